@@ -21,8 +21,9 @@ static mv_code failed(mv_err *err, sqlite3 *db)
                    db ? sqlite3_errmsg(db) : "out of memory");
 }
 
-/* CREATE TABLE and INSERT for a table. Number columns have no type: with INTEGER, SQLite would turn
- * a text with a number beyond 2^63 - 1 into a rounded REAL. */
+/* Writes the CREATE TABLE and INSERT statements for a table. Number columns have no declared type,
+ * because with INTEGER, SQLite would turn a string with a number above 2^63 - 1 into a rounded
+ * REAL. */
 static void spell(const mv_export_table *table, const mv_export_columns *columns,
                   char create[MOST_STATEMENT], char insert[MOST_STATEMENT])
 {
@@ -39,7 +40,8 @@ static void spell(const mv_export_table *table, const mv_export_columns *columns
     snprintf(insert + into, (size_t)(MOST_STATEMENT - into), ")");
 }
 
-/* Texts that a database can hold are bound unchanged: nearly all of them. */
+/* Binds a string to a column. Strings that a database can contain, which are nearly all of them,
+ * are bound unchanged. */
 static int bind_text(sqlite3_stmt *statement, int column, mv_span text)
 {
     uint64_t at = 0;
@@ -140,7 +142,8 @@ static bool fill(const mv_export *export, sqlite3 *db)
     return sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* The database is built in memory, so that it goes through a sink like any other file. */
+/* Returns how large the database may become. It is built in memory, so that it can be written to a
+ * sink like any other file. */
 static sqlite3_int64 most_bytes(const mv_budget *budget)
 {
     uint64_t left = budget->limit > budget->used ? budget->limit - budget->used : 0;

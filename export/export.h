@@ -1,7 +1,7 @@
 /* Exports a snapshot for other tools. docs/export.md shows how each tool uses it.
  *
  *     perfetto     totals over time, annotations, out-of-memory events     ui.perfetto.dev
- *     speedscope   memory by stack at a moment; bytes allocated by stack    speedscope.app
+ *     speedscope   memory by stack at one time; bytes allocated by stack    speedscope.app
  *     csv          one table                                               anything
  *     sqlite       all tables                                              sqlite3, pandas
  *
@@ -19,40 +19,43 @@
 
 typedef struct {
     mv_lives lives;
-    mv_series series; /* totals after each event */
+    mv_series series; /* current totals after each event */
     mv_leaks leaks;
-    mv_categories categories; /* of the allocations */
-    uint32_t event;           /* the event before the requested moment, or MV_BEFORE */
+    mv_categories categories; /* categories of the allocations */
+    uint32_t event;           /* the last event before the requested time, or MV_BEFORE if there is
+                                 none */
 } mv_export_device;
 
 typedef struct {
     const mv_trace *trace;
-    const char *name;     /* of the file */
-    const uint8_t *kinds; /* kinds of frames, from mv_frame_kinds */
-    bool all_frames;      /* otherwise only frames selected by mv_frame_is_shown, in speedscope */
+    const char *name;     /* name of the file */
+    const uint8_t *kinds; /* kind of each frame, from mv_frame_kinds */
+    bool all_frames;      /* include every frame in speedscope exports; if false, only frames that
+                             mv_frame_is_shown selects */
     uint32_t device_count;
     const mv_export_device *devices; /* [device_count] */
-    bool is_part;                    /* other devices of the file were not requested */
+    bool is_part;                    /* some devices of the file were not requested and are missing
+                                        from `devices` */
     mv_progress_fn *progress;        /* NULL: none */
     void *user;
-    const uint64_t *blocks_before;    /* [segments.count + 1] number of blocks in the segments
-                                       * before; set by mv_export_prepare */
-    bool leaves_out[MV_MOST_DEVICES]; /* set by mv_export_prepare: devices with events that were not
-                                       * requested */
+    const uint64_t *blocks_before;    /* [segments.count + 1] total number of blocks in all segments
+                                       * before segment i; set by mv_export_prepare */
+    bool leaves_out[MV_MOST_DEVICES]; /* whether each device has events but was not requested; set
+                                       * by mv_export_prepare */
 } mv_export;
 
-/* Call it once the devices are known. False when out of memory. */
+/* Completes an mv_export whose devices are already set. Returns false when out of memory. */
 bool mv_export_prepare(mv_arena *arena, mv_export *export);
 
-/* Perfetto's native format (a protobuf of TracePackets). Each device is a process with counters
- * allocated, active, requested and reserved, after each event; annotations are slices (on the first
- * device, if theirs is not exported); out-of-memory events are included. Times are nanoseconds
- * since the Unix epoch; in a file without times, an event lasts a microsecond. mv_sink_commit
- * reports failed writes. */
+/* Perfetto's native format (a protobuf of TracePackets). Each device becomes a process whose
+ * counters show the allocated, active, requested and reserved bytes after each event. Annotations
+ * become slices, which move to the first device if their own device is not exported; out-of-memory
+ * events are included. Times are in nanoseconds since the Unix epoch. If the file has no times,
+ * each event lasts one microsecond. Write errors are reported later, by mv_sink_commit. */
 void mv_perfetto_write(const mv_export *export, mv_sink *sink);
 
-/* Speedscope's JSON: for each device, the bytes allocated at the moment, and all bytes ever
- * allocated, by stack. */
+/* Writes Speedscope's JSON. For each device it contains two profiles by stack: the bytes allocated
+ * at the requested time, and all bytes ever allocated. */
 mv_code mv_speedscope_write(mv_arena *scratch, const mv_export *export, mv_sink *sink, mv_err *err);
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -70,15 +73,18 @@ enum { MV_MOST_CELLS = 32 };
 
 typedef struct {
     const char *name;
-    const char *help;    /* "one row per event" */
-    const char *columns; /* "device event compile_context:text": the first columns. Columns that
-                          * exist in `model` are read from there; `read` fills the others, which are
-                          * numbers unless they have ":text" */
-    uint16_t model;      /* kind of the model's table with these rows; 0: none. Its columns that
-                          * `columns` leaves out follow, unless the model excludes them */
-    bool by_device;      /* otherwise called with device 0 only */
-    uint64_t (*rows)(const mv_export *export, uint32_t device); /* NULL: the model's row count */
-    /* Fills the cells that are not in the model, and changes others; NULL: nothing to do. */
+    const char *help;    /* a short description, such as "one row per event" */
+    const char *columns; /* names of the first columns, such as "device event compile_context:text".
+                          * Columns that exist in `model` are read from there; `read` fills the
+                          * other columns, which contain numbers unless the name is followed by
+                          * ":text" */
+    uint16_t model;      /* kind of the model's table that has the same rows; 0: none. Its other
+                          * columns are appended, unless the model excludes them */
+    bool by_device;      /* the functions are called once per device; if false, only with device
+                            0 */
+    uint64_t (*rows)(const mv_export *export, uint32_t device); /* returns the number of rows; NULL:
+                                                                   use the model's row count */
+    /* Fills the cells that are not in the model, and may change others. NULL: nothing to do. */
     void (*read)(const mv_export *export, uint32_t device, uint64_t row, mv_cell *cells);
 } mv_export_table;
 
@@ -89,12 +95,13 @@ const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is
 typedef struct {
     char name[32];
     bool is_text;
-    const mv_table_column *from; /* NULL: not a column of the model */
+    const mv_table_column *from; /* the model's column; NULL: the column is not in the model */
 } mv_export_column;
 
 typedef struct {
     uint32_t count;
-    uint32_t device; /* the column with a row's device; `count`: none */
+    uint32_t device; /* index of the column that contains each row's device; `count`: there is no
+                        such column */
     mv_export_column column[MV_MOST_CELLS];
 } mv_export_columns;
 
@@ -102,23 +109,26 @@ void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out);
 
 uint64_t mv_export_rows(const mv_export *export, const mv_export_table *table, uint32_t device);
 
-/* Fills a cell for each column. */
+/* Fills one cell for each column of the row. */
 void mv_export_read(const mv_export *export, const mv_export_table *table,
                     const mv_export_columns *columns, uint32_t device, uint64_t row,
                     mv_cell *cells);
 
-/* Whether to export the row with these cells: it does not belong to a left-out device. */
+/* Whether to export the row with these cells. Rows that belong to a left-out device are not
+ * exported. */
 bool mv_export_keeps(const mv_export *export, const mv_export_columns *columns,
                      const mv_cell *cells);
 
-/* RFC 4180, starting with a line of names; absent values are empty. Texts are escaped
- * (base/escape.h): each row is one line, and no cell is a formula. */
+/* Writes a table as CSV (RFC 4180). The first line contains the column names, and missing values
+ * are empty. Strings are escaped (base/escape.h), so each row is a single line and no cell is read
+ * as a formula. */
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 
-/* A database of all tables. Numbers beyond 2^63 - 1 are texts: number columns have no type, since
- * an integer column would round such a text. Texts are as in the file, except that NUL and invalid
- * UTF-8 bytes, which a database text cannot hold, become \xNN. The database is built in memory,
- * about 60 bytes a row, within the rest of `budget`: MV_NOMEM if it would be larger. */
+/* Writes a database that contains all tables. Numbers above 2^63 - 1 are stored as strings. Number
+ * columns have no declared type, because an integer column would round such a string. Strings are
+ * stored exactly as in the file, except that NUL and invalid UTF-8 bytes, which a database string
+ * cannot contain, become \xNN. The database is built in memory and takes about 60 bytes per row.
+ * Returns MV_NOMEM if it would not fit in what is left of `budget`. */
 mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
                         mv_err *err);
 

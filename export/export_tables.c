@@ -18,7 +18,7 @@ static mv_cell bytes_of(uint64_t value)
     return value == MV_NO_BYTES ? none() : number(value);
 }
 
-/* A row number or an event; all ones means none. */
+/* Returns the cell for a row number or an event. If all bits are set, there is none. */
 static mv_cell row_of(uint32_t value)
 {
     return value == UINT32_MAX ? none() : number(value);
@@ -55,7 +55,7 @@ static mv_cell stream_of(const mv_export *x, mv_stream_id id)
     return id.row < s->count ? number(s->value[id.row]) : none();
 }
 
-/* A pool takes two columns. */
+/* Fills the two cells of a pool. */
 static void put_pool(const mv_export *x, mv_pool_id id, mv_cell *cells)
 {
     const mv_pools *p = &x->trace->pools;
@@ -101,7 +101,8 @@ static mv_cell cell_of(const mv_export *x, const mv_table_column *column, const 
     return column->size == 8 ? bytes_of(wide) : row_of(narrow);
 }
 
-/* A pool would take two cells, and floats occur only in the settings. */
+/* Whether a column is exported. A pool would need two cells, and floats occur only in the
+ * settings. */
 static bool is_listed(const mv_table_column *column)
 {
     return !column->is_rare && !column->is_unlisted && column->kind != MV_KIND_FIRST &&
@@ -254,7 +255,8 @@ static uint64_t count_blocks(const mv_export *x, uint32_t device)
     return x->blocks_before[x->trace->segments.count];
 }
 
-/* The table contains the blocks of the device's segments, but not of the host's. */
+/* Finds a row of the table of blocks, which contains the blocks of the device's segments but not
+ * those of the host. */
 static uint64_t row_of_block(const mv_export *x, uint64_t row, uint32_t *segment)
 {
     const mv_segments *s = &x->trace->segments;
@@ -436,8 +438,9 @@ static void leave_out(mv_export *export, const int32_t *device, uint32_t rows)
             export->leaves_out[device[i]] = true;
 }
 
-/* An annotation belongs to the device that was current, which may be unused: annotations are kept
- * if nothing else happened on their device. */
+/* Marks the devices whose rows are left out. An annotation belongs to the device that was current,
+ * even if the program did not use that device, so annotations are kept if nothing else happened on
+ * their device. */
 static void leave_out_others(mv_export *export)
 {
     const mv_trace *t = export->trace;

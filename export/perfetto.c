@@ -33,7 +33,8 @@ enum { SEQUENCE_CLEARED = 1, OUR_SEQUENCE = 1 };
 
 enum { MOST_MESSAGE = 4096, MOST_TEXT = 1024 };
 
-/* A message being written. Fields that do not fit are dropped; all messages have a bounded size. */
+/* A message that is being written. Fields that do not fit are dropped; all messages have a bounded
+ * size. */
 typedef struct {
     uint32_t length;
     uint8_t bytes[MOST_MESSAGE];
@@ -43,15 +44,16 @@ enum { COUNTERS = 4 };
 
 static const char *const counter_names[COUNTERS] = {"allocated", "active", "requested", "reserved"};
 
-/* Tracks of a device: itself, its counters, its annotations, its out-of-memory events. */
+/* The tracks of a device: the device itself, its counters, its annotations and its out-of-memory
+ * events. */
 enum { TRACK_ANNOTATIONS = COUNTERS + 1, TRACK_OOMS, TRACKS };
 
 typedef struct {
     const mv_export *export;
     const mv_export_device *device;
-    uint32_t row; /* of the device */
+    uint32_t row; /* row of the device */
     mv_sink *sink;
-    bool is_begun; /* a packet was written */
+    bool is_begun; /* whether a packet has been written */
     bool has_times;
 } writer;
 
@@ -87,7 +89,7 @@ static void put_message(message *m, uint32_t field, const message *inner)
     put_bytes(m, field, inner->bytes, inner->length);
 }
 
-/* Protobuf texts are UTF-8: other bytes become question marks. */
+/* Writes a string. Protobuf strings are UTF-8, so other bytes become question marks. */
 static void put_text(message *m, uint32_t field, mv_span text)
 {
     uint8_t clean[MOST_TEXT];
@@ -244,8 +246,9 @@ static bool has_track(const mv_export *x, uint32_t device)
     return false;
 }
 
-/* Annotations without a device are shown on all devices; annotations of a device that is not
- * exported are shown on the first one, unless their device is omitted. */
+/* Whether an annotation is shown on a device. Annotations without a device are shown on all
+ * devices. Annotations of a device that is not exported are shown on the first device, unless their
+ * own device is left out. */
 static bool shows_annotation(const writer *w, int32_t device)
 {
     if (device < 0 || (uint32_t)device == w->device->lives.device)
@@ -253,7 +256,7 @@ static bool shows_annotation(const writer *w, int32_t device)
     return w->row == 0 && !w->export->leaves_out[device] && !has_track(w->export, (uint32_t)device);
 }
 
-/* An end of a range, or a mark. */
+/* Writes a mark, or one end of a range. */
 static void put_annotation(writer *w, uint32_t row)
 {
     const mv_annotations *a = &w->export->trace->annotations;

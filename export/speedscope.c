@@ -4,18 +4,21 @@
 #include "base/escape.h"
 #include "export/export.h"
 
-/* Bytes by stack, of one profile. */
+/* The bytes of one profile, by stack. */
 typedef struct {
-    uint64_t *of_stack; /* [stacks + 1] the last is for allocations without a stack */
+    uint64_t *of_stack; /* [stacks + 1] bytes of each stack; the last element is for allocations
+                           without a stack */
     uint64_t all;
 } weights;
 
 typedef struct {
     const mv_export *export;
     mv_sink *sink;
-    uint32_t *number; /* [frames] number in the file, from 1; 0: not used */
+    uint32_t *number; /* [frames] number of each frame in the file, counted from 1; 0: the frame is
+                         not used */
     uint32_t used;
-    uint32_t no_stack, no_frames; /* numbers of the frames that replace a missing stack or frame */
+    uint32_t no_stack, no_frames; /* numbers of the frames that stand for a missing stack or a
+                                     missing frame */
 } writer;
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -92,7 +95,7 @@ static void put_frames(writer *w, const bool *is_used)
 
 /* ---- profiles ---------------------------------------------------------------------------- */
 
-/* Outermost frame first. */
+/* Writes the frames of a stack, outermost first. */
 static void put_stack(writer *w, uint32_t row)
 {
     const mv_trace *t = w->export->trace;
@@ -140,8 +143,8 @@ static void put_profile(writer *w, const weights *found, const char *name)
     mv_sink_printf(w->sink, "]}");
 }
 
-/* Adds up the bytes allocated after the device's moment; with `is_total`, all bytes ever
- * allocated. */
+/* Adds up the bytes allocated at the device's requested time, or if `is_total` is set, all bytes
+ * ever allocated. */
 static void weigh(const writer *w, const mv_export_device *d, bool is_total, weights *out)
 {
     const mv_alloc_lives *a = &d->lives.allocs;

@@ -3,13 +3,14 @@
 #include "parse/live/live_progress.h"
 
 enum {
-    LOOK_MS = 1000, /* between two checks of the files */
-    SOON_MS = 30,   /* while newer data is getting ready */
-    SHARE = 10      /* a reading is followed by a pause of this many times its length */
+    LOOK_MS = 1000, /* time between two checks of the files */
+    SOON_MS = 30,   /* time between two checks while newer data is being prepared */
+    SHARE = 10      /* after each reading, following pauses for this many times as long as the
+                       reading took */
 };
 
-/* A hash of the live files' contents; 0: no file is being written. *has_ended: there will be no
- * more data. */
+/* Returns a hash of what the live files contain; 0: no file is being written. *has_ended is set if
+ * there will be no more data. */
 static uint64_t find_mark(const mv_view *view, bool *has_ended)
 {
     mv_live_progress progress;
@@ -41,7 +42,8 @@ static void begin(mv_follow *f, mv_view *view, uint64_t mark, double ms)
     f->is_reading = true;
 }
 
-/* A missing file belonged to a run that has ended: its launcher has written the result. */
+/* Checks the files. A missing file belonged to a run that has ended, whose launcher has written the
+ * result. */
 static void look(mv_follow *f, mv_view *view, double ms)
 {
     bool has_ended;

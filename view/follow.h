@@ -1,7 +1,7 @@
-/* Follows live files (docs/live.md): the view shows newer data of recordings that are being
- * written. Files are checked for new records each second (parse/live/live_progress.h), and read
- * again if there are any, but reading takes at most a tenth of the time. Following ends when all
- * recordings have ended and all their data is shown. */
+/* Follows live files (docs/live.md): while recordings are still being written, the view keeps
+ * showing their newest data. Every second, each file is checked for new records
+ * (parse/live/live_progress.h) and is read again if there are any, but at most a tenth of the time
+ * is spent reading. Following ends when all recordings have ended and all their data is shown. */
 #ifndef MV_FOLLOW_H
 #define MV_FOLLOW_H
 
@@ -9,19 +9,20 @@
 
 typedef struct {
     mv_renewal renewal;
-    uint64_t shown;   /* hash of the shown data (find_mark) */
-    uint64_t reading; /* of the data that is being read */
+    uint64_t shown;   /* hash of the data that is shown (find_mark) */
+    uint64_t reading; /* hash of the data that is being read */
     bool is_reading;
     double began_ms, look_ms, due_ms;
 } mv_follow;
 
-/* Before the first update: begins to follow the view's files. */
+/* Begins to follow the view's files. Must be called before the first update. */
 void mv_follow_begin(mv_follow *f, mv_view *view);
 
-/* The view to show from now on, before each frame. */
+/* Returns the view to show from now on. Must be called before each frame. */
 mv_view *mv_follow_update(mv_follow *f, mv_view *view, double ms);
 
-/* Milliseconds until the next check, unless an event comes first; UINT32_MAX: none. */
+/* Returns the number of milliseconds to wait until the next check, unless an event arrives first.
+ * UINT32_MAX: no check is due. */
 uint32_t mv_follow_wait(const mv_follow *f, const mv_view *view);
 
 void mv_follow_end(mv_follow *f);

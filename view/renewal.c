@@ -3,8 +3,8 @@
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 
-/* Unseen frames of the second view until its tiles and tables are ready: 3 s on a slow display. A
- * view that is not complete by then is shown incomplete. */
+/* maximum number of frames that the second view paints unseen until its tiles and tables are ready,
+ * which is 3 s on a slow display. A view that is not complete by then is shown incomplete. */
 enum { MOST_FRAMES = 100 };
 
 static bool has_failed(const mv_document *d)
@@ -12,7 +12,7 @@ static bool has_failed(const mv_document *d)
     return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED;
 }
 
-/* A file that is open in the first view but failed in the second; NULL: none. */
+/* Returns a file that is open in the first view but failed in the second; NULL: there is none. */
 static const mv_document *lost_file(const mv_view *next, const mv_view *view)
 {
     for (uint32_t i = 0; i < next->document_count && i < view->document_count; i++)
@@ -28,14 +28,15 @@ static void give_up(mv_renewal *r)
     r->stage = MV_RENEWAL_FAILED;
 }
 
-/* A new view of the same files, at no particular place. NULL: out of memory. */
+/* Opens a new view of the same files, at no particular position. Returns NULL when out of
+ * memory. */
 static mv_view *open_again(const mv_view *view)
 {
     mv_view_opts opts = view->opts;
     mv_view *next;
 
     opts.offers_tour = false;
-    opts.files = NULL; /* the files are already in its list */
+    opts.files = NULL; /* the files are already in its list of recent files */
     next = mv_view_open(view->budget, &opts);
     if (!next)
         return NULL;
@@ -64,7 +65,7 @@ bool mv_renewal_begin(mv_renewal *r, mv_view *view)
     return true;
 }
 
-/* Threads finish their work first, so closing does not wait for them. */
+/* Closes the old view. Its threads finish their work first, so closing does not wait for them. */
 static void close_old(mv_renewal *r)
 {
     if (!r->old || (!r->old->opts.is_cooperative &&
@@ -74,7 +75,7 @@ static void close_old(mv_renewal *r)
     r->old = NULL;
 }
 
-/* Tiles and tables of the same picture. */
+/* Whether the tiles and tables of the same picture are painted. */
 static bool is_painted(mv_renewal *r, const mv_view *view, double ms)
 {
     const mv_scene *scene = &view->ui.scene;

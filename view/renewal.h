@@ -1,7 +1,7 @@
-/* Newer data of a view's files. A second view reads the files on its own threads, while the first
- * stays in use. Once the second is ready, and no button is held and no list open, it replaces the
- * first: same place, selection, tab, notes and history; a window or a cursor at the last event
- * follows the end.
+/* Replaces a view by one that shows newer data from the same files. The new view reads the files on
+ * its own threads while the old view stays in use. As soon as the new view is ready, no button is
+ * held and no list is open, it replaces the old one. It keeps the same position, selection, tab,
+ * notes and history, except that a window or cursor at the last event moves to the new last event.
  *
  *     mv_renewal_begin(&r, view);
  *     for (;;) {
@@ -16,27 +16,29 @@
 
 typedef enum {
     MV_RENEWAL_NONE,    /* nothing has been read yet */
-    MV_RENEWAL_READING, /* the second view is getting ready */
-    MV_RENEWAL_DONE,    /* the last update returned it */
-    MV_RENEWAL_FAILED   /* an open file can no longer be read, or out of memory; the view reports
-                         * it */
+    MV_RENEWAL_READING, /* the second view is loading */
+    MV_RENEWAL_DONE,    /* the last update returned the second view */
+    MV_RENEWAL_FAILED   /* an open file can no longer be read, or memory ran out; the view shows an
+                         * error */
 } mv_renewal_stage;
 
-/* All zeros: nothing is being read. */
+/* State of a renewal. All zeros: nothing is being read. */
 typedef struct {
     mv_renewal_stage stage;
-    mv_view *next; /* READING */
-    mv_view *old;  /* the view shown before, until its threads are idle */
+    mv_view *next; /* the second view, while it loads (MV_RENEWAL_READING) */
+    mv_view *old;  /* the view that was shown before; it is kept until its threads are idle */
     uint32_t frames;
 } mv_renewal;
 
-/* False: already reading, or the view itself is still loading. */
+/* Begins to read the files again. Returns false if they are already being read, or if the view
+ * itself is still loading. */
 bool mv_renewal_begin(mv_renewal *r, mv_view *view);
 
-/* The view to show from now on; `view` then belongs to `r`. */
+/* Returns the view to show from now on. `r` then owns `view`. */
 mv_view *mv_renewal_update(mv_renewal *r, mv_view *view, double ms);
 
-/* With mv_view_opts.is_cooperative: like mv_view_run_one_task. */
+/* Runs one task of the second view, like mv_view_run_one_task, if mv_view_opts.is_cooperative is
+ * set. */
 bool mv_renewal_run_one_task(mv_renewal *r);
 
 void mv_renewal_end(mv_renewal *r);

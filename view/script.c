@@ -15,7 +15,7 @@ typedef struct {
     float width, height;
     double ms;
     const mv_scene *scene;
-    uint32_t count; /* words of the line */
+    uint32_t count; /* number of words on the line */
     char *word[WORDS];
     const char *rest;  /* the line after its first word */
     const char *rest2; /* the line after its second word */
@@ -37,7 +37,7 @@ static bool fail(script *s, const char *format, ...)
 
 static void paint(script *s)
 {
-    if (s->view->opts.is_threaded) /* lets animations finish */
+    if (s->view->opts.is_threaded) /* gives animations time to finish */
         s->ms += 17;
     s->scene = mv_view_frame(s->view, s->width, s->height, s->ms);
 }
@@ -62,7 +62,7 @@ static void give(script *s, mv_input input)
     paint(s);
 }
 
-/* ---- numbers and places ------------------------------------------------------------------ */
+/* ---- numbers and positions --------------------------------------------------------------- */
 
 static bool number(script *s, uint32_t word, double *out)
 {
@@ -89,7 +89,7 @@ static const mv_shape *find_text(const script *s, const char *words, const mv_bo
     return NULL;
 }
 
-/* "x y", or the middle of a visible text given in quotes. */
+/* Reads a position: "x y", or visible text in quotes, whose middle is meant. */
 static bool place(script *s, float *x, float *y)
 {
     char words[LINE];
@@ -332,7 +332,7 @@ static bool expect_number(script *s, uint64_t is)
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
 }
 
-/* At most this many inputs. */
+/* Checks that at most this many inputs were needed. */
 static bool expect_inputs(script *s)
 {
     double most = 0;
@@ -379,7 +379,7 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-/* Splits `words` at blanks; `line` stays whole, for texts. */
+/* Splits `words` at blanks. `line` stays whole, for commands that take text. */
 static void split(script *s, const char *line, char *words)
 {
     char *save = NULL;

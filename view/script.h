@@ -1,4 +1,4 @@
-/* Scripts for the viewer: user actions, one a line, and the expected results.
+/* Scripts for the viewer. Each line is a user action or an expected result.
  *
  *     open train.pickle             a file, as on the command line
  *     drop rank1.pickle             a file, dropped on the window
@@ -13,40 +13,40 @@
  *     wait idle                     until all threads are done and nothing moves
  *     shot name.png                 the picture, through opts->shot
  *     dump                          the scene as text, to opts->dump
- *     expect text WORDS             some visible text contains these words; `expect no`: none
- *     expect status WORDS           a text of the status bar contains them
+ *     expect text WORDS             some visible text contains these words; `expect no`: no text does
+ *     expect status WORDS           some text in the status bar contains these words
  *     expect hits 12                the search matches this many allocations
- *     expect selection WORDS        the pinned allocation's stack label contains them; or `none`
+ *     expect selection WORDS        the label of the pinned allocation's stack contains these words; or `none`
  *     expect cursor 1234            the cursor is after that event
  *     expect inputs 5               at most this many inputs were needed so far
  *     # a comment
  *
- * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count
- * is that many inputs; `move` does not count. */
+ * Each of key, text, click, double, drag, pan, wheel, do and drop counts as one input. A key with a
+ * count is that many inputs. `move` does not count. */
 #ifndef MV_SCRIPT_H
 #define MV_SCRIPT_H
 
 #include "view/frame/view.h"
 
 typedef struct {
-    float width, height; /* initial size; 0: 1280 x 720 */
-    const char *folder;  /* folder of the files to open; NULL: the current folder */
-    /* Writes a picture; false, with a sentence in `why`, ends the script. NULL: shots are
-     * ignored. */
+    float width, height; /* initial size in pixels; 0: 1280 x 720 */
+    const char *folder;  /* folder that contains the files to open; NULL: the working directory */
+    /* Writes a picture. If it returns false, with a sentence in `why`, the script ends. NULL: shots
+     * are ignored. */
     bool (*shot)(void *user, const char *name, const mv_scene *scene, char *why, size_t size);
     void *user;
-    FILE *dump; /* NULL: dumps are ignored */
+    FILE *dump; /* where dumps are written; NULL: dumps are ignored */
 } mv_script_opts;
 
 enum { MV_SCRIPT_WHY = 512 };
 
 typedef struct {
-    uint32_t line;   /* line that failed, from 1; 0: none */
-    uint32_t inputs; /* so far */
+    uint32_t line;   /* line that failed, counted from 1; 0: none */
+    uint32_t inputs; /* number of inputs so far */
     char why[MV_SCRIPT_WHY];
 } mv_script_result;
 
-/* Runs a script to its end, or to the first line that fails; returns false then. */
+/* Runs a script to its end, or up to the first line that fails. Returns false if a line fails. */
 bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
                    mv_script_result *result);
 

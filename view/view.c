@@ -98,7 +98,7 @@ void mv_view_close(mv_view *view)
 
     if (!view)
         return;
-    /* Readers are closed before owners. */
+    /* Readers are closed before what they read. */
     if (view->timeline)
         mv_timeline_pane_close(view);
     mv_jobs_close(view->jobs);
@@ -167,8 +167,8 @@ static void paint_overlay(mv_view *view, mv_box box)
         mv_search_paint(view);
 }
 
-/* The effect of a button, and its key. Rows and boxes of panes, whose commands have no keys,
- * describe themselves. */
+/* Returns what a button does, and its key. Rows and boxes of panes have no keys for their commands,
+ * and describe themselves. */
 static const char *tip_of(mv_view *view, const mv_zone *zone)
 {
     const mv_view_command *command = &mv_view_commands[zone->command];
@@ -181,7 +181,8 @@ static const char *tip_of(mv_view *view, const mv_zone *zone)
                            command->help);
 }
 
-/* The next line of a text, NUL-terminated in the frame's memory; *text moves after it. */
+/* Returns the next line of a text, NUL-terminated in frame memory. *text then points after that
+ * line. */
 static const char *next_line(mv_ui *ui, const char **text)
 {
     size_t length = strcspn(*text, "\n");
@@ -200,7 +201,7 @@ static float widest(mv_ui *ui, const char *text)
     return width;
 }
 
-/* Wraps the text into more lines if it is wider than the window. */
+/* Returns the tooltip, wrapped into more lines if it is wider than the window. */
 static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
 {
     uint32_t letters = (uint32_t)strlen(text);
@@ -213,7 +214,8 @@ static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
     return broken;
 }
 
-/* Below the pointer; to the left of a row of the legend, so that the next rows stay visible. */
+/* Paints a tooltip below the pointer, or to the left of a row in the legend, so that the next rows
+ * stay visible. */
 static void paint_tip_lines(mv_ui *ui, const char *text, const mv_zone *zone)
 {
     float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width;
@@ -337,8 +339,8 @@ bool mv_view_is_idle(const mv_view *view)
            mv_jobs_are_idle(view->jobs) && mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }
 
-/* The frame without overlays and buttons, and complete: waits until other threads have finished
- * missing tiles and tables. */
+/* Paints the frame without overlays and buttons. It is complete, because it waits until other
+ * threads have finished all missing tiles and tables. */
 static const mv_scene *bare_frame(mv_view *view)
 {
     float width = view->ui.scene.width, height = view->ui.scene.height;

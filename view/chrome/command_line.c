@@ -1,4 +1,4 @@
-/* The command line that reproduces a view. */
+/* Makes the command line that reproduces a view. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static bool has_hidden(const char *text)
     return false;
 }
 
-/* $'...', as read by bash and zsh: the line contains no control characters, so pasting it cannot
- * end the paste or run a command. */
+/* Adds a string as $'...', which bash and zsh can read. The line contains no control characters, so
+ * pasting it cannot end the paste or run a command. */
 static void add_spelled(words *w, const char *text)
 {
     add(w, "$'");
@@ -49,7 +49,7 @@ static void add_spelled(words *w, const char *text)
     add(w, "'");
 }
 
-/* A shell word, quoted if needed. */
+/* Adds a shell word, quoted if necessary. */
 static void add_quoted(words *w, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -98,7 +98,7 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
     return out->files != NULL;
 }
 
-/* The initial view of the open files, where it depends on the files. */
+/* Returns the initial view of the open files, as far as it depends on the files. */
 static mv_session first_session(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -111,7 +111,7 @@ static mv_session first_session(const mv_view *view)
     return first;
 }
 
-/* Marks the members that differ; false: there is no difference. */
+/* Marks the members that differ. Returns false if there are none. */
 static bool give_differing(mv_session *session, const mv_session *said)
 {
     bool differs = false;
@@ -129,7 +129,7 @@ static bool give_differing(mv_session *session, const mv_session *said)
 
 /* ---- a command line ----------------------------------------------------------------------- */
 
-/* Adds options for the parts of the view that options can express, and stores these parts in
+/* Adds options for those parts of the view that options can express, and stores the same parts in
  * `said`. */
 static void add_options(words *w, const mv_view *view, mv_session *said)
 {
@@ -145,14 +145,14 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
         add_quoted(w, now->level);
         memcpy(then->level, now->level, sizeof then->level);
     }
-    then->device = now->device; /* without an option: the device with the most events */
+    then->device = now->device; /* without an option, the device with the most events is shown */
     if (mv_view_document(view)->device_count > 1)
         add(w, " --device %u", d->device);
     if (mains[now->main]) {
         add(w, " --view %s", mains[now->main]);
         then->main = now->main;
     }
-    if (to - from > 1) { /* options cannot express a single event: --state does */
+    if (to - from > 1) { /* options cannot express a single event, but --state can */
         if (from > 0)
             add(w, " --from %u", from);
         if (to < d->lives.events.count)
@@ -175,7 +175,7 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
     said->desk.is_dark = view->desk->is_dark;
 }
 
-/* The members that the options cannot express go into --state. */
+/* Adds --state with the members that options cannot express. */
 static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_session *said)
 {
     bool differs = give_differing(session, said);
@@ -188,10 +188,10 @@ static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_s
     add_quoted(w, line);
 }
 
-/* Maximum length of the line in bytes: a byte in quotes may become four. */
+/* Returns the maximum length of the line in bytes. A byte in quotes may become four. */
 static size_t most_bytes(const mv_session *session)
 {
-    size_t bytes = 16384 + 4 * 4 * MV_SEARCH_TEXT + /* the texts of the state */
+    size_t bytes = 16384 + 4 * 4 * MV_SEARCH_TEXT + /* the strings in the state */
                    session->bookmarks.count * (4 * (MV_BOOKMARK_NAME + MV_BOOKMARK_LEVEL) + 180);
 
     for (uint32_t i = 0; i < session->file_count; i++)
@@ -229,7 +229,8 @@ const char *mv_view_link(const mv_view *view, mv_arena *arena)
     if (!d || !mv_view_session(view, arena, &session))
         return "";
     first = first_session(view);
-    first.desk.is_dark = session.desk.is_dark; /* both are matters of the reader's screen */
+    first.desk.is_dark = session.desk.is_dark; /* both depend on the screen of whoever opens the
+                                                  session */
     first.desk.scale = session.desk.scale;
     if (mv_view_document(view)->device_count == 1)
         first.now.device = session.now.device;

@@ -6,7 +6,7 @@
 
 enum { ROW = 22 };
 
-/* "go to event 1200": the words, and the number after them. */
+/* What was typed, such as "go to event 1200": the words, and the number after them. */
 typedef struct {
     char words[MV_FIELD_TEXT];
     bool has_number;
@@ -15,11 +15,11 @@ typedef struct {
 
 typedef struct {
     mv_command_id id;
-    int score; /* higher: better */
+    int score; /* the higher, the better */
 } hit;
 
-/* How well `text` contains the letters of `words` in this order; -1: not at all. Beginnings of
- * words and adjacent letters count more. */
+/* Returns how well `text` contains the letters of `words` in this order; -1: it does not. Matches
+ * at the beginning of a word and adjacent letters count more. */
 static int match(const char *words, const char *text)
 {
     int score = 0, run = 0;
@@ -56,13 +56,13 @@ static query read_query(const mv_view *view)
     return q;
 }
 
-/* Whether it is useless without a number: such commands have no key, either. */
+/* Whether a command is useless without a number. Such a command has no key either. */
 static bool needs_number(const mv_view_command *command)
 {
     return !*command->keys && strchr(command->help, ';');
 }
 
-/* Best first: commands that can run now come before the others. */
+/* Finds the matching commands, best first. Commands that can be run now come before all others. */
 static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
 {
     const char *words = q->words;
@@ -78,7 +78,8 @@ static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
                             (mv_view_command_is_enabled(view, (mv_command_id)i) ? 1000 : 0);
         count++;
     }
-    mv_sort_rows(NULL, hits, count, MV_FALLING(hit, score)); /* ties: in table order */
+    mv_sort_rows(NULL, hits, count, MV_FALLING(hit, score)); /* equally good matches keep the order
+                                                                of the table */
     return count;
 }
 

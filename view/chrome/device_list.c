@@ -1,4 +1,5 @@
-/* Files and their devices: one row each, with a curve of their memory and its peak. */
+/* The list of files and their devices. Each row shows a curve of the device's memory, and the
+ * peak. */
 
 #include "base/size.h"
 #include "view/chrome/chrome.h"
@@ -9,7 +10,7 @@ enum { ROW = 34, SPARKS = 96 };
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
-/* Memory over time: the height in each of SPARKS parts of the trace. */
+/* Paints memory over time, as the height in each of SPARKS equal parts of the trace. */
 static void sparks(mv_ui *ui, mv_box box, const mv_document_device *d, uint64_t most)
 {
     uint32_t events = d->lives.events.count;

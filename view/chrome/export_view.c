@@ -1,4 +1,4 @@
-/* Writes the view to a file; paints the input fields for a name. */
+/* Writes the view to a file, and paints the fields in which the user types a name. */
 #include <string.h>
 
 #include "parse/source/same_file.h"
@@ -48,7 +48,8 @@ void mv_bookmark_paint(mv_view *view, mv_box box)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* Sets *left_out to a sentence about the parts missing from the file, if there are any. */
+/* Writes the view. Sets *left_out to a sentence about the parts that are missing from the file, if
+ * there are any. */
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
                          mv_err *err);
 
@@ -66,7 +67,7 @@ static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, const ch
     return mv_svg_write(view->bare_frame(view), sink, err);
 }
 
-/* The view as a session of its file alone. */
+/* Makes a session of the view that contains only the shown file. */
 static bool session_of_file(const mv_view *view, mv_arena *arena, mv_session *out)
 {
     uint32_t file = view->now->file, kept = 0;

@@ -5,8 +5,8 @@
 
 enum { COLUMN = 300, KEYS = 110, PAD = 40 };
 
-/* Commands with keys: first those that can run now, then MV_DO_NOTHING, then the others; returns
- * the number of rows. */
+/* Lists the commands that have keys: first the commands that can be run now, then MV_DO_NOTHING,
+ * then the others. Returns the number of rows. */
 static uint32_t sort_commands(const mv_view *view, mv_command_id ids[MV_DO_COUNT + 1])
 {
     uint32_t count = 0;
@@ -37,7 +37,8 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
     if (is_enabled)
         mv_ui_zone(ui, (mv_box){keys.x, keys.y, keys.w + box.w, keys.h}, id, 0, command->help);
     mv_box_cut_right(&keys, mv_ui_px(ui, 10));
-    if (mv_ui_text_width(ui, MV_UI_TEXT, text) > keys.w) /* too long: one key only */
+    if (mv_ui_text_width(ui, MV_UI_TEXT, text) > keys.w) /* if all keys do not fit, only one is
+                                                            shown */
         text = mv_scene_format(&ui->scene, "%.*s", (int)strcspn(text, " "), text);
     mv_ui_text(ui, keys, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
                MV_ANCHOR_END, text);
@@ -45,7 +46,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
                MV_ANCHOR_START, command->title);
 }
 
-/* ---- the meaning of the picture ------------------------------------------------------------ */
+/* ---- what the picture means -------------------------------------------------------------- */
 
 typedef enum {
     KEY_SOLID,
@@ -147,7 +148,7 @@ static void paint_key(mv_ui *ui, mv_box box, key_kind kind)
     }
 }
 
-/* Row 0 is the heading. */
+/* Paints a row; row 0 is the heading. */
 static void paint_picture_row(mv_view *view, mv_box box, uint32_t row)
 {
     mv_ui *ui = &view->ui;

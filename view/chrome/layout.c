@@ -1,4 +1,4 @@
-/* The layout of a frame: where each pane is. */
+/* Determines the layout of a frame, that is, where each pane is. */
 #include <math.h>
 
 #include "view/chrome/chrome.h"

@@ -4,7 +4,7 @@
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
-enum { COLUMN = 560, WIDE_COLUMN = 860, BAR = 6, MOST_LINES = 8 /* of a text */ };
+enum { COLUMN = 560, WIDE_COLUMN = 860, BAR = 6, MOST_LINES = 8 /* width of a text column */ };
 
 /* ---- lines in the middle ----------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ static void paint_empty(mv_view *view, mv_box box)
 
 /* ---- while loading ----------------------------------------------------------------------- */
 
-/* "310 MiB/s, about 2 s more"; "" when unknown. */
+/* Returns a string such as "310 MiB/s, about 2 s more"; "" if the speed is unknown. */
 static const char *speed_text(mv_view *view, uint64_t done, uint64_t all)
 {
     double ms = view->ms - view->chrome->reading.ms, rate, left;
@@ -141,7 +141,8 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
 
 /* ---- the outline from the last run ------------------------------------------------------- */
 
-/* Whether this device will be shown: the device in --device, or the one with the most events. */
+/* Whether `s` is more likely than `than` to be the device that will be shown, which is the one in
+ * --device, or the one with the most events. */
 static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_saved_device *than)
 {
     uint32_t wish = view->chrome->has_start ? view->chrome->start.device : MV_NO_ROW;
@@ -182,8 +183,8 @@ static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
     }
 }
 
-/* One step for each column: from its upper edge to its lower edge (`low`), or to the bottom
- * (NULL). */
+/* Paints one step for each column, from the column's upper edge down to its lower edge (`low`), or
+ * to the bottom if `low` is NULL. */
 static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uint64_t *most,
                           uint32_t columns, double high, uint32_t fill)
 {
@@ -199,7 +200,8 @@ static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uin
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
 }
 
-/* Allocated bytes, paler between a column's minimum and maximum; reserved bytes as a line. */
+/* Paints the allocated bytes, which are paler between the minimum and maximum of a column, and the
+ * reserved bytes as a line. */
 static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
 {
     double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
@@ -243,7 +245,7 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     outline_grid(ui, box, most);
 }
 
-/* The box for the progress text, above the outline. */
+/* Returns the box for the progress text above the outline. */
 static mv_box head_of_outline(mv_view *view, mv_box *box)
 {
     mv_ui *ui = &view->ui;

@@ -81,7 +81,7 @@ static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
     return count;
 }
 
-/* Maximum letters in a line of a note's text, in tips. */
+/* maximum number of letters on a line of a note in tooltips */
 enum { NOTE_LINE = 60 };
 
 static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
@@ -102,7 +102,7 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
     return view->bookmarks->count;
 }
 
-/* For a lane of the ranks. */
+/* Lists what can be done with a lane of the ranks. */
 static uint32_t lane_rows(mv_view *view, uint32_t lane, mv_menu_row *rows)
 {
     static const mv_command_id ids[] = {MV_DO_show_rank,  MV_DO_lane_pin,        MV_DO_lane_fold,
@@ -160,7 +160,8 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
-/* Under the button that opened it, or in the middle if that button is not visible. */
+/* Returns the box of the menu, which is under the button that opened it, or in the middle if that
+ * button is not visible. */
 static mv_box place_of(mv_view *view, mv_box all, uint32_t rows, float width)
 {
     static const mv_command_id buttons[] = {
@@ -186,7 +187,8 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows, float width)
     return box;
 }
 
-/* The whole text, its first sentence, or nothing: sentences are never cut. */
+/* Returns the whole help text, its first sentence, or nothing, whichever fits. A sentence is never
+ * cut. */
 static const char *help_that_fits(mv_ui *ui, const char *help, float width)
 {
     const char *end = strstr(help, ". ");
@@ -218,7 +220,7 @@ static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool i
                      row->arg, "edit");
     }
     width = mv_ui_px(ui, TITLE);
-    if (is_of_note) /* the note's place and buttons take the rest of the row */
+    if (is_of_note) /* the note's position and its buttons take the space that is left in the row */
         width = fmaxf(line.w - mv_ui_text_width(ui, MV_UI_TEXT, row->help) - mv_ui_px(ui, 16),
                       line.w / 2);
     title = mv_box_cut_left(&line, fminf(width, line.w));

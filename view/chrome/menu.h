@@ -1,5 +1,5 @@
-/* Lists under a button: views, colours, clocks, bookmarks; each entry is a command with a number,
- * and explains its effect. */
+/* The lists under buttons: views, colours, clocks and bookmarks. Each entry is a command with a
+ * number, and explains what it does. */
 #ifndef MV_MENU_H
 #define MV_MENU_H
 
@@ -8,13 +8,14 @@
 typedef struct {
     mv_command_id command;
     uint64_t arg;
-    bool is_on; /* shown now */
+    bool is_on; /* this entry is what is currently shown */
     const char *title, *help;
 } mv_menu_row;
 
 enum { MV_MENU_MOST = MV_MOST_BOOKMARKS };
 
-/* The entries of the open menu. Texts live as long as the frame. */
+/* Writes the entries of the open menu, and returns their number. The strings stay valid until the
+ * next frame. */
 uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST]);
 
 void mv_menu_paint(mv_view *view, mv_box box);

@@ -13,7 +13,7 @@ enum { ROW = 22, ROWS = 14, SIZE = 84, DATE = 130, KIND = 60, WIDTH = 720 };
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The beginning of the last component of the text. */
+/* Returns where the last component of the text begins. */
 static const char *name_in(const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -21,7 +21,7 @@ static const char *name_in(const char *text)
     return slash ? slash + 1 : text;
 }
 
-/* The folder of the text: "~/a/b" is $HOME/a/, "b" is "". */
+/* Finds the folder of the text: for "~/a/b" it is $HOME/a/, and for "b" it is "". */
 static void find_folder(mv_open_dialogue *open, const mv_file_system *files)
 {
     const char *text = open->field.text, *home = NULL;

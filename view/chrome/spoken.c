@@ -5,19 +5,19 @@
 enum { MOST_WORDS = 24, MOST_TEXT = 600 };
 
 typedef struct {
-    float x, y;   /* of its first letter */
-    bool is_over; /* of the overlay */
+    float x, y;   /* position of its first letter */
+    bool is_over; /* whether it belongs to the overlay */
     const char *text;
 } word;
 
-/* All texts of a frame. */
+/* All strings of a frame. */
 typedef struct {
     mv_view *view;
     uint32_t count;
     word *words;
 } spoken;
 
-/* ---- the texts in a box ------------------------------------------------------------------ */
+/* ---- the strings in a box ---------------------------------------------------------------- */
 
 static word word_of(const mv_scene *scene, const mv_shape *shape)
 {
@@ -49,8 +49,8 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* The texts of the overlay, or of the panes that it covers; in reading order; at most
- * MOST_WORDS. */
+/* Finds the strings of the overlay, or of the panes that it covers, in reading order. Returns at
+ * most MOST_WORDS. */
 static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[MOST_WORDS])
 {
     uint32_t count = 0;
@@ -67,7 +67,7 @@ static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[M
     return count;
 }
 
-/* "train.py:62 forward, 24.0 MiB": "" for a box without a text. */
+/* Returns a string such as "train.py:62 forward, 24.0 MiB"; "" for a box without text. */
 static const char *text_in(const spoken *s, mv_box box, bool is_over, char text[MOST_TEXT])
 {
     word words[MOST_WORDS];
@@ -140,7 +140,7 @@ static bool is_chosen(const mv_view *view, const mv_zone *zone)
     }
 }
 
-/* A line for a zone; NULL if the zone does nothing or is covered, or if memory ran out. */
+/* Returns the line of a zone; NULL if the zone does nothing or is covered, or if memory ran out. */
 static char *line_of(const spoken *s, const mv_zone *zone)
 {
     mv_view *view = s->view;
@@ -155,7 +155,7 @@ static char *line_of(const spoken *s, const mv_zone *zone)
                            is_chosen(view, zone), (double)x, (double)y, text);
 }
 
-/* The texts announced when they change: the moment, or the step of the tour. */
+/* Returns what is read aloud when it changes: the event at the cursor, or the step of the tour. */
 static const char *status_in(const spoken *s, char text[MOST_TEXT])
 {
     const mv_chrome *c = s->view->chrome;

@@ -1,4 +1,4 @@
-/* Marks the zone in the window that has the keyboard (view/state/spot.h). */
+/* Marks the zone that has the keyboard focus (view/state/spot.h). */
 #include "view/chrome/chrome.h"
 
 bool mv_spot_is_in_place(const mv_view *view, mv_window_part place, const mv_zone *zone)

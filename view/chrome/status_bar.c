@@ -6,7 +6,7 @@
 
 /* ---- available actions ------------------------------------------------------------------- */
 
-/* "7: problems": the first key of a command, and a short text. */
+/* Returns the first key of a command and a short text, such as "7: problems". */
 static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
 {
     const char *keys = view->keymap.keys[id];
@@ -73,7 +73,7 @@ static const char *time_text(mv_view *view, const mv_document_device *d, uint32_
     return *time ? mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time) : "";
 }
 
-/* "event 2,150 of 6,562 · 2.948 s", or without the total. */
+/* Returns a string such as "event 2,150 of 6,562 · 2.948 s", or without the total. */
 static const char *event_text(mv_view *view, const mv_document_device *d, bool is_brief)
 {
     uint32_t event = view->now->cursor, count = d->lives.events.count;
@@ -89,7 +89,7 @@ static const char *event_text(mv_view *view, const mv_document_device *d, bool i
                            mv_axis_exact(count, all), time_text(view, d, event));
 }
 
-/* The text, cut to `room` pixels. */
+/* Returns the description of the cursor, cut to `room` pixels. */
 static const char *cursor_text(mv_view *view, const mv_document_device *d, float room)
 {
     mv_levels levels = mv_pyramid_at(&view->levels, view->now->cursor);
@@ -113,7 +113,7 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d, float
 
 /* ---- work in progress ------------------------------------------------------------------------ */
 
-/* Files whose reports are not complete yet. */
+/* Returns a text about the files whose reports are not complete yet. */
 static const char *work_text(mv_view *view)
 {
     const mv_document *shown = mv_view_document(view);
@@ -133,7 +133,7 @@ static const char *work_text(mv_view *view)
     return "";
 }
 
-/* "live · 12 s ago": the age of the shown data of a followed recording. */
+/* Returns how old the shown data of a followed recording is: "live · 12 s ago". */
 static const char *live_text(mv_view *view)
 {
     const mv_view_live *live = &view->live;
@@ -150,7 +150,7 @@ static const char *live_text(mv_view *view)
     return mv_scene_format(&view->ui.scene, "%s" DOT "%u min ago", word, seconds / 60);
 }
 
-/* Parts of the file were skipped: the drawing is incomplete. */
+/* Returns a text if parts of the file were skipped, so that the drawing is incomplete. */
 static const char *damage_text(mv_view *view)
 {
     return mv_view_device(view) && mv_view_document(view)->trace.notes[MV_NOTE_DAMAGED].count
@@ -184,7 +184,7 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     mv_box_cut_right(&box, mv_ui_px(ui, 8));
-    /* A message disappears with the next input, and the cursor's position is shown again. */
+    /* A message disappears with the next input. Then the cursor's position is shown again. */
     cursor = device ? cursor_text(view, device, box.w) : "";
     if (!has_message || mv_ui_text_width(ui, MV_UI_TEXT, view->message) <=
                             box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor) - mv_ui_px(ui, 16))

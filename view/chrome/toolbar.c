@@ -6,21 +6,22 @@
 #include "viz/scene/axis.h"
 
 enum {
-    WIDE = 1240,  /* from this width on, one row is enough for a file with one level and device, */
-    LEVEL = 120,  /* plus the levels button */
-    RANKS = 64,   /* or the ranks button */
-    NARROW = 620, /* below this width, three rows: the views and the search do not fit beside the
-                   * rest */
+    WIDE = 1240,  /* at this width or above, one row is enough for a file with one level and
+                     device, */
+    LEVEL = 120,  /* with this much more if there is a levels button */
+    RANKS = 64,   /* or a ranks button */
+    NARROW = 620, /* below this width there are three rows, because the views and the search do not
+                   * fit next to the other items */
     ROW = 32,
     ITEM = 24,
     GAP = 4,
     SEARCH_AND_HIGHLIGHT = 320
 };
 
-/* Items from left to right, and from right to left, in one row. */
+/* Items that are placed in a row from the left and from the right. */
 typedef struct {
     mv_view *view;
-    mv_box left; /* the rest of the row */
+    mv_box left; /* the part of the row that is still free */
 } bar;
 
 static int rows_of(mv_view *view, float width)
@@ -84,7 +85,7 @@ static const char *device_text(mv_view *view)
     if (!d)
         return "no file";
     name = view->document_count > 1
-               ? mv_device_name(view, view->now->file, view->now->device) /* among the devices */
+               ? mv_device_name(view, view->now->file, view->now->device) /* the distinct name */
                : "";
     if (*name)
         return name;
@@ -145,8 +146,8 @@ static void search(bar *b)
 
     if (*view->now->search) {
         button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
-        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* otherwise the search opens only by
-                                                             * its key */
+        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* in a narrower bar, the search opens
+                                                             * only by its key */
             button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
     }
     box = take(b, b->left.w, false);
@@ -164,7 +165,7 @@ static void search(bar *b)
                MV_ANCHOR_START, hits);
 }
 
-/* The verdict of all reports, if any; a click shows them. */
+/* Paints the verdict of all reports, if there is one. A click shows the reports. */
 static void badge(bar *b)
 {
     mv_view *view = b->view;
@@ -204,7 +205,7 @@ static bool is_open(const bar *b, mv_menu menu)
     return b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == menu;
 }
 
-/* For a file with several levels. */
+/* Paints the level button, for a file with several levels. */
 static void level(bar *b)
 {
     const mv_level_list *levels = mv_view_levels(b->view);
@@ -216,7 +217,7 @@ static void level(bar *b)
                                shown < levels->count ? levels->name[shown] : b->view->now->level));
 }
 
-/* Shows only the choices if their names do not fit. */
+/* Paints the display choices, without their titles if these do not fit. */
 static void looks(bar *b)
 {
     mv_ui *ui = &b->view->ui;
@@ -248,7 +249,7 @@ static void next_row(bar *b, mv_box *rest)
     mv_box row = mv_box_cut_top(rest, mv_ui_px(&b->view->ui, ROW));
 
     b->left = (mv_box){row.x + gap, row.y, row.w - 2 * gap, row.h};
-    rest->y -= gap; /* rows share the space between them */
+    rest->y -= gap; /* the rows share the space between them */
     rest->h += gap;
 }
 
@@ -284,7 +285,7 @@ static void paint_two_rows(bar *b, mv_box *rest, bool has_device)
     search(b);
 }
 
-/* "View: Timeline": a list of the views. */
+/* Paints a button such as "View: Timeline", which opens the list of views. */
 static void view_menu(bar *b)
 {
     static const char *const names[MV_MAIN_COUNT] = {[MV_MAIN_TIMELINE] = "Timeline",
@@ -297,7 +298,7 @@ static void view_menu(bar *b)
            mv_scene_format(&b->view->ui.scene, "View: %s", names[b->view->now->main]));
 }
 
-/* As on a phone: the theme is among the commands. */
+/* Paints the bar in three rows, as on a phone. The theme can then only be changed by a command. */
 static void paint_three_rows(bar *b, mv_box *rest, bool has_device)
 {
     helpers(b);
@@ -333,7 +334,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
         paint_three_rows(&b, &rest, has_device);
 }
 
-/* The file, and the verdict of its reports. */
+/* Paints the file and the verdict of its reports. */
 void mv_file_heading_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
@@ -368,7 +369,7 @@ void mv_tabs_paint(mv_view *view, mv_box box)
     mv_box_cut_left(&box, mv_ui_px(ui, GAP));
     for (int i = 0; i < count; i++)
         words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + 2;
-    if (box.w - words < (float)count * mv_ui_px(ui, 2 * MV_UI_PAD)) { /* a phone */
+    if (box.w - words < (float)count * mv_ui_px(ui, 2 * MV_UI_PAD)) { /* on a phone */
         words -= ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));
         tabs[0].text = "Flame";
         words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));

@@ -1,4 +1,4 @@
-/* The tour: the purpose of the window's parts, one step after the other. */
+/* The tour explains what the parts of the window are for, one after the other. */
 #include <math.h>
 
 #include "view/chrome/chrome.h"
@@ -22,7 +22,7 @@ static const struct {
      "goes from one to the next."},
     {"Help", "? shows all keys, V lists all commands: this tour is one of them."}};
 
-/* The smallest box around all zones of a command; empty: there are none. */
+/* Returns the smallest box around all zones of a command, which is empty if there are none. */
 static mv_box zones_of(const mv_ui *ui, mv_command_id command)
 {
     mv_box all = {0};
@@ -45,7 +45,7 @@ static mv_box zones_of(const mv_ui *ui, mv_command_id command)
     return all;
 }
 
-/* The part of the window that a step explains; empty: it is not shown. */
+/* Returns the part of the window that a step explains, which is empty if it is not shown. */
 static mv_box target_of(const mv_view *view, uint32_t step)
 {
     const mv_view_layout *l = &view->chrome->layout;
@@ -67,8 +67,8 @@ static mv_box target_of(const mv_view *view, uint32_t step)
     }
 }
 
-/* The card's place: above or below the target if there is room, otherwise over its middle; within
- * `box`. */
+/* Returns the box of the card: above or below the target if there is room, otherwise over the
+ * target's middle, and always within `box`. */
 static mv_box card_of(const mv_ui *ui, mv_box box, mv_box target)
 {
     float gap = mv_ui_px(ui, 12);
@@ -110,7 +110,8 @@ void mv_tour_paint(mv_view *view, mv_box box)
         mv_ui_mark(ui, target);
     mv_ui_fill(ui, card, ui->theme->background);
     mv_ui_mark(ui, card);
-    mv_ui_zone(ui, card, MV_DO_tour_step, step, NULL); /* a click does not reach the pane */
+    mv_ui_zone(ui, card, MV_DO_tour_step, step, NULL); /* clicks on the card do not reach the
+                                                          pane */
     view->chrome->tour_box = card;
     card = (mv_box){card.x + pad, card.y + pad, card.w - 2 * pad, card.h - 2 * pad};
     row = mv_box_cut_bottom(&card, mv_ui_px(ui, 24));

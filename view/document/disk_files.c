@@ -14,7 +14,7 @@
 
 /* ---- folders ----------------------------------------------------------------------------- */
 
-/* Whether a name ends like a snapshot's name. */
+/* Whether a file name has a snapshot's extension. */
 static bool is_snapshot_name(const char *name)
 {
     static const char *const endings[] = {".pickle", ".pkl",       ".msgpack",
@@ -115,7 +115,8 @@ static bool path_of_recent(char path[MV_FILE_PATH], const char *ending)
            snprintf(path, MV_FILE_PATH, "%s/recent%s", folder, ending) < MV_FILE_PATH;
 }
 
-/* Their paths, one a line; "" when there are none. `text` has RECENT_BYTES. */
+/* Reads the paths of the recent files, one per line; "" if there are none. `text` has room for
+ * RECENT_BYTES. */
 static void read_recent(char *text)
 {
     char path[MV_FILE_PATH];
@@ -127,7 +128,7 @@ static void read_recent(char *text)
     text[bytes > 0 ? bytes : 0] = '\0';
 }
 
-/* The next line of *text; false at the end. */
+/* Takes the next line of *text. Returns false at the end. */
 static bool next_path(const char **text, char path[MV_FILE_PATH])
 {
     size_t length = strcspn(*text, "\n");
@@ -153,8 +154,8 @@ static void list_recent(mv_arena *arena, mv_file_listing *out)
             add(arena, out, path, &st);
 }
 
-/* Replaces the old list atomically, so that another window finds one of the two. False: writing
- * began but failed. */
+/* Replaces the old list atomically, so that another window finds either the old or the new list.
+ * Returns false if writing began but failed. */
 static bool write_recent(const char *first, const char *others)
 {
     char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[MV_SAVED_PATH], other[MV_FILE_PATH];

@@ -24,7 +24,7 @@ void mv_document_load_outline(mv_document *d, mv_budget *budget)
 {
     char folder[MV_SAVED_PATH];
 
-    if (*d->level || d->origin) /* outlines belong to the level shown first */
+    if (*d->level || d->origin) /* outlines belong to the level that is shown first */
         return;
     mv_arena_init(&d->saved_arena, budget);
     d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
@@ -32,7 +32,8 @@ void mv_document_load_outline(mv_document *d, mv_budget *budget)
         atomic_store_explicit(&d->has_saved, true, memory_order_release);
 }
 
-/* Outlines of the shown devices, by ordinal; false: some are not ready yet. */
+/* Fills in the outlines of the shown devices, by ordinal. Returns false if some devices are not
+ * ready yet. */
 static bool fill_saved(const mv_document *d, mv_saved_index *out)
 {
     for (uint32_t i = 0; i < d->device_count; i++) {
@@ -63,7 +64,8 @@ void mv_document_save_outline(const mv_document *d, uint64_t least_events)
     mv_arena_release(&arena);
 }
 
-/* Makes outlines from the events just read, if none were saved: everything else takes a while. */
+/* If no outlines were saved, makes some from the events that were just read, because everything
+ * else takes longer. */
 static void sketch(mv_document *d)
 {
     if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
@@ -136,7 +138,7 @@ static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
     return MV_OK;
 }
 
-/* Another document's trace serves all levels. */
+/* Reads the trace, or uses that of another document, which serves all levels. */
 static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
 {
     const mv_document *origin = d->origin;
@@ -145,12 +147,13 @@ static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
         d->trace = *mv_trace_as_read(&origin->trace);
     else if (mv_trace_read(&d->arena, d->path, opts, &d->trace, err) != MV_OK)
         return err->code;
-    if (opts->progress) /* a page answers inputs before the rest */
+    if (opts->progress) /* lets a page handle inputs before the next steps */
         opts->progress(opts->user, d->bytes_all, d->bytes_all);
     return MV_OK;
 }
 
-/* A file without the level opens anyway: it reports the missing level, and its other levels. */
+/* Selects the level. A file that lacks the level is opened anyway; it then reports the missing
+ * level and the levels it has. */
 static mv_code take_level(mv_document *d, mv_err *err)
 {
     mv_code code;
@@ -207,9 +210,9 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 
 /* ---- data for a picture ------------------------------------------------------------------ */
 
-/* Work on a device is done in pieces that are short even for a long trace. An unfinished piece sets
- * *again. */
-enum { SOME_EVENTS = 1 << 17 /* at most 20 ms in a browser */ };
+/* Work on a device is done in pieces that are short even for a long trace. A piece that is not
+ * finished sets *again. */
+enum { SOME_EVENTS = 1 << 17 /* takes at most 20 ms in a browser */ };
 
 typedef mv_code piece_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
@@ -307,7 +310,8 @@ static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t
     return copy;
 }
 
-/* The parts of an attribution that panes read: the curve is as long as the trace and is dropped. */
+/* Copies the parts of an attribution that panes read. The curve is as long as the trace, and is
+ * dropped. */
 static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
                              mv_attribution *out)
 {
@@ -321,7 +325,7 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
     out->category_bytes =
         copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
     out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
-    /* Names of rules and libraries are also texts of the scratch arena. */
+    /* Names of rules and libraries are strings in the scratch arena too. */
     for (uint32_t i = MV_CATEGORY_COUNT; out->categories.name && i < c->count; i++)
         if (!(out->categories.name[i] = mv_arena_text(arena, c->name[i], strlen(c->name[i]))))
             return false;
@@ -394,7 +398,7 @@ static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, boo
 static mv_code evaluate_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
                                       mv_err *err)
 {
-    /* A picture shows the verdict without the advice, which needs replays. */
+    /* A printed picture shows the verdict without the advice, which needs replays. */
     mv_fragmentation_opts opts = {
         .window = MV_ALL_EVENTS, .growths = &v->growths, .no_advice = v->has_lives};
 
@@ -441,7 +445,7 @@ static mv_code evaluate_peak(const mv_document *d, mv_document_device *v, bool *
 {
     mv_code code;
 
-    if (v->has_lives) /* a picture has no categories */
+    if (v->has_lives) /* a printed picture has no categories */
         return MV_OK;
     *again = !v->peak_search;
     code = *again ? begin_peak(d, v, err) : mv_peak_search_some(v->peak_search, again, err);

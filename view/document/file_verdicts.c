@@ -7,7 +7,8 @@ bool mv_file_has_several_levels(const mv_document *document)
     return document->levels.count > 1;
 }
 
-/* Rows of the triage end at this one. */
+/* Copies a row of the triage. Its strings are copied too, because they do not outlive the
+ * triage. */
 static bool keep_row(mv_text_maker *words, const mv_triage *t, const mv_triage_row *from,
                      const mv_trace *main, const char *main_level, mv_verdict *to)
 {

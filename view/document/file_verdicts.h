@@ -1,6 +1,6 @@
-/* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them,
- * independent of the shown level. A worker computes them if a file has several levels; for one
- * level, the loader evaluates all devices anyway. Requested by view/frame/file_badge.h. */
+/* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them, whatever
+ * level is shown. A worker computes them if the file has several levels. If it has only one, the
+ * loader evaluates all devices anyway. view/frame/file_badge.h requests them. */
 #ifndef MV_FILE_VERDICTS_H
 #define MV_FILE_VERDICTS_H
 
@@ -8,28 +8,29 @@
 #include "view/document/document.h"
 
 typedef struct {
-    const char *level;  /* text of --level */
-    const char *memory; /* "pinned memory", "device 1" */
-    uint32_t device;    /* ordinal; of the host: 0 */
+    const char *level;  /* value of --level */
+    const char *memory; /* name of the memory, such as "pinned memory" or "device 1" */
+    uint32_t device;    /* ordinal; 0 for the host */
     mv_finding_kind kind;
     mv_report report;
-    const char *text; /* the sentence of triage */
+    const char *text; /* the sentence that triage prints */
     uint64_t bytes;
-    uint32_t count; /* findings of this kind */
+    uint32_t count; /* number of findings of this kind */
 } mv_verdict;
 
 typedef struct {
     uint32_t count;
-    mv_verdict *rows;  /* [count] the most alarming first */
-    uint32_t problems; /* of all levels and devices */
-    const char *level; /* the default one */
-    const char *badge; /* "3: leak", "fine", or that leaks are unknown */
+    mv_verdict *rows;  /* [count] most alarming first */
+    uint32_t problems; /* number of problems on all levels and devices */
+    const char *level; /* the default level */
+    const char *badge; /* "3: leak", "fine", or a label that says that leaks are unknown */
 } mv_file_verdicts;
 
-/* Whether the file has memory that the reports of one device and level do not cover. */
+/* Whether the file contains memory that the reports of one device and level do not cover. */
 bool mv_file_has_several_levels(const mv_document *document);
 
-/* A job (jobs.h) for a document of any level of the file: const mv_document **. */
+/* A mv_job_fn (jobs.h). `ask` is a const mv_document **, which may point to a document of the file
+ * at any level. */
 void *mv_file_verdicts_find(mv_arena *arena, void *context, const void *ask);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { MOST_THREADS = 16 };
 
-/* A result and its query. */
+/* A result, and the query that it answers. */
 typedef struct {
     bool is_there;
     _Alignas(16) unsigned char ask[MV_ASK_MOST];
@@ -17,13 +17,13 @@ typedef struct {
 
 struct mv_slot {
     mv_jobs *jobs;
-    mv_slot *next; /* in the list of all slots */
+    mv_slot *next; /* next slot in the list of all slots */
     mv_job_fn *fn;
     void *context;
     uint32_t ask_bytes;
-    result shown;   /* the result that the pane is using */
-    result ready;   /* a newer result that the pane has not requested yet */
-    result running; /* threads other than its worker may read only `ask` */
+    result shown;   /* result that the pane is using */
+    result ready;   /* newer result that the pane has not asked for yet */
+    result running; /* result that a worker is computing; other threads may read only its `ask` */
     bool is_waiting;
     _Alignas(16) unsigned char waiting[MV_ASK_MOST];
 };
@@ -40,7 +40,7 @@ struct mv_jobs {
     pthread_cond_t work;
     mv_slot *slots;
     bool is_closing;
-    uint64_t missed; /* queries that have no result yet */
+    uint64_t missed; /* number of queries that have not received a result */
 };
 
 static void drop(result *r)
@@ -64,7 +64,8 @@ static void find(mv_slot *slot, result *r)
 
 /* ---- workers ----------------------------------------------------------------------------- */
 
-/* A waiting slot without a worker; the list rotates, so that no slot waits forever. */
+/* Returns a slot whose query is waiting and has no worker. The list is rotated, so that no slot
+ * waits forever. */
 static mv_slot *next_waiting(mv_jobs *jobs)
 {
     for (mv_slot **at = &jobs->slots; *at; at = &(*at)->next) {

@@ -23,7 +23,8 @@ mv_ledger_question mv_ledger_question_at(const mv_document *document,
     return q;
 }
 
-/* On levels other than PyTorch's, event numbers mean nothing in the file: their times are used. */
+/* Makes the query for the ledger. Event numbers of levels other than PyTorch's have no meaning in
+ * the file, so the times of events are used. */
 static mv_ledger_query ask_of(const mv_ledger_question *q, const mv_trace *read)
 {
     const mv_events *e = &q->device->lives.events;
@@ -38,7 +39,7 @@ static mv_ledger_query ask_of(const mv_ledger_question *q, const mv_trace *read)
                             q->event == MV_LEDGER_OF_TIME ? q->time_us
                             : event == MV_BEFORE          ? e->time_us[0] - 1
                                                           : e->time_us[event]);
-    ask.events = 0; /* PyTorch's figures are omitted */
+    ask.events = 0; /* PyTorch's figures are left out */
     return ask;
 }
 

@@ -1,6 +1,6 @@
 #include "view/document/level_calls.h"
 
-/* Whether `next` continues the call of `event`. */
+/* Whether event `next` belongs to the same call as `event`. */
 static bool continues(const mv_events *e, uint32_t event, uint32_t next)
 {
     static const uint8_t after[][2] = {{MV_ACTION_SEGMENT_ALLOC, MV_ACTION_ALLOC},

@@ -1,5 +1,5 @@
-/* On a level of calls, one call is several events (analyze/levels/levels.h). The moments between
- * these events, with an empty segment, never existed.
+/* On a level of calls, each call consists of several events (analyze/levels/levels.h). The states
+ * between these events, in which a segment is empty, never existed.
  *
  *     gain   SEGMENT_ALLOC, ALLOC
  *     loss   FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE */
@@ -8,16 +8,16 @@
 
 #include "analyze/lives/lives.h"
 
-/* The last and the first event of the call that contains an event; the event itself if it is not
- * part of a call. MV_BEFORE is returned unchanged. */
+/* Return the last and the first event of the call that contains an event, or the event itself if it
+ * is not part of a call. MV_BEFORE is returned unchanged. */
 uint32_t mv_call_last(const mv_trace *trace, const mv_events *events, uint32_t event);
 uint32_t mv_call_first(const mv_trace *trace, const mv_events *events, uint32_t event);
 
-/* The effect of the call that contains an event: "alloc" or "free", or the event's own action if it
- * is not part of a call. */
+/* Returns what the call that contains an event does: "alloc" or "free". If the event is not part of
+ * a call, returns the event's own action. */
 const char *mv_call_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 
-/* The number of calls among all events; 0: the trace is not of a level of calls. O(events). */
+/* Returns the number of calls in all events; 0: the trace is not on a level of calls. O(events). */
 uint32_t mv_call_count(const mv_trace *trace, const mv_events *events);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { MOST_DOCUMENTS = 8192 };
 
-/* The next task. */
+/* What to do next. */
 typedef struct {
     enum { NOTHING, READ, SHOW, JUDGE } what;
     mv_document *document;
@@ -55,7 +55,8 @@ static bool is_wanted(const mv_document *d, uint32_t row, int what)
            !atomic_load_explicit(&v->is_unevaluated, memory_order_relaxed);
 }
 
-/* The device with the most events that has not reached the stage; MV_NO_ROW: none. */
+/* Returns the device with the most events that has not reached the stage; MV_NO_ROW: there is
+ * none. */
 static uint32_t largest(const mv_document *d, int what)
 {
     uint32_t found = MV_NO_ROW;
@@ -67,7 +68,8 @@ static uint32_t largest(const mv_document *d, int what)
     return found;
 }
 
-/* The next task for the preferred device: reading its file, showing it, running its reports. */
+/* Returns the next task for the preferred device: reading its file, showing it, or making its
+ * reports. */
 static task preferred_task(const mv_loader *l)
 {
     mv_document *d = l->preferred;
@@ -75,7 +77,8 @@ static task preferred_task(const mv_loader *l)
 
     if (!d)
         return (task){0};
-    for (uint32_t i = 0; d->origin && i < l->count; i++) /* the origin first */
+    for (uint32_t i = 0; d->origin && i < l->count; i++) /* the document that reads the file comes
+                                                            first */
         if (l->documents[i] == d->origin && stage_of(&d->origin->stage) == MV_DOCUMENT_WAITING)
             return (task){READ, l->documents[i], 0};
     if (stage_of(&d->stage) == MV_DOCUMENT_WAITING)
@@ -200,7 +203,8 @@ void mv_loader_close(mv_loader *l)
     is_busy = l->is_busy;
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
-    /* Cancelled reads must not count as out of memory. Another view may share the budget. */
+    /* A cancelled read must not count as out of memory, because another view may share the
+     * budget. */
     lacked = __atomic_load_n(&l->budget->lacked, __ATOMIC_RELAXED);
     limit = __atomic_load_n(&l->budget->limit, __ATOMIC_RELAXED);
     if (is_busy)
@@ -217,7 +221,7 @@ void mv_loader_close(mv_loader *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* Without a thread all work is done here. */
+/* Adds a document. Without a thread, all work is done here. */
 static void add(mv_loader *l, mv_document *d)
 {
     pthread_mutex_lock(&l->lock);

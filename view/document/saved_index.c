@@ -20,7 +20,8 @@ typedef struct {
     uint32_t version;
     uint32_t count; /* number of devices */
     mv_saved_key key;
-    uint64_t checksum; /* of everything after this field; of everything before it */
+    uint64_t checksum; /* checksum of everything that follows this field, and of everything before
+                          it */
 } head;
 MV_PLAIN_END
 
@@ -122,12 +123,13 @@ void mv_saved_device_fill(uint32_t device, const mv_pyramid *pyramid, mv_saved_d
     }
 }
 
-/* Requested bytes, and bytes of segments. */
+/* Sums of requested bytes and of segments' bytes. */
 typedef struct {
-    uint64_t allocated, reserved; /* modulo 2^64, so that damaged sizes do no harm */
+    uint64_t allocated, reserved; /* computed modulo 2^64, so that damaged sizes do no harm */
 } sums;
 
-/* A free counts when requested, or when completed if the file has only completions. */
+/* Whether a free counts when it is requested. It counts when it is completed if the file has only
+ * completions. */
 static bool has_requests(const mv_events *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
@@ -151,13 +153,14 @@ static void add_event(const mv_events *e, uint32_t event, uint8_t free_action, s
         to->reserved -= size;
 }
 
-/* Clamps a negative sum to zero. */
+/* Returns the sum, or zero if it is negative. */
 static uint64_t at_least_0(uint64_t sum)
 {
     return sum <= INT64_MAX ? sum : 0;
 }
 
-/* The final heap minus the sum of the events: the memory in use before the first event. */
+/* Returns the memory in use before the first event, which is the final heap minus the sum of the
+ * events. */
 static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events *e,
                         uint8_t free_action)
 {
@@ -182,7 +185,7 @@ static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events 
 static void sketch_column(const mv_events *e, uint32_t first, uint32_t end, uint8_t free_action,
                           sums *now, mv_saved_device *out, uint32_t column)
 {
-    bool is_first = first == 0; /* the first column also includes earlier memory */
+    bool is_first = first == 0; /* the first column also covers the memory before the first event */
     uint64_t least = is_first ? at_least_0(now->allocated) : UINT64_MAX;
     uint64_t most = is_first ? least : 0, most_reserved = is_first ? at_least_0(now->reserved) : 0;
 
@@ -281,7 +284,8 @@ bool mv_saved_index_read(mv_arena *arena, const char *folder, mv_saved_key key, 
         return false;
     is_whole = read_file(arena, file, key, out);
     if (is_whole)
-        futimens(file, NULL); /* marks it as used most recently, so that it is kept longest */
+        futimens(file, NULL); /* marks the file as the most recently used one, so that it is kept
+                                 longest */
     close(file);
     return is_whole;
 }
@@ -304,7 +308,7 @@ static int64_t changed_at(DIR *folder, const char *name)
     return (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
 }
 
-/* Removes at most one: each write adds one. */
+/* Removes the oldest index if there are too many. One is enough, because each write adds one. */
 static void remove_oldest(const char *path)
 {
     DIR *folder = opendir(path);

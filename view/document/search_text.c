@@ -7,8 +7,8 @@
 #include "analyze/peak/category.h"
 #include "base/utf8.h"
 
-/* Whether a filter reads the text literally without quotation marks. Term names have no dot before
- * their ':'. */
+/* Whether a filter reads the string literally without quotation marks. Names of terms have no dot
+ * before their ':'. */
 static bool is_plain(const char *text)
 {
     if (!isalnum((unsigned char)*text) || strcspn(text, ".") > strcspn(text, ":<>="))

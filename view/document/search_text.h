@@ -1,5 +1,4 @@
-/* The search for a frame: the text that a click on a box, a row or a finding puts into the search
- * field. */
+/* The search that a click on a box, a row or a finding puts into the search field. */
 #ifndef MV_SEARCH_TEXT_H
 #define MV_SEARCH_TEXT_H
 
@@ -8,28 +7,30 @@
 
 enum { MV_SEARCH_LINE = 512 };
 
-/* A filter (analyze/filter/filter.h) that matches every stack with this frame:
- * "train.py:62:forward", in quotation marks if a filter would read it as a term. Frames in other
- * folders with the same file name, line and function also match; if the text had to be cut to fit,
- * so do frames with the same beginning. "" for MV_NO_FRAME. Returns `out`. */
+/* Writes a filter (analyze/filter/filter.h) that matches every stack with this frame, such as
+ * "train.py:62:forward". It is put in quotation marks if it would otherwise be read as a term.
+ * Frames in other folders with the same file name, line and function also match. If the filter had
+ * to be cut to fit, frames with the same beginning match too. "" for MV_NO_FRAME. Returns `out`. */
 const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
-/* The lines of code that a frame alone identifies: of_group[g] is the frame that is the culprit of
- * all stacks of that group of `sites` and of no other; MV_NO_FRAME: none. NULL when out of memory.
- * O(frames of all stacks). */
+/* Finds the lines of code that can be identified by a frame: of_group[g] is the frame that is the
+ * culprit of all stacks in group g of `sites` and of no other stack; MV_NO_FRAME: there is none.
+ * Returns NULL when out of memory. O(frames of all stacks). */
 const mv_frame_id *mv_frames_of_groups(mv_arena *arena, const mv_trace *trace,
                                        const mv_sites *sites);
 
-/* Terms that match exactly the stacks of this stack's group: `frame` as a line of code if it is the
- * group's only name, else the number of the stack; "nostack" for MV_NO_STACK. O(frames) with a
- * frame. Returns `out`. */
+/* Writes terms that match exactly the stacks in the group of `stack`. If `frame` alone identifies
+ * the group, it is the line of code of `frame`, otherwise the number of the stack; "nostack" for
+ * MV_NO_STACK. O(frames) with a frame. Returns `out`. */
 const char *mv_search_of_line(const mv_trace *trace, mv_frame_id frame, mv_stack_id stack,
                               char out[MV_SEARCH_LINE]);
 
-/* " cat:activation", " cat:"cuBLAS"": appended to a search. Returns `out`. */
+/* Writes a term to append to a search, such as " cat:activation" or " cat:"cuBLAS"". Returns
+ * `out`. */
 const char *mv_search_of_category(const char *name, char out[MV_SEARCH_LINE]);
 
-/* "block:3,7-9" for rows of allocations in rising order; "" if the text does not fit. */
+/* Writes "block:3,7-9" for rows of allocations, which must be in ascending order; "" if the term
+ * does not fit. */
 const char *mv_search_of_rows(const uint32_t *rows, uint32_t count, char *out, size_t size);
 
 #endif

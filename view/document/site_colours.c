@@ -10,8 +10,8 @@ enum { LABEL_SIZE = 256 };
 /* ---- lines of code ----------------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t bytes; /* alive at the peak */
-    uint64_t hash;  /* hash of its label */
+    uint64_t bytes; /* bytes alive at the peak */
+    uint64_t hash;  /* hash of the line's label */
 } line;
 
 typedef struct {
@@ -121,7 +121,7 @@ static uint64_t hash_of(const mv_trace *t, uint32_t stack)
     return hash;
 }
 
-/* The stacks with the most bytes at the peak, most first; returns their number. */
+/* Finds the stacks with the most bytes at the peak, largest first. Returns their number. */
 static uint32_t find_largest(mv_arena *scratch, const mv_trace *t, const mv_index *index,
                              uint32_t peak_event, uint32_t largest[MV_NAMED_STACKS])
 {
@@ -149,7 +149,8 @@ static uint32_t find_largest(mv_arena *scratch, const mv_trace *t, const mv_inde
     return count;
 }
 
-/* The largest stacks have their own colours; all others have a paler one that several may share. */
+/* Chooses hues by content. The largest stacks each have a separate colour, and all others have a
+ * paler colour that several may share. */
 static void colour_by_content(mv_arena *scratch, const mv_trace *t, const mv_index *index,
                               uint32_t peak_event, mv_site_colours *out)
 {

@@ -2,7 +2,8 @@
 
 #include "base/search.h"
 
-/* The first event at or after a time. Times of a trace do not decrease, or only by microseconds. */
+/* Returns the first event at or after a time. The times of a trace do not decrease, or decrease
+ * only by microseconds. */
 static uint32_t event_at(const mv_events *e, int64_t time)
 {
     return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time);
@@ -11,7 +12,7 @@ static uint32_t event_at(const mv_events *e, int64_t time)
 typedef struct {
     mv_trace_marks *out;
     uint32_t events;
-    uint32_t open[MV_LANDMARK_DEEPEST]; /* rows of marks, the innermost last */
+    uint32_t open[MV_LANDMARK_DEEPEST]; /* rows of the open ranges' marks, innermost last */
     uint32_t depth;
 } nesting;
 
@@ -31,7 +32,7 @@ static void begin(nesting *n, mv_string_id name, uint32_t event, bool is_moment)
     n->out->mark_count++;
 }
 
-/* Ends the innermost range with that name; unfinished ranges inside it stay open. */
+/* Ends the innermost range with that name. Unfinished ranges inside it stay open. */
 static void end(nesting *n, mv_string_id name, uint32_t event)
 {
     for (uint32_t i = n->depth; i > 0; i--) {

@@ -15,7 +15,7 @@ static const char *const change_names[] = {
 
 /* ---- items ------------------------------------------------------------------------------- */
 
-/* The next line of a text; false: there is none. */
+/* Takes the next line of a string. Returns false if there is none. */
 static bool next_item(const char **text, mv_span *out)
 {
     size_t length = strcspn(*text, "\n");
@@ -30,7 +30,7 @@ static bool is_item(mv_span item, const char *text)
     return item.length == strlen(text) && memcmp(item.data, text, item.length) == 0;
 }
 
-/* The length of a setting's key, with the colon; 0: the item is a change. */
+/* Returns the length of a setting's key, including the colon; 0: the item is a change. */
 static size_t key_bytes(const char *item)
 {
     size_t length = strcspn(item, " :\n");
@@ -154,7 +154,7 @@ typedef struct {
     uint32_t line;
 } heavy_line;
 
-/* The lines of code that hold most at the peak. */
+/* Adds the lines of code that hold the most at the peak. */
 static bool add_lines(mv_whatif_facts *f)
 {
     const mv_document_device *d = f->device;
@@ -205,7 +205,8 @@ static bool fill_facts(mv_whatif_facts *f, const mv_whatif_question *q)
            add_settings(f) && (add_program(f), add_lines(f));
 }
 
-/* NULL: out of memory; nothing is kept, so the next query tries again. */
+/* Returns the facts of a device; NULL when out of memory. In that case nothing is kept, so the next
+ * query tries again. */
 static const mv_whatif_facts *facts_of(mv_whatif_shared *shared, const mv_whatif_question *q)
 {
     mv_whatif_facts *f;
@@ -221,7 +222,7 @@ static const mv_whatif_facts *facts_of(mv_whatif_shared *shared, const mv_whatif
             f->arena = arena;
             f->device = q->device;
             if (fill_facts(f, q)) {
-                f->trials.arena = NULL; /* each replay has its own */
+                f->trials.arena = NULL; /* each replay has a separate arena */
                 f->next = shared->facts;
                 shared->facts = f;
             } else {
@@ -253,9 +254,10 @@ typedef struct {
     const char *conf;
     uint32_t count;
     mv_code_change changes[MOST_CHANGES];
-    bool is_apart[MOST_CHANGES]; /* listed as a DROP, but its rows get their own pool */
-    const char *stage, *ranks;   /* of ZeRO; NULL: not ticked */
-    const char *why;             /* an item that cannot be used; "" */
+    bool is_apart[MOST_CHANGES]; /* the change is listed as a DROP, but its rows are moved to a
+                                    separate pool */
+    const char *stage, *ranks;   /* items of ZeRO; NULL: not ticked */
+    const char *why;             /* an item that cannot be used, or "" */
 } ticked_items;
 
 static bool is_change(const char *item, mv_code_change *out, bool *is_apart)
@@ -273,7 +275,7 @@ static bool is_change(const char *item, mv_code_change *out, bool *is_apart)
     return *is_apart;
 }
 
-/* Takes one item; false: out of memory. */
+/* Takes one item. Returns false when out of memory. */
 static bool take_item(ticked_items *t, const char *item)
 {
     char why[MV_FILTER_WHY] = "not a setting or a code change";
@@ -311,7 +313,7 @@ static bool take_item(ticked_items *t, const char *item)
     return t->why != NULL;
 }
 
-/* The two items of ZeRO as one change; false: out of memory. */
+/* Combines the two items of ZeRO into one change. Returns false when out of memory. */
 static bool take_zero(ticked_items *t)
 {
     mv_code_change change = {.kind = MV_CODE_CHANGE_ZERO, .text = t->stage};
@@ -350,8 +352,8 @@ static bool take_items(ticked_items *t, const char *items)
     return take_zero(t);
 }
 
-/* Gives the rows their own pool instead of dropping them, except for blocks from before the trace,
- * which stay where they are; false: out of memory. */
+/* Moves the rows to a separate pool instead of dropping them, except for blocks from before the
+ * trace, which stay where they are. Returns false when out of memory. */
 static bool set_apart(mv_arena *arena, const ticked_items *items, const mv_alloc_lives *allocs,
                       mv_code_changes *changes)
 {
@@ -374,7 +376,8 @@ static bool set_apart(mv_arena *arena, const ticked_items *items, const mv_alloc
     return true;
 }
 
-/* "976 MiB, 239 MiB (19.7 %) less than recorded"; NULL: out of memory. */
+/* Returns a string such as "976 MiB, 239 MiB (19.7 %) less than recorded"; NULL when out of
+ * memory. */
 static const char *compared(mv_arena *arena, uint64_t now, uint64_t recorded)
 {
     uint64_t change = now < recorded ? recorded - now : now - recorded;
@@ -435,7 +438,7 @@ static bool make_curve(mv_arena *arena, uint32_t events, mv_replay_curve *out)
     return out->reserved && out->allocated;
 }
 
-/* False: out of memory. */
+/* Replays the run. Returns false when out of memory. */
 static bool replay(mv_arena *arena, mv_whatif_answer *a)
 {
     ticked_items items = {.arena = arena, .conf = a->facts->trials.recorded_conf};

@@ -42,8 +42,8 @@ uint32_t mv_colouring_steps(const mv_colouring *c)
 
 /* ---- the group of an allocation ---------------------------------------------------------- */
 
-/* The step of a number: step 0 is below `first`, and the limit of each next step is `times` as
- * high. */
+/* Returns the step of a number. Step 0 is below `first`, and the limit of each further step is
+ * `times` as high. */
 static uint32_t step_of(uint64_t number, uint64_t first, uint64_t times)
 {
     uint32_t step = 0;
@@ -214,7 +214,7 @@ static bool code_words(const mv_colouring *c, uint64_t group, char *out, size_t 
     return length > 0 && (size_t)length < size;
 }
 
-/* Ignores leaks. */
+/* Writes the search for a group without regard to leaks. */
 static bool plain_words(const mv_colouring *c, uint64_t group, char *out, size_t size)
 {
     const mv_trace *trace = &c->document->trace;
@@ -280,7 +280,7 @@ bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uin
     char plain[MV_SEARCH_TEXT] = "-";
 
     *out = 0;
-    if (mv_colouring_steps(c)) /* a step has two terms; a '-' negates only one */
+    if (mv_colouring_steps(c)) /* a step has two terms, but a '-' negates only one term */
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!(groups[i] & MV_GROUP_LEAK) &&

@@ -4,15 +4,16 @@
  *                                             ├─► label     for the reader
  *                                             └─► words     of the search for exactly this group
  *
- * Colour, label and search of a row cannot disagree, since all are computed from its group. Leaks
- * are a separate group in every colouring; by line and by stack, each leak is one. */
+ * The colour, label and search of a row cannot disagree, since all three are computed from the
+ * row's group. Leaks form a separate group in every colouring. When colouring by line or by stack,
+ * each leak is a group. */
 #ifndef MV_COLOUR_GROUPS_H
 #define MV_COLOUR_GROUPS_H
 
 #include "view/frame/view.h"
 
-/* Bits below these: the row of a line (mv_site_colours), stack, category, stream or pool, or a
- * step. */
+/* The bits below these contain the row of a line (mv_site_colours), stack, category, stream or
+ * pool, or the number of a step. */
 #define MV_GROUP_LEAK      ((uint64_t)1 << 40)
 #define MV_GROUP_NO_STACK  ((uint64_t)1 << 41)
 #define MV_GROUP_NO_PYTHON ((uint64_t)1 << 42)
@@ -20,46 +21,48 @@
 
 enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
 
-/* How a device is coloured. Borrows from the view. */
+/* How a device is coloured. The pointers borrow from the view. */
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    const mv_lives *lives; /* the coloured rows: the device's, or its segments as allocations, which
-                              have a colour only by line of code */
+    const mv_lives *lives; /* the rows to colour: the device's allocations, or its segments as
+                              allocations, which can only be coloured by line of code */
     uint8_t mode;          /* mv_colour_mode */
     bool is_evaluated;
 } mv_colouring;
 
-/* The shown device must be ready. */
+/* Returns the colouring of the shown device, which must be ready. */
 mv_colouring mv_colouring_of(const mv_view *view);
 
 uint64_t mv_colour_group(const mv_colouring *c, uint32_t alloc);
 uint32_t mv_group_colour(const mv_colouring *c, const mv_theme *theme, uint64_t group);
 
-/* By line of code or by stack: such labels must be made distinct (analyze/code/labels.h). */
+/* Whether allocations are coloured by line of code or by stack. Labels of these groups must be made
+ * distinct (analyze/code/labels.h). */
 static inline bool mv_colouring_is_by_code(const mv_colouring *c)
 {
     return c->mode == MV_COLOUR_SITE || c->mode == MV_COLOUR_STACK;
 }
 
-/* The number of steps, which have a fixed order, when colouring by size or lifetime; otherwise
- * 0. */
+/* Returns the number of steps when colouring by size or lifetime, otherwise 0. Steps have a fixed
+ * order. */
 uint32_t mv_colouring_steps(const mv_colouring *c);
 
-/* "64 KiB to 1 MiB", "activation", "stream 0x7f12"; for code, the label of its line, which several
- * groups may share. Returns `out`. */
+/* Writes the label of a group, such as "64 KiB to 1 MiB", "activation" or "stream 0x7f12". For
+ * code, it is the label of the line, which several groups may share. Returns `out`. */
 const char *mv_group_label(const mv_colouring *c, uint64_t group, char out[MV_GROUP_LABEL]);
 
-/* The search (analyze/filter/filter.h) that matches exactly the allocations of the group. False:
- * there is none, or it does not fit. */
+/* Writes the search (analyze/filter/filter.h) that matches exactly the allocations of the group.
+ * Returns false if there is no such search, or if it does not fit. */
 bool mv_group_words(const mv_colouring *c, uint64_t group, char *out, size_t size);
 
-/* The search for everything outside these groups; if they include one leak, they must include
- * all. */
+/* Writes the search that matches everything outside these groups. If the groups include one leak,
+ * they must include all leaks. */
 bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uint32_t count,
                               char *out, size_t size);
 
-/* "stream 0x7f12", "default stream"; "pool (1, 0)", "default pool". Return `out`. */
+/* Write "stream 0x7f12" or "default stream", and "pool (1, 0)" or "default pool". Both return
+ * `out`. */
 const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out[MV_GROUP_LABEL]);
 const char *mv_pool_label(const mv_trace *trace, mv_pool_id pool, char out[MV_GROUP_LABEL]);
 

@@ -49,7 +49,8 @@ static bool find_names(mv_device_names *names, const mv_device_row *rows, uint32
     return names->name != NULL;
 }
 
-/* A loader may open a file while rows are listed: rows beyond `room` come with the next frame. */
+/* Lists the rows. A loader may open a file meanwhile; rows beyond `room` are listed in the next
+ * frame. */
 static uint32_t list(const mv_view *view, mv_device_row *rows, uint32_t room)
 {
     uint32_t count = 0;
@@ -76,7 +77,8 @@ mv_device_row *mv_device_rows(mv_view *view, uint32_t *count)
     mv_device_names *names = &view->names;
 
     *count = rows ? list(view, rows, room) : 0;
-    /* Rows are only added, and a file's devices all at once, so their number shows a change. */
+    /* Rows are only added, and all devices of a file at once, so a change in their number shows
+     * that something was added. */
     if (!rows || (*count != names->count && !find_names(names, rows, *count)))
         return NULL;
     for (uint32_t i = 0; i < *count; i++)

@@ -24,13 +24,13 @@ static uint32_t next_start(const mv_text_field *field, uint32_t at)
     return at;
 }
 
-/* Letters in names, and in languages other than English. */
+/* Whether a byte belongs to a word: letters in names, and in languages other than English. */
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The beginning of the word before `at`. */
+/* Returns the beginning of the word before `at`. */
 static uint32_t word_before(const mv_text_field *field, uint32_t at)
 {
     while (at > 0 && !is_word(field->text[at - 1]))
@@ -40,7 +40,7 @@ static uint32_t word_before(const mv_text_field *field, uint32_t at)
     return at;
 }
 
-/* The end of the word after `at`. */
+/* Returns the end of the word after `at`. */
 static uint32_t word_after(const mv_text_field *field, uint32_t at)
 {
     while (field->text[at] && !is_word(field->text[at]))
@@ -113,7 +113,7 @@ bool mv_field_selected(const mv_text_field *field, char out[MV_FIELD_TEXT])
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* The caret's new position after a key; false: the key does not move it. */
+/* Finds the caret's new position after a key. Returns false if the key does not move the caret. */
 static bool target_of(const mv_text_field *field, const mv_input *input, uint32_t *at)
 {
     bool by_word = input->mods & MV_MOD_CTRL;
@@ -141,7 +141,8 @@ static bool target_of(const mv_text_field *field, const mv_input *input, uint32_
     }
 }
 
-/* Handles Backspace and Delete: removes the selection, or else a character or a word. */
+/* Handles Backspace and Delete. Removes the selection; without a selection, a character or a
+ * word. */
 static void erase_by_key(mv_text_field *field, bool is_back, bool by_word)
 {
     uint32_t at = field->at;
@@ -186,7 +187,7 @@ bool mv_field_input(mv_text_field *field, const mv_input *input)
 
 /* ---- painting and the pointer -------------------------------------------------------------- */
 
-/* The width of the text from one byte to another, in pixels. */
+/* Returns the width in pixels of the text from one byte to another. */
 static float width_of(const mv_ui *ui, const mv_text_field *field, uint32_t from, uint32_t to)
 {
     char part[MV_FIELD_TEXT];
@@ -196,7 +197,8 @@ static float width_of(const mv_ui *ui, const mv_text_field *field, uint32_t from
     return mv_ui_text_width(ui, MV_UI_TEXT, part);
 }
 
-/* The first visible byte of the text, chosen so that the caret is inside the box. */
+/* Returns the first visible byte of the text, which is chosen so that the caret is inside the
+ * box. */
 static uint32_t visible_from(const mv_ui *ui, const mv_text_field *field)
 {
     uint32_t from = 0;
@@ -206,7 +208,7 @@ static uint32_t visible_from(const mv_ui *ui, const mv_text_field *field)
     return from;
 }
 
-/* The byte with the nearest left edge. */
+/* Returns the byte whose left edge is nearest to x. */
 static uint32_t at_x(const mv_ui *ui, const mv_text_field *field, float x)
 {
     uint32_t from = visible_from(ui, field), at = from;

@@ -2,7 +2,8 @@
 
 enum {
     MOST_IN_TIP = 6,
-    MOST_COOPERATIVE = 100000 /* events: larger files would block a page's thread for too long */
+    MOST_COOPERATIVE = 100000 /* maximum number of events; larger files would block the thread of a
+                                 page for too long */
 };
 
 bool mv_verdicts_open(mv_view *view)
@@ -26,7 +27,7 @@ void mv_verdicts_update(mv_view *view)
     if (!mv_view_is_evaluated(view) || !mv_file_has_several_levels(document) ||
         takes_too_long(view))
         return;
-    if (document->origin) /* one result for all levels */
+    if (document->origin) /* all levels share one result */
         document = document->origin;
     view->verdicts = mv_slot_query(view->verdict_slot, &document, &is_current);
     if (!is_current)
@@ -60,7 +61,7 @@ static bool is_evaluated(const mv_document_device *d)
     return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_REPORTED;
 }
 
-/* The problems of all devices evaluated so far. */
+/* Returns the badge for the problems of all devices evaluated so far. */
 static mv_file_badge of_devices(mv_view *view, const mv_document *document)
 {
     const mv_document_device *shown = mv_view_device(view);

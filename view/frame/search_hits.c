@@ -66,7 +66,7 @@ bool mv_search_open(mv_view *view)
     return view->search_slot != NULL;
 }
 
-/* NULL: no result yet. */
+/* Returns the result of the search; NULL: there is none yet. */
 static const search_answer *ask(const mv_view *view, mv_slot *slot, const mv_document *document,
                                 const mv_document_device *device)
 {

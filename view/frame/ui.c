@@ -115,7 +115,8 @@ void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
 }
 
-/* A light mark with a dark edge, or the reverse, so that it is visible on any colour. */
+/* Paints a light mark with a dark edge, or the reverse, so that the mark is visible on any
+ * colour. */
 void mv_ui_mark(mv_ui *ui, mv_box box)
 {
     mv_ui_frame(ui, box, ui->theme->outline);
@@ -125,7 +126,7 @@ void mv_ui_mark(mv_ui *ui, mv_box box)
     mv_ui_frame(ui, box, ui->theme->background);
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------- */
 
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
 {
@@ -167,7 +168,8 @@ static float line_size(const mv_ui *ui, const mv_ui_lines *l)
     return l->size * ui->scale * (l->is_bold ? 1.1f : 1); /* bold letters are wider */
 }
 
-/* Bytes of `text` that fit a line: up to its end or a gap; at least the first part. */
+/* Returns the number of bytes of `text` that fit on a line. They end at a gap or at the end of the
+ * text, and contain at least the first part. */
 static size_t fitting(mv_ui *ui, const mv_ui_lines *l, float width, const char *text)
 {
     const char *end = strstr(text, l->gap);

@@ -49,8 +49,8 @@ const mv_document_device *mv_view_arrived(const mv_view *view)
     return device_of(view, view->now->file, view->now->device);
 }
 
-/* A device that becomes ready in the middle of a frame, or before its levels can be read, is shown
- * from the next frame on. */
+/* A device that becomes ready in the middle of a frame, or before its levels can be read, is not
+ * shown until the next frame. */
 const mv_document_device *mv_view_device(const mv_view *view)
 {
     const mv_document_device *device = mv_view_arrived(view);
@@ -120,7 +120,7 @@ bool mv_focus_reached(const mv_view *view, mv_command_id command, uint32_t *row)
     return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
 }
 
-/* The command needs that the view satisfies now. */
+/* Returns the command needs that the view currently satisfies. */
 static uint32_t has(const mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
@@ -146,7 +146,7 @@ static uint32_t has(const mv_view *view)
     return has;
 }
 
-/* The reason why there are no hits to step through. */
+/* Returns the reason why there are no hits to step through. */
 static const char *lack_of_hits(const mv_view *view)
 {
     if (!*view->now->search)

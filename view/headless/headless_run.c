@@ -1,5 +1,5 @@
-/* The viewer without a window, in real time: threads work as with a window, a frame is drawn every
- * sixtieth of a second, and no frame waits for unfinished results. */
+/* The viewer without a window, in real time. Threads work as they do with a window, a frame is
+ * drawn every sixtieth of a second, and no frame waits for unfinished results. */
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,12 +18,12 @@ static const double frame_ms = 1000.0 / 60;
 typedef struct {
     const mv_viewer_opts *opts;
     mv_raster *raster;
-    mv_image image; /* of the last frame */
+    mv_image image; /* picture of the last frame */
     mv_view *view;
     mv_arena arena;
     uint32_t width, height;
     double begin;        /* seconds */
-    double scene_ms, ms; /* of the last frame */
+    double scene_ms, ms; /* times of the last frame */
     mv_viewer_timing *timing;
 } player;
 
@@ -95,8 +95,8 @@ static mv_code check_whole(const player *p, mv_err *err)
                : MV_OK;
 }
 
-/* The reason why the document has no timeline; with `is_idle`, it will not get one. MV_OK: it may
- * still come. */
+/* Finds the reason why the document has no timeline, or with `is_idle`, why it will never have one.
+ * MV_OK: it may still have one. */
 static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 {
     const mv_document *d = mv_view_document(p->view);
@@ -116,7 +116,7 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
     return err->code;
 }
 
-/* Draws frames until the timeline is shown, or, with `settles`, until all work is done. */
+/* Draws frames until the timeline is shown, or, if `settles` is set, until all work is done. */
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
     *err = (mv_err){.offset = MV_NO_OFFSET};
@@ -125,7 +125,7 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
-        was_idle = mv_view_is_idle(p->view); /* then this frame shows everything */
+        was_idle = mv_view_is_idle(p->view); /* if so, this frame shows everything */
         if (draw_frame(p, ms_since(p), err) != MV_OK)
             return err->code;
         if (p->timing->window_ms == 0)
@@ -149,7 +149,7 @@ static bool is_being_read(const mv_document *d)
     return stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
 }
 
-/* Files that are not shown must be readable as well. Waits until each file has been read. */
+/* Waits until each file has been read. Files that are not shown must be readable as well. */
 static mv_code check_others(player *p, mv_err *err)
 {
     for (uint32_t i = 0; i < p->opts->file_count && i < p->view->document_count; i++) {
@@ -170,7 +170,8 @@ static mv_code check_others(player *p, mv_err *err)
 
 /* ---- the path ---------------------------------------------------------------------------- */
 
-/* The smallest of the sorted values with at least the share `part` of them at or below it. */
+/* Returns the smallest of the sorted values such that at least the fraction `part` of the values is
+ * not larger. */
 static double part_of(const double *sorted, uint32_t count, double part)
 {
     uint32_t at = (uint32_t)ceil(part * count);
@@ -178,7 +179,7 @@ static double part_of(const double *sorted, uint32_t count, double part)
     return sorted[at > 0 ? at - 1 : 0];
 }
 
-/* Milliseconds of each frame, for each kind of measurement. */
+/* The time of each frame in milliseconds, for each kind of measurement. */
 typedef struct {
     double *whole, *cpu, *scene; /* [frames] */
 } frame_times;
@@ -320,7 +321,8 @@ static mv_code open_all(player *p, mv_err *err)
     p->view = mv_view_open(o->budget, &opts);
     if (!p->view || !p->raster)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
-    mv_view_begin_at(p->view, &o->start); /* before adding files: a small file is ready at once */
+    mv_view_begin_at(p->view, &o->start); /* must come before adding files, because a small file is
+                                             ready at once */
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
     return MV_OK;
@@ -350,7 +352,8 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
     }
     if (code == MV_OK)
-        code = check_others(&p, err); /* before the picture: a failure must leave none */
+        code = check_others(&p, err); /* must come before the picture, because after an error there
+                                         must be no picture */
     if (code == MV_OK && play->script)
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)
@@ -363,7 +366,7 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         out->rss_bytes = resident_bytes();
         if (getrusage(RUSAGE_SELF, &usage) == 0)
             out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-        if (out->peak_rss_bytes < out->rss_bytes) /* the kernel updates its peak rarely */
+        if (out->peak_rss_bytes < out->rss_bytes) /* the kernel does not update its peak often */
             out->peak_rss_bytes = out->rss_bytes;
     }
     close_all(&p);

@@ -32,8 +32,8 @@ static void turn_wheel(mv_view *view, float notches)
                                     .y = view->ui.pointer_y});
 }
 
-/* Zooming moves everything that is not exactly below the pointer: the peak is moved back from time
- * to time. */
+/* Zooms in. Zooming moves everything that is not exactly below the pointer, so the peak is moved
+ * back from time to time. */
 static void dive(mv_view *view, uint32_t step)
 {
     if (step % 24 == 0)
@@ -70,7 +70,7 @@ static void search(mv_view *view, uint32_t step, uint32_t steps)
     if (step == steps / 3)
         press_key(view, MV_KEY_ENTER, 0);
     if (step == steps / 2) {
-        press_key(view, MV_KEY_ESCAPE, 0); /* closes the field; the search stays */
+        press_key(view, MV_KEY_ESCAPE, 0); /* closes the field, but keeps the search */
         press_key(view, 'I', 0);
     }
     if (step == steps * 3 / 4)

@@ -1,5 +1,5 @@
-/* The path of `view --bench panzoom`: a user's first seconds with a trace, with the same inputs for
- * the same number of frames.
+/* The path of `view --bench panzoom`: what a user might do in the first seconds with a trace. The
+ * inputs depend only on the number of frames.
  *
  *     0 %      overview
  *     5 %      dive: the wheel, above the peak, down to single events
@@ -12,7 +12,7 @@
 
 #include "view/frame/view.h"
 
-/* The inputs before frame `frame` of `frames`. */
+/* Gives the view the inputs that precede frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);
 
 #endif

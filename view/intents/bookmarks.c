@@ -1,4 +1,4 @@
-/* Writes notes and goes to them. */
+/* Writes notes, and goes to them. */
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"
@@ -13,7 +13,7 @@ static bool is_here(const mv_view *view, const mv_bookmark *b)
            strcmp(b->level, now->level) == 0;
 }
 
-/* The field, with the text of a note or a suggestion. */
+/* Opens the field, with the text of a note or with a suggestion. */
 static void open_field(mv_view *view, uint32_t row, const char *text)
 {
     mv_chrome_focus(view, MV_FOCUS_BOOKMARK);
@@ -22,7 +22,7 @@ static void open_field(mv_view *view, uint32_t row, const char *text)
     mv_field_select_all(&view->chrome->bookmark);
 }
 
-/* Suggests the position of the cursor. */
+/* Opens the field for a new note, and suggests a text for the position of the cursor. */
 void mv_do_bookmark_add(mv_view *view, uint64_t arg)
 {
     char event[MV_TICK_TEXT], name[MV_TICK_TEXT + 8];

@@ -1,5 +1,4 @@
-/* Changes of the state: where they begin and end, how they affect going back, and going back
- * itself. */
+/* Changes of the state: where they begin and end, and how Back and Forward treat them. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -29,7 +28,8 @@ static void begin(mv_change *change, const mv_view_state *now)
     change->kind = MV_GOES;
 }
 
-/* A view without a window has no place before its file is read. */
+/* Records a change in the history, except before a file is read, because the view has no place
+ * then. */
 static void note(mv_view *view)
 {
     const mv_change *change = &view->intents->change;
@@ -84,7 +84,8 @@ void mv_view_settle(mv_view *view)
     mv_level_open_lanes(view);
     mv_heap_settle(view);
     mv_tour_offer(view);
-    if (view->intents->change.depth == 0) /* otherwise within a drag, which is one step */
+    if (view->intents->change.depth == 0) /* otherwise the change is within a drag, which is one
+                                             step */
         view->intents->change.before = *view->now;
 }
 

@@ -1,4 +1,4 @@
-/* Texts for the clipboard. */
+/* Text for the clipboard. */
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"
@@ -27,8 +27,8 @@ mv_stack_id mv_view_pinned_stack(const mv_view *view)
     return MV_NO_STACK;
 }
 
-/* "file:line function", one frame a line, the whole stack: returns its length in bytes; written
- * unless `out` is NULL. */
+/* Writes a whole stack as "file:line function", one frame per line, unless `out` is NULL. Returns
+ * its length in bytes. */
 static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, size_t size)
 {
     uint32_t count;

@@ -1,11 +1,11 @@
-/* Running commands. */
+/* Runs commands. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
 static const struct {
     void (*run)(mv_view *, uint64_t);
-    bool has_arg; /* has its own argument */
+    bool has_arg; /* whether the command has a fixed argument */
     uint64_t arg;
 } runs[MV_DO_COUNT] = {
 #define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \

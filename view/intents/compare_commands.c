@@ -1,10 +1,10 @@
-/* Commands for several devices, files or ranks in one picture. */
+/* Commands for several devices, files or ranks in the same picture. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
 
-/* Whether another device can be laid over the shown one in this alignment: the compared device, if
- * there is one, else any. */
+/* Whether another device can be overlaid on the shown one in this alignment. This is the compared
+ * device if there is one, otherwise any other device. */
 static bool is_possible(mv_view *view, mv_align by)
 {
     const mv_document_device *here = mv_view_device(view), *compared = mv_view_other(view);
@@ -47,7 +47,7 @@ static void show_row(mv_view *view, const mv_device_row *row)
     }
     if (row->level)
         mv_level_go(view, row->level);
-    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, if nothing was recorded */
+    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* becomes State if nothing was recorded */
     mv_view_choose(view, row->file, row->device);
 }
 
@@ -59,7 +59,7 @@ void mv_do_show_rank(mv_view *view, uint64_t arg)
         show_row(view, row);
 }
 
-/* Shows the timeline of the clicked lane, with the cursor at that place. */
+/* Shows the timeline of the lane that was clicked, with the cursor at that position. */
 static void click(mv_view *view, mv_box box, const mv_input *input)
 {
     mv_alignment to;
@@ -70,7 +70,7 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    if (row.level) { /* show_row keeps the moment of the cursor */
+    if (row.level) { /* show_row leaves the cursor at the same time */
         mv_view_move_cursor(view, (uint32_t)place);
         show_row(view, &row);
         return;
@@ -85,12 +85,13 @@ static bool scroll(mv_view *view, const mv_input *input)
     uint32_t *first = &mv_view_write_desk(view)->ranks_scroll;
     float lines = -3 * input->dy;
 
-    /* Painting keeps it in range. */
+    /* Painting keeps *first in range. */
     *first = lines < 0 && (float)*first < -lines ? 0 : (uint32_t)((float)*first + lines);
     return true;
 }
 
-/* Like the timeline, but a click goes to the lane, and the wheel over the names scrolls. */
+/* Handles the pointer like the timeline does, but a click goes to the lane, and the wheel over the
+ * names scrolls. */
 bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     mv_drag *drag = &view->timeline->drag;

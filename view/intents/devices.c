@@ -1,4 +1,4 @@
-/* Chooses the shown device and the compared device. */
+/* Chooses which device is shown, and which device it is compared with. */
 #include "view/frame/device_rows.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

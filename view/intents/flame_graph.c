@@ -1,4 +1,4 @@
-/* The flame graph's content, and the effect of a click on a box. */
+/* What the flame graph shows, and what a click on a box does. */
 #include "view/document/search_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -17,7 +17,7 @@ void mv_do_flame_turn(mv_view *view, uint64_t flag)
     mv_view_write_desk(view)->flame_scroll = 0;
 }
 
-/* At the end of a path, the node means its largest block. */
+/* Pins the largest block of a node at the end of a path. */
 static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
 {
     const mv_document *d = mv_view_document(view);
@@ -35,7 +35,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         mv_view_pin(view, alloc);
 }
 
-/* Shows the blocks of a node: by its frame, or its largest block. */
+/* Shows the blocks of a node by searching for its frame, or by pinning its largest block. */
 static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
 {
     const mv_flame_node *n = &a->flames.tree.nodes[node];
@@ -51,7 +51,7 @@ static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
     pin_leaf(view, a, node);
 }
 
-/* Focusing on the focused node moves the focus to its caller. */
+/* Focuses on a node. If it already has the focus, the focus moves to its caller. */
 void mv_do_flame_focus(mv_view *view, uint64_t arg)
 {
     mv_panels *p = view->panels;
@@ -71,9 +71,9 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
     show_node(view, a, node);
 }
 
-/* ---- the keyboard ------------------------------------------------------------------------ */
+/* ---- keys -------------------------------------------------------------------------------- */
 
-/* The box of a node; NULL: it has no separate box. */
+/* Returns the box of a node; NULL: the node has no separate box. */
 static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)
 {
     for (uint32_t i = 0; i < a->boxes.count; i++)
@@ -82,7 +82,7 @@ static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)
     return NULL;
 }
 
-/* The next box at the same depth to the left or right. */
+/* Returns the next box to the left or right at the same depth. */
 static const mv_icicle_box *box_beside(const mv_flames_answer *a, const mv_icicle_box *from,
                                        bool is_left)
 {
@@ -99,7 +99,7 @@ static const mv_icicle_box *box_beside(const mv_flames_answer *a, const mv_icicl
     return best;
 }
 
-/* The heaviest box below, or the box above. */
+/* Returns the heaviest box below, or the box above. */
 static const mv_icicle_box *box_beyond(const mv_flames_answer *a, const mv_icicle_box *from,
                                        bool is_up)
 {

@@ -1,4 +1,4 @@
-/* Goes to a position typed by the user: a moment as in --at, or an address. */
+/* Goes to a position typed by the user, which is a moment as in --at, or an address. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-/* The block at an address: alive at the cursor, or else the last one before it, or else the next
- * one. */
+/* Returns the block at an address: the one that is alive at the cursor; if there is none, the last
+ * block before the cursor, or else the next block after it. */
 static uint32_t block_at(const mv_view *view, uint64_t addr)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -77,7 +77,7 @@ static bool go_to_address(mv_view *view, const char *text)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Accepts a number as displayed, "2,150". */
+/* Removes the commas from a number as displayed, such as "2,150". */
 static void without_commas(char *text)
 {
     char *out = text;
@@ -128,8 +128,8 @@ void mv_do_go_to(mv_view *view, uint64_t arg)
 
 /* ---- the blocks above and below ------------------------------------------------------------- */
 
-/* The next allocation, in order of birth, that is alive at the cursor: the one above or below in
- * the picture. */
+/* Goes to the next allocation, in order of birth, that is alive at the cursor, which is the one
+ * above or below in the picture. */
 static void go_to_neighbour(mv_view *view, int step)
 {
     const mv_index *x = &mv_view_device(view)->index;

@@ -1,13 +1,13 @@
-/* Zooms and moves in the allocator's state. Moves start from the last frame. */
+/* Zooms and pans the allocator's state, starting from what the last frame showed. */
 #include <math.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
 
-enum { CLICK = 4 /* pixels that the pointer may move during a click */ };
+enum { CLICK = 4 /* number of pixels that the pointer may move during a click */ };
 
-/* NULL: the state is not shown, or not ready. */
+/* Returns where the state was painted; NULL: it is not shown, or not ready. */
 static const mv_state_place *place_of(const mv_view *view)
 {
     return view->now->main == MV_MAIN_STATE && view->panels->heap_shown ? &view->panels->heap_place
@@ -55,7 +55,8 @@ bool mv_heap_fit_all(mv_view *view)
     return true;
 }
 
-/* Fits the marked hole, or the pinned block, or else the pinned segment. */
+/* Zooms to the marked hole; if there is none, to the pinned block, or else to the pinned
+ * segment. */
 bool mv_heap_fit_selection(mv_view *view)
 {
     const mv_state_place *p = place_of(view);

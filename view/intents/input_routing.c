@@ -35,7 +35,7 @@ bool mv_view_wants_text(const mv_view *view)
     return field_of(view) != NULL;
 }
 
-/* Enter in a field. */
+/* Handles Enter in a field. */
 static void enter(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
@@ -64,7 +64,7 @@ static void enter(mv_view *view, const mv_input *input)
     }
 }
 
-/* Ctrl+C, Ctrl+X, Ctrl+V. */
+/* Handles Ctrl+C, Ctrl+X and Ctrl+V. */
 static bool clipboard_input(mv_view *view, mv_text_field *field, const mv_input *input)
 {
     bool is_copy = input->key == 'C' || input->key == 'X';
@@ -88,7 +88,8 @@ static bool clipboard_input(mv_view *view, mv_text_field *field, const mv_input 
     return true;
 }
 
-/* The element with the keyboard comes before commands. False: it does not use the input. */
+/* Gives the input to the element with the keyboard focus, which comes before commands. Returns
+ * false if the element does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_text_field *field = field_of(view);
@@ -130,7 +131,7 @@ static void key(mv_view *view, const mv_input *input)
         return;
     if (mv_tour_input(view, input) || field_input(view, input))
         return;
-    /* In a field, letters are text; keys that the field does not use are still commands. */
+    /* In a field, letters are typed; keys that the field does not use still run commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
         !(mv_focus_is_inline(view->desk->focus) && input->key == MV_KEY_TAB))
         return;
@@ -160,7 +161,7 @@ bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input
     return is_used;
 }
 
-/* Notifies the pane that the pointer left. */
+/* Tells the pane that the pointer has left it. */
 static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
 {
     mv_chrome *c = view->chrome;
@@ -172,7 +173,7 @@ static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
     c->under_box = box;
 }
 
-/* A press in a field: its caret goes there, and a drag selects. */
+/* Handles a press in a field, which moves the caret there; dragging then selects. */
 static bool press_field(mv_view *view, const mv_input *input)
 {
     mv_text_field *field = field_of(view);
@@ -188,7 +189,7 @@ static void press_covered(mv_view *view, const mv_zone *zone)
 {
     mv_zone chosen;
 
-    if (!zone) { /* outside the sheet */
+    if (!zone) { /* the press is outside the sheet */
         mv_view_do(view, MV_DO_cancel, 0);
         return;
     }
@@ -201,7 +202,8 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     mv_view_do(view, chosen.command, chosen.arg);
 }
 
-/* Everything that a pane does with the pointer until the button is released is one change. */
+/* Ends a pane's capture of the pointer. Everything that the pane did with the pointer until then is
+ * one change. */
 static void close_listed_clients(mv_view *view)
 {
     if (view->chrome->captured == MV_PANE_NONE)
@@ -219,7 +221,7 @@ static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
     mv_change_begin(view);
 }
 
-/* The right button selects the item under the pointer, and lists the actions for it. */
+/* Selects the item under the pointer, and lists the actions for it. */
 static void press_right(mv_view *view, const mv_input *input, const mv_zone *zone)
 {
     bool is_row = zone && (zone->command == MV_DO_table_row || zone->command == MV_DO_report_row);
@@ -268,7 +270,7 @@ static void press(mv_view *view, const mv_input *input)
             mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
         if (own == MV_FOCUS_PANES || view->desk->focus != own) {
             mv_view_do(view, zone->command, zone->arg);
-            if (zone->command == MV_DO_search) /* the field shows its text from the beginning */
+            if (zone->command == MV_DO_search) /* the field shows the beginning of its text */
                 c->search.at = c->search.anchor = 0;
         }
         press_field(view, input);

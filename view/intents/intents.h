@@ -1,18 +1,19 @@
-/* Functions that change the view's state, for view.c and for tests. All user actions arrive through
- * mv_view_input or mv_view_do. */
+/* Functions that change the view's state, for view.c and for tests. Every user action arrives
+ * through mv_view_input or mv_view_do. */
 #ifndef MV_INTENTS_H
 #define MV_INTENTS_H
 
 #include "view/chrome/chrome.h"
 #include "view/panes/listing.h"
 
-/* Command functions; a function shared by several commands has a number in the table. */
+/* Functions that run commands. If several commands share a function, the table has a number for
+ * each of them. */
 #define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \
     void mv_do_##name(mv_view *view, uint64_t arg);
 #define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, run, arg)
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
-void mv_do_turn(mv_view *view, uint64_t flag); /* offset of a bool in mv_view_state */
+void mv_do_turn(mv_view *view, uint64_t flag); /* `flag` is the offset of a bool in mv_view_state */
 void mv_do_flame_turn(mv_view *view, uint64_t flag);
 void mv_do_zoom(mv_view *view, uint64_t arg);
 void mv_do_zoom_y(mv_view *view, uint64_t arg);
@@ -30,130 +31,136 @@ void mv_do_move_splitter(mv_view *view, uint64_t arg);
 void mv_do_move_legend(mv_view *view, uint64_t arg);
 void mv_do_open_menu(mv_view *view, uint64_t menu);
 
-/* The initial state of a view; false: out of memory. */
+/* Creates the initial state of a view. Returns false when out of memory. */
 bool mv_intents_open(mv_view *view);
 
-/* Shows a device of a file completely; rows of view->documents and of its devices. */
+/* Shows all events of a device. `file` is a row of view->documents, and `device` a row of its
+ * devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
-/* For a view of newer data of the same files (view/renewal.h). The first opens the files of `from`
- * at its level; false: data was missing, and must be read first. The second takes over the state of
- * `from`, with event and block numbers of the newer data; false: as above. */
+/* For a view that shows newer data of the same files (view/renewal.h). mv_view_catch_up opens the
+ * files of `from` at its level. It returns false if some data was missing, which must then be read
+ * first. mv_view_take_over copies the state of `from`, with event and block numbers adjusted to the
+ * newer data. It returns false in the same case. */
 bool mv_view_catch_up(mv_view *to, const mv_view *from);
 bool mv_view_take_over(mv_view *to, const mv_view *from);
 
 /* Whether no button is held, and no list or field is open. */
 bool mv_view_is_at_rest(const mv_view *view);
 
-/* Sets the theme and the text size, as chosen by the window and not by the user. */
+/* Sets the theme and the text size that the window chooses, rather than the user. */
 void mv_view_look(mv_view *view, bool is_dark, double scale);
 
-/* Navigation: pins an allocation and makes it visible; moves the cursor; shows a window of events;
- * goes to the place of a table row. */
+/* Navigation. These functions pin an allocation and make it visible, move the cursor, show a window
+ * of events, or go to what a table row describes. */
 void mv_view_pin(mv_view *view, uint32_t alloc);
-void mv_view_point(mv_view *view, uint32_t alloc); /* pins it, and shows Details */
+void mv_view_point(mv_view *view, uint32_t alloc); /* pins the allocation, and shows Details */
 void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
 void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only);
 
-/* The stack of the pinned allocation or segment; MV_NO_STACK: none. */
+/* Returns the stack of the pinned allocation or segment; MV_NO_STACK: none. */
 mv_stack_id mv_view_pinned_stack(const mv_view *view);
 
-/* Goes to a position typed by the user: a moment as in --at, or the block at an address. False: it
- * is not valid, and the message gives the reason. */
+/* Goes to a position typed by the user: a moment as in --at, or the block at an address. Returns
+ * false if the position is not valid, and shows a message with the reason. */
 bool mv_go_to(mv_view *view, const char *where);
 
-/* The event that an --at text names on the device that has arrived; false, with a sentence in
- * `why`, if there is none. */
+/* Finds the event that a value of --at names on the device that has arrived. Returns false, with a
+ * sentence in `why`, if there is none. */
 bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *event, char *why,
                   uint32_t why_size);
 
-/* Writes a note at the cursor, with its window and interval; false: no text, or no room. The second
- * takes the text from the field, for the note that the field edits. */
+/* mv_bookmark_set writes a note at the cursor, which keeps the window and the interval. It returns
+ * false if the text is empty or there is no room. mv_bookmark_typed takes the text from the field,
+ * and writes it to the note that is being edited there. */
 bool mv_bookmark_set(mv_view *view, const char *text);
 bool mv_bookmark_typed(mv_view *view);
 
-/* Shows the interval just selected in the lower pane: as a table by line or category, unless the
- * flame graph there already shows it. */
+/* Shows the interval that was just selected in the lower pane, as a table by line or category,
+ * unless the flame graph there already shows it. */
 void mv_view_show_interval(mv_view *view);
 
-/* Sets the state for view->sheet, on the first device of the first document. */
+/* Sets the state of a printed frame for view->sheet, on the first device of the first document. */
 void mv_view_begin_paper(mv_view *view);
 
-/* Before a frame: gives a device that has become ready its window, its cursor, and the start
- * position from the command line. */
+/* Called before each frame. Gives a device that has become ready its window, its cursor, and the
+ * start position from the command line. */
 void mv_view_settle(mv_view *view);
 void mv_navigation_update(mv_view *view);
 
-/* Before and after painting the panes: scroll positions of their lists. */
+/* Called before and after the panes are painted, to pass the scroll positions of their lists. */
 void mv_scroll_show(mv_view *view);
 void mv_scroll_keep(mv_view *view);
 
-/* Zooms and pans. Shares count from the left, and from below. */
+/* Zoom and pan. `share` is a fraction of the plot's width, from the left, or of its height, from
+ * the bottom. */
 void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);
 void mv_timeline_pan(mv_view *view, double by);
 
-/* Shows only these bytes: values that a session can store, so up to 2^62, and not an empty
- * range. */
+/* Shows only the bytes [from, to). They are limited to values that a session can store, which are
+ * at most 2^62, and the range is never empty. */
 void mv_timeline_show_bytes(mv_view *view, double from, double to);
 
-/* Zooms and pans the allocator's state at the pointer; shares of its width and height. False:
- * another view is shown. */
+/* Zoom and pan the allocator's state at the pointer, by fractions of its width and height. Return
+ * false if another view is shown. */
 bool mv_heap_zoom(mv_view *view, double factor);
 bool mv_heap_pan(mv_view *view, double right, double down);
 bool mv_heap_fit_all(mv_view *view);
 bool mv_heap_fit_selection(mv_view *view);
 
-/* Before a frame: zooms to a hole that was chosen while the state was not shown. */
+/* Called before each frame. Zooms to a hole that was chosen while the allocator's state was not
+ * shown. */
 void mv_heap_settle(mv_view *view);
 
-/* The search: only these two functions write it. Hits are at least highlighted; without words
- * everything is shown. */
-void mv_search_set(mv_view *view, const char *words); /* the field is updated; "": no search */
-void mv_search_typed(mv_view *view);                  /* takes the words from the field */
+/* Only these two functions change the search. They make sure that hits are at least highlighted; an
+ * empty search shows everything. */
+void mv_search_set(mv_view *view, const char *words); /* updates the field; "": no search */
+void mv_search_typed(mv_view *view);                  /* takes the words from the search field */
 
-void mv_rows_typed(mv_view *view); /* the filter of rows, from its field */
+void mv_rows_typed(mv_view *view); /* takes the filter of rows from its field */
 
 /* Pins the next or previous hit. */
 void mv_search_go(mv_view *view, bool is_back);
 
-/* Opens or closes the element that has the keyboard. */
+/* Opens or closes the element that has the keyboard focus. */
 void mv_chrome_focus(mv_view *view, mv_focus focus);
 
-/* Up, Down, PageUp, PageDown and the wheel in a list of `count` rows. */
+/* Handle Up, Down, PageUp, PageDown and the wheel in a list of `count` rows. */
 bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown);
 bool mv_command_list_input(mv_view *view, const mv_input *input);
 bool mv_device_list_input(mv_view *view, const mv_input *input);
 bool mv_menu_input(mv_view *view, const mv_input *input);
 bool mv_open_input(mv_view *view, const mv_input *input);
 
-/* Begins the tour at the first frame with a device, if opts.offers_tour. */
+/* Begins the tour at the first frame that has a device, if opts.offers_tour is set. */
 void mv_tour_offer(mv_view *view);
 
-/* Enter and arrows step through the tour, Escape ends it. False: no tour, or another key. */
+/* Steps through the tour with Enter and the arrows, and ends it with Escape. Returns false if there
+ * is no tour, or if another key was pressed. */
 bool mv_tour_input(mv_view *view, const mv_input *input);
 
-/* Keyboard navigation in the window (view/state/spot.h): uses arrows, Enter and similar keys. A
- * click moves the position too, but does not mark it. */
+/* Handles arrows, Enter and similar keys for keyboard navigation in the window (view/state/spot.h).
+ * A click also moves the keyboard's position, but does not mark it. */
 bool mv_spot_input(mv_view *view, const mv_input *input);
 void mv_spot_clicked(mv_view *view, const mv_zone *zone);
 
 /* Gives an input to a pane, as described below. A key without a command, such as an arrow, goes to
- * the pane if the keyboard is inside the pane but not in one of its zones (view->spot.command is
- * MV_DO_NOTHING), or after its last zone: a pane that uses the key keeps and marks its own
- * position. */
+ * the pane in two cases: if the keyboard focus is inside the pane but not on one of its zones
+ * (view->spot.command is MV_DO_NOTHING), or after the pane's last zone. A pane that uses the key
+ * stores and marks its own position. */
 bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input);
 
-/* Pointer handling of a pane: events in its box and, after a press inside, all events until the
- * release, unless a zone with a command was clicked. A pane that the pointer leaves gets
- * MV_INPUT_LEAVE. False: the pane does not use the input. */
+/* Handle the pointer in a pane. A pane receives the inputs in its box and, after a press inside it,
+ * all inputs until the release, unless a zone with a command was clicked. When the pointer leaves a
+ * pane, the pane receives MV_INPUT_LEAVE. They return false if the pane does not use the input. */
 bool mv_timeline_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input);
-/* Arrows move from box to box of the flame graph, Enter focuses on a box, Backspace on its
- * caller. */
+/* Handles keys in the flame graph: arrows move from box to box, Enter focuses on a box, and
+ * Backspace on its caller. */
 bool mv_flame_key(mv_view *view, const mv_input *input);
 bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);

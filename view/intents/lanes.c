@@ -1,5 +1,6 @@
-/* Commands for the lanes of the ranks: pin, fold, order, levels. Their number is that of the lane,
- * from 1 on; 0: the lane at the keyboard, or else the shown device's. */
+/* Commands that pin, fold and move the lanes of the ranks, and show lanes of all levels. Their
+ * argument is the number of the lane, counted from 1; 0: the lane with the keyboard focus, or else
+ * the lane of the shown device. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
@@ -13,7 +14,7 @@ typedef struct {
     uint32_t lane;
 } lane_change;
 
-/* False, with a message, if there is no lane. */
+/* Finds the lane that a command applies to. Returns false, with a message, if there is none. */
 static bool open_lane(mv_view *view, uint64_t arg, lane_change *c)
 {
     mv_ranks_pane *pane = view->timeline->ranks;
@@ -62,8 +63,8 @@ void mv_do_lane_fold(mv_view *view, uint64_t arg)
     write_lanes(view, &c);
 }
 
-/* Swaps a lane with its neighbour, within the pinned or the other lanes; the keyboard stays at the
- * lane. */
+/* Swaps a lane with its neighbour, among the pinned lanes or among all others. The keyboard focus
+ * moves with the lane. */
 static void move_lane(mv_view *view, uint64_t arg, bool is_down)
 {
     lane_change c;

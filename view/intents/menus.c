@@ -1,9 +1,9 @@
-/* Menu selections. */
+/* Opens menus and handles choices in them. */
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* Opens a menu at the current entry, or closes it. */
+/* Opens a menu, with the current entry selected, or closes it. */
 void mv_do_open_menu(mv_view *view, uint64_t menu)
 {
     bool was_open = view->desk->focus == MV_FOCUS_MENU && view->desk->menu == menu;

@@ -1,6 +1,6 @@
-/* The pointer in the minimap. Below the allocator's state it moves the moment. Otherwise it drags
- * the timeline's window or one of its edges; a drag outside the window, or while everything is
- * shown, makes a new window. */
+/* The pointer in the minimap. Below the allocator's state, it moves the cursor. Otherwise it drags
+ * the timeline's window or one of the window's edges. A drag outside the window, or while
+ * everything is shown, makes a new window. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -58,7 +58,7 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     view->timeline->jumps = true;
 }
 
-/* A click outside the window moves the window there. */
+/* Handles a release. A click outside the window moves the window there. */
 static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
     const mv_drag *drag = &view->timeline->drag;
@@ -70,7 +70,7 @@ static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
     view->timeline->drag.kind = MV_DRAG_NONE;
 }
 
-/* The allocator's state has no window: its minimap moves the moment. */
+/* Moves the cursor. The allocator's state has no window that could be dragged. */
 static bool scrub(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
     mv_drag *drag = &view->timeline->drag;

@@ -30,7 +30,7 @@ void mv_view_show(mv_view *view, double from, double to)
     set_window(view, from, to);
 }
 
-/* Moves the window, and widens it if necessary, until [a, b] is inside. */
+/* Moves the window, and if necessary widens it, until [a, b] is inside. */
 static void reveal(mv_view *view, double a, double b)
 {
     double width = view->now->to - view->now->from, margin = fmax(width, b - a) * 0.1;
@@ -75,7 +75,7 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         mv_view_write(view)->cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
     end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
-    /* A long life need not fit: if it is already visible, nothing moves. */
+    /* A long life need not fit into the window. If it is already visible, nothing moves. */
     if (end <= view->now->from || birth >= view->now->to)
         reveal(view, birth, fmin(end, birth + fmax(1, view->now->to - view->now->from) / 2));
 }
@@ -86,7 +86,7 @@ void mv_view_point(mv_view *view, uint32_t alloc)
     mv_view_write(view)->tab = MV_TAB_DETAILS;
 }
 
-/* The allocator's state zooms to it when it is painted. */
+/* Shows a hole. The allocator's state zooms to it when the state is painted. */
 static void show_hole(mv_view *view, const mv_listing_place *place)
 {
     mv_view_state *now = mv_view_write(view);
@@ -113,7 +113,7 @@ void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
         mv_view_pin(view, place->alloc);
     if (place->hole)
         show_hole(view, place);
-    if (place->has_event) /* pinning may move it */
+    if (place->has_event) /* pinning may have moved the cursor */
         mv_view_write(view)->cursor = place->event;
     if (*mv_listing_words(&mv_view_document(view)->trace, place, only, words))
         mv_search_set(view, words);
@@ -121,7 +121,7 @@ void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* Whether such a device exists, if that is known yet. */
+/* Whether such a device exists. Returns true if that is not known yet. */
 static bool is_there(const mv_view *view, uint32_t file, uint32_t device)
 {
     const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
@@ -151,7 +151,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_navigation_update(view);
 }
 
-/* Chooses the device with the most events if none was named. */
+/* Chooses the device with the most events if no device was named. */
 static void settle_device(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
@@ -189,8 +189,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
         mv_level_write(view, start->level ? start->level : start->session->now.level);
 }
 
-/* Called if the command line requested something that cannot be shown: a window reports it; without
- * a window the viewer ends. */
+/* Handles a request on the command line for something that cannot be shown. A window shows a
+ * message; without a window, the viewer ends. */
 static void say_start(mv_view *view, const char *why)
 {
     mv_view_say(view, true, "%s", why);
@@ -211,7 +211,7 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
         say_start(view, why);
         return (mv_window){0, device->lives.events.count};
     }
-    /* The event named by --to is at the right edge. */
+    /* The event given by --to is at the right edge. */
     if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
         window.end = end.after;
     return window;
@@ -267,7 +267,7 @@ void mv_navigation_update(mv_view *view)
     }
     if (c->has_start)
         begin(view, device);
-    /* Without a range of events a timeline is a flat line. */
+    /* Without a range of events, a timeline would be a flat line. */
     if (is_new && view->now->main == MV_MAIN_TIMELINE &&
         mv_recording_is_state_only(&device->lives)) {
         mv_view_write(view)->main = MV_MAIN_STATE;

@@ -43,7 +43,7 @@ void mv_do_open_row(mv_view *view, uint64_t arg)
     take(view, path);
 }
 
-/* Expands "~/a" as a shell does. */
+/* Uses the text of the field, with "~/a" expanded as a shell does. */
 static void take_text(mv_view *view)
 {
     const char *text = view->chrome->open.field.text;
@@ -76,7 +76,7 @@ bool mv_open_input(mv_view *view, const mv_input *input)
             mv_chrome_focus(view, MV_FOCUS_PANES);
         return true;
     }
-    /* The first arrow shows the selected row. */
+    /* The first press of an arrow key only shows which row is selected. */
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_DOWN && !input->mods &&
         !open->is_chosen && open->count > 0) {
         open->is_chosen = true;

@@ -1,4 +1,4 @@
-/* Overlays that take the keyboard from the panes, and the lists in them. */
+/* Overlays that take the keyboard focus from the panes, and the lists in these overlays. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

@@ -1,4 +1,4 @@
-/* Actions of the panes beside the timeline: the heap, one allocation, the reports. */
+/* Actions of the panes next to the timeline: the heap, one allocation, the reports. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -52,8 +52,7 @@ void mv_do_details_fold(mv_view *view, uint64_t arg)
     now->unfolded ^= (uint64_t)1 << arg;
 }
 
-/* A verdict on another level or device: shows that level or device, whose own reports name the
- * place. */
+/* Shows the level or device that a verdict is about, whose own reports name the line of code. */
 static void show_elsewhere(mv_view *view, const mv_report_row *row)
 {
     char level[MV_SEARCH_TEXT];
@@ -62,7 +61,8 @@ static void show_elsewhere(mv_view *view, const mv_report_row *row)
         mv_view_choose(view, view->now->file, row->device_row);
         return;
     }
-    snprintf(level, sizeof level, "%s", row->level); /* the row lives in the old level's frame */
+    snprintf(level, sizeof level, "%s", row->level); /* the row is in memory of the old level's
+                                                        frame */
     mv_level_go(view, level);
 }
 

@@ -1,4 +1,4 @@
-/* The pointer in the panes beside the timeline. */
+/* The pointer in the panes next to the timeline. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"

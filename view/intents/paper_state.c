@@ -1,9 +1,9 @@
-/* Sets the state of a view that paints one frame for paper, from its sheet. */
+/* Sets the state of a view that paints a printed frame, from the frame's sheet. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/plot.h"
 
-/* The legend counts the moment with the most bytes. */
+/* Returns the event after which most bytes are allocated, which the legend counts. */
 static uint32_t highest_moment(mv_view *view)
 {
     mv_window window = view->sheet->opts.window;

@@ -1,6 +1,6 @@
-/* Takes the state of a view over into a view of newer data of the same files: every event, block
- * and segment gets its number in the newer data. Numbers stay the same while a recording only
- * grows; they change when a call that took long is added to earlier events, when old events are
+/* Copies the state of a view to a view that shows newer data of the same files. Every event, block
+ * and segment is given its number in the newer data. While a recording only grows, the numbers stay
+ * the same. They change when a call that took long is added to earlier events, when old events are
  * folded (docs/recorder.md), and when the file is replaced. */
 #include <math.h>
 
@@ -8,10 +8,10 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* A device in the older data, and in the newer. */
+/* A device in the older data, and in the newer data. */
 typedef struct {
     const mv_lives *was, *is;
-    uint32_t row; /* of the newer document's devices */
+    uint32_t row; /* row of the device in the newer document */
 } pair;
 
 static const mv_document_device *shown_device(const mv_document *d, uint32_t row)
@@ -53,7 +53,8 @@ static bool is_same_event(const mv_events *a, uint32_t i, const mv_events *b, ui
            a->action[i] == b->action[j] && a->size[i] == b->size[j];
 }
 
-/* The same event, or else the last one at its time or before. */
+/* Returns the same event in the newer data. If it is missing, returns the last event at or before
+ * its time. */
 static uint32_t event_in(const pair *p, uint32_t event)
 {
     const mv_events *was = &p->was->events, *is = &p->is->events;
@@ -72,7 +73,8 @@ static uint32_t event_in(const pair *p, uint32_t event)
     return end ? end - 1 : MV_BEFORE;
 }
 
-/* An edge of a window lies between events, or within one. */
+/* Returns the position of a window's edge in the newer data. The edge is between two events or
+ * within one. */
 static double edge_in(const pair *p, double edge)
 {
     uint32_t last = p->was->events.count ? p->was->events.count - 1 : 0;
@@ -109,7 +111,7 @@ static uint32_t segment_in(const pair *p, uint32_t segment)
     return MV_NO_ROW;
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------- */
 
 static void move_window(const pair *p, double *from, double *to, uint32_t *a, uint32_t *b)
 {
@@ -119,7 +121,7 @@ static void move_window(const pair *p, double *from, double *to, uint32_t *a, ui
     *b = (uint32_t)edge_in(p, *b);
 }
 
-/* Resets the position, as mv_view_choose does for a device that is not known yet. */
+/* Resets the position, as mv_view_choose does for a device that has not been seen yet. */
 static void forget_place(mv_view_state *s)
 {
     s->device = s->pinned = s->pinned_segment = s->unfolded_of = MV_NO_ROW;
@@ -128,7 +130,7 @@ static void forget_place(mv_view_state *s)
     s->has_interval = false;
 }
 
-/* Numbers of levels other than the shown one cannot be converted here. */
+/* Converts a state. Numbers on levels other than the shown one cannot be converted here. */
 static void move_state(const mv_view *to, const mv_view *from, mv_view_state *s)
 {
     pair p;
@@ -166,8 +168,9 @@ static void move_bookmarks(const mv_view *to, const mv_view *from, mv_bookmarks 
     }
 }
 
-/* A window that reached to the last event, or a cursor on it, follows the new end. The window keeps
- * its width on its clock; a window that showed everything shows everything again. */
+/* Makes a window that reached the last event, or a cursor at the last event, follow the new end.
+ * The window keeps its width on its clock; a window that showed everything shows everything
+ * again. */
 static void follow_end(const mv_view *from, const pair *p, mv_view_state *s)
 {
     const mv_events *was = &p->was->events, *is = &p->is->events;

@@ -1,6 +1,6 @@
-/* Scroll positions of lists. A frame paints from a copy in the panes, which it keeps in range and
- * scrolls to a row; the result is stored in the state afterwards, so painting does not write the
- * state. */
+/* Scroll positions of lists. A frame is painted from a copy of them in the panes; painting keeps
+ * this copy in range and scrolls it to a row. Afterwards the copy is stored in the state, so
+ * painting itself does not change the state. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

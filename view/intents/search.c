@@ -1,11 +1,11 @@
-/* The search, and stepping through its hits. */
+/* Sets the search, and steps through its hits. */
 
 #include "base/utf8.h"
 #include "view/document/search_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* A new search is highlighted; when it is cleared, everything is shown. */
+/* Sets the search. A new search is highlighted; without a search, everything is shown. */
 static void set_words(mv_view *view, const char *words)
 {
     size_t length = mv_utf8_cut(words, sizeof view->now->search - 1);

@@ -6,7 +6,7 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* The members in the session, except the device, which is chosen earlier. */
+/* Sets the members that the session contains, except the device, which is chosen earlier. */
 static void set_members(mv_view *view, const mv_session *session, bool of_desk)
 {
     const char *from = of_desk ? (const char *)&session->desk : (const char *)&session->now;
@@ -30,7 +30,7 @@ void mv_session_set_desk(mv_view *view, const mv_session *session)
 void mv_session_set_place(mv_view *view, const mv_session *session)
 {
     set_members(view, session, false);
-    set_members(view, session, true); /* choosing the device may have scrolled */
+    set_members(view, session, true); /* choosing the device may have scrolled a list */
     mv_view_fit(view);
     mv_field_set(&view->chrome->search, view->now->search);
     mv_field_set(view->row_field, view->now->row_filter);
@@ -91,7 +91,7 @@ bool mv_view_add_file(mv_view *view, const char *path)
     }
     if (view->document_count < MV_MOST_FILES) {
         if (view->document_count ==
-            0) /* no other device is preferred: the first one to become ready is shown */
+            0) /* no other device is preferred, so the first device that becomes ready is shown */
             mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
         document = mv_loader_add(view->loader, path, view->now->level);
     }
@@ -104,8 +104,8 @@ bool mv_view_add_file(mv_view *view, const char *path)
     return true;
 }
 
-/* The row of an open file: found also by name alone, since a page has no paths. MV_NO_ROW: it is
- * not open. */
+/* Returns the row of an open file, which may also be found by its name, because a page has no
+ * paths. MV_NO_ROW: the file is not open. */
 static uint32_t open_row(const mv_view *view, const char *path)
 {
     for (uint32_t i = 0; i < view->document_count; i++)
@@ -120,7 +120,8 @@ static uint32_t row_of(const mv_session *session, const uint32_t *rows, uint32_t
     return file < session->file_count ? rows[file] : MV_NO_ROW;
 }
 
-/* Opens the session's files; then everything that names a file gets its row in the view. */
+/* Opens the session's files. Then replaces the file numbers in the session by the rows of these
+ * files in the view. */
 static void place_files(mv_view *view, mv_session *session)
 {
     uint32_t rows[MV_SESSION_FILES];
@@ -159,7 +160,7 @@ uint32_t mv_session_special_file(const mv_session *session)
     return i;
 }
 
-/* Opens a session file; if it cannot be read, nothing changes and the message gives the reason. */
+/* Opens a session file. If it cannot be read, nothing changes, and a message gives the reason. */
 static void open_session(mv_view *view, const char *path)
 {
     mv_session *session = mv_push_struct(&view->arena, mv_session);
@@ -196,7 +197,7 @@ static void open_session(mv_view *view, const char *path)
     mv_change_end(view);
 }
 
-/* The row of the file shown first. */
+/* Returns the row of the file to show first. */
 static uint32_t first_file(const mv_view *view)
 {
     const mv_session *session = view->chrome->start.session;
@@ -204,7 +205,7 @@ static uint32_t first_file(const mv_view *view)
     return view->chrome->has_start && session ? session->now.file : 0;
 }
 
-/* The shown file could not be read. */
+/* Whether the shown file could not be read. */
 static bool shows_a_failure(const mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
@@ -223,7 +224,8 @@ void mv_view_add(mv_view *view, const char *path)
         mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 
-/* Whether the open files are those dropped since the last frame, and several can be read. */
+/* Whether the open files are exactly those that were dropped since the last frame, and at least two
+ * of them can be read. */
 static bool are_ranks(const mv_view *view)
 {
     uint32_t count = 0;
@@ -250,7 +252,7 @@ void mv_view_drop(mv_view *view, const char *path)
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* Opens the field for a name, as for all written files. */
+/* Opens the field for a name, as for all files that the viewer writes. */
 void mv_do_save_session(mv_view *view, uint64_t arg)
 {
     const mv_document *d = mv_view_document(view);

@@ -1,4 +1,5 @@
-/* Commands for the shown view, tab and hits, their look, and for cancelling. */
+/* Commands that choose the view, the tab, how hits are shown and how the picture looks, and the
+ * command that cancels. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -98,7 +99,7 @@ static void cancel_selection(mv_view *view)
     }
 }
 
-/* Resets the focus of a flame graph. False: there is nothing to undo. */
+/* Resets the focus of a flame graph. Returns false if there is nothing to reset. */
 static bool cancel_flame(mv_view *view)
 {
     if (view->now->tab != MV_TAB_FLAME || view->now->flame_focus == 0)

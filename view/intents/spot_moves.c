@@ -1,5 +1,5 @@
-/* Keyboard navigation in the window (view/state/spot.h): from zone to zone, and from place to
- * place. */
+/* Keyboard navigation in the window (view/state/spot.h), from zone to zone, and from one part of
+ * the window to the next. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -7,7 +7,7 @@
 
 enum { NONE = -1 };
 
-/* Its index among the zones with the same command and number. */
+/* Returns the index of a zone among the zones with the same command and number. */
 static uint32_t copy_of(const mv_ui *ui, uint32_t row)
 {
     uint32_t copy = 0;
@@ -18,7 +18,7 @@ static uint32_t copy_of(const mv_ui *ui, uint32_t row)
     return copy;
 }
 
-/* The row of the zone in the last frame; NONE if it is not painted. */
+/* Returns the row of the zone in the last frame; NONE if the zone was not painted. */
 static int find(const mv_view *view)
 {
     const mv_zone *zone = mv_spot_zone(view);
@@ -54,7 +54,8 @@ static bool go_to_zone(mv_view *view, int row)
 
 /* ---- from zone to zone ------------------------------------------------------------------- */
 
-/* Reading order: from the top, then from the left, then as painted. */
+/* Whether zone `a` comes before `b` in reading order: from top to bottom, then from left to right,
+ * then in painting order. */
 static bool is_before(const mv_ui *ui, int a, int b)
 {
     const mv_box *x = &ui->zones[a].box, *y = &ui->zones[b].box;
@@ -64,8 +65,8 @@ static bool is_before(const mv_ui *ui, int a, int b)
     return x->x != y->x ? x->x < y->x : a < b;
 }
 
-/* The zone after or before `from` in reading order; with NONE, the first or last zone of the
- * place. */
+/* Returns the zone after or before `from` in reading order; for NONE, the first or last zone of
+ * that part of the window. */
 static int beside(const mv_view *view, int from, bool is_back)
 {
     const mv_ui *ui = &view->ui;
@@ -83,7 +84,7 @@ static int beside(const mv_view *view, int from, bool is_back)
     return best;
 }
 
-/* The nearest zone above or below. */
+/* Returns the nearest zone above or below. */
 static int beyond(const mv_view *view, int from, bool is_up)
 {
     const mv_ui *ui = &view->ui;
@@ -109,7 +110,7 @@ static int beyond(const mv_view *view, int from, bool is_up)
     return best;
 }
 
-/* Moves by `by` rows in the current list; false: not in a list, or at its end. */
+/* Moves by `by` rows in the current list. Returns false if there is no list, or at its end. */
 static bool go_in_list(mv_view *view, int64_t by)
 {
     const mv_row_list *list = list_of(view);
@@ -132,7 +133,8 @@ static mv_pane pane_of(const mv_view *view)
                                                : MV_PANE_NONE;
 }
 
-/* The content of a pane, outside its zones: returns whether it uses the key. */
+/* Gives a key to the content of a pane, outside its zones. Returns whether the pane uses the
+ * key. */
 static bool pane_takes(mv_view *view, const mv_input *input)
 {
     mv_spot before = view->spot;
@@ -145,7 +147,7 @@ static bool pane_takes(mv_view *view, const mv_input *input)
     return false;
 }
 
-/* There may be more below the last zone: the pane scrolls. */
+/* Scrolls the pane, because there may be more below its last zone. */
 static void scroll(mv_view *view, float notches)
 {
     mv_input wheel = {.kind = MV_INPUT_WHEEL, .dy = notches};
@@ -188,9 +190,10 @@ static void go_to_end(mv_view *view, bool is_start)
         go_to_zone(view, beside(view, NONE, !is_start));
 }
 
-/* ---- from place to place ------------------------------------------------------------------- */
+/* ---- from one part of the window to the next --------------------------------------------- */
 
-/* A list's first painted row, or else the first zone; among the tabs, the shown tab. */
+/* Moves to the first painted row of a list, or to the first zone; among the tabs, to the shown
+ * tab. */
 static void enter_place(mv_view *view)
 {
     static const mv_command_id tabs[] = {MV_DO_show_flame, MV_DO_show_tables, MV_DO_show_details,

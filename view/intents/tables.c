@@ -1,4 +1,4 @@
-/* Chooses the shown table, and handles clicks on its rows. */
+/* Chooses which table is shown, and handles clicks on its rows. */
 #include <assert.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
     mv_view_write(view)->table_kind = (uint8_t)(arg % MV_LISTING_LEDGER);
     mv_view_write(view)->tab = MV_TAB_TABLES;
-    mv_view_write_desk(view)->table_cursor = MV_BEFORE; /* the list of events shows the cursor's */
+    mv_view_write_desk(view)->table_cursor = MV_BEFORE; /* the list of events scrolls to the
+                                                           cursor's event */
 }
 
 void mv_do_filter_rows(mv_view *view, uint64_t arg)
@@ -85,7 +86,7 @@ void mv_do_table_row(mv_view *view, uint64_t arg)
     mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
     mv_view_go(view, &place, a->question.only);
     mv_arena_release(&scratch);
-    if (a->table.kind == MV_LISTING_EVENTS) /* the list stays where it was clicked */
+    if (a->table.kind == MV_LISTING_EVENTS) /* the list does not move after a click on it */
         mv_view_write_desk(view)->table_cursor = view->now->cursor;
 }
 

@@ -1,4 +1,4 @@
-/* Commands that move the picture. They change the shown range (mv_view_state); the pane eases
+/* Commands that move the picture. They change the range to show (mv_view_state), and the pane eases
  * towards it. */
 #include <math.h>
 
@@ -23,7 +23,8 @@ static void show(mv_view *view, mv_stretch shown)
     view->timeline->is_fitted = false;
 }
 
-/* The pointer's position in the plot, as a share of the width; the middle if it is outside. */
+/* Returns the position of the pointer as a fraction of the plot's width; the middle if the pointer
+ * is outside. */
 static double pointer_share(const mv_view *view)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -58,11 +59,11 @@ void mv_timeline_show_bytes(mv_view *view, double from, double to)
     now->fits_height = false;
     now->y_from = (uint64_t)from;
     now->y_to = (uint64_t)(from + height);
-    if (now->y_to <= now->y_from) /* the height is too small for this number's precision */
+    if (now->y_to <= now->y_from) /* the height is too small for the precision of this number */
         now->y_to = now->y_from + 1024;
 }
 
-/* Zooms bytes around `share` of the height, counted from below. */
+/* Zooms the range of bytes around a fraction of the height, counted from the bottom. */
 void mv_timeline_zoom_y(mv_view *view, double share, double factor)
 {
     mv_timeline_pane *pane = view->timeline;
@@ -76,7 +77,7 @@ void mv_timeline_zoom_y(mv_view *view, double share, double factor)
     mv_timeline_show_bytes(view, from, from + height);
 }
 
-/* Moves up by a share of the height. */
+/* Moves up by a fraction of the height. */
 static void pan_bytes(mv_view *view, double up)
 {
     mv_timeline_pane *pane = view->timeline;
@@ -151,7 +152,8 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-/* The first and last event of the pinned allocation or segment; false: nothing is pinned. */
+/* Finds the first and last event of the pinned allocation or segment. Returns false if nothing is
+ * pinned. */
 static bool pinned_events(const mv_view *view, uint32_t *birth, uint32_t *end)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -169,7 +171,7 @@ static bool pinned_events(const mv_view *view, uint32_t *birth, uint32_t *end)
     return true;
 }
 
-/* The life of the pinned allocation or segment; false: nothing is pinned. */
+/* Finds the life of the pinned allocation or segment. Returns false if nothing is pinned. */
 static bool pinned_life(const mv_view *view, mv_stretch *out)
 {
     uint32_t birth, end;
@@ -181,7 +183,7 @@ static bool pinned_life(const mv_view *view, mv_stretch *out)
     return true;
 }
 
-/* Fits the pinned allocation's height at some moment of its life. */
+/* Fits the height of the pinned allocation at some point of its life. */
 static void fit_pinned_height(mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -256,7 +258,8 @@ void mv_do_interval_of_pin(mv_view *view, uint64_t arg)
         select_events(view, (uint32_t)life.from, (uint32_t)life.to);
 }
 
-/* `arg` 0: the interval begins with the cursor's event; 1: it ends with it. */
+/* If `arg` is 0, the interval begins with the cursor's event; if it is 1, the interval ends with
+ * that event. */
 void mv_do_interval_edge(mv_view *view, uint64_t arg)
 {
     const mv_view_state *now = view->now;

@@ -1,13 +1,13 @@
-/* The pointer in the timeline pane: clicks pin, drags select, pan and scrub, the wheel zooms. */
+/* The pointer in the timeline pane: clicks pin; drags select, pan and scrub; the wheel zooms. */
 #include <math.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/plot.h"
 
-enum { GRIP = 5, CLICK = 4 /* pixels that the pointer may move during a click */ };
+enum { GRIP = 5, CLICK = 4 /* number of pixels that the pointer may move during a click */ };
 
-/* The border between two events that is nearest to x. */
+/* Returns the border between two events that is nearest to x. */
 static uint32_t border_at(const mv_plot *p, float x)
 {
     double event = round(mv_viewport_event(&p->at, x));
@@ -65,7 +65,7 @@ static bool is_near(const mv_plot *p, float x, uint32_t event)
     return fabsf(mv_viewport_x(&p->at, event) - x) <= mv_ui_px(p->ui, GRIP);
 }
 
-/* The edge between the plot and the legend. */
+/* Whether a point is on the edge between the plot and the legend. */
 static bool is_on_edge(const mv_plot *p, float x, float y)
 {
     float grip = mv_ui_px(p->ui, GRIP);

@@ -1,4 +1,4 @@
-/* A page with one picture and without a script. */
+/* Writes a page with one picture and without a script. */
 
 #include "view/page/viewer_page.h"
 #include "viz/scene/markup.h"

@@ -7,7 +7,7 @@
 #include "view/page/page_file.h"
 #include "viz/scene/markup.h"
 
-/* Placeholders for the snapshot and the title. */
+/* The placeholders for the snapshot and the title. */
 #define PLACE "<!--snapshot-->"
 #define TITLE "<title>memviz</title>"
 
@@ -69,7 +69,7 @@ static ssize_t append(void *cookie, const char *data, size_t length)
     return (ssize_t)length;
 }
 
-/* A file that appends its bytes to `out`. */
+/* Opens a file that appends what is written to `out`. */
 #ifdef __APPLE__
 static int append_some(void *cookie, const char *data, int length)
 {
@@ -118,7 +118,7 @@ static const char *name_of(const mv_viewer_page_opts *opts)
     return opts->write.name ? opts->write.name : "snapshot";
 }
 
-/* Writes everything before the snapshot, with its title. */
+/* Writes the part of the page before the snapshot, with the page's title. */
 static void write_head(const mv_viewer_page_opts *opts, mv_span head, mv_sink *sink)
 {
     const uint8_t *title = memmem(head.data, head.length, TITLE, strlen(TITLE));
@@ -164,12 +164,12 @@ static void write_snapshot(const mv_viewer_page_opts *opts, const char *state, c
 
 typedef struct {
     mv_thinned thinned;
-    mv_session session; /* the session that the page opens with, if `has_session` */
+    mv_session session; /* session that the page opens with, if `has_session` */
     bool has_session;
     bytes packed;
 } contents;
 
-/* The ordinal of the session's device. */
+/* Returns the ordinal of the session's device. */
 static uint32_t device_of(const mv_trace *trace, uint32_t row)
 {
     for (uint32_t i = 0; i < trace->device_count; i++)
@@ -178,7 +178,7 @@ static uint32_t device_of(const mv_trace *trace, uint32_t row)
     return 0;
 }
 
-/* The moment after the last remaining event at or before `event`. */
+/* Returns the last remaining event at or before `event`. */
 static uint32_t moment_at(const mv_thinned *t, uint32_t device, uint32_t event)
 {
     uint32_t before = event == MV_BEFORE ? 0 : mv_thinned_before(t, device, event + 1);
@@ -191,7 +191,7 @@ static double edge_at(const mv_thinned *t, uint32_t device, double event)
     return event < UINT32_MAX ? mv_thinned_before(t, device, (uint32_t)event) : event;
 }
 
-/* Events and blocks have different numbers in a downsampled trace. */
+/* Adjusts a session to a downsampled trace, in which events and blocks have different numbers. */
 static void move_session(const mv_thinned *t, mv_session *s)
 {
     mv_view_state *now = &s->now;
@@ -215,7 +215,8 @@ static void move_session(const mv_thinned *t, mv_session *s)
     }
 }
 
-/* Letters available for the container, in addition to the page and some texts. */
+/* Returns how many letters are available for the container, in addition to the page and some
+ * strings. */
 static uint64_t room_in(uint64_t page)
 {
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
@@ -265,7 +266,7 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
                        "memviz.html has no placeholder for a snapshot");
-    /* The page contains the whole file, independent of the trace's level. */
+    /* The page contains the whole file, and not only the trace's level. */
     if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))

@@ -7,7 +7,7 @@ static bool covers(const mv_alloc_lives *a, uint32_t row, uint64_t addr)
     return a->addr[row] <= addr && addr - a->addr[row] < (a->block[row] ? a->block[row] : 1);
 }
 
-/* Unrolls the ring into a list, oldest first. */
+/* Copies the ring to a list, oldest first. */
 static bool unroll(mv_arena *arena, const uint32_t *ring, mv_allocation_history *out)
 {
     uint32_t from = out->covered > MV_MOST_OCCUPANTS ? out->covered % MV_MOST_OCCUPANTS : 0;

@@ -9,7 +9,8 @@ static uint32_t group_of(const mv_sites *sites, mv_stack_id stack)
     return sites->group[mv_site_of(sites, stack)];
 }
 
-/* The largest block allocated by the finding's line after the finding's event, in its category. */
+/* Returns the largest block in the finding's category that the finding's line allocates after the
+ * finding's event. */
 static uint32_t largest_of(const mv_sites *sites, const mv_document_device *d, const mv_finding *f)
 {
     const mv_index *index = &d->index;
@@ -30,7 +31,7 @@ static uint32_t largest_of(const mv_sites *sites, const mv_document_device *d, c
     return best;
 }
 
-/* The events of a finding, with some context around them. */
+/* Finds the events to show for a finding, with some context around them. */
 static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *out)
 {
     uint32_t first = f->first == MV_BEFORE ? 0 : f->first;
@@ -41,13 +42,14 @@ static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *
     out->to = events - last > around ? last + around : events;
 }
 
-/* Whether the finding counts a block; pins are listed already. */
+/* Whether a block waits for a stream after `event`. Such blocks count for the finding; pins are
+ * listed already. */
 static bool is_waiting(const mv_lives *lives, uint32_t row, uint32_t event)
 {
     return mv_alloc_is_active(lives, row, event) && !mv_alloc_is_allocated(lives, row, event);
 }
 
-/* The rows of the finding's blocks, rising; NULL when out of memory. */
+/* Returns the rows of the finding's blocks in ascending order; NULL when out of memory. */
 static uint32_t *list_rows(mv_arena *scratch, const mv_document *document, const mv_lives *lives,
                            const mv_finding *f, uint32_t *count)
 {
@@ -66,7 +68,8 @@ static uint32_t *list_rows(mv_arena *scratch, const mv_document *document, const
     return rows;
 }
 
-/* The finding's blocks one by one, and the largest one that is allocated; "" if there are too many. */
+/* Lists the finding's blocks one by one, and finds the largest of them that is allocated. Writes ""
+ * if there are too many. */
 static bool search_rows(mv_arena *arena, const mv_document *document, const mv_lives *lives,
                         const mv_finding *f, char out[MV_SEARCH_TEXT], uint32_t *largest)
 {
@@ -87,7 +90,7 @@ static bool search_rows(mv_arena *arena, const mv_document *document, const mv_l
     return rows != NULL;
 }
 
-/* A search for exactly the finding's blocks. False when out of memory. */
+/* Finds a search for exactly the finding's blocks. Returns false when out of memory. */
 static bool find_search(mv_arena *arena, const mv_document *document, const mv_document_device *d,
                         const mv_frame_id *frames, const mv_finding *f, mv_finding_place *out)
 {
@@ -116,8 +119,9 @@ static bool find_search(mv_arena *arena, const mv_document *document, const mv_d
 
 /* ---- other settings ---------------------------------------------------------------------- */
 
-/* The items that change the recorded settings into the advised ones: one item; or for the defaults,
- * all items that remove a recorded setting. NULL when out of memory. */
+/* Returns the items that change the recorded settings into the advised ones. This is one item, or
+ * if the advice is to use the defaults, all items that remove a recorded setting. Returns NULL when
+ * out of memory. */
 static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const char *setting)
 {
     const char *defaults = "", *before = "";
@@ -139,7 +143,7 @@ static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const
     return *setting ? "" : defaults;
 }
 
-/* The items of the first advice. */
+/* Returns the items of the first advice. */
 static const char *find_ticks(mv_arena *arena, const mv_document *document,
                               const mv_frame_id *frames, const mv_whatif *whatif)
 {

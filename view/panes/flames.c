@@ -13,7 +13,7 @@ const char *mv_flames_source_name(uint32_t source)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The moment before event a, and the moment after the last event before b. */
+/* Return the moment before event a, and the moment after the last event before b. */
 static uint32_t moment_before(uint32_t event)
 {
     return event ? event - 1 : MV_BEFORE;
@@ -60,7 +60,7 @@ typedef struct {
     uint32_t blocks;
 } sum;
 
-/* One flame row for each site; with all frames, for each stack. */
+/* Makes a flame row for each site, or with all frames for each stack. */
 static bool sum_up(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
                    const mv_index *index, const mv_alive *rows, bool has_all_frames, mv_flame *out)
 {
@@ -109,7 +109,7 @@ static bool number_paths(mv_arena *arena, mv_flames *out)
     return true;
 }
 
-/* The tree of a flame, and its sum. */
+/* Makes the tree of a flame, and computes its sum. */
 static mv_code make_tree(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                          const mv_lives *lives, const mv_flame *flame, mv_flames_query ask,
                          mv_flames *out, mv_err *err)
@@ -193,7 +193,7 @@ uint32_t mv_flames_node(const mv_flames *flames, uint64_t path)
     return 0;
 }
 
-/* The labels from below the root down to `node`; returns their number. */
+/* Finds the labels from below the root down to `node`. Returns their number. */
 static uint32_t labels_of(const mv_flame_tree *tree, uint32_t node, const char **labels)
 {
     uint32_t depth = tree->nodes[node].depth;
@@ -203,7 +203,7 @@ static uint32_t labels_of(const mv_flame_tree *tree, uint32_t node, const char *
     return depth;
 }
 
-/* Whether a stack's path in the tree begins with `labels`. */
+/* Whether the path of a stack in the tree begins with `labels`. */
 static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_query ask,
                    mv_stack_id stack, const char *const *labels, uint32_t depth)
 {
@@ -235,7 +235,7 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node)
 {
     const char **labels = mv_push_array(scratch, const char *, flames->tree.depth + 1);
-    /* State of each stack: 0 unknown, 1 passes, 2 does not pass. */
+    /* What is known about each stack: 0 nothing yet, 1 it passes, 2 it does not pass. */
     uint8_t *known = mv_push_array(scratch, uint8_t, (uint64_t)trace->stacks.count + 1);
     uint32_t best = MV_NO_ROW, depth;
     mv_err err = {0};

@@ -66,7 +66,7 @@ const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *plac
     rest += *rest == ' ' && !*line;
     length = snprintf(out, MV_SEARCH_TEXT, "%s%s%s%s", only, *only && (*line || *rest) ? " " : "",
                       line, rest);
-    if (length >= MV_SEARCH_TEXT) /* a truncated filter would be another filter */
+    if (length >= MV_SEARCH_TEXT) /* a truncated filter would have a different meaning */
         *out = 0;
     return out;
 }
@@ -91,7 +91,7 @@ static int by_cell(const void *left, const void *right, const void *context)
     case MV_CELL_TEXT:
         order = strcmp(x.text, y.text);
         break;
-    case MV_CELL_EVENT: /* MV_BEFORE is the smallest */
+    case MV_CELL_EVENT: /* MV_BEFORE counts as the smallest */
         order = ((uint32_t)(x.number + 1) > (uint32_t)(y.number + 1)) -
                 ((uint32_t)(x.number + 1) < (uint32_t)(y.number + 1));
         break;
@@ -116,7 +116,7 @@ static void sort(mv_arena *arena, mv_listing *table, uint32_t column, bool is_as
         mv_sort_by(arena, table->order, table->count, sizeof *table->order, by_cell, &s);
 }
 
-/* ---- the filter of rows ------------------------------------------------------------------ */
+/* ---- the row filter ---------------------------------------------------------------------- */
 
 static bool has_text(const char *cell, const char *words)
 {
@@ -140,7 +140,8 @@ static void keep_rows(const mv_listing_query *ask, mv_listing *table)
     table->count = kept;
 }
 
-/* Rows of events are made one by one, and their arena is rewound. False when out of memory. */
+/* Keeps the rows of events that pass the filter. The rows are made one at a time, and their arena
+ * is rewound. Returns false when out of memory. */
 static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_query *ask,
                         mv_listing *table)
 {
@@ -169,7 +170,7 @@ static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_que
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* A call has one row: its last event's. */
+/* Lists the calls. A call has one row, that of its last event. */
 static bool list_calls(mv_listing_maker *maker)
 {
     uint32_t *order = mv_push_array(maker->words.arena, uint32_t, maker->ask->device->calls);
@@ -265,7 +266,7 @@ void mv_listing_row(mv_arena *arena, const mv_listing_query *ask, const mv_listi
     *place = table->places[at];
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE])
 {
@@ -305,7 +306,7 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
     }
 }
 
-/* A growing text. */
+/* A string that grows. */
 typedef struct {
     mv_arena *arena;
     char *bytes;
@@ -326,7 +327,7 @@ static void put(table_text *w, const char *text)
     w->length += length;
 }
 
-/* Tabs and line ends would become separate cells and rows. */
+/* Writes a cell. Tabs and line ends would begin new cells and rows, so they are replaced. */
 static void put_clean(table_text *w, const char *text)
 {
     uint64_t from = w->length;

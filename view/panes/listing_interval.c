@@ -1,31 +1,36 @@
-/* Changes in an interval: by line of code, and by category. */
+/* Tables of changes in an interval, by line of code and by category. */
 #include "base/grow.h"
 #include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
-/* One line or category. Bytes are block bytes, as in `memviz lines`. */
+/* A line or a category. Bytes are block bytes, as in `memviz lines`. */
 typedef struct {
-    uint64_t start, now;       /* held before the interval; held now, and finally at its end */
-    uint64_t allocated, freed; /* in the interval */
-    uint64_t kept;             /* the part of `allocated` still held at the end */
-    uint64_t highest;          /* maximum at any moment */
-    uint32_t blocks;           /* allocated in the interval */
-    uint32_t largest;          /* row of `allocs` */
+    uint64_t start, now;       /* bytes held before the interval, and bytes held at the current
+                                  event, which is finally the last one of the interval */
+    uint64_t allocated, freed; /* bytes allocated and freed in the interval */
+    uint64_t kept;             /* part of `allocated` that is still held at the end */
+    uint64_t highest;          /* most bytes held at any moment */
+    uint32_t blocks;           /* number of blocks allocated in the interval */
+    uint32_t largest;          /* row of the largest block in `allocs` */
 } area_row;
 
 typedef struct {
     mv_listing_maker *maker;
     const mv_index *index;
-    const mv_alloc_lives *allocs; /* of the index: allocations, or segments in their form */
+    const mv_alloc_lives *allocs; /* the rows of the index: allocations, or segments in the same
+                                     form */
     uint32_t a, b;
-    const uint16_t *categories; /* for allocations, if `of_category` is set */
-    uint32_t *of_stack;         /* [stacks + 1] row + 1; the last: no stack */
-    uint32_t *of_frame;         /* [frames + 2] row + 1; the last two: no frames, no stack */
-    uint32_t *of_category;      /* [categories] row + 1; NULL: by line */
+    const uint16_t *categories; /* category of each allocation, if `of_category` is set */
+    uint32_t *of_stack;         /* [stacks + 1] row of each stack, plus 1; the last element is for
+                                   allocations without a stack */
+    uint32_t *of_frame;         /* [frames + 2] row of each frame, plus 1; the last two elements are
+                                   for stacks without frames, and for allocations without a stack */
+    uint32_t *of_category;      /* [categories] row of each category, plus 1; NULL: rows are lines
+                                   of code */
     uint32_t count, capacity;
     area_row *rows;
-    area_row all; /* of the device */
+    area_row all; /* sums for the whole device */
 } area;
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -35,7 +40,7 @@ static mv_frame_id line_of(const area *p, mv_stack_id stack)
     return mv_culprit_frame(p->maker->trace, p->maker->sites->kinds, stack);
 }
 
-/* The address of an allocation's row number. */
+/* Returns where the row number of an allocation is stored. */
 static uint32_t *place_of(area *p, uint32_t alloc)
 {
     const mv_trace *t = p->maker->trace;
@@ -55,7 +60,7 @@ static uint32_t *place_of(area *p, uint32_t alloc)
     return *row ? row : &p->of_frame[frame.row];
 }
 
-/* The row of an allocation, created if missing; NULL when out of memory. */
+/* Returns the row of an allocation, which is created if it is missing; NULL when out of memory. */
 static area_row *row_of(area *p, uint32_t alloc)
 {
     uint32_t *place = place_of(p, alloc), at = *place ? *place - 1 : p->count;

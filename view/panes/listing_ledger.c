@@ -1,5 +1,5 @@
-/* The ledger table: holders of all device memory at the cursor, as in `memviz ledger`. Its rows add
- * up to the last row. */
+/* The ledger table shows what holds all device memory at the cursor, as in `memviz ledger`. The
+ * last row is the sum of all other rows. */
 #include <ctype.h>
 
 #include "analyze/code/libraries.h"
@@ -9,7 +9,7 @@
 
 enum { COLUMNS = 6 };
 
-/* A filter for the calls of a row: a frame in the library with this function. */
+/* Returns a filter for the calls of a row: a frame in the library, with this function. */
 static const char *search_of(mv_listing_maker *m, const mv_ledger_answer *a,
                              const mv_ledger_row *row)
 {

@@ -1,4 +1,5 @@
-/* Places: the holes between blocks, every event, and everything with a name. */
+/* Tables of positions in the trace: the holes between blocks, every event, and everything with a
+ * name. */
 
 #include "base/size.h"
 #include "view/document/level_calls.h"
@@ -29,7 +30,7 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
                         (unsigned long long)t->pools.b[pool.row], stream);
 }
 
-/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or the edge of the segment. */
+/* Describes what is next to a hole: "4.00 MiB train.py:62 forward", or the edge of the segment. */
 static const char *neighbour(mv_listing_maker *m, uint32_t alloc, const char *edge)
 {
     char size[MV_SIZE_TEXT];
@@ -133,7 +134,7 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t
 
 /* ---- markers ----------------------------------------------------------------------------- */
 
-/* A named moment; `to` is the end of a range. */
+/* Adds a named event or range; `to` is the end of a range. */
 static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const char *kind,
                        const char *name)
 {

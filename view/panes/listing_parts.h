@@ -1,4 +1,4 @@
-/* Shared by the files that fill tables; only they and listing.c include this.
+/* Code shared by the files that fill tables. Only these files and listing.c include it.
  *
  *     listing_stacks.c    stacks, leaks, sizes
  *     listing_moments.c   fragments, events, markers
@@ -10,25 +10,26 @@
 #include "view/panes/listing.h"
 
 typedef struct {
-    mv_text_maker words; /* its arena belongs to the table */
+    mv_text_maker words; /* builds strings in the table's arena */
     mv_arena scratch;
     const mv_listing_query *ask;
     const mv_trace *trace;
     const mv_sites *sites;
     const mv_lives *lives;
     mv_listing *out;
-    uint32_t capacity; /* of rows */
+    uint32_t capacity; /* number of rows that there is room for */
 } mv_listing_maker;
 
-/* Makes room for `rows` rows. */
+/* Sets the columns, and makes room for `rows` rows. */
 bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
                         uint32_t column_count, uint32_t rows);
 
-/* The cells of the next row. Its place is maker->out->places[out->count], which is empty;
- * incrementing out->count adds the row. */
+/* Returns the cells of the next row. The place of this row is maker->out->places[out->count], which
+ * is empty. Incrementing out->count adds the row. */
 mv_cell *mv_listing_next(mv_listing_maker *maker);
 
-const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack); /* of its culprit */
+const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack); /* returns the label of
+                                                                             the stack's culprit */
 
 static inline uint64_t mv_listing_share(uint64_t part, uint64_t all)
 {

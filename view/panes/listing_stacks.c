@@ -1,4 +1,4 @@
-/* Memory by line of code, by leak, by size. */
+/* Tables of memory by line of code, by leak, and by size. */
 
 #include "analyze/code/labels.h"
 #include "analyze/leaks/leak_words.h"
@@ -10,10 +10,10 @@
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* A living block and its row of the table: its line and category. */
+/* A living block, and the line and category that determine its row in the table. */
 typedef struct {
-    uint32_t group;    /* of mv_sites; MV_NO_ROW: no stack */
-    uint32_t category; /* 0 when the reports are not ready */
+    uint32_t group;    /* group in mv_sites; MV_NO_ROW: the block has no stack */
+    uint32_t category; /* 0 if the reports are not ready */
     uint32_t alloc;
 } holding;
 
@@ -45,7 +45,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
     return found;
 }
 
-/* The table's row for holdings [from, to), which share a line and category. */
+/* Adds the row for holdings [from, to), which all have the same line and category. */
 static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t from, uint32_t to,
                           uint64_t all, const mv_frame_id *frames, mv_labelled *label)
 {

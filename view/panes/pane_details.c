@@ -1,5 +1,5 @@
-/* One allocation, segment or event: a sentence about it; its life, with links; the stacks; and
- * other users of the address. */
+/* One allocation, segment or event: a sentence that describes it, its life with links, its stacks,
+ * and the other users of its address. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 }; /* pixels at scale 1 */
-enum { SENTENCE_LINES = 16, SOURCE = 28 /* indent of a line of code */ };
+/* Widths in pixels at scale 1. */
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 };
+enum { SENTENCE_LINES = 16, SOURCE = 28 /* indentation of a line of source code */ };
 
 typedef struct {
     mv_view *view;
@@ -21,8 +22,8 @@ typedef struct {
     const mv_lives *lives;
     const mv_event_explanation *story;
     const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
-    mv_panel_lines lines;                 /* of the current column */
-    uint32_t longest;                     /* of the columns, in lines */
+    mv_panel_lines lines;                 /* lines of the current column */
+    uint32_t longest;                     /* number of lines in the longest column */
 } details_frame;
 
 static void open_column(details_frame *p, mv_box box, uint32_t first)
@@ -68,7 +69,7 @@ static void put_fact(details_frame *p, const char *name, const char *text)
     mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
 }
 
-/* A fact with a link is underlined: a click goes there. */
+/* Paints an underlined fact. A click on it follows the link. */
 static void put_link(details_frame *p, const char *name, const char *text, mv_command_id command,
                      uint32_t arg, const char *tip)
 {
@@ -88,7 +89,7 @@ static void put_link(details_frame *p, const char *name, const char *text, mv_co
     mv_ui_zone(ui, whole, command, arg, tip);
 }
 
-/* "event 8,407 · 1.204 s". */
+/* Paints an event, such as "event 8,407 · 1.204 s". */
 static void put_event(details_frame *p, const char *name, uint32_t event, const char *otherwise)
 {
     const mv_events *e = &p->lives->events;
@@ -105,11 +106,11 @@ static void put_event(details_frame *p, const char *name, uint32_t event, const 
              MV_DO_go_to_event, event, "Go there");
 }
 
-/* Results that take longer appear a moment later; their line is reserved from the start, so that
+/* Results that take longer appear a little later. Their lines are reserved from the start, so that
  * nothing moves. */
 static const char waiting[] = "\xe2\x80\xa6";
 
-/* Another user of the address: a click pins it. */
+/* Paints another user of the address. A click pins it. */
 static void put_user(details_frame *p, const char *name, uint32_t alloc)
 {
     const mv_event_facts facts = {
@@ -200,7 +201,7 @@ static void put_life(details_frame *p)
     put_age(p);
 }
 
-/* Annotations and metadata around the event. */
+/* Paints the annotations and metadata around the event. */
 static void put_tags(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
@@ -272,7 +273,7 @@ static void put_segment_facts(details_frame *p)
     put_place(p);
 }
 
-/* The out-of-memory report on this failed request. */
+/* Paints the out-of-memory report on this failed request. */
 static void put_failure(details_frame *p)
 {
     const mv_ooms *found = &p->device->ooms;
@@ -300,13 +301,13 @@ static void put_facts(details_frame *p)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Stacks without user frames show package frames instead. */
+/* Whether frames of this kind are shown. Stacks without user frames show package frames instead. */
 static bool is_shown_kind(uint8_t kind, bool has_own)
 {
     return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
 }
 
-/* The line of code, where the file is on this machine. */
+/* Paints the source line, if the file is on this machine. */
 static void put_source(details_frame *p, mv_frame_id frame)
 {
     const mv_source_files *sources = p->view->opts.sources;
@@ -332,7 +333,7 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
         put_source(p, frame);
 }
 
-/* The line that shows or hides the other frames. */
+/* Paints the line that shows or hides the other frames. */
 static void put_fold(details_frame *p, uint32_t others, uint32_t fold, bool is_unfolded)
 {
     mv_ui *ui = &p->view->ui;
@@ -352,8 +353,8 @@ static bool is_unfolded_at(const mv_view *view, uint32_t fold)
     return view->now->unfolded_of == mv_details_alloc(view) && view->now->unfolded >> fold & 1;
 }
 
-/* The user's frames, innermost first; the other frames are one line until it is clicked: then the
- * whole stack is shown in order. */
+/* Paints the user's frames, innermost first. All other frames are replaced by one line; a click on
+ * it shows the whole stack in order. */
 static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
 {
     const uint8_t *kinds = p->document->sites.kinds;
@@ -390,7 +391,7 @@ static void put_stack(details_frame *p, const char *title, mv_stack_id stack, ui
         put_frames(p, stack, fold);
 }
 
-/* Numbers of stacks, for unfolding. */
+/* Numbers of the stacks, for unfolding. */
 enum { FOLD_MADE, FOLD_FORWARD, FOLD_CPP, FOLD_ENDED };
 
 static void put_made_stacks(details_frame *p)
@@ -434,7 +435,8 @@ static void put_end_stack(details_frame *p)
 
 /* ---- the address ------------------------------------------------------------------------- */
 
-/* Labels cost more than lines: only visible lines have one. */
+/* Whether the next line is not visible. Making labels is expensive, so only visible lines have
+ * them. */
 static bool is_out_of_sight(const details_frame *p)
 {
     return p->lines.count < p->lines.first ||
@@ -510,7 +512,8 @@ uint32_t mv_details_alloc(const mv_view *view)
     return mv_details_question(view).alloc;
 }
 
-/* Rows of a device that is no longer shown have no description. */
+/* Whether a question can be answered. Rows of a device that is no longer shown have no
+ * description. */
 static bool is_question(const mv_explanation_question *q)
 {
     const mv_lives *lives = &q->device->lives;
@@ -538,7 +541,7 @@ const mv_event_explanation *mv_details_explanation(mv_view *view)
     return a ? &a->story : NULL;
 }
 
-/* Two columns: the facts and the address; the stacks of allocation and free. */
+/* Paints two columns: the facts and the address, and the stacks of allocation and free. */
 static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));
@@ -554,7 +557,7 @@ static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
     close_column(p);
 }
 
-/* Everything in one column, as on a phone. */
+/* Paints everything in one column, as on a phone. */
 static void paint_one(details_frame *p, mv_box box, uint32_t first)
 {
     open_column(p, box, first);
@@ -591,7 +594,8 @@ static void paint_wide(details_frame *p, mv_box box, uint32_t first)
     close_column(p);
 }
 
-/* The sentence is above the columns, and scrolls away first. Returns the number of its lines. */
+/* Paints the sentence above the columns, which scrolls away first. Returns the number of its
+ * lines. */
 static uint32_t paint_sentence(details_frame *p, mv_box box)
 {
     const mv_ui *ui = &p->view->ui;
@@ -644,7 +648,7 @@ void mv_details_paint(mv_view *view, mv_box box)
         return;
     }
     if (memcmp(&panels->details_of, &q, sizeof q) != 0) {
-        if (panels->details_of.device) /* otherwise the scroll position comes from a session */
+        if (panels->details_of.device) /* otherwise a session has set the scroll position */
             panels->details_first = 0;
         panels->details_of = q;
     }

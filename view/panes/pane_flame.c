@@ -1,4 +1,4 @@
-/* The flame graph: callers above callees, each as wide as its bytes. */
+/* The flame graph. Callers are above callees, and the width of each box is its number of bytes. */
 #include <math.h>
 
 #include "base/size.h"
@@ -15,13 +15,14 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     const mv_flames_answer *answer;
-    mv_box box;  /* box of the levels */
-    float level; /* height of one */
+    mv_box box;  /* box around all levels */
+    float level; /* height of a level */
 } flame_frame;
 
 /* ---- the query --------------------------------------------------------------------------- */
 
-/* Segments and differences include all blocks, even while hits are isolated. */
+/* Whether only hits are counted while hits are isolated. Segments and differences always include
+ * all blocks. */
 static bool counts_hits(uint32_t source)
 {
     return source != MV_FLAMES_SEGMENTS && source != MV_FLAMES_CHANGE;
@@ -71,7 +72,7 @@ typedef struct {
     const char *text;
 } head_button;
 
-/* The header's buttons, then the space for the sum. */
+/* Lists the buttons at the top, followed by the space for the sum. */
 static uint32_t buttons_of(const mv_view *view, head_button out[BUTTONS], float widths[BUTTONS])
 {
     static const float of_sources[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};
@@ -108,7 +109,7 @@ static mv_box levels_of(const mv_view *view, mv_box box)
 
 /* ---- boxes that match the search -------------------------------------------------------- */
 
-/* Reads the filter if the search has changed. */
+/* Parses the filter again if the search has changed. */
 static void read_search(mv_view *view)
 {
     mv_panels *p = view->panels;
@@ -129,7 +130,8 @@ static bool is_change(const flame_frame *p)
     return p->answer->ask.source == MV_FLAMES_CHANGE;
 }
 
-/* Frames of a change may belong to the compared file. NULL: on paper a change has no document. */
+/* Returns the trace that a node belongs to. In a difference, frames may belong to the compared
+ * file. Returns NULL for a diff that is printed, because it has no document. */
 static const mv_trace *trace_of(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_document *document =
@@ -196,7 +198,8 @@ static const mv_icicle_box *box_at(const flame_frame *p, float x, float y)
     return NULL;
 }
 
-/* "68.2 MiB in 12 blocks": both, whichever determines the widths. */
+/* Returns both amounts, such as "68.2 MiB in 12 blocks", whichever of them determines the
+ * widths. */
 static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? other : weight;
@@ -207,14 +210,14 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
                         mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
 }
 
-/* The amount of a node; for a change, the difference. */
+/* Returns the amount of a node; for a difference, how much it changed. */
 static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
 {
     return is_change(p) ? mv_icicle_change_amount(&p->ui->scene, node)
                         : amount(p, node->bytes, node->blocks);
 }
 
-/* For a box: segments have no room for the number of their blocks. */
+/* Returns the amount for a box. In boxes of segments there is no room for the number of blocks. */
 static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
 {
     if (p->answer->ask.source != MV_FLAMES_SEGMENTS)
@@ -222,7 +225,7 @@ static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
     return mv_panel_size(p->view, p->answer->ask.by_blocks ? node->blocks : node->bytes);
 }
 
-/* "27.1 %"; "0.0 %" only for zero. */
+/* Returns a percentage such as "27.1 %"; "0.0 %" only for zero. */
 static const char *share_of(const flame_frame *p, uint64_t weight)
 {
     uint64_t all = p->answer->flames.tree.nodes[0].bytes;
@@ -231,7 +234,8 @@ static const char *share_of(const flame_frame *p, uint64_t weight)
     return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
 }
 
-/* "\n71,303,168 bytes\n/home/me/train.py": the parts that are known. */
+/* Returns further lines about a node, as far as they are known: "\n71,303,168
+ * bytes\n/home/me/train.py". */
 static const char *more_of(const flame_frame *p, const mv_flame_node *node)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
@@ -270,7 +274,7 @@ static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
                         : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
 }
 
-/* Whether the keyboard is at this box. */
+/* Whether this box has the keyboard focus. */
 static bool is_marked(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_view *view = p->view;
@@ -279,7 +283,7 @@ static bool is_marked(const flame_frame *p, const mv_icicle_box *box)
            box->node == mv_flames_node(&p->answer->flames, view->panels->flame_spot);
 }
 
-/* A frame inside the box: for a match, or for the keyboard. */
+/* Paints a frame inside the box, for a match or for the keyboard focus. */
 static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
 {
     mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
@@ -288,7 +292,7 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
-/* The text in a box, in as many lines as fit. */
+/* Sets the label of a box, in as many lines as fit. */
 static void label_box(const flame_frame *p, const mv_icicle_box *box, mv_icicle_shape *shape)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
@@ -338,7 +342,7 @@ static uint32_t room_of(const flame_frame *p)
     return (uint32_t)(p->box.h / p->level);
 }
 
-/* The boxes, with their reactions to the pointer and the wheel. */
+/* Paints the boxes, which react to the pointer and the wheel. */
 static void paint_live_boxes(flame_frame *p)
 {
     const mv_icicle_boxes *b = &p->answer->boxes;
@@ -377,7 +381,7 @@ static uint32_t keys_of(const flame_frame *p, mv_icicle_key keys[MV_ICICLE_KEYS]
                           keys);
 }
 
-/* Whether the whole key fits in a line. */
+/* Whether the whole key fits on a line. */
 static bool has_room(const flame_frame *p, float width)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -388,7 +392,7 @@ static bool has_room(const flame_frame *p, float width)
     return count > 0 && width >= 0;
 }
 
-/* The meaning of the colours, or the part that fits; returns the rest of the line. */
+/* Paints what the colours mean, or the part of that which fits. Returns the rest of the line. */
 static mv_box paint_key(flame_frame *p, mv_box line)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -414,8 +418,8 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* In a window: in the head if the whole key fits there, else in an empty line below the boxes, else
- * the part that fits in the head. */
+/* Paints the key in a window: at the top if the whole key fits there, otherwise on an empty line
+ * below the boxes. If there is no such line, the part that fits is painted at the top. */
 static void paint_live_key(flame_frame *p, mv_box room_in_head)
 {
     mv_box foot = p->box;
@@ -430,7 +434,7 @@ static void paint_live_key(flame_frame *p, mv_box room_in_head)
 
 /* ---- the head ---------------------------------------------------------------------------- */
 
-/* The sum of the widths. */
+/* Returns the sum of the widths. */
 static const char *sum_of(const flame_frame *p)
 {
     mv_view *view = p->view;
@@ -459,12 +463,13 @@ static const char *sum_of(const flame_frame *p)
                             mv_panel_size(view, a->ask.by_blocks ? root->blocks : root->bytes),
                             mv_trace_allocator(&mv_view_document(view)->trace) ? "allocated"
                                                                                : "reserved");
-    default: /* the moment first: "allocated after event 5" would mean something else */
+    default: /* the event comes first, because "allocated after event 5" would have a different
+                meaning */
         return mv_panel_say(view, "%s: %s allocated", mv_panel_moment(view, a->ask.event), all);
     }
 }
 
-/* Returns the space between the buttons and the sum. */
+/* Paints the top of the pane. Returns the space between the buttons and the sum. */
 static mv_box paint_head(flame_frame *p, mv_box pane)
 {
     head_button buttons[BUTTONS];
@@ -556,7 +561,8 @@ void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *an
         return;
     mv_box_cut_bottom(&p.box, mv_ui_px(p.ui, MV_FLAME_FOOT));
     p.level = mv_ui_px(p.ui, MV_FLAME_LEVEL);
-    if (view->sheet->opts.height) /* levels fill it; otherwise the picture is as high as they are */
+    if (view->sheet->opts.height) /* the levels fill the box; if no height is given, the picture is
+                                     as high as the levels */
         p.level = fmaxf(p.level, floorf(p.box.h / levels));
     paint_boxes(&p);
     box = paint_key(

@@ -1,4 +1,4 @@
-/* Problems and their places: the findings of the analyzers, most serious first. */
+/* Problems and where they are: the findings of the analyzers, most serious first. */
 #include <math.h>
 #include <string.h>
 
@@ -7,12 +7,13 @@
 #include "view/panes/panels.h"
 
 enum {
-    KIND = 124, /* pixels at scale 1 */
+    KIND = 124, /* width in pixels at scale 1 */
     LEAST_CULPRIT = 120,
-    NARROW = 600,            /* below this width, a row's text is under its line of code, */
-    INDENT = 12,             /* indented by this much */
-    MOST_LINES = 16,         /* of a sentence */
-    MOST_COOPERATIVE = 20000 /* events: replaying more would block a page's thread for too long */
+    NARROW = 600,            /* below this width, the text of a row is under its line of code, */
+    INDENT = 12,             /* indented by this many pixels */
+    MOST_LINES = 16,         /* maximum number of lines of a sentence */
+    MOST_COOPERATIVE = 20000 /* maximum number of events; replaying more would block the thread of a
+                                page for too long */
 };
 
 typedef struct {
@@ -27,7 +28,7 @@ typedef struct {
     mv_panel_lines lines;
 } reports_frame;
 
-/* The findings: first without the replays of other settings, then with them. */
+/* Returns the findings, first without and then with the replays of other settings. */
 static const mv_findings_answer *ask(mv_view *view)
 {
     const mv_findings_answer *a = view->panels->findings_shown;
@@ -45,7 +46,7 @@ static const mv_findings_answer *ask(mv_view *view)
         a = NULL;
     view->panels->findings_shown = a;
     if (a && can_try && !q.tries)
-        view->ui.is_animating = true; /* the next frame requests more */
+        view->ui.is_animating = true; /* the next frame sends the second query */
     return a;
 }
 
@@ -62,7 +63,7 @@ static void add(mv_panels *panels, mv_report_row row)
         panels->reports[panels->report_count++] = row;
 }
 
-/* Whether a verdict on another level or device gets a row here. */
+/* Whether a verdict on another level or device has a row here. */
 static bool is_reported(const mv_view *view, const mv_verdict *v)
 {
     bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&
@@ -89,7 +90,7 @@ static void add_other_levels(mv_view *view)
                                 .text = v->rows[i].text});
 }
 
-/* The problems of other devices of a file with one level. */
+/* Adds the problems of the other devices of a file with one level. */
 static void add_other_devices(mv_view *view)
 {
     const mv_document *document = mv_view_document(view);
@@ -137,7 +138,8 @@ static void find_rows(mv_view *view, const mv_findings *findings)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The title names the level if it is a verdict on leaks, which is about the shown level only. */
+/* Returns the title of a row. It names the level if the row is a verdict on leaks, because such a
+ * verdict applies only to the shown level. */
 static const char *title_of(reports_frame *p, const mv_report_row *row)
 {
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
@@ -152,7 +154,8 @@ static const char *title_of(reports_frame *p, const mv_report_row *row)
     return mv_panel_say(p->view, "%s: %s", *memory ? memory : "the whole device", row->text);
 }
 
-/* The column of lines of code is as wide as its texts, but leaves room for the titles. */
+/* Measures the columns. The column of lines of code is as wide as its contents, but leaves room for
+ * the titles. */
 static void measure(reports_frame *p)
 {
     float room, titles = 0;
@@ -173,13 +176,14 @@ static void measure(reports_frame *p)
     p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
 }
 
-/* The left edge of text that has its own lines. */
+/* Returns the left edge of text that is on separate lines. */
 static float text_left(const reports_frame *p)
 {
     return (p->is_narrow ? mv_ui_px(p->ui, INDENT) : p->kind) + mv_ui_px(p->ui, MV_UI_PAD + 4);
 }
 
-/* Whether the line of code is in its column; one that is too long becomes part of the text. */
+/* Whether the line of code is in the column for it. If it is too long, it becomes part of the
+ * text. */
 static bool has_column(const reports_frame *p, const mv_report_row *row)
 {
     return *row->where && mv_ui_text_width(p->ui, MV_UI_TEXT, row->where) <=
@@ -193,7 +197,7 @@ static const char *words_of(reports_frame *p, const mv_report_row *row)
     return mv_panel_say(p->view, "%s: %s", row->where, title_of(p, row));
 }
 
-/* Whether the row's text has its own lines, because it does not fit beside the line of code. */
+/* Whether the row's text is on separate lines, because it does not fit next to the line of code. */
 static bool is_stacked(reports_frame *p, const mv_report_row *row)
 {
     float room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 2 * MV_UI_PAD + 4);
@@ -204,7 +208,7 @@ static bool is_stacked(reports_frame *p, const mv_report_row *row)
     return mv_ui_text_width(p->ui, MV_UI_TEXT, words_of(p, row)) > room - (has ? p->culprit : 0);
 }
 
-/* The tooltip for a click on the row; NULL: a click does nothing. */
+/* Returns the tooltip for a click on the row; NULL: a click does nothing. */
 static const char *hint_of(const reports_frame *p, const mv_report_row *row)
 {
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
@@ -216,7 +220,7 @@ static const char *hint_of(const reports_frame *p, const mv_report_row *row)
                                             : "click: show in the timeline";
 }
 
-/* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
+/* Paints a row such as "LEAK train.py:62 forward 2.00 MiB a step, 24.0 MiB at the end". */
 static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, bool is_shown)
 {
     const mv_theme *theme = p->ui->theme;
@@ -240,7 +244,7 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
         mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, words_of(p, row));
 }
 
-/* The lines below a chosen row. */
+/* Paints the lines below a selected row. */
 static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
     float left = text_left(p), width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
@@ -257,7 +261,7 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
 }
 
-/* The box of the next line if it is visible; does not use up the line. */
+/* Returns the box of the next line if that line is visible, without moving past it. */
 static mv_box next_line(const reports_frame *p)
 {
     const mv_panel_lines *l = &p->lines;
@@ -273,7 +277,8 @@ static void paint_finding(reports_frame *p, uint32_t i)
     const mv_report_row *row = &p->rows[i];
     bool is_shown = i == p->view->now->report_row, is_over = is_stacked(p, row);
     float top = p->lines.y, left = text_left(p);
-    /* Without a line of code, the text begins beside the kind, if it fills that column too. */
+    /* If there is no line of code and the text would fill that column too, the text begins next to
+     * the kind. */
     bool is_beside = is_over && !p->is_narrow && !has_column(p, row);
     mv_box line = is_beside ? next_line(p) : mv_panel_line(&p->lines);
 
@@ -289,7 +294,8 @@ static void paint_finding(reports_frame *p, uint32_t i)
                    MV_DO_report_row, i, is_shown ? "" : NULL);
 }
 
-/* All findings; from the next frame on, scrolls to the finding that the keyboard moved to. */
+/* Paints all findings, and scrolls, from the next frame, to the finding that the keyboard focus
+ * moved to. */
 static void paint_findings(reports_frame *p, mv_box box)
 {
     mv_box below = {box.x, p->lines.y, box.w, box.y + box.h - p->lines.y};

@@ -1,4 +1,4 @@
-/* The allocator's state at the cursor: segments with their blocks, and the event's changes. */
+/* The allocator's state at the cursor: segments with their blocks, and what the event changed. */
 #include <math.h>
 #include <string.h>
 
@@ -11,16 +11,17 @@
 #include "viz/scene/heading.h"
 
 enum {
-    LINE = 16,    /* for the texts above the rows, in pixels at scale 1 */
-    WIDE = 1800,  /* from this width on, the event's effect has one line; below, two */
-    NARROW = 700, /* below this width, the event has three lines, and each of the sums two; the
-                   * buttons have one */
+    LINE = 16,    /* height of a line of text above the rows, in pixels at scale 1 */
+    WIDE = 1800,  /* at this width or above, the description of the event takes one line; below it,
+                     two */
+    NARROW = 700, /* below this width, the event takes three lines, and each of the sums two; the
+                   * buttons take one line */
     BUTTON = 118,
     BUTTON_IDEAL = 56,
-    ROW = 15,          /* height of a row, approximately */
-    EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
+    ROW = 15,          /* approximate height of a row */
+    EVENTS = 330,      /* width of the list of events, which is a quarter of the pane, */
     MOST_EVENTS = 560, /* within these limits */
-    LEAST_ROWS = 560,  /* minimum width of the segments beside the list */
+    LEAST_ROWS = 560,  /* minimum width of the segments next to the list */
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
 };
@@ -47,11 +48,11 @@ static uint32_t sum_lines(const mv_view *view, mv_box box)
     return box.w >= mv_ui_px(&view->ui, NARROW) ? 1 : 2;
 }
 
-/* Cuts off the lines of text, which do not exist on paper. Their number depends only on the width:
- * the rows stay in place while the cursor moves. */
+/* Cuts off the lines of text at the top, which printed pictures do not have. The number of lines
+ * depends only on the width, so the rows stay where they are while the cursor moves. */
 static mv_box cut_head(const mv_view *view, mv_box *box)
 {
-    if (view->sheet) /* on paper, they are in the heading */
+    if (view->sheet) /* in a printed picture they are in the heading */
         return (mv_box){0};
 
     return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2 * sum_lines(view, *box)) *
@@ -59,17 +60,19 @@ static mv_box cut_head(const mv_view *view, mv_box *box)
                                    mv_ui_px(&view->ui, 4) + mv_state_ideal_height(view));
 }
 
-/* Cuts off the space for the legend, in `columns`: below the rows of a narrow pane. */
+/* Cuts off the space for the legend with `columns` columns, which is below the rows in a narrow
+ * pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box, uint32_t *columns)
 {
     if (!view->sheet)
         return mv_legend_cut(view, box, columns);
-    *columns = 1; /* on paper it is always shown, as the only place for names */
+    *columns = 1; /* a printed picture always shows the legend, because names appear nowhere else */
     return mv_box_cut_right(
         box, fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340)));
 }
 
-/* Cuts off the space for the list of events: none on paper, in a narrow pane, or without events. */
+/* Cuts off the space for the list of events, which is missing from printed pictures, from narrow
+ * panes, and if there are no events. */
 static mv_box cut_events(const mv_view *view, mv_box *box)
 {
     float width = fminf(fmaxf(roundf(box->w / 4), mv_ui_px(&view->ui, EVENTS)),
@@ -119,7 +122,8 @@ static mv_state_mark block_mark(const state_frame *p, uint32_t alloc, mv_state_m
     return (mv_state_mark){a->addr[alloc], a->block[alloc], kind};
 }
 
-/* The range that the event before this moment changed; empty if it is not in the heap. */
+/* Returns a mark for the range that the event at the cursor changed, which is empty if the range is
+ * not in the heap. */
 static mv_state_mark event_mark(const state_frame *p)
 {
     const mv_lives *lives = &p->device->lives;
@@ -145,7 +149,7 @@ static mv_state_mark event_mark(const state_frame *p)
     }
 }
 
-/* The free memory that the user chose; empty if it is in use at this moment. */
+/* Returns a mark for the hole that the user chose, which is empty if the hole is in use now. */
 static mv_state_mark hole_mark(const state_frame *p)
 {
     uint64_t addr = p->view->now->hole;
@@ -172,7 +176,8 @@ static void set_marks(state_frame *p)
 
 /* ---- callbacks of the scene -------------------------------------------------------------- */
 
-/* Whether the block does not match the current search; on paper, whether it is omitted. */
+/* Whether the block does not match the current search, or in a printed picture, whether it is left
+ * out. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
     if (p->view->sheet)
@@ -198,7 +203,7 @@ static const char *label(void *user, uint32_t alloc)
                             p->device->lives.allocs.stack[alloc], p->label, sizeof p->label);
 }
 
-/* The tooltip, on paper. */
+/* Returns the tooltip for a printed picture. */
 static const char *title(void *user, const mv_state_box *box)
 {
     state_frame *p = user;
@@ -216,7 +221,7 @@ static const mv_oom *oom_at(const mv_view *view, const mv_document_device *devic
     return NULL;
 }
 
-/* The failed request at this event, with the free memory and the blocks that pin it. */
+/* Describes the failed request at this event, with the free memory and the blocks that pin it. */
 static const char *oom_text(state_frame *p)
 {
     const mv_events *e = &p->device->lives.events;
@@ -269,7 +274,7 @@ static void paint_button(state_frame *p, mv_box *head)
     mv_box_cut_right(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
-/* A text in the next lines of the head. */
+/* Paints text on the next lines at the top. */
 static void paint_lines(state_frame *p, mv_box *head, uint32_t most, uint32_t colour_of,
                         const char *text)
 {
@@ -301,7 +306,7 @@ static void paint_head(state_frame *p, mv_box head)
         "Hatched: freed, but a stream may still use it. Empty: free. Dark edge: lost to rounding. "
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
-    if (most > 2) { /* the buttons have their own line */
+    if (most > 2) { /* the buttons are on a separate line */
         mv_box line = mv_box_cut_top(&event, mv_ui_px(p->ui, LINE));
         paint_button(p, &line);
         most--;
@@ -313,7 +318,7 @@ static void paint_head(state_frame *p, mv_box head)
     paint_lines(p, &head, more, oom ? theme->alarm : theme->text, holes);
 }
 
-/* The key of the picture's signs, and below it the key of the colours. */
+/* Paints the key of the picture's signs, and below it the key of the colours. */
 static void paint_legend(state_frame *p, mv_box box)
 {
     mv_plot plot = {.view = p->view,
@@ -348,8 +353,8 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
-/* The last event of the call that contains the cursor's event; before the first event, that of the
- * first call. */
+/* Returns the last event of the call that contains the cursor's event; before the first event, that
+ * of the first call. */
 static uint32_t cursor_call(const state_frame *p)
 {
     uint32_t cursor = p->view->now->cursor;
@@ -387,8 +392,8 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event, float numbe
     mv_ui_zone(p->ui, whole, MV_DO_go_to_event, event, "");
 }
 
-/* The first row of a list of `room` calls, with the cursor's call in the middle if there are enough
- * calls around it. Events that are not part of calls count as calls. */
+/* Returns the first row of a list of `room` calls. The cursor's call is in the middle if there are
+ * enough calls around it. Events that are not parts of calls count as calls. */
 static uint32_t first_call(const state_frame *p, uint32_t room)
 {
     const mv_trace *trace = &p->document->trace;
@@ -440,7 +445,8 @@ static void paint_events(state_frame *p, mv_box pane)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-/* The part chosen by the user; once the cursor has moved, also the range that its event changed. */
+/* Returns how the state is placed, according to what the user zoomed to. Once the cursor has moved,
+ * the range that its event changed is also made visible. */
 static mv_state_place place_of(const state_frame *p, mv_box rows)
 {
     const mv_view_state *now = p->view->now;
@@ -499,7 +505,7 @@ static void paint_hover(state_frame *p)
                mv_state_scene_describe(&p->scene, box));
 }
 
-/* The visible part if it is not everything: marked at the edges, like scroll bars. */
+/* Marks the visible part at the edges, like scroll bars, unless everything is visible. */
 static void paint_share(state_frame *p)
 {
     const mv_box *box = &p->scene.place.box;

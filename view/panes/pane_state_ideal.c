@@ -1,5 +1,5 @@
-/* The ideal placement of the blocks in use at the cursor, above the allocator's state: a strip as
- * wide as the most that was reserved.
+/* The ideal placement of the blocks in use at the cursor, shown above the allocator's state as a
+ * strip. The width of the strip is the most that was reserved.
  *
  *     ideal: 1.14 GiB would have been enough for 1.19 GiB ...
  *     |##########-------####| free |
@@ -12,10 +12,10 @@
 enum {
     BAR = 14, /* height of the strip, in pixels at scale 1 */
     LINE = 16,
-    LINES = 2 /* of text */
+    LINES = 2 /* maximum number of lines of text */
 };
 
-/* A placement takes seconds: it is found once for each device. */
+/* Finding a placement takes seconds, so it is done once for each device. */
 struct mv_panel_ideal {
     mv_panel_ideal *next;
     const mv_document_device *device;
@@ -37,7 +37,7 @@ MV_PLAIN_END
 typedef struct {
     ideal_query ask;
     const mv_panel_ideal *of;
-    uint32_t *row; /* [columns] the allocation in that column of the strip; MV_NO_ROW: free */
+    uint32_t *row; /* [columns] allocation in each column of the strip; MV_NO_ROW: free */
 } ideal_answer;
 
 static const char *describe(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

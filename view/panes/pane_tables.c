@@ -1,4 +1,4 @@
-/* Tables: rows of numbers, each with a place in the picture. */
+/* Tables. Their rows contain numbers, and each row has a place that a click goes to. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,10 @@
 
 enum {
     FILTER = 170,
-    LEAST_NOTE = 260, /* with the button at its right */
+    LEAST_NOTE = 260, /* minimum width of the note, including the button to its right */
     COPY = 56,
-    LEAST_TEXT = 150, /* of a column without a fixed width: other columns make room for it */
+    LEAST_TEXT = 150, /* minimum width of a column without a fixed width; other columns make room
+                         for it */
     HEAD_PARTS = MV_LISTING_LEDGER + 2
 };
 
@@ -22,8 +23,8 @@ typedef struct {
     const mv_listing_answer *answer;
     mv_box box;        /* box of the rows, without the scroll bar */
     float rest;        /* width of columns without a fixed width */
-    uint32_t left_out; /* one bit for each column that does not fit */
-    uint32_t room;     /* rows that fit */
+    uint32_t left_out; /* one bit for each column, set if it does not fit */
+    uint32_t room;     /* number of rows that fit */
 } tables_frame;
 
 static mv_listing_question question_of(mv_view *view)
@@ -37,11 +38,11 @@ static mv_listing_question question_of(mv_view *view)
     q.kind = mv_tables_kind(now);
     q.is_evaluated = mv_view_is_evaluated(view);
     q.sort = MV_NO_ROW;
-    if (q.kind != MV_LISTING_LEDGER) { /* the ledger keeps its report's order */
+    if (q.kind != MV_LISTING_LEDGER) { /* the ledger keeps the order of its report */
         q.sort = now->table_sort[q.kind];
         q.is_ascending = mv_tables_is_ascending(q.kind, now->is_sort_turned[q.kind]);
     }
-    /* The other tables do not depend on the cursor: moving it does not rebuild them. */
+    /* The other tables do not depend on the cursor, so they are not built again when it moves. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS ||
         q.kind == MV_LISTING_SIZES || q.kind == MV_LISTING_LEDGER)
         q.event = view->now->cursor;
@@ -69,7 +70,8 @@ static const mv_listing_answer *ask(mv_view *view)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Drops columns from the right until the texts fit. Returns the width of the rest. */
+/* Drops columns from the right until the text columns fit. Returns the width of the columns without
+ * a fixed width. */
 static float leave_out(tables_frame *p, float used, float room, bool only_places)
 {
     const mv_listing *t = &p->answer->table;
@@ -97,7 +99,7 @@ static void lay_columns(tables_frame *p)
     }
     p->left_out = 0;
     room = p->box.w - (float)wide * mv_ui_px(p->ui, LEAST_TEXT);
-    if (wide) /* addresses and times first */
+    if (wide) /* addresses and times are dropped first */
         used = leave_out(p, leave_out(p, used, room, true), room, false);
     p->rest = wide && p->box.w > used ? (p->box.w - used) / (float)wide : 0;
 }
@@ -136,7 +138,8 @@ static void paint_names(tables_frame *p, mv_box line)
     }
 }
 
-/* A bar in front marks the cursor's event and rows of the pinned allocation. */
+/* Paints a bar at the start of the row of the cursor's event, and of rows of the pinned
+ * allocation. */
 static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place)
 {
     const mv_view_state *now = p->view->now;
@@ -177,7 +180,7 @@ static void paint_row(tables_frame *p, mv_box line, uint32_t row)
     mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
 }
 
-/* Painted below the rows, and always visible. */
+/* Paints the sum below the rows, where it is always visible. */
 static void paint_total(tables_frame *p, mv_box line)
 {
     mv_ui_fill(p->ui, line, p->ui->theme->background);
@@ -186,7 +189,8 @@ static void paint_total(tables_frame *p, mv_box line)
     paint_cells(p, line, p->answer->table.total);
 }
 
-/* The list of events follows the cursor until the user scrolls. */
+/* Returns the row of the cursor's event. The list of events follows the cursor until the user
+ * scrolls. */
 static uint32_t row_of(const tables_frame *p, uint32_t cursor)
 {
     const mv_listing *t = &p->answer->table;
@@ -210,7 +214,7 @@ static void follow_cursor(tables_frame *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
-/* The row at the keyboard also stays visible. */
+/* Scrolls so that the row with the keyboard focus also stays visible. */
 static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
@@ -228,7 +232,7 @@ static uint32_t event_of(const mv_listing *table, uint32_t row)
     return table->order ? table->order[row] : row;
 }
 
-/* Marks the allocations of the search's hits beside the scroll bar of the events. */
+/* Marks the hits of the search next to the scroll bar of the events. */
 static void paint_hits(tables_frame *p, mv_box whole)
 {
     const mv_listing *t = &p->answer->table;
@@ -277,7 +281,7 @@ static void paint_rows(tables_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-/* Tables of blocks count only the hits if the picture shows only the hits. */
+/* Returns the note. Tables of blocks count only the hits if the picture shows only the hits. */
 static const char *note_of(tables_frame *p)
 {
     const mv_view_state *now = p->view->now;
@@ -304,8 +308,8 @@ static void paint_filter(tables_frame *p, mv_box box)
     mv_ui_zone(p->ui, box, MV_DO_filter_rows, 0, NULL);
 }
 
-/* Paints buttons for the tables, the filter of rows, and the note with the copy button; returns the
- * rest of the pane. */
+/* Paints the buttons for the tables, the row filter, and the note with the copy button. Returns the
+ * part of the pane below them. */
 static mv_box paint_head(tables_frame *p, mv_box pane)
 {
     uint32_t kinds = p->view->now->tab == MV_TAB_TABLES ? MV_LISTING_LEDGER : 0, count = 0;

@@ -1,4 +1,4 @@
-/* Settings and code changes to tick, and the memory that the replayed run needs. The timeline shows
+/* Settings and code changes to tick, and how much memory the replayed run needs. The timeline shows
  * the replayed curves (timeline_whatif.c). */
 #include <math.h>
 
@@ -9,7 +9,7 @@ enum {
     BOX = 11,
     MOST_TITLE = 300,
     MOST_WORDS = 3,
-    RESULT = 5 /* lines above the boxes: the verdict, a note, a change */
+    RESULT = 5 /* number of lines above the boxes, for the verdict, a note and a change */
 };
 
 typedef struct {
@@ -17,13 +17,14 @@ typedef struct {
     mv_ui *ui;
     const mv_whatif_answer *answer;
     mv_panel_lines lines;
-    mv_box line; /* the rest of the row's current line */
+    mv_box line; /* what is left of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
-    bool is_rest;            /* of the result: below the boxes */
-    uint32_t result_lines;   /* above them */
-    uint32_t parts, painted; /* of the result: so far, and above the boxes */
-    uint32_t wanted;         /* the item that the keyboard moved to, */
+    bool is_rest;            /* the part of the result below the boxes is being painted */
+    uint32_t result_lines;   /* number of lines of the result above the boxes */
+    uint32_t parts, painted; /* number of parts of the result so far, and of those painted above the
+                                boxes */
+    uint32_t wanted;         /* the item that the keyboard focus moved to */
     uint32_t line_of_wanted;
 } whatif_frame;
 
@@ -54,7 +55,7 @@ static void paint_box(whatif_frame *p, mv_box box, const char *item, const char 
     mv_ui_text(p->ui, box, MV_UI_TEXT, theme->text, MV_ANCHOR_START, name);
 }
 
-/* A box at the end of the row's line, or at the beginning of the next line. */
+/* Adds a box at the end of the row's line, or at the beginning of the next line. */
 static void add_box(whatif_frame *p, const char *item, const char *name)
 {
     mv_panels *panels = p->view->panels;
@@ -118,7 +119,7 @@ static bool is_offered(const mv_panels *panels, const char *item)
     return false;
 }
 
-/* Items of earlier searches, and of a session. */
+/* Paints items of earlier searches, and items that came with a session. */
 static void paint_others(whatif_frame *p)
 {
     const char *at = p->view->now->whatif;
@@ -137,7 +138,7 @@ static void paint_others(whatif_frame *p)
     }
 }
 
-/* The column of titles is as wide as they are, within half of the pane. */
+/* Measures the column of titles, which is as wide as the titles, but at most half of the pane. */
 static void measure(whatif_frame *p, mv_box box)
 {
     const mv_whatif_facts *f = p->answer->facts;
@@ -152,8 +153,8 @@ static void measure(whatif_frame *p, mv_box box)
 
 /* ---- the result ------------------------------------------------------------------------- */
 
-/* The next part of the result. It is above the boxes if it fits there, and a line for a hint; the first
- * part is always there. */
+/* Paints the next part of the result. It is painted above the boxes if it fits there together with
+ * a line for a hint; the first part is always painted there. */
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {
     float pad = mv_ui_px(p->ui, MV_UI_PAD), width = p->lines.box.w - 2 * pad;
@@ -199,8 +200,8 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
-/* Paints the results that fit above the boxes, so that the boxes do not move while results come and
- * go. A low pane has less room above. */
+/* Paints the parts of the result that fit above the boxes. The boxes then do not move when results
+ * appear and disappear. In a low pane there is less room above the boxes. */
 static void paint_above(whatif_frame *p, uint32_t room)
 {
     p->result_lines = room / 3 < RESULT ? room / 3 : RESULT;
@@ -212,7 +213,7 @@ static void paint_above(whatif_frame *p, uint32_t room)
         mv_panel_line(&p->lines);
 }
 
-/* Paints the results that did not fit above the boxes. */
+/* Paints the parts of the result that did not fit above the boxes. */
 static void paint_below(whatif_frame *p)
 {
     if (p->painted == p->parts)
@@ -223,7 +224,7 @@ static void paint_below(whatif_frame *p)
     paint_result(p);
 }
 
-/* Paints the button that unticks everything, at the right of the first line. */
+/* Paints the button that unticks everything, at the right end of the first line. */
 static void paint_clear(whatif_frame *p, mv_box *box)
 {
     float width = mv_ui_px(p->ui, 90);

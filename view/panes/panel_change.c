@@ -1,4 +1,4 @@
-/* The difference between the peaks of two devices: computed once for each pair. */
+/* The difference between the peaks of two devices, which is computed once for each pair. */
 #include "view/panes/panels.h"
 
 static bool find_side(mv_arena *arena, const mv_document_device *d, int s, mv_diff_sides *sides)

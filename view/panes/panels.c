@@ -7,7 +7,8 @@
 #include "view/document/moment_text.h"
 
 enum {
-    MOST_USERS = 4 << 20 /* most allocations with kept address users: 32 MiB */
+    MOST_USERS = 4 << 20 /* maximum number of allocations whose address users are kept, which takes
+                            32 MiB */
 };
 
 /* ---- jobs -------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
     return facts && facts->is_made ? facts : NULL;
 }
 
-/* For workers; NULL when out of memory. */
+/* Returns the users of a device's addresses, for workers; NULL when out of memory. */
 static const mv_address_users *users_of(mv_panels *panels, const mv_document_device *device)
 {
     mv_panel_users *found;
@@ -201,7 +202,7 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
     return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
 }
 
-/* The holders of the whole device's memory; false when out of memory. */
+/* Finds what holds the memory of the whole device. Returns false when out of memory. */
 static bool find_device_report(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
 {
     const mv_trace *read = mv_trace_as_read(&q->document->trace);
@@ -226,7 +227,7 @@ static bool find_device_report(mv_arena *arena, const mv_findings_question *q, m
     return true;
 }
 
-/* The savings of other settings: only for PyTorch's own trace. */
+/* Finds how much other settings would save, but only for PyTorch's own trace. */
 static bool find_whatif(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
 {
     mv_whatif *whatif = mv_push_struct(arena, mv_whatif);
@@ -256,8 +257,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     a->ask = *q;
     if (!find_device_report(arena, q, &reports))
         return NULL;
-    /* If the replays run out of memory, the other findings are still shown: without a result
-     * nothing would query again. */
+    /* If the replays run out of memory, the other findings are still shown. If there were no
+     * result, the query would not be sent again. */
     if (q->tries && !find_whatif(arena, q, &reports))
         reports.whatif = NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)
@@ -266,7 +267,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     return a->places ? a : NULL;
 }
 
-/* `users` NULL: without the previous and next users of the address, which is fast. */
+/* Explains an allocation, segment or event. If `users` is NULL, the previous and next users of the
+ * address are left out, which is fast. */
 static bool explain(mv_arena *arena, const mv_explanation_question *q,
                     const mv_address_users *users, mv_event_explanation *out)
 {
@@ -412,8 +414,8 @@ mv_box mv_panel_line(mv_panel_lines *lines)
     return line;
 }
 
-/* The number of bytes of the text that fit the width: up to a blank, or a part of a word that is
- * too long. */
+/* Returns how many bytes of the text fit the width. They end at a blank, or within a word if that
+ * word is too long. */
 static size_t fitting(const mv_ui *ui, float size, const char *text, float width)
 {
     size_t best = 0, letters = 0, length = strlen(text);
@@ -422,7 +424,7 @@ static size_t fitting(const mv_ui *ui, float size, const char *text, float width
     if (mv_ui_text_width(ui, size, text) <= width)
         return length;
     for (size_t i = 1; i <= length && i < sizeof part; i++) {
-        if (((uint8_t)text[i] & 0xc0) == 0x80) /* inside a letter */
+        if (((uint8_t)text[i] & 0xc0) == 0x80) /* this byte is inside a letter */
             continue;
         memcpy(part, text, i);
         part[i] = 0;

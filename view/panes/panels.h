@@ -1,5 +1,5 @@
-/* The panes beside the timeline: their data between frames, and the queries that workers run for
- * them. Only the files of these panes include it.
+/* The panes next to the timeline: the data that they keep between frames, and the queries that
+ * workers run for them. Only the files of these panes include this header.
  *
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
@@ -10,8 +10,8 @@
  *                                                                      finding_places
  *     pane_whatif.c     other settings and changes, replayed           document/whatif_replay
  *
- * A pane queries its slot each frame; while a newer query is running, it shows the old result,
- * unless that is about another device. */
+ * A pane queries its slot in each frame. While a newer query is running, the pane shows the old
+ * result, unless the old result belongs to another device. */
 #ifndef MV_PANELS_H
 #define MV_PANELS_H
 
@@ -28,18 +28,18 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state_scene.h"
 
-/* Data of a device for several jobs; built once, by the first job that needs it. */
+/* Data of a device that several jobs use. The first job that needs the data builds it. */
 typedef struct mv_panel_facts mv_panel_facts;
 struct mv_panel_facts {
     mv_panel_facts *next;
     const mv_document_device *device;
     mv_arena arena;
-    bool is_made;    /* false: out of memory */
-    mv_index active; /* measures MV_INDEX_ACTIVE */
+    bool is_made;    /* false: memory ran out */
+    mv_index active; /* index that measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
-/* Previous and next users of a block's bytes, also built once. */
+/* The previous and next users of each block's bytes. The first job that needs them finds them. */
 typedef struct mv_panel_users mv_panel_users;
 struct mv_panel_users {
     mv_panel_users *next;
@@ -51,7 +51,7 @@ struct mv_panel_users {
 
 typedef struct mv_panel_ideal mv_panel_ideal; /* pane_state_ideal.c */
 
-/* The difference between the peaks of two devices, also built once. */
+/* The difference between the peaks of two devices. The first job that needs it finds it. */
 typedef struct mv_panel_change mv_panel_change;
 struct mv_panel_change {
     mv_panel_change *next;
@@ -62,7 +62,7 @@ struct mv_panel_change {
     mv_diff found;
 };
 
-/* ---- results: `ask` is the query; the caller compares it with the current one ---------------- */
+/* ---- results: `ask` is the query, which the caller compares with the current query ------- */
 
 MV_PLAIN_BEGIN
 typedef struct {
@@ -84,28 +84,29 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint64_t focus; /* path of the focused node; 0: the root */
+    uint64_t focus; /* path of the node in focus; 0: the root */
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
-    uint32_t width; /* pixels */
+    uint32_t width; /* width in pixels */
     uint64_t is_evaluated;
-    const mv_document *other; /* for MV_FLAMES_CHANGE: the device compared with */
+    const mv_document *other; /* for MV_FLAMES_CHANGE: the device to compare with */
     const mv_document_device *other_device;
-    char only[MV_SEARCH_TEXT]; /* a search: only its hits are counted; "": all */
+    char only[MV_SEARCH_TEXT]; /* a search, of which only the hits are counted; "": everything is
+                                  counted */
 } mv_flames_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_flames_question ask;
-    mv_filter_bits only; /* filter bits of ask.only */
+    mv_filter_bits only; /* the rows that ask.only selects */
     mv_flames flames;
-    mv_levels level[2];    /* for MV_FLAMES_CHANGE: before and after */
-    uint32_t focus;        /* node */
-    mv_icicle_boxes boxes; /* depths are relative to the focus */
-    uint32_t levels;       /* on paper: number of levels that fit */
+    mv_levels level[2];    /* for MV_FLAMES_CHANGE: the levels before and after */
+    uint32_t focus;        /* node in focus */
+    mv_icicle_boxes boxes; /* the boxes; their depths are relative to the node in focus */
+    uint32_t levels;       /* printed pictures: number of levels that fit */
 } mv_flames_answer;
 
-/* The query about the device's allocations. */
+/* Returns the query for the device's allocations. */
 mv_flames_query mv_flames_answer_query(const mv_flames_answer *answer);
 
 MV_PLAIN_BEGIN
@@ -113,15 +114,16 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t kind, is_evaluated, event, sort, is_ascending;
-    uint32_t a, b, of_segments; /* LINES, CATEGORIES */
-    char rows[MV_ROW_FILTER];   /* only rows that contain it; "": all */
-    char only[MV_SEARCH_TEXT];  /* a search: only its hits are counted; "": all */
+    uint32_t a, b, of_segments; /* LINES, CATEGORIES: the interval */
+    char rows[MV_ROW_FILTER];   /* show only rows that contain this string; "": all rows */
+    char only[MV_SEARCH_TEXT];  /* a search, of which only the hits are counted; "": everything is
+                                   counted */
 } mv_listing_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_listing_question question;
-    mv_filter_bits only; /* filter bits of question.only */
+    mv_filter_bits only; /* the rows that question.only selects */
     mv_listing_query ask;
     mv_listing table;
 } mv_listing_answer;
@@ -130,7 +132,7 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint64_t tries; /* 1: including other settings */
+    uint64_t tries; /* 1: includes other settings */
 } mv_findings_question;
 MV_PLAIN_END
 
@@ -144,25 +146,30 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint32_t event;          /* the event to describe; MV_NO_ROW: one of the following instead */
-    uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
-    uint32_t has_history;    /* includes the allocation's history */
+    uint32_t event;          /* event to describe; MV_NO_ROW: describe `alloc` or `segment`
+                                instead */
+    uint32_t alloc, segment; /* allocation and segment to describe, as rows of lives, or
+                                MV_NO_ROW */
+    uint32_t has_history;    /* whether to find the allocation's history */
 } mv_explanation_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_explanation_question ask;
     mv_event_explanation story;
-    mv_allocation_history history; /* of story.alloc, if requested and there is one */
+    mv_allocation_history history; /* history of story.alloc, if it was requested and there is such
+                                      an allocation */
 } mv_explanation_answer;
 
-/* A row of the reports: a finding on the shown device and level, or a verdict about another. */
+/* A row of the reports: a finding on the shown device and level, or a verdict on another device or
+ * level. */
 typedef struct {
-    uint32_t finding;    /* row of findings, or MV_NO_ROW: */
-    const char *level;   /* text of --level; NULL: the shown one */
-    uint32_t device_row; /* row of the document's devices on the shown level; MV_NO_ROW: as on
+    uint32_t finding;    /* row of the findings; MV_NO_ROW: the row is a verdict, which the
+                            following members describe */
+    const char *level;   /* value of --level; NULL: the shown level */
+    uint32_t device_row; /* row of the document's devices on the shown level; MV_NO_ROW: see
                           * `level` */
-    const char *where;   /* "pinned memory", "device 1" */
+    const char *where;   /* name of the memory, such as "pinned memory" or "device 1" */
     mv_finding_kind kind;
     uint64_t bytes;
     const char *text;
@@ -172,53 +179,57 @@ enum { MV_MOST_REPORTS = 128, MV_MOST_TICKS = 160 };
 
 /* ---- pane data ------------------------------------------------------------------------------ */
 
-enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: up to 4 */
+enum { MV_MOST_FOLDS = 64 }; /* maximum number of unfolded stacks; Details shows up to 4 */
 
-/* The pointer in the allocator's state: a click, or a drag of the picture. */
+/* The pointer in the allocator's state, which clicks or drags the picture. */
 typedef struct {
     bool is_pressed, is_moving;
-    float x, y; /* position of the press, then of the last move */
+    float x, y; /* where the button was pressed, and later the position of the last move */
 } mv_heap_drag;
 
 struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock;       /* guards `facts` and `changes` */
-    pthread_mutex_t users_lock; /* guards `users`, which take the longest */
+    pthread_mutex_t users_lock; /* guards `users`, which take longest to find */
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
-    pthread_mutex_t ideal_lock; /* guards `ideals`, which take seconds */
+    pthread_mutex_t ideal_lock; /* guards `ideals`, which take seconds to find */
     mv_panel_ideal *ideals;
     mv_slot *heap, *ideal, *flames, *table, *findings, *details, *cursor_explanation;
 
-    mv_state_place heap_place; /* where heap_shown was painted */
+    mv_state_place heap_place; /* how heap_shown was placed when it was painted */
     mv_heap_drag heap_drag;
-    mv_box heap_events; /* of the list of events beside it */
-    bool fits_hole;     /* the state zooms to the hole as soon as it is laid out */
+    mv_box heap_events; /* box of the list of events next to the allocator's state */
+    bool fits_hole;     /* zoom the allocator's state to the hole as soon as it is laid out */
 
-    uint32_t flame_first; /* the level at the top of the pane */
-    uint32_t flame_room;  /* levels that fit */
-    uint64_t flame_spot;  /* path of the box at the keyboard; 0: the root */
-    mv_filter filter;     /* parsed from filter_text: selects matching boxes */
+    uint32_t flame_first; /* number of the level at the top of the pane */
+    uint32_t flame_room;  /* number of levels that fit */
+    uint64_t flame_spot;  /* path of the box that has the keyboard focus; 0: the root */
+    mv_filter filter;     /* filter parsed from filter_text, which selects matching boxes */
     mv_arena filter_arena;
     char filter_text[MV_SEARCH_TEXT];
 
     uint32_t table_first[MV_LISTING_COUNT];
-    uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
+    uint32_t table_cursor; /* the cursor's event when the list last scrolled to it */
 
     uint32_t details_first;
-    mv_explanation_question details_of; /* the query that the scroll position belongs to */
+    mv_explanation_question details_of; /* the query that the scroll position in `details_first`
+                                           belongs to */
 
     uint32_t report_first;
     const mv_document_device *report_of;
     uint32_t report_count;
-    mv_report_row reports[MV_MOST_REPORTS]; /* in the last frame; texts live as long as it */
+    mv_report_row reports[MV_MOST_REPORTS]; /* rows in the last frame, whose strings stay valid
+                                               until the next one */
 
     uint32_t whatif_first;
     uint32_t whatif_count;
-    const char *whatif_items[MV_MOST_TICKS]; /* in the last frame; texts live as long as it */
+    const char *whatif_items[MV_MOST_TICKS]; /* items in the last frame, whose strings stay valid
+                                                until the next one */
 
-    /* Results painted in the last frame; each is valid until the query of the next frame. */
+    /* The results that were painted in the last frame. Each is valid until the query of the next
+     * frame. */
     const mv_heap_answer *heap_shown;
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
@@ -226,25 +237,26 @@ struct mv_panels {
     const mv_explanation_answer *details_shown;
 };
 
-/* For workers; NULL when out of memory. */
+/* Called by workers. Return NULL when out of memory. */
 const mv_panel_change *mv_panels_change(mv_panels *panels, const mv_flames_question *question);
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
 /* ---- for the panes ------------------------------------------------------------------------ */
 
-/* The boxes of a result, and below them the key of their colours, for paper. */
+/* Paints the boxes of a flame graph, and below them the key of their colours in a printed
+ * picture. */
 void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *answer);
 
-/* The allocation shown by Details; MV_NO_ROW: it shows a segment or an event. */
+/* Returns the allocation that Details shows; MV_NO_ROW: Details shows a segment or an event. */
 uint32_t mv_details_alloc(const mv_view *view);
 
-/* The table shown: the ledger has a separate tab. */
+/* Returns the kind of the table shown. The ledger has a separate tab. */
 static inline uint32_t mv_tables_kind(const mv_view_state *now)
 {
     return now->tab == MV_TAB_LEDGER ? MV_LISTING_LEDGER : now->table_kind;
 }
 
-/* Tables are sorted largest first by default, except markers. */
+/* Tables are sorted largest first by default, except for markers. */
 static inline bool mv_tables_is_ascending(uint32_t kind, bool is_turned)
 {
     return is_turned != (kind == MV_LISTING_MARKERS);
@@ -255,76 +267,78 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
     return is_ascending != (kind == MV_LISTING_MARKERS);
 }
 
-/* The selected events [a, b), or else the events in the timeline. */
+/* Finds the selected events [a, b); without a selection, the events that the timeline shows. */
 void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
-/* Copies the search whose hits are isolated; false, and "": none. */
+/* Copies the search whose hits are isolated. Returns false, and "", if there is none. */
 bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT]);
 
-/* The shown device and its document; if there is none yet, returns false and paints a line that
- * explains it. */
+/* Finds the shown device and its document. If there is none yet, returns false and paints a line
+ * that explains why. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Lines of text, MV_UI_LINE high (less for small text), from the top of a box that scrolls by whole
- * lines. */
+/* Lines of text in a box that scrolls by whole lines, from top to bottom. A line is MV_UI_LINE
+ * high, or less for small text. */
 typedef struct {
     mv_view *view;
     mv_box box;
-    float size;     /* size of letters at scale 1; 0: MV_UI_TEXT */
-    float y;        /* y of the next line */
-    uint32_t first; /* number of lines scrolled away */
+    float size;     /* size of the letters at scale 1; 0: MV_UI_TEXT */
+    float y;        /* position of the next line */
+    uint32_t first; /* number of lines that are scrolled off the top */
     uint32_t count; /* number of lines so far */
 } mv_panel_lines;
 
-/* The box of the next line; without height if the line is not visible. */
+/* Returns the box of the next line. It has no height if the line is not visible. */
 mv_box mv_panel_line(mv_panel_lines *lines);
 
-/* Paints a text on at most `most` lines, broken at blanks; the last line is cut. Returns the number
- * of lines. */
+/* Paints text on at most `most` lines, broken at blanks. If there is more text, the last line is
+ * cut. Returns the number of lines. */
 uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
                        uint32_t most, const char *text);
 
-/* The number of lines that fit. */
-/* Places the buttons of a pane's head in rows of MV_PANEL_HEAD; widths are in pixels at scale 1, and
- * the last box gets the rest of its row. Returns the number of rows; `out` may be NULL. */
+/* Places the buttons at the top of a pane in rows of height MV_PANEL_HEAD. Widths are in pixels at
+ * scale 1, and the last box extends to the end of its row. Returns the number of rows. `out` may be
+ * NULL. */
 enum { MV_PANEL_HEAD = 22 };
 uint32_t mv_panel_flow(const mv_view *view, mv_box pane, const float *widths, uint32_t count,
                        mv_box *out);
+
+/* Returns the number of lines that fit into the box. */
 uint32_t mv_panel_room(const mv_view *view, mv_box box);
 
-/* The wheel scrolls *first by three lines a notch; painting keeps it in range. */
+/* Scrolls *first by three lines per notch of the wheel. Painting keeps *first in range. */
 bool mv_panel_wheel(const mv_input *input, uint32_t *first);
 
-/* A formatted text of the frame. */
+/* Formats a string, which is valid for this frame. */
 const char *mv_panel_say(mv_view *view, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
+const char *mv_panel_size(mv_view *view, uint64_t bytes); /* returns a string such as "2.00 MiB" */
 
-/* "after event 8,407, 1.204 s". */
+/* Returns a string such as "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);
 
-/* The story of the event before the cursor (analyze/events/event_words.h), at first without the
- * next user of the address; NULL: there is no such event. Valid until the next frame. */
+/* Returns the story of the event before the cursor (analyze/events/event_words.h), which at first
+ * lacks the next user of the address; NULL: there is no such event. Valid until the next frame. */
 const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
 
-/* The query of Details: the pinned allocation or segment, or else the one under the pointer, or
- * else the cursor's event. */
+/* Returns the query of Details: the pinned allocation or segment; if there is none, the one under
+ * the pointer; otherwise the cursor's event. */
 mv_explanation_question mv_details_question(const mv_view *view);
 
-/* The part of the story that is available immediately: without the previous and next users of the
- * address. NULL: out of memory. Valid for this frame. */
+/* Returns the part of the story that is available immediately, without the previous and next users
+ * of the address. Returns NULL when out of memory. Valid for this frame. */
 const mv_event_explanation *mv_panels_explain(mv_view *view,
                                               const mv_explanation_question *question);
 
-/* The complete story; NULL: not ready yet, or there is none. */
+/* Returns the complete story; NULL: it is not ready yet, or there is none. */
 const mv_event_explanation *mv_details_explanation(mv_view *view);
 
 mv_heap_query mv_state_question(const mv_view *view, mv_box box);
 
-/* The ideal placement above the allocator's state: its height, 0 if it is not shown; and its
- * job. */
+/* The ideal placement above the allocator's state. mv_state_ideal_height returns its height (0: it
+ * is not shown), and mv_state_ideal_find is its job. */
 float mv_state_ideal_height(const mv_view *view);
 void mv_state_ideal_paint(mv_view *view, mv_box box);
 void *mv_state_ideal_find(mv_arena *arena, void *panels, const void *ask);

@@ -1,4 +1,4 @@
-/* Flame graphs on paper: their headings. The tree belongs to the caller. */
+/* Printed flame graphs: their headings. The tree belongs to the caller. */
 #include "analyze/events/recorder.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -6,11 +6,11 @@
 #include "view/paper/paper.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* at most */ };
+enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* maximum height of the heading */ };
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* How the bytes of segments are used; NULL: missing from the tree. */
+/* Describes how the bytes of segments are used; NULL: the tree does not contain that. */
 static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
 {
     uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
@@ -32,7 +32,7 @@ static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
                            mv_size_text(idle, bytes[MV_FLAME_FREE]));
 }
 
-/* The user's frame that requested the most bytes, without another user frame in between. NULL:
+/* Finds the user's frame that requested the most bytes without another user frame in between; NULL:
  * there is none. */
 static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
 {
@@ -61,7 +61,8 @@ static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
                            100.0 * (double)most / (double)tree->nodes[0].bytes);
 }
 
-/* A note about data that the picture cannot show; otherwise the result. */
+/* Returns a note about data that the picture cannot show; if all data is shown, a note about the
+ * result. */
 static const char *note_of(mv_view *view, const char *measure)
 {
     const mv_flame_tree *tree = view->sheet->opts.flame;
@@ -134,7 +135,8 @@ static void describe_change(mv_view *view, mv_paper_heading *out)
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* The number of levels, up to MOST_LEVELS; a picture that is too high is cropped. */
+/* Returns the height for the number of levels, up to MOST_LEVELS. A picture that is too high is
+ * cropped. */
 static uint32_t height_of(const mv_paper_opts *opts)
 {
     uint32_t levels = opts->flame->depth < MOST_LEVELS ? opts->flame->depth + 1 : MOST_LEVELS;
@@ -142,7 +144,7 @@ static uint32_t height_of(const mv_paper_opts *opts)
     return HEADING + levels * MV_FLAME_LEVEL + MV_FLAME_FOOT;
 }
 
-/* The number of levels that fit. */
+/* Returns the number of levels that fit. */
 static uint32_t levels_of(const mv_view *view, mv_box box)
 {
     float levels =
@@ -162,7 +164,7 @@ static void paint(mv_view *view, mv_box box, mv_flames_source source)
         a.ask.device = mv_view_device(view);
     }
     a.flames.tree = *tree;
-    /* The heaviest nodes get their tooltips first. */
+    /* The heaviest nodes are given their tooltips first. */
     if (mv_icicle_lay(view->ui.frame, tree, (uint64_t)((double)tree->nodes[0].bytes / box.w / 2),
                       MOST_BOXES, a.levels - 1, &a.boxes, &err) != MV_OK) {
         view->ui.ran_out_of_memory = true;

@@ -1,4 +1,4 @@
-/* The lines above a pane on paper, broken between figures or between words. */
+/* The lines above a pane in a printed picture. They are broken between figures or between words. */
 #include "view/paper/paper.h"
 
 enum { MARGIN = 20, TITLE = 17, TITLE_LINE = 28, TEXT = 13, LINE = 20, BELOW = 6 };

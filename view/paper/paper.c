@@ -6,11 +6,11 @@
 
 enum {
     HOVER_BYTES = 1400000,
-    MARGIN = 20 /* below the last shape of a cropped picture */
+    MARGIN = 20 /* space below the last shape of a cropped picture */
 };
 
-/* The scale of texts and paddings: as in a window on a screen of that size, but an integer, so that
- * lines stay sharp. */
+/* Returns the scale of text and padding. It is the same as in a window on a screen of that size,
+ * but an integer, so that lines stay sharp. */
 static float scale_of(const mv_scene *scene, bool has_height)
 {
     float x = scene->width / MV_PAPER_WIDTH, y = has_height ? scene->height / MV_PAPER_HEIGHT : 1;
@@ -33,7 +33,7 @@ static bool has_document(mv_view *view, const mv_trace *trace, const mv_lives *l
 
 /* ---- the scene --------------------------------------------------------------------------- */
 
-/* Copies a text from the frame, which ends with the view. */
+/* Copies a string from the frame, which ends when the view is closed. */
 static const char *keep(mv_scene *scene, const char *text)
 {
     const char *copy = text ? mv_arena_text(scene->arena, text, strlen(text)) : NULL;

@@ -1,4 +1,4 @@
-/* Memory by pool, on paper: text about private pools. */
+/* Memory by pool in a printed picture: text about private pools. */
 #include "base/size.h"
 #include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"

@@ -1,4 +1,4 @@
-/* The allocator's state on paper: its heading, and the choice of coloured blocks. */
+/* The allocator's state in a printed picture: its heading, and which blocks are coloured. */
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/panels.h"
@@ -24,7 +24,7 @@ mv_heading_part mv_paper_part(const mv_view *view)
     return part;
 }
 
-/* Rows that are allocated and match. */
+/* Lists the rows that are allocated and match the filter. */
 static uint32_t *list_rows(mv_arena *scratch, mv_view *view)
 {
     const mv_paper_sheet *sheet = view->sheet;
@@ -48,7 +48,7 @@ static int largest_first(const void *left, const void *right, const void *contex
     return a < b ? -1 : a > b;
 }
 
-/* Blocks selected by --filter and --top are coloured; the others are grey. */
+/* Chooses the blocks to colour, which --filter and --top select. All other blocks are grey. */
 static bool choose(mv_arena *scratch, mv_view *view, const mv_heading_part *part)
 {
     mv_paper_sheet *sheet = view->sheet;

@@ -1,4 +1,4 @@
-/* Memory over time, and segments over time: their headings. */
+/* Memory over time and segments over time in a printed picture: their headings. */
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
@@ -18,7 +18,7 @@ static const char *device_figure(mv_view *view)
     return mv_scene_format(&view->ui.scene, "device %u", device);
 }
 
-/* "6,562 events in 2.95 s", "200 of 6,562 events". */
+/* Returns a string such as "6,562 events in 2.95 s" or "200 of 6,562 events". */
 static const char *events_figure(mv_view *view)
 {
     const mv_events *e = &mv_view_device(view)->lives.events;
@@ -39,7 +39,7 @@ static const char *events_figure(mv_view *view)
                            noun);
 }
 
-/* Missing history that the picture cannot show. */
+/* Describes missing history that the picture cannot show. */
 static const char *history_figure(const mv_lives *lives, bool has_hatch)
 {
     switch (lives->history) {
@@ -57,7 +57,7 @@ static const char *history_figure(const mv_lives *lives, bool has_hatch)
     }
 }
 
-/* Whether the history shows that there may have been more before it. */
+/* Describes whether there may have been more before the recorded history. */
 static const char *bound_words(mv_bound bound)
 {
     return bound == MV_BOUND_LEAST ? "" : mv_bound_words(bound);
@@ -127,7 +127,8 @@ static const char *largest_text(const mv_plot *p)
                            p->of_segments ? "segments" : "allocations");
 }
 
-/* "only size>1M: 12 of 5,402 allocations, ...", at the moment when most is allocated overall. */
+/* Describes the filter, as in "only size>1M: 12 of 5,402 allocations, ...", at the moment when most
+ * is allocated overall. */
 static const char *filter_text(mv_plot *p)
 {
     mv_view *view = p->view;
@@ -164,7 +165,7 @@ void mv_paper_add_verdict(mv_paper_heading *out, const char *text, bool is_alarm
     out->verdict[out->verdict_count++].is_alarm = is_alarm;
 }
 
-/* The cause of the first verdict; "": it needs no explanation. */
+/* Returns the cause of the first verdict; "": the verdict needs no explanation. */
 static const char *reason(mv_view *view, const mv_headline *headline)
 {
     const mv_document *d = mv_view_document(view);
@@ -182,7 +183,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
     return mv_scene_format(&view->ui.scene, "%s", line);
 }
 
-/* The worst problem of another level of the file. */
+/* Adds the worst problem on another level of the file. */
 static void add_other_level(mv_view *view, mv_paper_heading *out)
 {
     const mv_file_verdicts *v = view->verdicts;
@@ -210,7 +211,8 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out
     add_other_level(view, out);
 }
 
-/* The most that was allocated while `reserved` bytes were reserved. Most ranges are skipped. */
+/* Returns the most bytes that were allocated while `reserved` bytes were reserved. Most ranges are
+ * skipped. */
 static uint64_t most_used(mv_view *view, uint64_t reserved)
 {
     enum { STRETCH = 64 * MV_PYRAMID_BUCKET };
@@ -232,7 +234,7 @@ static uint64_t most_used(mv_view *view, uint64_t reserved)
     return used;
 }
 
-/* Adds the highest use of the peak reserved level while it lasted. */
+/* Adds the most that was used while as much was reserved as at the peak. */
 static void add_use(mv_view *view, mv_paper_heading *out)
 {
     uint64_t reserved = most_of(view, &view->levels).most.reserved;

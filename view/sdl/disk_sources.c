@@ -12,19 +12,19 @@
 #include "view/document/source_files.h"
 
 enum {
-    MOST_BYTES = 4 << 20, /* of a source file: longer files are not read */
-    LINES = 64,           /* in the cache: more than a pane shows */
+    MOST_BYTES = 4 << 20, /* maximum size of a source file; larger files are not read */
+    LINES = 64,           /* number of lines in the cache, which is more than a pane shows */
     PATH = 4096,
-    MOST_WORDS = 16, /* of an editor's command */
-    EDITORS = 16     /* running editors whose status is still awaited */
+    MOST_WORDS = 16, /* maximum number of words in the command that starts the editor */
+    EDITORS = 16     /* maximum number of running editors whose exit status is still awaited */
 };
 
 extern char **environ;
 
 /* ---- a line ------------------------------------------------------------------------------ */
 
-/* Reads up to the end of a line; `out` gets the line without the blanks around it. False: not a
- * text file. */
+/* Reads a file up to the end of a line. `out` receives the line without the blanks around it.
+ * Returns false if the file is not a text file. */
 static bool scan(int file, int64_t number, char out[MV_SOURCE_LINE])
 {
     char part[4096];
@@ -47,7 +47,8 @@ static bool scan(int file, int64_t number, char out[MV_SOURCE_LINE])
     return true;
 }
 
-/* A path from a recording can name anything: only regular files are read, and never waited for. */
+/* Reads a line. A path from a recording can name anything, so only regular files are read, and
+ * reading never waits. */
 static void read_line(const char *path, int64_t number, char out[MV_SOURCE_LINE])
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -86,7 +87,7 @@ static const char *line(const char *path, int64_t number)
 
 /* ---- the editor -------------------------------------------------------------------------- */
 
-/* How an editor accepts a line number. */
+/* How an editor is given a line number. */
 typedef enum { WITH_PLUS, WITH_COLON, WITH_GOTO, WITH_LINE } place_form;
 
 typedef struct {
@@ -114,7 +115,8 @@ static editor_kind kind_of(const char *editor)
     return (editor_kind){name, WITH_PLUS, false};
 }
 
-/* The next word: up to a blank outside of quotes, which are removed. NULL: there is none. */
+/* Returns the next word, which ends at a blank outside of quotes; quotes are removed. NULL: there
+ * is none. */
 static char *next_word(char **command)
 {
     char *at = *command + strspn(*command, " \t"), *word = at, *end = at, quote = '\0';
@@ -131,7 +133,7 @@ static char *next_word(char **command)
     return word;
 }
 
-/* The words of the command. A program whose path contains blanks is one word. */
+/* Splits the command into words. A program whose path contains blanks is one word. */
 static uint32_t split(char *command, char *words[MOST_WORDS])
 {
     uint32_t count = 0;
@@ -145,7 +147,7 @@ static uint32_t split(char *command, char *words[MOST_WORDS])
     return count;
 }
 
-/* Collects the status of editors that have ended, so that they do not stay as zombies. */
+/* Begins to wait for editors that end, so that they do not stay as zombies. */
 static void start_watching(pid_t new)
 {
     static pid_t started[EDITORS];
@@ -172,7 +174,8 @@ static bool start(char *words[], char why[MV_SOURCE_WHY])
     return failed == 0;
 }
 
-/* An absolute path cannot be an option of the editor, whatever the recording contains. */
+/* Finds a source file. Its path is absolute, so that it cannot be an option of the editor, whatever
+ * the recording contains. */
 static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE_WHY])
 {
     struct stat st;
@@ -183,7 +186,7 @@ static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE
     return false;
 }
 
-/* VISUAL, else EDITOR, as words. */
+/* Returns the words of VISUAL, or if it is empty, of EDITOR. */
 static uint32_t editor_words(char command[PATH], char *words[MOST_WORDS])
 {
     static const char *const names[] = {"VISUAL", "EDITOR"};
@@ -197,7 +200,8 @@ static uint32_t editor_words(char command[PATH], char *words[MOST_WORDS])
     return count;
 }
 
-/* The words after the command; returns their number. `place` gets the one that is made. */
+/* Adds the words that follow the command, and returns their number. The word with the line number
+ * is made in `place`. */
 static uint32_t add_place(place_form form, char *whole, int64_t number, char place[PATH_MAX + 32],
                           char *words[])
 {

@@ -10,10 +10,10 @@ enum {
     HEIGHT = 900,
     LEAST_WIDTH = 640,
     LEAST_HEIGHT = 400,
-    EDGE = 8,       /* of a window's frame, both sides */
-    TITLE_BAR = 44, /* of a window's frame, upper and lower edge */
+    EDGE = 8,       /* width of a window's frame, both sides together */
+    TITLE_BAR = 44, /* height of a window's frame, including the title bar */
     DESIGN_DPI = 96,
-    DENSE_DPI = 144 /* below this, desktops draw letters at their normal size */
+    DENSE_DPI = 144 /* below this many dots per inch, desktops draw letters at their normal size */
 };
 
 /* ---- the desktop's settings -------------------------------------------------------------- */
@@ -41,7 +41,7 @@ float mv_scale_of_words(const char *gdk, const char *qt, const char *resources)
     return scale;
 }
 
-/* The scale of this desktop. SDL has already loaded the X library. */
+/* Returns the scale of this desktop. SDL has already loaded the X library. */
 static float scale_of_desktop(void)
 {
     void *x = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);

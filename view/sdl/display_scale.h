@@ -1,24 +1,26 @@
-/* The size of letters and of the first window on a display. */
+/* The size of letters and of the first window, chosen to suit the display. */
 #ifndef MV_DISPLAY_SCALE_H
 #define MV_DISPLAY_SCALE_H
 
 #include "view/sdl/sdl_api.h"
 
-/* The scale set by the desktop in GDK_SCALE, QT_SCALE_FACTOR and the resources of an X server
- * ("Xft.dpi: 192"): the largest of them; NULL or an invalid value: not set. 0 when nothing is
+/* Returns the largest scale that the desktop sets in GDK_SCALE, QT_SCALE_FACTOR and the resources
+ * of an X server ("Xft.dpi: 192"); 0 if it sets none. NULL or an invalid value counts as not
  * set. */
 float mv_scale_of_words(const char *gdk, const char *qt, const char *resources);
 
-/* Screen pixels for each designed pixel of a letter, in quarters from 1 to 4, before there is a
- * window: the desktop's setting, or else derived from dots per inch if that is 144 or more. On
- * displays where window units are not pixels it is 1. */
+/* Returns how many screen pixels a pixel of the design takes, in steps of a quarter from 1 to 4,
+ * measured before the window is created. It is the desktop's setting. If there is none, it is
+ * derived from the dots per inch if these are 144 or more. On displays where window units are not
+ * pixels, it is 1. */
 float mv_display_scale(const mv_sdl *sdl);
 
-/* With a window: the pixels in one window unit if there are several, otherwise `before`. */
+/* Returns the scale once there is a window: the number of pixels in a window unit if that is more
+ * than one, otherwise `before`. */
 float mv_window_scale(float units, float pixels, float before);
 
-/* The size of the first window: suitable for `scale`, if it fits the usable part of the display
- * with its frame. Zero `usable`: unknown. */
+/* Chooses the size of the first window to suit `scale`, if the window and its frame fit into the
+ * usable part of the display. If `usable` is zero, that part is unknown. */
 void mv_first_window(SDL_Rect usable, float scale, uint32_t *width, uint32_t *height);
 
 #endif

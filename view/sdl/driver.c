@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Uploading new pictures is a frame's most expensive request to a driver. It takes less than a
- * millisecond with a GPU, and twenty with software OpenGL. */
+/* Uploading new pictures is the most expensive request of a frame to a driver. It takes less than a
+ * millisecond with a GPU, and twenty with OpenGL in software. */
 enum { TRIALS = 3, TRIAL_WIDTH = 256, TRIAL_HEIGHT = 600, MOST_MS = 5 };
 
 void mv_driver_close(mv_driver *driver)
@@ -33,7 +33,8 @@ static bool is_slow(const mv_driver *driver)
     const mv_sdl *sdl = driver->sdl;
     uint64_t start = 0;
 
-    for (int i = 0; i <= TRIALS; i++) { /* the first trial is not counted: drivers warm up */
+    for (int i = 0; i <= TRIALS; i++) { /* the first trial does not count, because drivers need to
+                                           warm up */
         SDL_Texture *texture =
             sdl->CreateTexture(driver->renderer, SDL_PIXELFORMAT_ARGB8888, SDL_TEXTUREACCESS_STATIC,
                                TRIAL_WIDTH, TRIAL_HEIGHT);
@@ -44,7 +45,7 @@ static bool is_slow(const mv_driver *driver)
             start = sdl->GetTicks64();
         sdl->UpdateTexture(texture, NULL, pixels, TRIAL_WIDTH * 4);
         sdl->RenderCopy(driver->renderer, texture, NULL, NULL);
-        /* Reading back waits until drawing is finished. */
+        /* Reading back waits until drawing has finished. */
         sdl->RenderReadPixels(driver->renderer, &(SDL_Rect){0, 0, 1, 1}, SDL_PIXELFORMAT_ARGB8888,
                               &pixel, 4);
         sdl->DestroyTexture(texture);
@@ -77,7 +78,7 @@ mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window,
                        mv_err *err)
 {
     *driver = (mv_driver){.sdl = sdl};
-    /* Software rendering uses shared memory for the window, not a texture. */
+    /* Software rendering should use shared memory for the window, rather than a texture. */
     sdl->SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (name)
         return open_named(driver, sdl, window, name, err);

@@ -1,5 +1,5 @@
-/* Chooses the SDL renderer for the window: a GPU, unless there is none or it is slower than drawing
- * in software (like OpenGL without a GPU). */
+/* Chooses the SDL renderer for the window. It uses a GPU, unless there is none or it is slower than
+ * drawing in software, as with OpenGL without a GPU. */
 #ifndef MV_DRIVER_H
 #define MV_DRIVER_H
 
@@ -13,8 +13,9 @@ typedef struct {
     bool has_vsync; /* presenting waits for the display */
 } mv_driver;
 
-/* `name` is an SDL driver ("software", "opengl", "opengles2"); NULL: chosen automatically. Fails
- * when there is no such driver or it does not work. Closing is always safe. */
+/* Opens a renderer. `name` is an SDL driver ("software", "opengl", "opengles2"); NULL: the driver
+ * is chosen automatically. Fails if there is no such driver or if it does not work. Closing is
+ * always safe. */
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err);
 void mv_driver_close(mv_driver *driver);

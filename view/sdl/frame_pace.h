@@ -1,5 +1,6 @@
-/* Decides when a window draws: soon after something changed or while something moves, but never
- * when it is invisible, and no faster than the display. Otherwise its thread sleeps. */
+/* Decides when a window draws: soon after something has changed or while something is moving, but
+ * never while the window is invisible, and never faster than the display. At all other times its
+ * thread sleeps. */
 #ifndef MV_FRAME_PACE_H
 #define MV_FRAME_PACE_H
 
@@ -10,8 +11,8 @@
 enum {
     MV_PACE_IDLE_MS = 500,
     MV_PACE_FRAME_MS = 16,
-    MV_PACE_LEAST_MS = 4 /* used if presenting should wait for the display, but does not because the
-                            window is covered */
+    MV_PACE_LEAST_MS = 4 /* minimum time between frames if presenting should wait for the display
+                            but does not, because the window is covered */
 };
 
 typedef struct {
@@ -22,7 +23,8 @@ typedef struct {
     uint64_t frame_at; /* time of the last frame, in ms */
 } mv_frame_pace;
 
-/* Milliseconds until the next frame is due; 0: now. MV_PACE_IDLE_MS: no frame is needed. */
+/* Returns the number of milliseconds until the next frame is due; 0: it is due now.
+ * MV_PACE_IDLE_MS: no frame is needed. */
 int mv_frame_pace_wait(const mv_frame_pace *pace, bool is_animating, uint64_t now);
 
 /* Records a change of the window. */

@@ -26,7 +26,8 @@ void mv_presenter_close(mv_presenter *p)
     *p = (mv_presenter){0};
 }
 
-/* False when there is no texture of that size. A new texture has no pixels yet. */
+/* Makes a texture of the image's size. Returns false if there is none. A new texture has no pixels
+ * yet. */
 static bool make_texture(mv_presenter *p, const mv_image *image, bool *is_new)
 {
     *is_new = !p->texture || p->width != image->width || p->height != image->height;

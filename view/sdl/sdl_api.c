@@ -23,7 +23,7 @@ mv_code mv_sdl_load(mv_sdl *out, mv_err *err)
     SDL_version version;
     bool is_whole = true;
 
-    /* Drivers keep threads and exit handlers, so the library is never unloaded. */
+    /* Drivers have threads and exit handlers, so the library is never unloaded. */
     *out = (mv_sdl){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
     if (!out->library)
         return not_there(err);

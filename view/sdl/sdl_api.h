@@ -1,6 +1,7 @@
-/* The SDL2 functions that the window needs, looked up when it is opened: memviz itself is not
- * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command, 13
- * ms each time, and memviz copied alone would not start on a machine without them. */
+/* The SDL2 functions that the window needs. They are looked up when the window is opened, so memviz
+ * itself is not linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for
+ * every command, which takes 13 ms each time, and the memviz program alone would not start on a
+ * machine without these libraries. */
 #ifndef MV_SDL_API_H
 #define MV_SDL_API_H
 
@@ -63,10 +64,10 @@ typedef struct {
 #undef MV_SDL_FIELD
 } mv_sdl;
 
-/* MV_IO, with installation advice, when SDL 2.0.20 or newer is missing. */
+/* Loads SDL. Returns MV_IO, with installation advice, if SDL 2.0.20 or newer is missing. */
 mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
-/* Safe on a zeroed struct. */
+/* Unloads SDL. It is safe to call this on a zeroed struct. */
 void mv_sdl_unload(mv_sdl *sdl);
 
 #endif

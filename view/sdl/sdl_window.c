@@ -1,6 +1,6 @@
-/* The window. Events go in (view/sdl/user_events.h), and a frame comes out when something changed
- * or moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event,
- * however much they have to report. */
+/* The window. Events go in (view/sdl/user_events.h), and a frame is drawn when something has
+ * changed or is moving; at all other times, the thread sleeps while SDL waits. Other threads wake
+ * it with a single event, however much they have to report. */
 #include <locale.h>
 #include <stdlib.h>
 
@@ -32,9 +32,10 @@ typedef struct {
     atomic_bool is_woken; /* an event of wake_type has been posted */
     bool is_typing, has_quit;
     mv_frame_pace pace;
-    float display_scale; /* before there is a window */
+    float display_scale; /* the display's scale, measured before the window is created */
     char title[MV_VIEW_TITLE];
-    mv_input pending; /* a move or wheel input that later ones may be merged into */
+    mv_input pending; /* a move or a wheel input, into which later inputs of the same kind may be
+                         merged */
     bool has_pending;
 } shell;
 
@@ -72,7 +73,7 @@ static mv_code fail_with_sdl(const shell *s, const char *what, mv_err *err)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, s->sdl.GetError());
 }
 
-/* If SDL finds no display it may open an invisible window. */
+/* Whether the window is invisible, which happens if SDL finds no display. */
 static bool is_unseen(const shell *s)
 {
     static const char *const unseen[] = {"offscreen", "dummy", "evdev"};
@@ -90,20 +91,22 @@ static mv_code open_window(shell *s, mv_err *err)
     uint32_t width = s->opts->width, height = s->opts->height;
     SDL_Rect usable = {0};
 
-    /* Titles are UTF-8: in the C locale, X accepts only ASCII. */
+    /* Titles are UTF-8, but in the C locale, X accepts only ASCII. */
     setlocale(LC_CTYPE, "C.UTF-8");
-    /* Ctrl+C in the terminal ends the program as usual; naming a driver does not turn batching off;
-     * the machine may sleep; a click that raises the window also counts as a click. */
+    /* Ctrl+C in the terminal ends the program as usual. Naming a driver does not turn batching off.
+     * The machine may sleep. A click that raises the window also counts as a click. */
     sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     sdl->SetHint(SDL_HINT_RENDER_BATCHING, "1");
     sdl->SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
-    /* Without Wayland, its library complains on standard error about a missing variable. */
+    /* Without this variable, the library of Wayland complains on standard error even if Wayland is
+     * not used. */
     if (!getenv("WAYLAND_DISPLAY"))
         setenv("XDG_RUNTIME_DIR", "/", 0);
-    /* Only video: joysticks and sensors would turn waiting into polling. */
+    /* Only video is initialised, because joysticks and sensors would make SDL poll instead of
+     * wait. */
     if (sdl->InitSubSystem(SDL_INIT_VIDEO) != 0)
         return fail_with_sdl(s, NO_DISPLAY, err);
     if (is_unseen(s))
@@ -128,7 +131,7 @@ static mv_code open_window(shell *s, mv_err *err)
     return MV_OK;
 }
 
-/* Screen pixels for each designed pixel of a letter. */
+/* Returns how many screen pixels a pixel of the design takes. */
 static float scale_of(const shell *s)
 {
     int width = 0, pixels = 0;
@@ -159,7 +162,8 @@ static mv_code open_view(shell *s, mv_err *err)
     s->view = mv_view_open(s->opts->budget, &opts);
     if (!s->view || !mv_presenter_open(&s->presenter, s->opts->budget, &s->sdl, s->driver.renderer))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
-    mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is ready at once */
+    mv_view_begin_at(s->view, &s->opts->start); /* must come before adding files, because a small
+                                                   file is ready at once */
     for (uint32_t i = 0; i < s->opts->file_count; i++)
         mv_view_add(s->view, s->opts->files[i]);
     if (s->opts->is_followed)
@@ -176,8 +180,8 @@ static void give_pending(shell *s)
     s->has_pending = false;
 }
 
-/* Merges inputs: only the last of several moves counts, and wheel notches add up, until another
- * input arrives. */
+/* Merges inputs until an input of a different kind arrives. Of several moves only the last counts,
+ * and wheel notches are added up. */
 static void give(shell *s, const mv_input *input)
 {
     bool is_alike =
@@ -203,7 +207,7 @@ static void on_window_event(shell *s, const SDL_WindowEvent *event)
         s->has_quit = true;
 }
 
-/* Events from the window itself or from other threads, not from the user. */
+/* Handles an event that comes from the window itself or from another thread, not from the user. */
 static void on_event(shell *s, const SDL_Event *event)
 {
     if (event->type == s->wake_type) {
@@ -228,14 +232,14 @@ static void take_event(shell *s, const SDL_Event *event)
         give(s, &input);
         s->pace.is_dirty = true;
     }
-    /* A drag continues outside the window. */
+    /* A drag may continue outside the window. */
     if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP)
         s->sdl.CaptureMouse(event->type == SDL_MOUSEBUTTONDOWN);
     if (event->type == SDL_DROPFILE || event->type == SDL_DROPTEXT)
         s->sdl.free(event->drop.file);
 }
 
-/* Enables text input and input method windows only while a field has the keyboard. */
+/* Enables text input and input method windows only while a field has the keyboard focus. */
 static void follow_field(shell *s)
 {
     bool is_typing = mv_view_wants_text(s->view);
@@ -252,7 +256,7 @@ static void follow_field(shell *s)
     }
     s->sdl.StartTextInput();
     s->sdl.SetTextInputRect(&rect);
-    s->sdl.FlushEvent(SDL_TEXTINPUT); /* from the key that opened the field */
+    s->sdl.FlushEvent(SDL_TEXTINPUT); /* drops text from the key that opened the field */
 }
 
 static void follow_title(shell *s)
@@ -325,7 +329,7 @@ static void run(shell *s)
     }
 }
 
-/* The window closes first: other threads may take a moment to stop. */
+/* Closes everything. The window closes first, because other threads may take a while to stop. */
 static void close_all(shell *s)
 {
     if (s->window)

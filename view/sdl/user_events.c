@@ -27,7 +27,7 @@ static const struct {
     {SDLK_KP_0, '0'},
 };
 
-/* 0: an unknown key. */
+/* Returns the code of a key; 0: the key is unknown. */
 static uint32_t key_of(SDL_Keycode sym)
 {
     for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++)
@@ -38,7 +38,7 @@ static uint32_t key_of(SDL_Keycode sym)
     return sym > ' ' && sym <= '~' ? (uint32_t)sym : 0;
 }
 
-/* On many keyboards, right Alt types characters. */
+/* Converts modifiers. On many keyboards, right Alt is used to type characters. */
 static uint8_t mods_of(uint16_t mods)
 {
     return (uint8_t)((mods & KMOD_SHIFT ? MV_MOD_SHIFT : 0) |

@@ -9,11 +9,12 @@
 #include "view/state/user_input.h"
 
 typedef struct {
-    float scale_x, scale_y; /* scene pixels for one unit of the window's coordinates */
-    float x, y;             /* of the pointer, in pixels */
+    float scale_x, scale_y; /* number of scene pixels per unit of window coordinates */
+    float x, y;             /* position of the pointer, in pixels */
 } mv_pointer;
 
-/* False: the event does not come from the user. The caller frees the name of a dropped file. */
+/* Returns false if the event does not come from the user. The caller must free the name of a
+ * dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The user's notes, each at a place: plain data, part of a session. Back and Forward do not change
- * them. */
+/* The user's notes, each attached to a place. They are plain data and part of a session. Back and
+ * Forward do not change them. */
 #ifndef MV_BOOKMARKS_H
 #define MV_BOOKMARKS_H
 
@@ -9,16 +9,17 @@
 enum { MV_MOST_BOOKMARKS = 32, MV_BOOKMARK_NAME = 400, MV_BOOKMARK_LEVEL = 64 };
 
 typedef struct {
-    uint32_t file, device; /* rows of the documents and of their devices */
-    uint32_t cursor;       /* the moment after this event, or MV_BEFORE */
-    double from, to;       /* the window shown */
+    uint32_t file, device; /* row of the documents, and row of its devices */
+    uint32_t cursor;       /* the note is at the heap after this event, or at MV_BEFORE */
+    double from, to;       /* the events [from, to) that the window showed */
     bool has_interval;
-    uint32_t a, b;                 /* selected events [a, b) */
-    char name[MV_BOOKMARK_NAME];   /* its text: UTF-8, NUL-terminated, never empty */
-    char level[MV_BOOKMARK_LEVEL]; /* memory level of these events; "": each file's default */
+    uint32_t a, b;                 /* the selected events [a, b) */
+    char name[MV_BOOKMARK_NAME];   /* the note's text in UTF-8, NUL-terminated, never empty */
+    char level[MV_BOOKMARK_LEVEL]; /* memory level that these events belong to; "": each file's
+                                      default level */
 } mv_bookmark;
 
-/* In order of creation. */
+/* The notes, in order of creation. */
 typedef struct {
     uint32_t count;
     mv_bookmark rows[MV_MOST_BOOKMARKS];

@@ -1,5 +1,5 @@
-/* The viewer's commands, from one table (view/state/commands.def). Keys, the help overlay, the
- * palette, tooltips, scripts and docs/viewer.md are generated from it.
+/* The viewer's commands, which are defined in one table (view/state/commands.def). Keys, the help
+ * overlay, the palette, tooltips, scripts and docs/viewer.md are generated from it.
  * tests/view/test_view_commands.c fails if a key is used twice.
  *
  * To add a command, add a row to commands.def and a function mv_do_NAME to a file in
@@ -23,7 +23,7 @@ typedef enum {
     MV_DO_COUNT
 } mv_command_id;
 
-/* Conditions for a command to be enabled. */
+/* What must be there for a command to be enabled; one bit each. */
 enum {
     MV_NEEDS_NOTHING = 0,
     MV_NEEDS_DEVICE = 1,   /* a device with a visible timeline */
@@ -42,25 +42,25 @@ enum {
 };
 
 typedef struct {
-    const char *name; /* "zoom_in": in scripts */
-    const char *keys; /* "W", "Ctrl+F", "Shift+P"; several are separated by spaces; "": none */
+    const char *name; /* name used in scripts, such as "zoom_in" */
+    const char *keys; /* keys such as "W", "Ctrl+F" or "Shift+P", separated by spaces; "": none */
     uint32_t needs;
-    uint32_t past;     /* mv_change_kind: how the command affects going back */
-    const char *title; /* "Zoom in" */
-    const char *help;  /* one sentence */
+    uint32_t past;     /* mv_change_kind: how the command affects Back and Forward */
+    const char *title; /* title, such as "Zoom in" */
+    const char *help;  /* help text of one sentence */
 } mv_view_command;
 
-extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id */
+extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* indexed by mv_command_id */
 
-/* By name; MV_DO_NOTHING when there is none. */
+/* Returns the command with this name; MV_DO_NOTHING: there is none. */
 mv_command_id mv_view_command_find(const char *name);
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
-/* The reason why a command is disabled; NULL: it is enabled. */
+/* Returns the reason why a command is disabled; NULL: it is enabled. */
 const char *mv_view_command_unavailable_reason(const mv_view *view, mv_command_id id);
 
-/* Runs a command if it is enabled. Otherwise returns false and shows a sentence in the status
+/* Runs a command if it is enabled. Otherwise returns false and shows the reason in the status
  * bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
 

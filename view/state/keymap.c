@@ -23,7 +23,8 @@ static const struct {
 } named_mods[] = {{"Shift+", MV_MOD_SHIFT}, {"Ctrl+", MV_MOD_CTRL}, {"Alt+", MV_MOD_ALT}};
 enum { NAMED_MODS = sizeof named_mods / sizeof *named_mods };
 
-/* A modifier at the beginning of `text`, followed by more; its length in bytes, or 0. */
+/* Reads a modifier at the beginning of `text` that is followed by more. Returns its length in
+ * bytes, or 0. */
 static size_t read_mod(const char *text, size_t length, uint8_t *mods)
 {
     for (int i = 0; i < NAMED_MODS; i++) {
@@ -56,8 +57,8 @@ bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods)
     return true;
 }
 
-/* '?' and '+' need Shift on many keyboards, other characters on some: the character counts, not how
- * it is typed. */
+/* Drops Shift for character keys. '?' and '+' need Shift on many keyboards, and other characters on
+ * some, so only the character counts and not how it is typed. */
 static void settle(uint32_t *key, uint8_t *mods)
 {
     if (*key == '/' && *mods == MV_MOD_SHIFT)
@@ -78,14 +79,14 @@ void mv_keymap_init(mv_keymap *map)
         map->keys[i] = i == MV_DO_NOTHING ? "" : mv_view_commands[i].keys;
 }
 
-/* The next word of a line: its start and its length; 0 at the line's end. */
+/* Finds the next word of a line. Returns its length; 0 at the end of the line. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t\r");
     return strcspn(*at, " \t\r\n");
 }
 
-/* Whether one of `keys` is this one. */
+/* Whether this key is one of `keys`. */
 static bool has_key(const char *keys, uint32_t key, uint8_t mods)
 {
     for (size_t length; (length = next_word(&keys)) > 0; keys += length) {
@@ -109,7 +110,7 @@ mv_command_id mv_keymap_command(const mv_keymap *map, uint32_t key, uint8_t mods
     return MV_DO_NOTHING;
 }
 
-/* `keys` without this one, in `arena`; NULL when out of memory. */
+/* Returns `keys` without this key, allocated in `arena`; NULL when out of memory. */
 static const char *without_key(mv_arena *arena, const char *keys, uint32_t key, uint8_t mods)
 {
     char left[128];
@@ -131,7 +132,7 @@ static const char *without_key(mv_arena *arena, const char *keys, uint32_t key, 
     return mv_arena_text(arena, left, used);
 }
 
-/* Assigns a key to a command, and removes it from any other. */
+/* Assigns a key to a command, and removes it from any other command. */
 static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *text, size_t length)
 {
     const char *keys;
@@ -157,7 +158,7 @@ static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *
     return keys != NULL;
 }
 
-/* Reads one line; false, with a sentence in `why`, if it is invalid. */
+/* Reads one line. Returns false, with a sentence in `why`, if the line is invalid. */
 static bool read_line(mv_arena *arena, mv_keymap *map, const char *line, char *why, uint32_t size)
 {
     size_t length = next_word(&line);

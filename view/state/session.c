@@ -10,7 +10,7 @@ static const char first_line[] = MV_SESSION_BEGINS "1";
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Counts the bytes that do not fit, so a text is made by writing it twice. */
+/* Counts the bytes that do not fit, so that a string can be made by writing it twice. */
 typedef struct {
     char *text;
     uint64_t length, size;
@@ -70,7 +70,7 @@ static void put_text(writer *w, const char *text)
     }
 }
 
-/* The nth word of a list; its length in *length, 0 when there is none. */
+/* Returns the nth word of a list and its length in *length, which is 0 if there is no such word. */
 static const char *word_at(const char *words, uint32_t n, size_t *length)
 {
     for (; n > 0 && *words; n--) {
@@ -157,7 +157,7 @@ static void put_bookmark(writer *w, const mv_bookmark *b)
     put_text(w, b->name);
 }
 
-/* The line after a bookmark at another level. */
+/* Writes the line that follows a bookmark at another level. */
 static void put_bookmark_level(writer *w, const mv_bookmark *b, const char *end)
 {
     if (!*b->level)
@@ -224,9 +224,9 @@ const char *mv_session_line(mv_arena *arena, const mv_session *session)
 typedef struct {
     mv_arena *arena;
     mv_session *out;
-    const char *start, *at, *end; /* of the text; of the rest of the line */
+    const char *start, *at, *end; /* positions in the text, and end of the current line */
     uint32_t file_capacity;
-    uint64_t offsets[MV_STATE_MOST]; /* of the values read so far */
+    uint64_t offsets[MV_STATE_MOST]; /* offsets of the values read so far */
     mv_err *err;
 } reader;
 
@@ -236,7 +236,7 @@ static bool fail(reader *r, const char *at, const char *what, const char *which)
     return false;
 }
 
-/* The next word of the line, cut to fit; "" at its end. */
+/* Takes the next word of the line, cut to fit; "" at the end of the line. */
 static const char *take_word(reader *r, char *word, size_t size)
 {
     const char *at = r->at;
@@ -258,7 +258,8 @@ static int hex_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The rest of the line as a text of less than `size` bytes; the rest of the buffer is zeroed. */
+/* Takes the rest of the line as a string of less than `size` bytes. The rest of the buffer is
+ * filled with zeros. */
 static bool take_text(reader *r, char *out, size_t size)
 {
     size_t length = 0;
@@ -322,7 +323,7 @@ static bool read_flag(const char *word, bool *out)
     return *out || strcmp(word, "no") == 0;
 }
 
-/* One value of a member that is not a text. */
+/* Reads one value of a member that is not a string. */
 static bool read_value(const mv_state_member *m, const char *word, char *value)
 {
     uint64_t number;
@@ -397,7 +398,7 @@ static bool take_file(reader *r)
     return true;
 }
 
-/* "none", or "120-480". */
+/* Reads an interval: "none", or "120-480". */
 static bool read_interval(char *word, mv_bookmark *b)
 {
     uint64_t from, to;
@@ -477,7 +478,7 @@ static bool is_within(double value, double least, double most)
     return value >= least && value <= most;
 }
 
-/* A member whose value is out of range; NULL: there is none. */
+/* Returns the name of a member whose value is out of range; NULL: there is none. */
 static const char *out_of_range(const mv_session *s)
 {
     const mv_view_state *now = &s->now;
@@ -520,7 +521,7 @@ static mv_session first_session(void)
     return (mv_session){.now = mv_view_state_first, .desk = mv_view_desk_first};
 }
 
-/* Reads the lines; *is_ended: there was a line "end", and nothing after it. */
+/* Reads the lines. *is_ended is set if there was a line "end" with nothing after it. */
 static bool take_lines(reader *r, const char *text_end, char separator, bool *is_ended)
 {
     const char *at = r->at;
@@ -577,7 +578,7 @@ mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_
     if (line.length > MV_SESSION_MOST)
         return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a session has at most %d bytes",
                        MV_SESSION_MOST);
-    session.now.to = UINT32_MAX; /* not given: the window extends to the end */
+    session.now.to = UINT32_MAX; /* if it is not given, the window extends to the last event */
     if (!take_lines(&r, start + line.length, ';', &is_ended) || !check_ranges(&r))
         return err->code;
     *out = session;

@@ -9,18 +9,19 @@
  *     bookmark 0 0 4000 3900 4100 none the spike
  *     end
  *
- * A line is a member of view_state.def and its value: "yes" or "no", a word, a number, "none" for
- * no row, a text up to the end of the line. Missing members keep their defaults. Empty lines and
- * lines that begin with # are ignored. In texts, control bytes, invalid UTF-8, backslashes and ';'
- * are written as \xNN.
+ * A line contains the name of a member of view_state.def and its value, which is "yes" or "no", a
+ * word, a number, "none" for no row, or text up to the end of the line. Missing members keep their
+ * defaults. Empty lines and lines that begin with # are ignored. In text, control bytes, invalid
+ * UTF-8, backslashes and ';' are written as \xNN.
  *
  * Temporary state is omitted: the keyboard focus (MV_STATE_MOMENT of view_state.def), unconfirmed
- * texts of fields (the search text counts as confirmed: it is `search`), rows selected in open
- * lists, and the position of the keyboard's mark, which depends on the last frame and its window
- * size. A session opens with every list and field closed and the keyboard in the lower pane, like a
- * new window. The history of Back also starts anew: one step leads out of a session.
+ * text in fields (text in the search field counts as confirmed, because it is the member `search`),
+ * rows selected in open lists, and the position of the keyboard's mark, which depends on the last
+ * frame and its window size. Like a new window, a session opens with every list and field closed
+ * and the keyboard focus in the lower pane. The history of Back also starts anew, so Back once
+ * leaves the session.
  *
- * --state contains the same lines, separated by ';', without the first line, the paths and the last
+ * --state takes the same lines separated by ';', without the first line, the paths and the last
  * line. */
 #ifndef MV_SESSION_H
 #define MV_SESSION_H
@@ -38,21 +39,23 @@ typedef struct {
     uint32_t file_count;
     char **files; /* [file_count] paths, in the order of mv_view_state.file */
     mv_view_state now;
-    mv_view_desk desk; /* only members that are kept */
+    mv_view_desk desk; /* setup of the window; only members that are kept in sessions */
     mv_bookmarks bookmarks;
-    bool is_given[MV_STATE_MOST]; /* rows of mv_state_members that the text contains */
+    bool is_given[MV_STATE_MOST]; /* whether the text contains each row of mv_state_members */
 } mv_session;
 
-/* Records that the text contains the member of session->now or session->desk at `member`. */
+/* Records that the text contains a member. `member` points to it in session->now or
+ * session->desk. */
 void mv_session_give(mv_session *session, const void *member);
 
-/* NULL when out of memory. mv_session_line writes only given members, and bookmarks. */
+/* Return the session as text, or as one line for --state; NULL when out of memory. mv_session_line
+ * writes only given members, and bookmarks. */
 const char *mv_session_text(mv_arena *arena, const mv_session *session);
 const char *mv_session_line(mv_arena *arena, const mv_session *session);
 
-/* Reads strictly: an unknown or repeated member, a value out of range or a missing end is an error
- * with its byte offset and a sentence; *out is unchanged then. Texts are copied. Values that depend
- * on the file, such as event numbers, are not checked. */
+/* Read a session strictly. An unknown or repeated member, a value out of range or a missing end is
+ * an error, which is reported with its byte offset and a sentence, and leaves *out unchanged.
+ * Strings are copied. Values that depend on the file, such as event numbers, are not checked. */
 mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_err *err);
 

@@ -1,25 +1,26 @@
-/* User inputs, without a window system's types. Coordinates are pixels of the scene. */
+/* User inputs, independent of any window system. Coordinates are pixels of the scene. */
 #ifndef MV_USER_INPUT_H
 #define MV_USER_INPUT_H
 
 #include <stdint.h>
 
 typedef enum {
-    MV_INPUT_KEY,     /* `key` was pressed, or repeats */
+    MV_INPUT_KEY,     /* `key` was pressed, or is repeating */
     MV_INPUT_KEY_UP,  /* `key` was released */
     MV_INPUT_TEXT,    /* `text` was typed */
     MV_INPUT_MOVE,    /* the pointer is at x, y */
-    MV_INPUT_PRESS,   /* `button` was pressed at x, y; `clicks` in quick succession */
+    MV_INPUT_PRESS,   /* `button` was pressed at x, y; `clicks` counts presses in quick
+                         succession */
     MV_INPUT_RELEASE, /* `button` was released at x, y */
-    MV_INPUT_WHEEL,   /* by dx, dy notches (up and right are positive), at x, y */
-    MV_INPUT_LEAVE,   /* the pointer left the window, or the window lost the keyboard */
+    MV_INPUT_WHEEL,   /* the wheel turned by dx, dy notches (up and right are positive) at x, y */
+    MV_INPUT_LEAVE,   /* the pointer left the window, or the window lost the keyboard focus */
     MV_INPUT_DROP     /* the file `path` was dropped */
 } mv_input_kind;
 
 enum { MV_MOD_SHIFT = 1, MV_MOD_CTRL = 2, MV_MOD_ALT = 4 };
 enum { MV_BUTTON_LEFT = 1, MV_BUTTON_MIDDLE = 2, MV_BUTTON_RIGHT = 3 };
 
-/* Character keys have the character's code, letters in upper case: 'W', '/', '0'. */
+/* A character key has the code of its character, with letters in upper case: 'W', '/', '0'. */
 enum {
     MV_KEY_ESCAPE = 27,
     MV_KEY_ENTER = 13,
@@ -42,12 +43,12 @@ typedef struct {
     uint8_t kind;   /* mv_input_kind */
     uint8_t mods;   /* MV_MOD bits */
     uint8_t button; /* MV_BUTTON_* */
-    uint8_t clicks; /* 1, 2 */
+    uint8_t clicks; /* 1 for a single click, 2 for a double click */
     uint32_t key;
     float x, y;
     float dx, dy;
     char text[32];    /* UTF-8, NUL-terminated */
-    const char *path; /* valid during the call */
+    const char *path; /* valid only during the call */
 } mv_input;
 
 #endif

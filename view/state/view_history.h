@@ -1,5 +1,5 @@
-/* Back and forward: the user's earlier places. Only these functions depend on how places are kept.
- * At most MV_MOST_PAST are kept; the oldest are dropped first. */
+/* Back and forward through the places that the user visited. Only these functions depend on how
+ * places are stored. At most MV_MOST_PAST places are kept, and the oldest are dropped first. */
 #ifndef MV_VIEW_HISTORY_H
 #define MV_VIEW_HISTORY_H
 
@@ -7,33 +7,35 @@
 
 enum { MV_MOST_PAST = 64 };
 
-/* The effect of a state change on going back. */
+/* How a state change affects going back. */
 typedef enum {
-    MV_SETTLES, /* the place changes, but remains the same place */
-    MV_GOES,    /* to another place; Back returns to the previous one */
-    /* To another place, but a run of these is one step: Back returns to the start of the run. */
-    MV_STEPS_EVENTS, /* the cursor */
-    MV_STEPS_WINDOW, /* zooming and panning */
-    MV_STEPS_LOOKS,  /* colours, clock, options of tables and graphs */
-    MV_STEPS_WORDS,  /* typing in a search */
-    MV_TRAVELS       /* Back and Forward themselves */
+    MV_SETTLES, /* the user stays at the same place, whose details change */
+    MV_GOES,    /* the user goes to another place, and Back returns to the previous one */
+    /* The user goes to another place, but a run of such changes is one step, so Back returns to the
+     * start of the run. */
+    MV_STEPS_EVENTS, /* the cursor moves */
+    MV_STEPS_WINDOW, /* the window zooms or pans */
+    MV_STEPS_LOOKS,  /* colours, the clock, or options of tables and graphs change */
+    MV_STEPS_WORDS,  /* the user types in a search */
+    MV_TRAVELS       /* Back or Forward was used */
 } mv_change_kind;
 
 /* All zeros: an empty history. */
 typedef struct {
     uint32_t past_count, future_count;
     mv_view_state past[MV_MOST_PAST], future[MV_MOST_PAST];
-    uint8_t run; /* kind of the last change, which the next change of the same kind continues */
+    uint8_t run; /* kind of the last change; a following change of the same kind belongs to the same
+                    step */
 } mv_view_history;
 
-/* The state was `before`, and is `now`. Does nothing if they are equal. */
+/* Records that the state was `before` and is now `now`. Does nothing if the two are equal. */
 void mv_history_note(mv_view_history *history, mv_change_kind kind, const mv_view_state *before,
                      const mv_view_state *now);
 
-/* The next change begins a new step. */
+/* Makes the next change begin a new step. */
 void mv_history_rest(mv_view_history *history);
 
-/* Replaces *now by the previous or next place. False: there is none. */
+/* Replace *now with the previous or the next place. Return false if there is none. */
 bool mv_history_back(mv_view_history *history, mv_view_state *now);
 bool mv_history_forward(mv_view_history *history, mv_view_state *now);
 

@@ -1,5 +1,5 @@
-/* The state of a view: everything chosen by the user, as plain data. view/intents/ writes it; all
- * other code reads it. Its members are rows of view_state.def. */
+/* The state of a view: everything that the user has chosen, as plain data. view/intents/ writes the
+ * state, and all other code only reads it. Its members are rows of view_state.def. */
 #ifndef MV_VIEW_STATE_H
 #define MV_VIEW_STATE_H
 
@@ -23,7 +23,7 @@ typedef enum {
     MV_TAB_DETAILS,
     MV_TAB_REPORTS,
     MV_TAB_WHATIF,
-    MV_TAB_LEDGER, /* the last: not in all files */
+    MV_TAB_LEDGER, /* must be last, because not every file has a ledger */
     MV_TAB_COUNT
 } mv_tab;
 
@@ -44,16 +44,17 @@ typedef enum {
 /* How the hits of a search are shown. */
 typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE, MV_SHOW_COUNT } mv_show;
 
-/* The order of the ranks' lanes: order of opening, highest peak first, or most different first. */
+/* The order of the ranks' lanes: in the order of opening, highest peak first, or most different
+ * first. */
 typedef enum {
     MV_LANES_BY_FILE,
     MV_LANES_BY_PEAK,
     MV_LANES_DIFFERING,
-    MV_LANES_CHOSEN, /* as listed in `lanes` */
+    MV_LANES_CHOSEN, /* as the user listed them in `lanes` */
     MV_LANES_COUNT
 } mv_lane_order;
 
-/* The keyboard focus, if not the panes. */
+/* Which element has the keyboard focus. */
 typedef enum {
     MV_FOCUS_PANES,
     MV_FOCUS_SEARCH,
@@ -61,21 +62,21 @@ typedef enum {
     MV_FOCUS_OPEN,
     MV_FOCUS_EXPORT,
     MV_FOCUS_GO,
-    MV_FOCUS_BOOKMARK, /* the text of a note */
-    MV_FOCUS_MENU,     /* a list: arrows and Enter, no text */
-    MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
-    MV_FOCUS_ROWS,     /* the filter of the tables' rows */
+    MV_FOCUS_BOOKMARK, /* the field for a note */
+    MV_FOCUS_MENU,     /* a list that uses arrows and Enter, but takes no text */
+    MV_FOCUS_DEVICES,  /* a list that uses arrows and Enter, but takes no text */
+    MV_FOCUS_ROWS,     /* the field for the row filter of the tables */
     MV_FOCUS_COUNT
 } mv_focus;
 
-/* Lists under buttons. */
+/* The lists under buttons. */
 typedef enum {
     MV_MENU_VIEWS,
     MV_MENU_LEVELS,
     MV_MENU_COLOURS,
     MV_MENU_CLOCKS,
     MV_MENU_BOOKMARKS,
-    MV_MENU_HERE, /* of the right button */
+    MV_MENU_HERE, /* opened with the right button */
     MV_MENU_COUNT
 } mv_menu;
 
@@ -86,23 +87,23 @@ enum {
     MV_STATE_MOST = 96
 };
 
-/* Limits for the size of texts and for the height of the lower pane. */
+/* Limits for the scale of text and for the height of the lower pane. */
 #define MV_LEAST_SCALE 0.5
 #define MV_MOST_SCALE  4.0
 #define MV_LEAST_LOWER 0.12
 #define MV_MOST_LOWER  0.75
 
-/* Kinds of members. */
+/* The kinds of members. */
 #define MV_STATE_FLAG(name)   bool name;
-#define MV_STATE_CHOICE(name) uint8_t name; /* the number of a word in `words` */
+#define MV_STATE_CHOICE(name) uint8_t name; /* the index of a word in `words` */
 #define MV_STATE_COUNT(name)  uint32_t name;
-#define MV_STATE_ROW(name)    uint32_t name; /* MV_NO_ROW: none */
+#define MV_STATE_ROW(name)    uint32_t name; /* a row number; MV_NO_ROW: none */
 #define MV_STATE_BYTES(name)  uint64_t name;
 #define MV_STATE_REAL(name)   double name;               /* finite */
 #define MV_STATE_TEXT(name)   char name[MV_SEARCH_TEXT]; /* UTF-8, zero-padded */
 #define MV_STATE_NONE(...)
 
-/* The user's place. */
+/* The place that the user looks at, which Back restores. */
 typedef struct {
 #define MV_STATE_PLACE(kind, name, first, words) MV_STATE_##kind(name)
 #define MV_STATE_PLACES(kind, name, count)       MV_STATE_##kind(name[count])
@@ -117,7 +118,7 @@ typedef struct {
 #undef MV_STATE_MOMENT
 } mv_view_state;
 
-/* The setup of the window, at any place. */
+/* The setup of the window, which is the same at every place. */
 typedef struct {
 #define MV_STATE_PLACE                            MV_STATE_NONE
 #define MV_STATE_PLACES                           MV_STATE_NONE
@@ -132,11 +133,11 @@ typedef struct {
 #undef MV_STATE_MOMENT
 } mv_view_desk;
 
-/* The defaults. */
+/* The default values. */
 extern const mv_view_state mv_view_state_first;
 extern const mv_view_desk mv_view_desk_first;
 
-/* A member, for code that iterates over all of them. */
+/* Describes a member, for code that iterates over all members. */
 typedef enum {
     MV_MEMBER_FLAG,
     MV_MEMBER_CHOICE,
@@ -149,18 +150,18 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    const char *words; /* for CHOICE, separated by spaces */
+    const char *words; /* for CHOICE: the possible words, separated by spaces */
     uint32_t kind;     /* mv_member_kind */
-    uint32_t count;    /* 1; more: an array */
+    uint32_t count;    /* number of elements: 1, or more for an array */
     size_t offset, size;
-    bool is_of_desk; /* member of the desk, otherwise of mv_view_state */
-    bool is_kept;    /* kept in a session */
+    bool is_of_desk; /* the member belongs to mv_view_desk; if false, to mv_view_state */
+    bool is_kept;    /* the member is stored in sessions */
 } mv_state_member;
 
 extern const mv_state_member mv_state_members[];
 extern const uint32_t mv_state_member_count;
 
-/* Whether the keyboard is in a field of a bar or a pane, which covers nothing. */
+/* Whether the keyboard focus is in a field of a bar or a pane. Such a field covers nothing. */
 static inline bool mv_focus_is_inline(uint8_t focus)
 {
     return focus == MV_FOCUS_SEARCH || focus == MV_FOCUS_ROWS;

@@ -87,7 +87,7 @@ bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b)
            a->step_count == b->step_count;
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------- */
 
 static double time_at(const mv_events *e, double place)
 {
@@ -99,7 +99,7 @@ static double time_at(const mv_events *e, double place)
     return time + (place - whole) * ((double)e->time_us[whole + 1] - time);
 }
 
-/* The event at a time; a fraction between two events if there is none. */
+/* Returns the event at a time. If there is none, returns a fraction between two events. */
 static double event_at(const mv_events *e, double time)
 {
     mv_bisect b = mv_bisect_over(0, e->count);
@@ -110,7 +110,8 @@ static double event_at(const mv_events *e, double time)
                                                                  : (double)b.low - 0.5;
 }
 
-/* Before the first step and after the last one, both advance by the same number of events. */
+/* Converts a position by steps. Before the first step and after the last one, both recordings
+ * advance by the same number of events. */
 static double by_step(const mv_alignment *a, double place)
 {
     mv_bisect b = mv_bisect_over(1, a->step_count);
@@ -128,7 +129,7 @@ static double by_step(const mv_alignment *a, double place)
     return a->steps[1][k] + share * ((double)a->steps[1][k + 1] - a->steps[1][k]);
 }
 
-/* The last of several events at the same time. */
+/* Returns the last of several events at the same time. */
 static double last_of(const mv_events *e, double event)
 {
     uint32_t last = event < e->count ? (uint32_t)event : e->count - 1;
@@ -138,14 +139,15 @@ static double last_of(const mv_events *e, double event)
     return event;
 }
 
-/* A recording without events is as wide as one event. */
+/* Returns the width of a recording. Without events, it is as wide as one event. */
 static double width_of(const mv_events *e)
 {
     return e->count ? e->count : 1;
 }
 
-/* The other recording's event at a place, with a fraction between two events; negative: before its
- * first event; larger than its count: after its last event. */
+/* Returns the event of the other recording at a position, with a fraction between two events. It is
+ * negative before the first event of that recording, and larger than the number of events after the
+ * last one. */
 static double event_there(const mv_alignment *a, double place)
 {
     double time;
@@ -168,7 +170,7 @@ bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_windo
 {
     double first = event_there(a, from), end = event_there(a, to), count = a->there->count;
 
-    if (a->there->count == 0) { /* a state without a history: the same everywhere */
+    if (a->there->count == 0) { /* a state without a history is the same everywhere */
         *out = (mv_window){MV_BEFORE, 0};
         return true;
     }
@@ -210,8 +212,8 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event)
 
 /* ---- the best one ------------------------------------------------------------------------- */
 
-/* At least half of the other recording's events must be visible, and at least half of the places
- * must show some. */
+/* Whether at least half of the other recording's events are visible, and at least half of the
+ * positions show one of these events. */
 static bool is_mostly_shown(const mv_alignment *a)
 {
     uint32_t begin, seen = 0;

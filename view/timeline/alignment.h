@@ -1,12 +1,13 @@
-/* How two recordings are aligned: the events of one recording at a place of the other.
+/* How two recordings are aligned, that is, which events of one recording are shown at a position in
+ * the other.
  *
- *     CLOCK   equal times are at equal places
+ *     CLOCK   equal times are at equal positions
  *     STEPS   the k-th step is at the k-th step; between two steps both advance evenly
  *     START   both begin at the left, and time passes equally fast
- *     SHARE   both begin at the left and end at the right: half of the events are at half
+ *     SHARE   both begin at the left and end at the right: half of the events are at the middle
  *
- * Places are fractions of events of the shown recording, "here"; the other one is "there". Only
- * SHARE always shows all of the other recording. */
+ * Positions are event numbers with fractions in the shown recording, which is called "here"; the
+ * other recording is "there". Only SHARE always shows all of the other recording. */
 #ifndef MV_ALIGNMENT_H
 #define MV_ALIGNMENT_H
 
@@ -28,33 +29,35 @@ typedef enum {
 typedef struct {
     mv_align by; /* never AUTO */
     const mv_events *here, *there;
-    double shift;             /* CLOCK, START: microseconds from here to there */
-    const uint32_t *steps[2]; /* STEPS: their first events, here and there */
-    uint32_t step_count;      /* of both */
+    double shift;             /* CLOCK, START: microseconds to add to a time here to get the time
+                                 there */
+    const uint32_t *steps[2]; /* STEPS: first event of each step, here and there */
+    uint32_t step_count;      /* number of steps, the same in both */
 } mv_alignment;
 
-/* Both devices must be shown; steps are known only for devices with finished reports. An impossible
- * alignment (no times, no overlap, fewer than two steps) becomes SHARE. */
+/* Makes an alignment. Both devices must be shown. Their steps are known only if their reports are
+ * finished. If the wanted alignment is impossible (no times, no overlap, fewer than two steps), it
+ * becomes SHARE. */
 mv_alignment mv_alignment_make(const mv_document_device *here, const mv_document_device *there,
                                mv_align wanted);
 
-/* The first of CLOCK, STEPS and START that is possible, overlaps at least half of each other
- * recording and shows the peak of each; otherwise SHARE. O(count log n). */
+/* Returns the first of CLOCK, STEPS and START that is possible, overlaps at least half of each
+ * other recording and shows the peak of each of them; otherwise SHARE. O(count log n). */
 mv_align mv_alignment_best(const mv_document_device *here, const mv_document_device *const *others,
                            uint32_t count);
 
-/* The moments of the other recording at the places [from, to), in the form of mv_viewport_column;
- * false: outside that recording. */
+/* Finds the moments of the other recording between the positions `from` and `to`, in the form of
+ * mv_viewport_column. Returns false outside that recording. */
 bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_window *out);
 
-/* The other recording's moment at a place; false: outside that recording. */
+/* Finds the moment of the other recording at a position. Returns false outside that recording. */
 bool mv_alignment_moment(const mv_alignment *a, double place, uint32_t *out);
 
-/* Whether an event of the other recording is at some place of this one. */
+/* Whether an event of the other recording is shown at any position in this one. */
 bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
 
-const char *mv_align_name(mv_align by); /* "the clock" */
+const char *mv_align_name(mv_align by); /* returns a name such as "the clock" */
 
 #endif

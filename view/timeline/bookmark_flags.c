@@ -1,4 +1,4 @@
-/* Notes: flags on the time axis and on the minimap, and their texts in the plot. */
+/* Notes: flags on the time axis and on the minimap, and the text of notes in the plot. */
 #include <math.h>
 
 #include "view/timeline/plot.h"
@@ -6,7 +6,7 @@
 
 enum { POLE = 12, CLOTH = 8, GRIP = 12, TIP_LINE = 60, TEXT = 320, BRIEF = 110 };
 
-/* A flag with the foot of its pole at x, y; a click goes to its bookmark. */
+/* Paints a flag whose pole stands at x, y. A click goes to its bookmark. */
 static void flag(mv_view *view, float x, float y, uint32_t row)
 {
     mv_ui *ui = &view->ui;
@@ -26,7 +26,7 @@ static void flag(mv_view *view, float x, float y, uint32_t row)
     mv_ui_zone(ui, (mv_box){x - 2, y - pole, grip, pole}, MV_DO_bookmark_go, row, tip);
 }
 
-/* The x of a note of the shown device; false: it is not in the window. */
+/* Finds the x of a note on the shown device. Returns false if the note is not in the window. */
 static bool x_of(const mv_view *view, const mv_viewport *at, const mv_bookmark *b, float *x)
 {
     *x = mv_viewport_x(at, b->cursor == MV_BEFORE ? 0 : b->cursor);

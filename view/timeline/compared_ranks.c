@@ -1,4 +1,4 @@
-/* The comparison of `memviz ranks`, for the lanes: a worker summarizes all devices. */
+/* The comparison that `memviz ranks` makes, for the lanes. A worker summarizes all devices. */
 
 #include "view/timeline/pane_ranks.h"
 
@@ -9,7 +9,7 @@ static bool is_shown(const mv_document_device *d)
     return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_REPORTED;
 }
 
-/* The shown devices of all files, up to `most`. */
+/* Lists the shown devices of all files, up to `most`. */
 static uint32_t list(const mv_ranks_query *ask, mv_compared_ranks *out)
 {
     uint32_t count = 0;

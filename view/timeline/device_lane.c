@@ -14,7 +14,7 @@ bool mv_device_lane_is_there(const mv_document *document, const mv_document_devi
     return mv_document_has_ledger(document) && e->count > 0 && e->time_us[0] != MV_NO_TIME;
 }
 
-/* The last time in the file. */
+/* Returns the last time in the file. */
 static int64_t end_of(const mv_trace *read)
 {
     const mv_api_calls *c = &read->api_calls;
@@ -68,7 +68,7 @@ static bool find_borders(mv_arena *arena, mv_device_lane *lane, int64_t *edges)
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* The part for a library of the series. */
+/* Returns the part of a library in the series. */
 static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
 {
     uint32_t rank = 0;
@@ -82,7 +82,8 @@ static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
                                     : MV_DEVICE_OTHERS - MV_DEVICE_LIBRARY);
 }
 
-/* Splits PyTorch's memory into blocks and the rest: its calls hold at least the rest. */
+/* Splits PyTorch's memory into blocks and unused memory. PyTorch's calls hold at least the unused
+ * memory. */
 static void split(mv_device_parts *parts, uint64_t unused)
 {
     int64_t *b = parts->bytes;
@@ -148,7 +149,8 @@ static void fill_parts(mv_device_lane *lane)
         const mv_ledger_column *column = &lane->found.columns[c];
         mv_device_parts *parts = &lane->parts[c];
         uint32_t events = mv_events_until(&q->device->lives.events, column->time_us);
-        uint64_t unused = mv_document_unused(q->document, &levels, events - 1); /* or MV_BEFORE */
+        uint64_t unused = mv_document_unused(q->document, &levels, events - 1); /* the argument may
+                                                                                   be MV_BEFORE */
         lane->has_unused = unused != MV_NO_BYTES;
         for (uint32_t k = 0; k < s->library_count; k++)
             parts->bytes[part_of(s, k)] += (int64_t)mv_ledger_columns_by(&lane->found, c)[k];

@@ -1,4 +1,4 @@
-/* Ticks where the hits of a search are allocated, so that hits thinner than a pixel are visible. */
+/* Ticks where the hits of a search are allocated, so that hits thinner than a pixel can be seen. */
 #include "view/timeline/hit_ticks.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@ typedef struct {
     const mv_index *index;
     const mv_filter_bits *bits;
     const mv_envelope *columns;
-    uint32_t *marked; /* [count] columns with a hit */
+    uint32_t *marked; /* [count] whether each column has a hit */
     uint32_t count;
-    uint32_t end; /* moments of the last one end there */
+    uint32_t end; /* the moments of the last column end here */
 } tick_search;
 
 bool mv_hits_are_marked(const mv_view *view)
@@ -35,7 +35,7 @@ bool mv_hit_is_born(const mv_index *index, const mv_filter_bits *bits, uint32_t 
     return false;
 }
 
-/* Columns without a hit are skipped many at a time. */
+/* Finds the columns with a hit. Columns without hits are skipped many at a time. */
 static void find_ticks(tick_search *s, uint32_t from, uint32_t to)
 {
     uint32_t middle = from + (to - from) / 2;
@@ -45,7 +45,7 @@ static void find_ticks(tick_search *s, uint32_t from, uint32_t to)
     if (from >= to || !mv_envelope_moments(s->columns, from, to, &moments))
         return;
     is_start = moments.first == 0 || moments.first == MV_BEFORE;
-    if (moments.end == s->end || /* the same moment lasts */
+    if (moments.end == s->end || /* the column shows the same moment as the previous one */
         !mv_hit_is_born(s->index, s->bits, is_start ? MV_BEFORE : moments.first - 1,
                         moments.end - 1))
         return;
@@ -58,7 +58,7 @@ static void find_ticks(tick_search *s, uint32_t from, uint32_t to)
     s->end = moments.end;
 }
 
-/* Ticks of one width and colour. */
+/* Paints ticks with the same width and colour. */
 static void paint(mv_ui *ui, const tick_search *s, mv_box strip, float width, uint32_t colour)
 {
     for (uint32_t i = 0; i < s->count; i++)

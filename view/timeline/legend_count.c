@@ -9,7 +9,8 @@ typedef enum { AT_MOMENT, AT_HIGHEST, IN_TILES, DONE } counted_part;
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* When the table is half full, all new groups share one row: no one reads that many. */
+/* Returns the group with this key. Once the table is half full, all new groups share a row, because
+ * no one would read so many. */
 static mv_legend_group *group_of(mv_legend *l, uint64_t key)
 {
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) % GROUPS;
@@ -91,7 +92,7 @@ static void count_highest(mv_legend *l, const mv_legend_source *from, uint32_t r
     g->alloc = rank;
 }
 
-/* Adds the rows alive at a moment. False: there are more. */
+/* Adds the rows alive at a moment. Returns false if there are more. */
 static bool walk_alive(mv_legend *l, const mv_legend_source *from, uint32_t event,
                        void (*count)(mv_legend *, const mv_legend_source *, uint32_t),
                        uint32_t *most)
@@ -116,7 +117,7 @@ static void see(mv_legend *l, const mv_legend_source *from, uint32_t rank)
         g->alloc = rank;
 }
 
-/* Adds the part of a tile in the window. */
+/* Adds the part of a tile that is in the window. */
 static void see_tile(mv_legend *l, const mv_legend_source *from, const mv_tile_quad *q)
 {
     const mv_tile *t = q->tile;
@@ -160,7 +161,7 @@ static uint64_t weight(const mv_legend_group *g)
     return g->bytes > g->high_bytes ? g->bytes : g->high_bytes;
 }
 
-/* Drops groups with neither bytes nor a pixel. */
+/* Drops groups that have neither bytes nor a pixel. */
 static void sift(mv_legend *l, const mv_legend_source *from)
 {
     l->rest = from->rest;
@@ -175,7 +176,8 @@ static void sift(mv_legend *l, const mv_legend_source *from)
     }
 }
 
-/* Leaks first, then groups with the most bytes at either moment, then groups with a pixel. */
+/* Compares groups: leaks come first, then the groups with the most bytes at either moment, then
+ * groups with a pixel. */
 static int important_first(const void *left, const void *right, const void *context)
 {
     const mv_legend_group *a = left, *b = right;
@@ -247,7 +249,7 @@ bool mv_legend_count(mv_legend *l, mv_arena *arena, const mv_legend_source *from
     }
     sift(l, from);
     mv_sort_by(arena, l->groups, GROUPS, sizeof *l->groups, important_first, NULL);
-    make_labels(l, &from->colouring); /* without memory rows have no label */
+    make_labels(l, &from->colouring); /* if memory runs out, rows have no label */
     l->is_done = true;
     return true;
 }
@@ -284,7 +286,7 @@ static int steps_in_order(const void *left, const void *right, const void *conte
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Merges groups [from, to) into a row. */
+/* Merges the groups [from, to) into a row. */
 static void take(const mv_legend *l, uint32_t from, uint32_t to, mv_legend_row *row)
 {
     for (uint32_t i = from; i < to; i++) {

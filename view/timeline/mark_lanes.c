@@ -5,8 +5,8 @@
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-/* Ranges of several threads may interleave: a range that began inside the last one then begins
- * after it here. */
+/* Puts a mark into a lane. Ranges of several threads may overlap. A range that began inside the
+ * previous one then begins after it here. */
 static void put(mv_lane *lane, const mv_mark *mark)
 {
     uint32_t from = mark->from;
@@ -19,7 +19,8 @@ static void put(mv_lane *lane, const mv_mark *mark)
 
 static bool find_ranges(mv_arena *arena, const mv_trace_marks *trace_marks, mv_mark_lanes *out)
 {
-    mv_lane nested[MV_MOST_NESTED + 1] = {{.title = "annotations"}}; /* last: marks */
+    mv_lane nested[MV_MOST_NESTED + 1] = {{.title = "annotations"}}; /* the last lane is for
+                                                                        marks */
 
     if (trace_marks->mark_count == 0)
         return true;

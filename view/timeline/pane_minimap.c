@@ -1,17 +1,19 @@
-/* The whole trace at a glance, with a frame around the window: dragging moves it, its edges resize
- * it, a double-click shows everything. */
+/* The whole trace at a glance, with a frame around the shown window. Dragging moves the window, its
+ * edges resize it, and a double-click shows everything. */
 #include <math.h>
 
 #include "view/timeline/hit_ticks.h"
 #include "view/timeline/plot.h"
 
-/* Whether a plot over time is shown above it: the pane's data belong to this frame then. */
+/* Whether a plot over time is shown above the minimap. If so, the pane's data belongs to the
+ * current frame. */
 static bool is_below_plot(const mv_view *view)
 {
     return view->timeline->has_viewport && view->now->main != MV_MAIN_STATE;
 }
 
-/* The minimap has the same clock as the plot above it, and shows the whole trace. */
+/* Finds the viewport of the minimap, which has the same clock as the plot above it, and shows the
+ * whole trace. */
 bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out)
 {
     const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);

@@ -14,36 +14,35 @@ enum {
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
-    LEAST_SHORT = 60,    /* of a name: below, the value at the cursor is dropped */
-    LEAST_VERDICT = 180, /* of the sentence above: below, buttons are dropped */
-    NARROW = 560,        /* in a narrower pane the sentence gets all the width that it needs */
+    LEAST_SHORT = 60,    /* minimum width of a name; otherwise the value is dropped */
+    LEAST_VERDICT = 180, /* minimum width of the sentence; otherwise buttons are dropped */
+    NARROW = 560,        /* in a narrower pane, the sentence takes all the width it needs */
     LEAST_NAME = 150,
     MARK = 4,
-    HITS = 5, /* height of the hits' ticks */
+    HITS = 5, /* height of the ticks for hits */
     GAP = 3,
     MOST_EVENTS_OOM = 1000,
-    FIRST_COLUMNS = 60000, /* for all lanes, in the first frame of a window */
-    EXACT_COLUMNS = 6000   /* made exact in each later frame */
+    FIRST_COLUMNS = 60000, /* columns found for all lanes in the first frame of a window */
+    EXACT_COLUMNS = 6000   /* columns made exact in each later frame */
 };
 
 typedef struct {
     mv_plot p;
     mv_ranks_pane *pane;
     mv_device_row *rows;
-    mv_lane_choice *choices; /* [count] of rows */
-    uint32_t count, shown;   /* total; of these, on the shown level */
-    uint32_t pinned, folded; /* of these lanes; folded lanes do not count as pinned */
-    uint32_t judged;         /* devices of these lanes with finished reports */
+    mv_lane_choice *choices; /* [count] what the user chose for each row */
+    uint32_t count, shown;   /* number of lanes, and how many of them are on the shown level */
+    uint32_t pinned, folded; /* number of pinned lanes and of folded lanes; no lane is both */
+    uint32_t judged;         /* number of these lanes' devices whose reports are finished */
     mv_align by;
-    float high;          /* of a lane */
-    uint32_t room;       /* lanes that fit */
+    float high;          /* height of a lane */
+    uint32_t room;       /* number of lanes that fit */
     double top;          /* bytes at the top of the common scale */
-    uint32_t *outlier;   /* [count] first reason why a row is an outlier; or MV_NO_ROW */
-    const char **names;  /* names of the lanes that may be shown, from the top, cut to their
-                          * column */
-    uint32_t left;       /* columns that this frame may still make exact */
+    uint32_t *outlier;   /* [count] first reason why each row is an outlier, or MV_NO_ROW */
+    const char **names;  /* names of the lanes that may be shown, cut to fit */
+    uint32_t left;       /* number of columns that this frame may still make exact */
     float verdict_width; /* width that the buttons leave for the verdict */
-    double place;        /* place of the displayed values: the pointer, or else the cursor */
+    double place;        /* position of the displayed values: the pointer, or else the cursor */
     const mv_compared_ranks *found;
 } ranks_frame;
 
@@ -91,7 +90,7 @@ static mv_align find_best(ranks_frame *f, const mv_document_device *here)
     return others ? mv_alignment_best(here, others, count) : MV_ALIGN_SHARE;
 }
 
-/* One alignment for all lanes. */
+/* Returns the alignment, which is the same for all lanes. */
 static mv_align alignment_of(ranks_frame *f)
 {
     mv_align wanted = (mv_align)f->p.view->now->align;
@@ -136,7 +135,7 @@ static void lay_out(ranks_frame *f)
     all = f->high * (float)open + thin;
     f->room = all <= f->p.plot.h + 1 ? f->count : (uint32_t)fmaxf(1, f->p.plot.h / f->high);
     f->room = f->room < MV_RANK_LANES ? f->room : MV_RANK_LANES;
-    /* At least one lane scrolls, however many are pinned. */
+    /* At least one lane scrolls, however many lanes are pinned. */
     f->pinned = f->pinned < f->room || f->room == f->count ? f->pinned : f->room - 1;
 }
 
@@ -168,7 +167,8 @@ static double common_top(const ranks_frame *f)
 
 /* ---- results of `ranks` ----------------------------------------------------------------- */
 
-/* Waits until nothing is loading: earlier results would soon be wrong. */
+/* Asks for the comparison of the ranks. Waits until nothing is loading, because earlier results
+ * would soon be wrong. */
 static const mv_compared_ranks *ask_ranks(const ranks_frame *f)
 {
     mv_view *view = f->p.view;
@@ -182,7 +182,7 @@ static const mv_compared_ranks *ask_ranks(const ranks_frame *f)
     return is_current ? found : NULL;
 }
 
-/* The `nth` reason why a row is an outlier; NULL: there are fewer. */
+/* Returns the `nth` reason why a row is an outlier; NULL: there are fewer. */
 static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_row *row,
                                          uint32_t nth)
 {
@@ -194,7 +194,7 @@ static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_r
                : NULL;
 }
 
-/* Ranks are the shown rows, and outliers are in order of ranks. */
+/* Finds the outliers. Ranks are the shown rows, and outliers are sorted by rank. */
 static bool find_outliers(ranks_frame *f)
 {
     const mv_ranks *found = f->found ? &f->found->found : NULL;
@@ -228,19 +228,19 @@ static bool find_order(ranks_frame *f)
 
 typedef struct {
     ranks_frame *f;
-    uint32_t index; /* of the lane */
+    uint32_t index; /* index of the lane */
     const mv_device_row *row;
-    const char *name; /* as it fits the column */
+    const char *name; /* name of the lane, cut to fit the column */
     mv_rank_lane *lane;
     const mv_lane_choice *choice;
     mv_alignment to;
-    mv_viewport at; /* of the lane */
+    mv_viewport at; /* viewport of the lane */
     mv_box names, plot;
     mv_extent all;
-    const mv_filter_bits *hits; /* of the search; NULL: none is shown, or not known yet */
+    const mv_filter_bits *hits; /* hits of the search; NULL: none are shown, or not known yet */
 } lane_frame;
 
-/* In half pixels. */
+/* Returns the y of a column, rounded to half a pixel. */
 static float column_y(const lane_frame *l, uint32_t column)
 {
     double bytes = (double)l->lane->columns.columns[column].most.allocated;
@@ -257,7 +257,7 @@ static void paint_area(const lane_frame *l)
 
     for (uint32_t c = e->from; c < e->end; c++) {
         float next = c + 1 < e->end ? column_y(l, c + 1) : -1;
-        if (next == y) /* one wide step instead of many narrow ones */
+        if (next == y) /* one wide step is better than many narrow ones */
             continue;
         mv_scene_point(scene, l->plot.x + (float)first, y);
         mv_scene_point(scene, l->plot.x + (float)first, bottom);
@@ -298,7 +298,7 @@ static void paint_ooms(const lane_frame *l)
                        ui->theme->alarm);
 }
 
-/* At the bottom of the lane. */
+/* Paints the hits at the bottom of the lane. */
 static void paint_hits(lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
@@ -310,7 +310,7 @@ static void paint_hits(lane_frame *l)
                         (mv_box){l->plot.x, l->plot.y + l->plot.h - high, l->plot.w, high});
 }
 
-/* A triangle at the edge where the recording continues outside this picture. */
+/* Paints a triangle at the edge where the recording continues outside this picture. */
 static void paint_more(const lane_frame *l, bool is_left)
 {
     mv_ui *ui = l->f->p.ui;
@@ -323,7 +323,7 @@ static void paint_more(const lane_frame *l, bool is_left)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = ui->theme->text});
 }
 
-/* Lanes share the time available in a frame. */
+/* Finds the columns of a lane. All lanes share the time available in a frame. */
 static void find_columns(const lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
@@ -370,7 +370,7 @@ static void paint_picture(lane_frame *l)
         paint_more(l, false);
 }
 
-/* The width of the values at the cursor; 0: there is no room. */
+/* Returns the width of the values at the cursor; 0: there is no room for them. */
 static float value_width(const ranks_frame *f)
 {
     const mv_ui *ui = f->p.ui;
@@ -380,7 +380,7 @@ static float value_width(const ranks_frame *f)
                : mv_ui_px(ui, VALUE_COLUMN);
 }
 
-/* ---- one lane: its texts ----------------------------------------------------------------- */
+/* ---- one lane: its labels ---------------------------------------------------------------- */
 
 static const char *value_of(lane_frame *l)
 {
@@ -425,7 +425,8 @@ static const char *tip_of(lane_frame *l)
     return mv_scene_format(scene, "%s\nclick: show it", text);
 }
 
-/* The second line: whether the lane is pinned, then the difference or the reserved bytes. */
+/* Returns the second line: whether the lane is pinned, followed by the difference or the reserved
+ * bytes. */
 static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
 {
     char reserved[MV_SIZE_TEXT];
@@ -441,8 +442,8 @@ static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
-/* A reason that is too long for one line takes as many lines as there is room for. If there is room
- * for only one line, the part between a comma and the colon is omitted. */
+/* Paints the reason. If it is too long for one line, it takes as many lines as there is room for.
+ * If there is room for only one line, the part between a comma and the colon is left out. */
 static void paint_note(lane_frame *l, mv_box box, const char *text)
 {
     mv_ui *ui = l->f->p.ui;
@@ -489,7 +490,7 @@ static void paint_names(lane_frame *l)
     paint_note(l, box, note_of(l, outlier));
 }
 
-/* Buttons of the lane under the pointer, over its picture, at the left. */
+/* Paints the buttons of the lane under the pointer, over the left end of its picture. */
 static void paint_handles(lane_frame *l)
 {
     const struct {
@@ -517,7 +518,7 @@ static float name_width(const ranks_frame *f)
            mv_ui_px(f->p.ui, PEAK_COLUMN) - mv_ui_px(f->p.ui, 4);
 }
 
-/* The place of a lane among those that may be shown. */
+/* Returns the index of a lane among those that may be shown. */
 static uint32_t place_of(const ranks_frame *f, uint32_t lane)
 {
     return lane < f->pinned ? lane : lane - f->pane->first;
@@ -529,7 +530,8 @@ static bool fit_names(ranks_frame *f)
 
     count = count < MV_RANK_LANES ? count : MV_RANK_LANES;
     f->names =
-        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* one is not placed */
+        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* for a lane that is not
+                                                                             placed */
     for (uint32_t i = 0; f->names && i < count; i++) {
         uint32_t lane = i < f->pinned ? i : i + f->pane->first;
         f->names[i] = f->rows[f->pane->order[lane]].name;
@@ -569,7 +571,7 @@ static lane_frame open_lane(ranks_frame *f, uint32_t i, float y, float high)
     return l;
 }
 
-/* The next lane at *y; false: there is no room. */
+/* Paints the next lane at *y. Returns false if there is no room. */
 static bool paint_lane(ranks_frame *f, uint32_t i, float *y)
 {
     mv_ui *ui = f->p.ui;
@@ -605,7 +607,7 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
 
     if (box->w - width < f->verdict_width)
         return;
-    /* On paper they still show how the lanes are aligned. */
+    /* In a printed picture, they still show how the lanes are aligned. */
     mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
 }
 
@@ -638,7 +640,7 @@ static void paint_head(ranks_frame *f)
         button(f, &box, MV_DO_level_lanes, now->has_level_lanes, "all levels");
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
-    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the complete text, if it is cut */
+    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the complete text, in case it is cut */
 }
 
 static void paint_titles(ranks_frame *f, bool is_pointer)
@@ -657,7 +659,7 @@ static void paint_titles(ranks_frame *f, bool is_pointer)
                is_pointer ? "at the pointer" : "at the cursor");
 }
 
-/* The place of the displayed values. */
+/* Finds the position of the displayed values. */
 static bool find_place(ranks_frame *f)
 {
     const mv_plot *p = &f->p;
@@ -671,7 +673,7 @@ static bool find_place(ranks_frame *f)
     return is_pointer;
 }
 
-/* Ticks for outliers, next to the scroll bar. */
+/* Paints ticks for outliers, next to the scroll bar. */
 static void paint_outlier_ticks(ranks_frame *f, mv_box all)
 {
     mv_ui *ui = f->p.ui;
@@ -687,7 +689,7 @@ static void paint_outlier_ticks(ranks_frame *f, mv_box all)
                        ui->theme->alarm);
 }
 
-/* The keyboard may have moved to a hidden lane. Pinned ones do not scroll. */
+/* Scrolls if the keyboard focus has moved to a hidden lane. Pinned lanes do not scroll. */
 static void scroll_to(ranks_frame *f)
 {
     uint32_t *first = &f->pane->first, row, room = f->room - f->pinned, all = f->count - f->pinned;
@@ -724,7 +726,7 @@ static void paint_lanes(ranks_frame *f)
     f->pane->placed = 0;
     for (uint32_t i = 0; i < f->pinned && paint_lane(f, i, &y); i++)
         continue;
-    if (f->pinned) /* lanes below it scroll */
+    if (f->pinned) /* the lanes below this line scroll */
         mv_ui_fill(ui, (mv_box){all.x, y - mv_ui_px(ui, 2), all.w, mv_ui_px(ui, 2)},
                    ui->theme->faint_text);
     for (uint32_t i = f->pinned + f->pane->first; i < f->count && paint_lane(f, i, &y); i++)

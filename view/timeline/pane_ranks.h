@@ -1,4 +1,4 @@
-/* Several files, devices or ranks as lanes, one below the other: the pane's data.
+/* The data of the pane that shows several files, devices or ranks as lanes, one below the other.
  *
  *     ┌ rank0.pickle  1.20 GiB   310 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   one byte scale for all, or one
  *     │ rank1.pickle  1.20 GiB   309 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   for each; all are aligned with the
@@ -6,8 +6,9 @@
  *     └  name         peak       cursor  │     │         share its window, clock and cursor
  *                                            cursor
  *
- * Lanes get thinner, down to MV_RANK_LEAST pixels; then they scroll, except pinned lanes. The
- * user's arrangement is in rank_lanes.h. */
+ * The more lanes there are, the thinner they become, down to MV_RANK_LEAST pixels. If there are
+ * still too many, all lanes except the pinned ones scroll. rank_lanes.h describes how the user
+ * arranges them. */
 #ifndef MV_PANE_RANKS_H
 #define MV_PANE_RANKS_H
 
@@ -17,46 +18,50 @@
 
 enum {
     MV_RANK_LEAST = 14,
-    MV_RANK_LANES = 256, /* most lanes shown at a time */
-    MV_RANK_BAR = 12     /* to the right of the lanes: a scroll bar, and ticks for outliers */
+    MV_RANK_LANES = 256, /* maximum number of lanes shown at the same time */
+    MV_RANK_BAR = 12     /* width of the space to the right of the lanes, for a scroll bar and ticks
+                            at outliers */
 };
 
-/* The results of `memviz ranks`. */
+/* The result of `memviz ranks`. */
 typedef struct {
     uint32_t count;
-    uint32_t *file, *device; /* [count] rows, in the order of mv_device_rows */
+    uint32_t *file, *device; /* [count] file and device of each rank, in the order of
+                                mv_device_rows */
     mv_ranks found;
 } mv_compared_ranks;
 
-/* Compared byte by byte. */
+/* A query; queries are compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
     mv_document *const *documents;
     uint32_t document_count;
-    uint32_t shown_count; /* number of shown devices: all are known once nothing is loading */
+    uint32_t shown_count; /* number of devices that are shown; it no longer changes once nothing is
+                             loading */
 } mv_ranks_query;
 MV_PLAIN_END
 
 void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 
 typedef struct {
-    const mv_document_device *device; /* device of the last frame */
+    const mv_document_device *device; /* device that the lane showed in the last frame */
     mv_pyramid_reader levels;
     mv_envelope columns;
-    mv_slot *hits; /* of the search; NULL: none was shown yet */
+    mv_slot *hits; /* hits of the search; NULL: no hits have been shown yet */
 } mv_rank_lane;
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] the pinned lanes; then lane i at i % the number of the
-                          * rest */
-    uint32_t first;      /* the lane at the top, below the pinned ones */
-    uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane in the last frame */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] the pinned lanes; every other lane i is at i % the
+                          * number of slots that follow the pinned lanes */
+    uint32_t first;      /* the lane at the top, below the pinned lanes */
+    uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] row that each lane showed in the last frame */
     uint32_t ordered;    /* number of lanes in `order` */
-    uint32_t placed;     /* lanes painted in the last frame, and where */
+    uint32_t placed;     /* number of lanes painted in the last frame; their numbers and positions
+                            follow */
     uint32_t placed_lane[MV_RANK_LANES];
     float placed_y[MV_RANK_LANES], placed_h[MV_RANK_LANES];
-    /* The automatic alignment, and the devices it was found for. */
+    /* The automatic alignment, and the devices that it was found for. */
     const mv_document_device *best_here;
     uint32_t best_shown, best_evaluated;
     mv_align best;
@@ -64,20 +69,21 @@ struct mv_ranks_pane {
 
 bool mv_ranks_pane_open(mv_view *view); /* false: out of memory */
 
-/* The width of the names and numbers of all lanes. */
+/* Returns the width of the names and numbers to the left of all lanes. */
 float mv_ranks_names_width(mv_view *view);
 
-/* The row at a point of the last frame, and the place there in events of the shown device; false:
- * no lane of a ready device. */
+/* Finds the row at a point of the last frame, and the position there as an event number of the
+ * shown device, with a fraction. Returns false if there is no lane of a ready device. */
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place);
 
-/* The lane at a point of the last frame, its name included; MV_NO_ROW: none. */
+/* Returns the lane at a point of the last frame, which includes the lane's name; MV_NO_ROW:
+ * none. */
 uint32_t mv_rank_lane_at(const mv_view *view, float x, float y);
 
-/* The row of a lane of the last frame; NULL: there is none. In frame memory. */
+/* Returns the row of a lane in the last frame, allocated in frame memory; NULL: there is none. */
 const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 
-/* The alignment of that row with the shown device. */
+/* Returns the alignment of that row's device with the shown device. */
 mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
 
 #endif

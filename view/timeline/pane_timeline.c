@@ -11,15 +11,15 @@
 enum {
     EASE_MS = 110,
     FRAME_MS = 16,
-    REST_MS = 80,    /* when the scale has been unchanged this long, tiles become exact */
-    SCALE_BITS = 24, /* precision of a scale: an error of 0.001 pixel within 10,000 */
+    REST_MS = 80,    /* how long the scale must be unchanged before tiles become exact */
+    SCALE_BITS = 24, /* precision of a scale in bits, for an error of 0.001 pixel in 10,000 */
     HEIGHT_BITS = 30,
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
     LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane, */
-    LEAST_DEVICE = 60, /* and of that lane */
-    PAPER_LEGEND = 26, /* percent of the width, within limits */
+    LEAST_DEVICE = 60, /* and least height of that lane */
+    PAPER_LEGEND = 26, /* percentage of the width, within limits */
     PAPER_LEAST_LEGEND = 236,
     PAPER_MOST_LEGEND = 340,
     PAPER_TIMES = 16,
@@ -56,7 +56,8 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
            pane->pools_slot && pane->requested_slot && pane->requested_at_slot;
 }
 
-/* Tile makers have their own budgets: together a quarter of the view's. */
+/* Returns the budget of a tile maker. Together, all tile makers may use a quarter of the view's
+ * budget. */
 static uint64_t scratch_of(const mv_view *view, uint32_t makers)
 {
     uint64_t share = view->budget->limit / 4 / makers;
@@ -108,7 +109,7 @@ bool mv_timeline_run_one_task(mv_view *view)
 
 /* ---- the moving window ------------------------------------------------------------------- */
 
-/* Room for a line of text above the highest level, so that a label hides nothing. */
+/* Adds room for a line of text above the highest level, so that a label hides nothing. */
 static double with_headroom(const mv_plot *p, double most)
 {
     float room = mv_ui_px(p->ui, MV_CALLOUT_HEIGHT + 5) / fmaxf(1, p->plot.h);
@@ -116,7 +117,7 @@ static double with_headroom(const mv_plot *p, double most)
     return mv_viewport_top((uint64_t)(most / 1.04 / (1 - (double)fminf(fmaxf(room, 0.04f), 0.3f))));
 }
 
-/* The highest level in the window. */
+/* Returns the highest level in the window. */
 static double top_of(mv_plot *p, mv_stretch shown)
 {
     const mv_trace_marks *l = &p->device->trace_marks;
@@ -126,7 +127,7 @@ static double top_of(mv_plot *p, mv_stretch shown)
     uint64_t replayed = mv_plot_whatif_most(p, shown);
 
     other = other > replayed ? other : replayed;
-    if (p->rows->only) { /* reserved bytes do not belong to a part of the rows */
+    if (p->rows->only) { /* reserved bytes cannot be attributed to a part of the rows */
         most = p->of_segments ? most : e.most.active;
         return with_headroom(p, (double)(other > most ? other : most));
     }
@@ -157,7 +158,7 @@ static void set_goal(mv_plot *p, bool is_new)
     pane->start = pane->shown;
     pane->start_y_from = pane->y_from;
     pane->start_y_to = pane->y_to;
-    /* Moves by one frame even if the target has just changed: otherwise the window would stand
+    /* Moves by one frame even if the target has just changed. Otherwise the window would stand
      * still while the wheel turns. */
     pane->start_ms = p->view->ms - FRAME_MS;
     pane->goal = goal;
@@ -190,8 +191,8 @@ static double rounded(double scale, int bits)
     return ldexp(nearbyint(ldexp(mantissa, bits)), exponent - bits);
 }
 
-/* Panning changes a window's width in its last bits, which must not turn the pan into a zoom. So
- * those bits are dropped: the scale is the same for the same window, however it was reached. */
+/* Panning changes the last bits of a window's width, which must not turn the pan into a zoom. These
+ * bits are dropped, so that the same window always has the same scale, however it was reached. */
 static void settle_scale(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -218,8 +219,9 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
-/* Below the plot, with its legend beside it or below. The timeline has priority: if there is no
- * room, the lane first loses its legend below, then height, then it is dropped. */
+/* Places the device's lane below the plot, with its legend next to it or below it. The timeline has
+ * priority. If there is no room, the lane first loses the legend below it, then some of its height,
+ * and is finally dropped. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
     const mv_ui *ui = p->ui;
@@ -240,7 +242,7 @@ static void place_device(mv_plot *p, mv_box *rest)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
-/* The picture with its axes and lanes, in the space beside the legend. */
+/* Places the picture with its axes and lanes in the space next to the legend. */
 static void place_plot(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -254,7 +256,8 @@ static void place_plot(mv_plot *p, mv_box rest)
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 
-/* On paper the legend is always shown; the clock cannot be changed, so times are below events. */
+/* Places everything in a printed picture. The legend is always shown, and because the clock cannot
+ * be changed there, times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -269,7 +272,8 @@ static void place_on_paper(mv_plot *p, mv_box rest)
     place_plot(p, rest);
 }
 
-/* Names at the left, lanes at the right, titles above them: no legend. */
+/* Places the lanes of ranks: names on the left, lanes on the right, and titles above them. There is
+ * no legend. */
 static void place_ranks(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -371,7 +375,7 @@ static void paint_waiting(mv_plot *p)
                                            : "preparing the picture\xe2\x80\xa6");
 }
 
-/* On paper, a heap without events is a bar with this text next to it. */
+/* In a printed picture, a heap without events is a bar with this text next to it. */
 static void paint_no_events(mv_plot *p)
 {
     const char *const lines[] = {
@@ -424,7 +428,7 @@ static void paint_picture(mv_plot *p)
     mv_plot_interval(p);
 }
 
-/* At the bottom of the plot, where blocks are largest. */
+/* Returns the strip for hits, which is at the bottom of the plot, where blocks are largest. */
 static mv_box hit_strip(const mv_plot *p)
 {
     float h = mv_ui_px(p->ui, 6);
@@ -450,7 +454,8 @@ static void paint_plot(mv_plot *p)
     mv_plot_hover(p);
 }
 
-/* Exact when nothing moves; otherwise refined a part in each frame. */
+/* Finds the levels of the columns. They are exact when nothing moves; otherwise each frame refines
+ * some of them. */
 static void find_envelope(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;

@@ -11,7 +11,7 @@
 typedef struct {
     uint64_t key;
     double area;  /* bytes x events in the window */
-    uint32_t row; /* a row of the group */
+    uint32_t row; /* an allocation of the group */
     bool is_leak;
 } group;
 
@@ -20,7 +20,7 @@ typedef struct {
     mv_arena *arena;
     mv_arena scratch;
     mv_pools_answer *out;
-    mv_filter_bits matches; /* matches of the search; no rows: no search */
+    mv_filter_bits matches; /* matches of the search; empty if there is no search */
     uint8_t *group_of;      /* [allocs.count] */
     uint32_t groups;
 } finder;
@@ -63,7 +63,7 @@ static bool find_columns(finder *f, mv_err *err)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-/* An invalid search finds nothing, and hides nothing. */
+/* Finds the matches. An invalid search finds nothing, and hides nothing. */
 static bool find_matches(finder *f, mv_err *err)
 {
     const mv_pools_query *q = f->ask;
@@ -84,7 +84,9 @@ static double area_of(const finder *f, uint32_t alloc)
 {
     const mv_alloc_lives *a = &f->ask->device->lives.allocs;
     uint32_t from = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc], to = a->freed[alloc];
-    uint32_t end = f->ask->end > f->ask->first ? f->ask->end : f->ask->first + 1; /* no events */
+    uint32_t end = f->ask->end > f->ask->first ? f->ask->end : f->ask->first + 1; /* for a window
+                                                                                     without
+                                                                                     events */
 
     from = from > f->ask->first ? from : f->ask->first;
     to = to < end ? to : end;
@@ -96,7 +98,7 @@ static bool is_match(const finder *f, uint32_t alloc)
     return f->matches.rows == 0 || mv_filter_has(&f->matches, alloc);
 }
 
-/* Whether it is in the picture. */
+/* Whether an allocation is in the picture. */
 static bool is_shown(const finder *f, uint32_t alloc)
 {
     bool is_part = f->ask->only || f->ask->show == MV_SHOW_ISOLATE;
@@ -126,7 +128,7 @@ static bool find_largest(finder *f, mv_err *err)
     return true;
 }
 
-/* Whether it has the colour of its group. */
+/* Whether an allocation has the colour of its group. */
 static bool is_coloured(const finder *f, uint32_t alloc)
 {
     if (f->out->largest)
@@ -134,7 +136,7 @@ static bool is_coloured(const finder *f, uint32_t alloc)
     return is_match(f, alloc);
 }
 
-/* Adds rows to `list`: the group of each row of lives. */
+/* Finds the group of each row, and adds the groups to `list`. */
 static bool add_areas(finder *f, const mv_colouring *colouring, group **list, uint32_t *count)
 {
     mv_map map = {.arena = &f->scratch};
@@ -161,7 +163,8 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
     return true;
 }
 
-/* Leaks and the groups with the largest area get colours, whatever a search finds. */
+/* Finds the groups that have colours, which are leaks and the groups with the largest area,
+ * whatever a search finds. */
 static bool find_groups(finder *f)
 {
     const mv_pools_query *q = f->ask;

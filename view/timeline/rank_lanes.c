@@ -12,9 +12,9 @@ static const char *key_of(const mv_device_row *row, char key[KEY])
     return key;
 }
 
-/* ---- which lanes there are ----------------------------------------------------------------- */
+/* ---- which lanes exist ------------------------------------------------------------------- */
 
-/* The rows of a level, up to `room`; `rows` NULL: only counts them. */
+/* Lists the rows of a level, up to `room`. If `rows` is NULL, only counts them. */
 static uint32_t list_level(mv_view *view, const char *level, mv_device_row *rows, uint32_t room)
 {
     const mv_level_files *files = view->all_level_files;
@@ -119,9 +119,9 @@ void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const 
 /* ---- their order --------------------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t height; /* peak of the lane, for the order by peak */
+    uint64_t height; /* peak of the lane, for sorting by peak */
     uint32_t row;
-    uint32_t place; /* in the user's order */
+    uint32_t place; /* position in the user's order */
     uint8_t is_pinned;
 } lane_key;
 

@@ -5,14 +5,15 @@
 
 typedef struct {
     const mv_index *allocs, *segments;
-    uint32_t *by_addr; /* [segments] ranks by address, then birth */
-    uint32_t *rank_of; /* [rows of lives->segments] ranks */
-    uint64_t *used;    /* [segments] bytes at the sweep's current moment */
+    uint32_t *by_addr; /* [segments] ranks sorted by address, then by birth */
+    uint32_t *rank_of; /* [rows of lives->segments] rank of each row */
+    uint64_t *used;    /* [segments] bytes in use at the current event of the sweep */
 } use_state;
 
 /* ---- the segments of an allocation -------------------------------------------------------- */
 
-/* The segment that begins at an address and exists after an event; MV_NO_ROW: none. */
+/* Returns the segment that begins at an address and exists after an event; MV_NO_ROW: there is
+ * none. */
 static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
 {
     const mv_alloc_lives *s = &u->segments->lives->allocs;
@@ -27,8 +28,8 @@ static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* Adds (or subtracts) the bytes of an allocation to its segments: in expandable segments a block
- * may span several separately mapped ranges. */
+/* Adds the bytes of an allocation to its segments, or subtracts them. In expandable segments, a
+ * block may span several separately mapped ranges. */
 static void account(use_state *u, uint32_t alloc, bool is_end)
 {
     const mv_alloc_lives *a = &u->allocs->lives->allocs, *s = &u->segments->lives->allocs;
@@ -138,7 +139,7 @@ void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask)
 
 const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event)
 {
-    /* Events ascend from the second one on; the first may be MV_BEFORE. */
+    /* Events are ascending, starting with the second one; the first may be MV_BEFORE. */
     uint64_t at =
         event == MV_BEFORE ? 0 : mv_upper_bound_u32(use->event + 1, use->count - 1, event);
 

@@ -1,9 +1,10 @@
-/* Segments on paper, coloured by how full they are. */
+/* Segments in a printed picture, coloured by how full they are. */
 #include "base/sort.h"
 #include "view/timeline/stack_shapes.h"
 #include "viz/pictures/fullness.h"
 
-enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 /* about twenty bytes each */ };
+/* Limits that keep the file small, at about twenty bytes for each of these. */
+enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 };
 
 typedef struct {
     double area; /* bytes x columns */
@@ -11,7 +12,7 @@ typedef struct {
     uint32_t rects;
 } candidate;
 
-/* The last sample before an element moves or changes its colour. */
+/* Returns the last sample before an element moves or changes its colour. */
 static uint32_t end_of_rect(const mv_sample *s, const uint64_t *used, uint32_t first,
                             uint32_t count)
 {
@@ -43,7 +44,7 @@ static uint32_t list_candidates(const mv_layout *l, const uint64_t *used, candid
     return count;
 }
 
-/* Rectangles of one element with the same colour form one shape. */
+/* Paints all rectangles of an element that have the same colour, as one shape. */
 static void paint_level(mv_stack *s, const mv_element *e, const uint64_t *used, uint32_t level,
                         const char *text)
 {

@@ -1,8 +1,8 @@
-/* The elements of a stack as shapes.
+/* Paints the elements of a stack as shapes.
  *
- * The largest elements have a polygon each, and a tooltip. The others are many and thin: all
- * elements of one site are the rectangles of one shape. Even smaller ones are part of the grey area
- * below them, whose outline is the total. */
+ * The largest elements have a polygon each, and a tooltip. All other elements are many and thin, so
+ * the elements of a site are drawn as the rectangles of one shape. Even smaller elements are part
+ * of the grey area below these shapes, whose outline is the total. */
 #include <math.h>
 
 #include "base/size.h"
@@ -13,17 +13,20 @@
 
 enum {
     MOST_SHAPES = 4000,
-    MOST_CORNERS = 160000, /* of polygons: about five bytes each in a file */
-    MOST_SLIVERS = 36000,  /* about twenty bytes each */
-    SHAPE_CORNERS = 24,    /* cost of a polygon beyond its corners, in corners */
+    MOST_CORNERS = 160000, /* maximum number of corners of polygons, each of which takes about five
+                              bytes in a file */
+    MOST_SLIVERS = 36000,  /* maximum number of rectangles, each of which takes about twenty
+                              bytes */
+    SHAPE_CORNERS = 24,    /* what a polygon costs in addition to its corners, as a number of
+                              corners */
     TEXT_FRAMES = 5,
     LABEL_SIZE = 256
 };
 
-/* Pixels by which a flat part of a shape may rise or fall. */
+/* number of pixels by which a flat part of a shape may rise or fall */
 #define FLAT 1.5f
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- tooltips ---------------------------------------------------------------------------- */
 
 const char *mv_stack_take(mv_stack *s, const char *text)
 {
@@ -51,7 +54,8 @@ static const char *describe_run(mv_stack *s, const mv_element *e)
         e->is_mixed ? "several lines of code" : label_of(s, &s->sites[e->site]));
 }
 
-/* The frames of the user's code; if there are none, the frames that a report would show. */
+/* Adds the frames of the user's code. If there are none, adds the frames that a report would
+ * show. */
 static const char *add_frames(mv_stack *s, mv_stack_id stack, const char *text)
 {
     const mv_trace *t = s->plot->trace;
@@ -94,7 +98,7 @@ const char *mv_stack_text(mv_stack *s, const mv_element *e)
 
 /* ---- polygons ---------------------------------------------------------------------------- */
 
-/* Corners of one edge over samples [first, last], to the right or back to the left. */
+/* Adds the corners of one edge over samples [first, last], to the right or back to the left. */
 static void edge(mv_stack *s, const mv_sample *samples, uint32_t first, uint32_t last, bool is_top)
 {
     mv_scene *scene = &s->plot->ui->scene;
@@ -115,7 +119,7 @@ static void edge(mv_stack *s, const mv_sample *samples, uint32_t first, uint32_t
     }
 }
 
-/* The last sample after `first` without a gap. */
+/* Returns the last sample after `first` that follows without a gap. */
 static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t count)
 {
     while (first + 1 < count && samples[first + 1].column == samples[first].column + 1)
@@ -123,7 +127,7 @@ static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t co
     return first;
 }
 
-/* An element may be too low to see for a while: one shape for each visible period. */
+/* Paints one shape for each period in which the element is high enough to be visible. */
 static void paint_polygons(mv_stack *s, const mv_element *e, uint32_t colour, const char *title)
 {
     const mv_plot *p = s->plot;
@@ -174,7 +178,7 @@ void mv_stack_area(mv_stack *s, const uint64_t *levels, mv_shape shape)
     mv_scene_add(scene, shape);
 }
 
-/* Names in the flat parts of a shape. */
+/* Paints names in the flat parts of a shape. */
 static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -201,7 +205,7 @@ static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
 
 /* ---- slivers ----------------------------------------------------------------------------- */
 
-/* The last sample before an element moves. */
+/* Returns the last sample before an element moves. */
 static uint32_t end_of_sliver(const mv_sample *s, uint32_t first, uint32_t count)
 {
     uint32_t last = first;
@@ -231,11 +235,11 @@ typedef struct {
     double area; /* bytes x columns */
     uint32_t element;
     uint32_t corners;
-    uint32_t group; /* twice the site, + 1 for the lighter shade */
+    uint32_t group; /* twice the site, plus 1 for the lighter shade */
     const char *title;
 } candidate;
 
-/* Corners in the polygons of an element: two where an edge moves. */
+/* Returns the number of corners in the polygons of an element, with two wherever an edge moves. */
 static uint32_t corners_of(const mv_stack *s, const mv_element *e)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -251,7 +255,7 @@ static uint32_t corners_of(const mv_stack *s, const mv_element *e)
     return corners;
 }
 
-/* Elements that are visible and have a colour. */
+/* Lists the elements that are visible and have a colour. */
 static uint32_t list_candidates(mv_stack *s, candidate *list)
 {
     const mv_layout *l = &s->layout;
@@ -272,7 +276,8 @@ static uint32_t list_candidates(mv_stack *s, candidate *list)
     return count;
 }
 
-/* The number of elements drawn as polygons; the list has the largest first. */
+/* Returns how many elements are drawn as polygons. The list must begin with the largest
+ * elements. */
 static uint32_t count_polygons(const candidate *list, uint32_t count)
 {
     uint32_t kept = 0;
@@ -283,7 +288,7 @@ static uint32_t count_polygons(const candidate *list, uint32_t count)
     return kept;
 }
 
-/* The number of rectangles of an element: columns without a move are merged. */
+/* Returns the number of rectangles of an element. Columns in which it does not move are merged. */
 static uint32_t slivers_of(const mv_stack *s, const mv_element *e)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -294,7 +299,7 @@ static uint32_t slivers_of(const mv_stack *s, const mv_element *e)
     return slivers;
 }
 
-/* The number of remaining elements drawn as rectangles. */
+/* Returns how many of the remaining elements are drawn as rectangles. */
 static uint32_t count_slivers(const mv_stack *s, const candidate *list, uint32_t count)
 {
     uint64_t slivers = 0;
@@ -348,7 +353,7 @@ bool mv_stack_paint_outlines(mv_stack *s)
                  MV_RISING(candidate, element));
     polygons = count_polygons(list, count);
     slivers = count_slivers(s, list + polygons, count - polygons);
-    /* Largest first: there may be too many texts. */
+    /* The largest elements come first, because there may be too many tooltips. */
     for (uint32_t i = 0; i < polygons; i++)
         list[i].title = mv_stack_text(s, &l->elements[list[i].element]);
     mv_sort_rows(&s->scratch, list, polygons, MV_RISING(candidate, element));

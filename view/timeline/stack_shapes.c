@@ -5,10 +5,11 @@
 
 enum {
     ONE_BY_ONE =
-        4000 /* when drawing up to this many of the largest, small ones also have separate shapes */
+        4000 /* if at most this many of the largest rows are drawn, small rows also have separate
+                shapes */
 };
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------- */
 
 float mv_stack_x(const mv_stack *s, uint32_t column)
 {
@@ -28,7 +29,8 @@ float mv_stack_y(const mv_stack *s, uint64_t bytes)
 
 /* ---- choosing rows ----------------------------------------------------------------------- */
 
-/* Adds the ranks of the kept rows; `old` has the ranks of all rows (NULL: the rows themselves). */
+/* Returns the ranks of the rows that the filter keeps, allocated in s->scratch; `old` has the ranks
+ * of all rows (NULL: each rank equals its row). */
 static uint32_t *ranks_of(mv_stack *s, const mv_filter_bits *kept, const uint32_t *old)
 {
     uint32_t *ranks = mv_push_array(&s->scratch, uint32_t, kept->matches);
@@ -55,7 +57,7 @@ static bool choose_part(mv_stack *s)
     return s->rank != NULL;
 }
 
-/* For the legend, which counts them. */
+/* Marks the largest rows for the legend, which counts them. */
 static bool mark_largest(mv_stack *s)
 {
     uint64_t words = ((uint64_t)s->plot->index->count + 63) / 64;
@@ -95,7 +97,8 @@ uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site)
     return mv_group_colour(&s->colouring, s->plot->ui->theme, site->group);
 }
 
-/* The index of a group in a table: groups are rows of the trace's tables, or only flags. */
+/* Returns the index of a group in a table. A group is a row of one of the trace's tables, or only a
+ * flag. */
 static uint64_t place_of(uint64_t group, uint64_t rows)
 {
     bool is_leak = group & MV_GROUP_LEAK;
@@ -175,7 +178,8 @@ static bool lay_out(mv_stack *s)
     return mv_layout_find(&s->scratch, s->lives, &opts, &s->layout, &err) == MV_OK;
 }
 
-/* The other rows are alive too: the grey area below all shapes is as high as all matching rows. */
+/* Raises the columns. The other rows are alive too, and the grey area below all shapes is as high
+ * as all matching rows. */
 static void raise_columns(mv_stack *s)
 {
     const mv_plot *p = s->plot;
@@ -188,7 +192,7 @@ static void raise_columns(mv_stack *s)
 
 /* ---- visible areas ----------------------------------------------------------------------- */
 
-/* Whether the levels of some column are above the lower levels by most of a pixel. */
+/* Whether in some column the levels are higher than the lower levels by almost a pixel or more. */
 static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint64_t *below)
 {
     for (uint32_t c = 0; c < s->layout.column_count; c++)
@@ -197,7 +201,7 @@ static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint6
     return false;
 }
 
-/* The allocations between two columns, which the tiles of the window mark. */
+/* Finds the allocations between two columns, which the tiles of the window mark. */
 static bool find_spikes(mv_plot *p)
 {
     const uint64_t *drawn = p->view->sheet->largest ? p->view->sheet->largest : p->rows->only;

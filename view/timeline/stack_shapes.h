@@ -1,37 +1,38 @@
-/* The stack of a plot on paper: shapes with tooltips, in place of the window's tiles.
+/* The stack of a printed plot: shapes with tooltips, in place of the tiles that the window uses.
  *
- *     stack_shapes.c    choice and layout (viz/pictures/layout.h) of rows; painting order
- *     stack_outline.c   elements as polygons and rectangles, and their descriptions
- *     stack_fullness.c  segments by how full they are
+ *     stack_shapes.c    chooses and lays out the rows (viz/pictures/layout.h); painting order
+ *     stack_outline.c   turns elements into polygons and rectangles, and describes them
+ *     stack_fullness.c  segments coloured by how full they are
  *
- * A column of the layout is a pixel of the plot, and shows the instant of the curves' highest level
- * in it; so the top of the stack matches the outline. */
+ * A column of the layout is a pixel of the plot. It shows the instant at which the curves are
+ * highest within the column, so the top of the stack matches the outline. */
 #ifndef MV_STACK_SHAPES_H
 #define MV_STACK_SHAPES_H
 
 #include "view/timeline/plot.h"
 #include "viz/pictures/layout.h"
 
-/* Rows with one group of colours (view/frame/colour_groups.h). */
+/* The rows of one colour group (view/frame/colour_groups.h). */
 typedef struct {
     uint64_t group;
-    uint32_t row;    /* one of them */
-    bool is_lighter; /* shade of the next shape: neighbours differ */
-    bool is_seen;    /* it has a shape */
+    uint32_t row;    /* one of the rows */
+    bool is_lighter; /* the next shape is drawn in the lighter shade, so that neighbours differ */
+    bool is_seen;    /* the group has a shape */
 } mv_stack_site;
 
 typedef struct {
     mv_plot *plot;
     mv_arena scratch;
-    const mv_lives *lives; /* the rows drawn separately */
-    const uint32_t *rank;  /* [rows] their ranks in plot->index; NULL: equal */
+    const mv_lives *lives; /* the rows that are drawn separately */
+    const uint32_t *rank;  /* [rows] their ranks in plot->index; NULL: each rank equals its row */
     mv_colouring colouring;
-    uint32_t *site_of; /* [rows] rows of `sites` */
+    uint32_t *site_of; /* [rows] the index in `sites` of each row */
     mv_stack_site *sites;
     uint32_t site_count;
-    uint32_t *seen;    /* becomes plot->seen */
-    uint64_t *covered; /* [columns] bytes with a shape */
-    uint32_t largest;  /* number of rows drawn separately, if the others are a band; 0: all */
+    uint32_t *seen;    /* ranks with a shape; it becomes plot->seen */
+    uint64_t *covered; /* [columns] number of bytes that have a shape */
+    uint32_t largest;  /* number of rows that are drawn separately while the others form a band; 0:
+                          all rows are drawn separately */
     mv_layout layout;
 } mv_stack;
 
@@ -40,29 +41,33 @@ static inline uint32_t mv_stack_rank(const mv_stack *s, uint32_t row)
     return s->rank ? s->rank[row] : row;
 }
 
-/* The x of a column's left edge. A heap without events is one column, drawn as a bar. */
+/* Returns the x of a column's left edge. A heap without events is one column, which is drawn as a
+ * bar. */
 float mv_stack_x(const mv_stack *s, uint32_t column);
 
-/* The y of a number of bytes, in tenths of a pixel: smaller steps make no corner. */
+/* Returns the y of a number of bytes, in steps of a tenth of a pixel. Smaller changes in height do
+ * not make a corner. */
 float mv_stack_y(const mv_stack *s, uint64_t bytes);
 
-/* Marks the group of an element with a shape, for the legend. */
+/* Records that the group of an element has a shape, for the legend. */
 void mv_stack_see(mv_stack *s, const mv_element *e);
 
-/* The same colour as in the window. */
+/* Returns the colour of a group, which is the same as in the window. */
 uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site);
 
-/* The description of an element: a tooltip, within the budget; NULL: there is no room. */
+/* Return the tooltip that describes an element, if it fits in the budget for tooltips; otherwise
+ * NULL. */
 const char *mv_stack_text(mv_stack *s, const mv_element *e);
 const char *mv_stack_take(mv_stack *s, const char *text);
 
-/* The area below the levels of the columns. */
+/* Paints the area below the levels of the columns. */
 void mv_stack_area(mv_stack *s, const uint64_t *levels, mv_shape shape);
 
-/* The outline of an element that is large enough. */
+/* Paints the outline of an element if the element is large enough. */
 void mv_stack_edges(mv_stack *s, const mv_element *e);
 
-/* False when out of memory. They add to the sheet's `drawn`. */
+/* Paint the shapes, and add their number to the sheet's `drawn`. Return false when out of
+ * memory. */
 bool mv_stack_paint_outlines(mv_stack *s);
 bool mv_stack_paint_fullness(mv_stack *s);
 

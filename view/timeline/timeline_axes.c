@@ -1,4 +1,4 @@
-/* Scales at the edges of the plot, and texts inside it that avoid each other. */
+/* Scales at the edges of the plot, and labels inside it that do not overlap. */
 #include <math.h>
 
 #include "base/size.h"
@@ -7,7 +7,7 @@
 
 enum {
     TICK_GAP = 110,
-    LEAST_TICKS = 5, /* in a small picture too; labels without room are omitted */
+    LEAST_TICKS = 5, /* in a small picture too; labels that do not fit are left out */
     CLOCK_WIDTH = 78,
     CALLOUT_NEAR = 60,
     CALLOUT_FAR = 220,
@@ -16,7 +16,8 @@ enum {
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* The largest unit in which each multiple of a step is a multiple of one quarter. */
+/* Formats bytes in the largest unit in which each multiple of a step is a multiple of one
+ * quarter. */
 static const char *byte_label(mv_plot *p, uint64_t bytes)
 {
     char exact[MV_TICK_TEXT];
@@ -35,8 +36,8 @@ static const char *byte_label(mv_plot *p, uint64_t bytes)
                            mv_size_units[unit]);
 }
 
-/* The number of ticks in a range. A loop counts them, because beyond 2^53 adding a step may not
- * change a place. */
+/* Returns the number of ticks in a range, by counting them, because beyond 2^53 adding a step may
+ * not change a number. */
 static uint32_t ticks_between(double first, double last, double step)
 {
     return first <= last ? (uint32_t)fmin(floor((last - first) / step) + 1, MOST_TICKS) : 0;
@@ -59,7 +60,7 @@ static void byte_axis(mv_plot *p)
             continue;
         mv_ui_fill(p->ui, (mv_box){p->plot.x, y, p->plot.w, 1},
                    (p->ui->theme->faint_text & ~0xffu) | 0x28);
-        if (y >= p->plot.y + line / 2) /* the titles of lanes are above it */
+        if (y >= p->plot.y + line / 2) /* the titles of lanes are above this */
             mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_END,
                        byte_label(p, (uint64_t)at));
     }
@@ -67,7 +68,8 @@ static void byte_axis(mv_plot *p)
 
 /* ---- events, time, ticks ------------------------------------------------------------------ */
 
-/* The axis label at place 0: on the time clock, the time of the device's first event. */
+/* Returns the axis label at position 0; on the time clock, this is the time of the device's first
+ * event. */
 static double axis_begin(const mv_plot *p)
 {
     int64_t first = mv_event_time(p->trace, &p->device->lives.events, 0);
@@ -75,7 +77,7 @@ static double axis_begin(const mv_plot *p)
     return mv_timescale_is_time(&p->rows->scale) && first != MV_NO_TIME ? (double)first : 0;
 }
 
-/* Seconds, with the digits that the step needs. */
+/* Formats seconds, with as many digits as the step needs. */
 static const char *time_label(mv_plot *p, double us, double step)
 {
     double longest = p->rows->scale.length + axis_begin(p);
@@ -99,7 +101,7 @@ static const char *place_label(mv_plot *p, double place, double step)
     return mv_scene_format(&p->ui->scene, "%s", mv_axis_exact((uint64_t)place, text));
 }
 
-/* Below its event, but not below the title at the left. */
+/* Paints a time below its event, but not below the title on the left. */
 static void paint_time(mv_plot *p, float x, const char *text)
 {
     float width = mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2;
@@ -112,11 +114,11 @@ static void paint_time(mv_plot *p, float x, const char *text)
 typedef struct {
     mv_plot *p;
     double begin, step;
-    float last; /* right edge of the last text */
+    float last; /* right edge of the last label */
 } tick_row;
 
-/* Ticks from one number of the axis to another; on time clocks these are times, which cuts
- * remove. */
+/* Paints the ticks between two numbers on the axis. On time clocks these are times, and cuts remove
+ * some of them. */
 static void tick_run(tick_row *row, double from, double to)
 {
     mv_plot *p = row->p;
@@ -143,7 +145,7 @@ static void tick_run(tick_row *row, double from, double to)
     }
 }
 
-/* Under a band: the length of the pause. */
+/* Paints the length of a pause, below the band. */
 static void cut_label(tick_row *row, const mv_time_cut *cut)
 {
     mv_plot *p = row->p;
@@ -225,7 +227,7 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event)
 
 /* ---- callouts ----------------------------------------------------------------------------- */
 
-/* Whether a step curve, the highest value of each column, crosses the box. */
+/* Whether a step curve, which is the highest value of each column, crosses the box. */
 static bool meets(const mv_plot *p, const mv_envelope *e, mv_measure which, mv_box box)
 {
     int32_t from = (int32_t)(box.x - p->plot.x) - 1,
@@ -269,7 +271,7 @@ static bool meets_capacity(const mv_plot *p, mv_box box)
     return capacity != MV_NO_BYTES && y >= box.y - 1 && y <= box.y + box.h + 1;
 }
 
-/* Whether a text there would hide no part of the stack, no line and no peak. */
+/* Whether a label there would hide no part of the stack, no line and no peak. */
 static bool is_clear(const void *picture, mv_box box)
 {
     const mv_plot *p = picture;
@@ -283,7 +285,7 @@ static bool is_clear(const void *picture, mv_box box)
     return !p->other || !meets(p, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED, box);
 }
 
-/* A line from a text's point to the text, if that is not next to it. */
+/* Paints a line from a point to its label, if the label is not next to the point. */
 static void leader(mv_plot *p, mv_point at, mv_box box, uint32_t colour, float gap)
 {
     mv_point line[2];
@@ -302,7 +304,8 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
     mv_callout_size size = {.h = high, .gap = mv_ui_px(p->ui, 10), .rise = high * 0.7f};
     mv_box box;
 
-    for (int i = 0; i < 4; i++) { /* nearby first, then further away */
+    for (int i = 0; i < 4; i++) { /* positions nearby come first, followed by positions farther
+                                     away */
         const char *words = texts[i % 2];
         size.w = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, words) + 2 * pad);
         size.far = mv_ui_px(p->ui, i < 2 ? CALLOUT_NEAR : CALLOUT_FAR);

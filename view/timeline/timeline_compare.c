@@ -1,5 +1,6 @@
-/* The total of another device or rank over this one: its curve, its peak, and its texts in legend
- * and tooltip. In the segments view it is the other device's reserved bytes. */
+/* The total of another device or rank, overlaid on the shown one: its curve, its peak, and its
+ * entries in the legend and the tooltip. In the segments view, the total is the other device's
+ * reserved bytes. */
 #include <math.h>
 
 #include "base/size.h"
@@ -13,7 +14,7 @@ static uint64_t level_of(const mv_plot *p, const mv_levels *levels)
     return p->of_segments ? levels->reserved : levels->allocated;
 }
 
-/* Without threads every frame must be exact. */
+/* Finds the columns. Without threads, every frame must be exact. */
 static void find_columns(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -72,7 +73,7 @@ void mv_plot_other(mv_plot *p)
     if (!p->other)
         return;
     find_columns(p);
-    /* With a border it is legible on all colours of the stack. */
+    /* The border makes the curve legible on all colours of the stack. */
     mv_curve_paint(p->ui, &p->at, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED,
                    (mv_shape){.stroke = p->ui->theme->plot, .width = 4.4f * unit});
     mv_curve_paint(p->ui, &p->at, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED,
@@ -102,9 +103,9 @@ void mv_plot_other_peak(mv_plot *p)
                         size);
 }
 
-/* ---- texts -------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------ */
 
-/* "120 MiB", "not begun or ended". */
+/* Returns "120 MiB", or "not begun or ended". */
 static const char *value_at(mv_plot *p, uint32_t event)
 {
     double place = event == MV_BEFORE ? 0 : event;

@@ -6,7 +6,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels within which they share one name */ };
+enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels within which requests share a name */ };
 
 /* ---- the envelope ------------------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static bool is_same(const mv_viewport *a, const mv_viewport *b)
     return a->scale == b->scale && a->x == b->x && a->dx == b->dx && a->box.w == b->box.w;
 }
 
-enum { EXACT_US = 2000 }; /* in each frame, when other threads make the tiles */
+enum { EXACT_US = 2000 }; /* microseconds in each frame, when other threads make the tiles */
 
 static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t columns)
 {
@@ -31,15 +31,15 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Rounds moments outward so that the pyramid answers directly: an error of less than a column is
- * invisible in motion. */
+/* Rounds moments outward so that the pyramid can answer at once. An error of less than a column
+ * cannot be seen while the picture moves. */
 static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
     uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, width = moments.end - first;
 
     if (width < MV_PYRAMID_CUT)
         return moments;
-    moments.first = mv_pyramid_cut(first, width) - 1; /* of event 0: MV_BEFORE */
+    moments.first = mv_pyramid_cut(first, width) - 1; /* for event 0, this is MV_BEFORE */
     if (moments.end < pyramid->events)
         moments.end = mv_pyramid_cut(moments.end, width);
     return moments;
@@ -63,7 +63,7 @@ static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
     return mv_envelope_moments(e, column, column + 1, out);
 }
 
-/* All columns at once, approximately if that is quicker; `exact` of them are exact. */
+/* Finds all columns at once, approximately if that is quicker. `exact` of them are exact. */
 static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
                            mv_viewport at, const mv_alignment *to)
 {
@@ -91,8 +91,8 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
     e->exact = e->from;
 }
 
-/* Makes one column exact. At its ends the other device may have no moment where several columns
- * were merged. */
+/* Makes one column exact. Where several columns were merged, the other device may have no moment in
+ * the outer ones. */
 static void refine(mv_envelope *e, mv_pyramid_reader *reader)
 {
     uint32_t c = e->exact++;
@@ -115,7 +115,7 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader 
     if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
         !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
         begin_envelope(pane, e, reader, at, to);
-    /* A column of a very long trace may have to be read from a file. */
+    /* In a very long trace, the data of a column may have to be read from a file. */
     for (uint32_t i = 0; e->exact < e->end && i < most; i++) {
         if (most < UINT32_MAX && i > 0 && mv_now_us() > until)
             break;
@@ -148,7 +148,7 @@ uint64_t mv_measure_of(const mv_levels *levels, mv_measure which)
                                  : levels->reserved;
 }
 
-/* The y of the highest value in a column, in half pixels. */
+/* Returns the y of the highest value in a column, rounded to half a pixel. */
 static float curve_y(const mv_viewport *at, const mv_envelope *e, mv_measure which, uint32_t column)
 {
     float y = mv_viewport_y(at, (double)mv_measure_of(&e->columns[column].most, which));
@@ -164,7 +164,7 @@ static void dashed_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e,
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c++) {
         float x = at->box.x + (float)c, y = curve_y(at, e, which, c);
-        if (c > e->from && y == last) { /* one long edge instead of many short ones */
+        if (c > e->from && y == last) { /* one long edge is better than many short ones */
             scene->points[scene->point_count - 1].x = x + 1;
             continue;
         }
@@ -176,7 +176,7 @@ static void dashed_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e,
     mv_scene_add(scene, shape);
 }
 
-/* Adds the pen from `upper` to `lower` in columns [from, to). */
+/* Adds what the pen covers between `upper` and `lower` in columns [from, to). */
 static void add_step(mv_scene *scene, float from, float to, float upper, float lower)
 {
     mv_scene_point(scene, from, upper);
@@ -185,8 +185,9 @@ static void add_step(mv_scene *scene, float from, float to, float upper, float l
     mv_scene_point(scene, to, lower);
 }
 
-/* As a strip: each column extends from its value to the previous column's value. A stroke along
- * thousands of edges, up and down, would take longer than the rest of the frame. */
+/* Paints the curve as a strip, in which each column extends from its value to the value of the
+ * previous column. Stroking thousands of edges, up and down, would take longer than all other parts
+ * of the frame. */
 static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
                         mv_shape shape)
 {
@@ -207,7 +208,7 @@ static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, 
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = shape.stroke});
 }
 
-/* Dashes cross shapes of any colour: a pale band below keeps them visible. */
+/* Paints a curve. Dashes cross shapes of any colour, so a pale band below keeps them visible. */
 void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
                     mv_shape shape)
 {
@@ -236,8 +237,8 @@ void mv_plot_curves(mv_plot *p)
         mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
             mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
-        if (!p->rows->only && mv_level_reserves(p->trace)) /* reserved bytes of a part of the rows
-                                                            * are unknown */
+        if (!p->rows->only && mv_level_reserves(p->trace)) /* how much is reserved for a part of the
+                                                            * rows is unknown */
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
@@ -257,8 +258,8 @@ uint64_t mv_plot_capacity(const mv_plot *p)
     return o ? o->limit_least : p->device->outlook.capacity;
 }
 
-/* If a limit of the process refused a request, the capacity is only known to be between the
- * reserved bytes and the refused total. */
+/* Describes the capacity. If a limit of the process refused a request, the capacity is only known
+ * to be between the reserved bytes and the total that was refused. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
     const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);
@@ -358,13 +359,14 @@ static void hollow_bar(mv_plot *p, float x, uint64_t from, uint64_t bytes, uint3
         mv_ui_frame(p->ui, (mv_box){x, y0, w, y1 - y0}, colour);
 }
 
-/* Failed requests at one place. */
+/* Failed requests at nearly the same position. */
 typedef struct {
-    uint32_t first, count; /* the event of the first request */
+    uint32_t first, count; /* event of the first request */
     uint64_t least, most;  /* requested bytes */
 } oom_run;
 
-/* Keeps texts away from its line, unless there are too many lines to leave room. */
+/* Keeps labels away from the line of a request, unless there are so many lines that no room would
+ * be left. */
 static void take_oom_line(mv_plot *p, const oom_run *run)
 {
     if (p->callouts.count < MOST_OOM_LINES)
@@ -372,7 +374,7 @@ static void take_oom_line(mv_plot *p, const oom_run *run)
                          (mv_box){mv_viewport_x(&p->at, run->first) - 1, p->plot.y, 2, p->plot.h});
 }
 
-/* The upper end of its line, marked with a cross. */
+/* Returns the upper end of the line, which is marked with a cross. */
 static mv_point oom_cross(const mv_plot *p, uint32_t event)
 {
     return (mv_point){mv_viewport_x(&p->at, event), p->plot.y + mv_ui_px(p->ui, 5) + 3};
@@ -386,7 +388,8 @@ static void paint_oom(mv_plot *p, const oom_run *run)
     mv_point at = oom_cross(p, event);
     float x = at.x, arm = mv_ui_px(p->ui, 5);
     uint64_t reserved = mv_pyramid_at(&p->view->levels, event).reserved;
-    float bar = mv_ui_px(p->ui, 10); /* one at each side of the line, or both at one at an edge */
+    float bar = mv_ui_px(p->ui, 10); /* one bar is on each side of the line; near an edge, both are
+                                        on the same side */
     float left = fmaxf(p->plot.x, fminf(x - bar, p->plot.x + p->plot.w - 2 * bar));
 
     mv_scene_line(scene, x, p->plot.y, x, p->plot.y + p->plot.h, alarm, 1.5f * p->ui->scale);
@@ -423,7 +426,7 @@ static void name_oom(mv_plot *p, const oom_run *run)
     mv_plot_callout(p, at.x, at.y, p->ui->theme->alarm, text, brief);
 }
 
-/* Calls `each` with the failed requests in view; requests within `gap` pixels are grouped. */
+/* Calls `each` with the failed requests in view. Requests within `gap` pixels are grouped. */
 static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_run *run))
 {
     const mv_trace_marks *l = &p->device->trace_marks;
@@ -449,9 +452,9 @@ static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_r
         each(p, &run);
 }
 
-/* ---- all of these ------------------------------------------------------------------------- */
+/* ---- everything together ----------------------------------------------------------------- */
 
-/* The most important text chooses its place first. */
+/* Paints the peaks and failed requests. The most important label is placed first. */
 void mv_plot_peaks(mv_plot *p)
 {
     const mv_document_device *d = p->device;

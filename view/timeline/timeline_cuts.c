@@ -1,4 +1,5 @@
-/* Pauses removed by the busy-time clock: torn bands. The axis shows their lengths. */
+/* Pauses removed by the busy-time clock, painted as torn bands. The axis shows how long they
+ * are. */
 #include <math.h>
 
 #include "view/timeline/plot.h"
@@ -16,7 +17,7 @@ static mv_box band_of(const mv_plot *p, const mv_time_cut *cut)
     return (mv_box){x0, p->plot.y, x1 - x0, p->plot.h};
 }
 
-/* One edge of a band: a zigzag from top to bottom. */
+/* Paints one edge of a band, which is a zigzag from top to bottom. */
 static void torn_edge(mv_plot *p, float x)
 {
     float tooth = mv_ui_px(p->ui, TOOTH), end = p->plot.y + p->plot.h;

@@ -1,7 +1,7 @@
-/* The lane of the whole device: the holders of its memory as stacked areas, and the use sampled by
- * NVML as a line. Calls are known at every moment, but use only at samples, which have ticks, and
- * for as long as the bytes held by calls stay the same: elsewhere the line is dashed, and nothing
- * is shown as unexplained. */
+/* The lane of the whole device. Stacked areas show what holds its memory, and a line shows the use
+ * that NVML sampled. Calls are known at every moment, but use only at samples, which are marked
+ * with ticks, and for as long as the bytes held by calls do not change. At all other times the line
+ * is dashed, and nothing is shown as unexplained. */
 #include <math.h>
 #include <xxhash.h>
 
@@ -19,11 +19,11 @@ enum {
     LEAST_PANE = 250,
     TICK = 4,
     MOST_TIPS = 6,
-    COLUMN = 170, /* least width of a column of the legend below the lane */
+    COLUMN = 170, /* minimum width of a column in the legend below the lane */
     MOST_COLUMNS = 4
 };
 
-#define SHARE 0.3f /* largest share of the pane */
+#define SHARE 0.3f /* largest fraction of the pane */
 
 float mv_plot_device_height(const mv_plot *p, float pane)
 {
@@ -91,7 +91,8 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
-/* An unused colour for a library: the one that its name selects, if unused. */
+/* Returns an unused colour for a library. This is the colour that its name selects, unless that one
+ * is used. */
 static uint32_t library_colour(const char *name, uint32_t *used)
 {
     uint32_t libraries = MV_HOLDER_COLOURS - 1;
@@ -102,7 +103,7 @@ static uint32_t library_colour(const char *name, uint32_t *used)
     return mv_holder_colour(1 + i);
 }
 
-/* A library has the colour chosen by its name, in every picture. */
+/* Finds the colours. In every picture, a library has the colour that its name selects. */
 static void find_colours(mv_plot *p, const mv_device_lane *lane, uint32_t out[MV_DEVICE_PARTS])
 {
     const mv_theme *theme = p->ui->theme;
@@ -124,7 +125,7 @@ static void find_colours(mv_plot *p, const mv_device_lane *lane, uint32_t out[MV
 typedef struct {
     mv_plot *p;
     const mv_device_lane *lane;
-    mv_box box; /* of the areas */
+    mv_box box; /* box of the areas */
     double most;
     uint32_t colours[MV_DEVICE_PARTS];
 } device_frame;
@@ -136,7 +137,8 @@ static float x_of(const device_frame *f, uint32_t border)
     return fminf(fmaxf(x, f->box.x), f->box.x + f->box.w);
 }
 
-/* Rounded to half a pixel, so that columns with equal heights form one shape. */
+/* Returns the y of a number of bytes, rounded to half a pixel so that columns with equal heights
+ * form one shape. */
 static float y_of(const device_frame *f, double bytes)
 {
     float y = f->box.y + f->box.h * (float)(1 - bytes / f->most);
@@ -144,7 +146,7 @@ static float y_of(const device_frame *f, double bytes)
     return (float)(int)(y * 2 + 0.5f) / 2;
 }
 
-/* Bytes of a part in a column. */
+/* Returns the bytes of a part in a column. */
 static double bytes_at(const mv_device_lane *lane, uint32_t c, uint32_t part)
 {
     int64_t bytes = lane->parts[c].bytes[part];
@@ -175,7 +177,7 @@ static double most_of(const mv_device_lane *lane)
     return most;
 }
 
-/* The area of a part, on top of the parts below it. */
+/* Paints the area of a part, on top of the parts below it. */
 static void paint_part(device_frame *f, uint32_t part)
 {
     mv_scene *scene = &f->p->ui->scene;
@@ -191,7 +193,7 @@ static void paint_part(device_frame *f, uint32_t part)
         float high = y_of(f, height_of(f->lane, at, part + 1));
         if (c > 0 && !is_end && low == from && high == to)
             continue;
-        if (c > 0) { /* the run that ends here */
+        if (c > 0) { /* where the run ends */
             float right = x_of(f, c);
             mv_scene_point(scene, left, to);
             mv_scene_point(scene, left, from);
@@ -206,8 +208,8 @@ static void paint_part(device_frame *f, uint32_t part)
         mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = f->colours[part]});
 }
 
-/* Paints columns from `c` on while the use stays measured, or unmeasured. Returns the next
- * column. */
+/* Paints columns, starting at `c`, as long as the use remains measured, or not measured. Returns
+ * the next column. */
 static uint32_t paint_run(device_frame *f, uint32_t c)
 {
     const mv_ledger_column *columns = f->lane->found.columns;
@@ -243,7 +245,7 @@ static void paint_used(device_frame *f)
         c = paint_run(f, c);
 }
 
-/* Marks the moments with known device use. */
+/* Marks the moments at which the device's use is known. */
 static void paint_samples(device_frame *f)
 {
     float y = f->box.y - mv_ui_px(f->p->ui, TICK);
@@ -300,8 +302,8 @@ static void paint_head(device_frame *f, mv_box head)
 
 /* ---- the legend -------------------------------------------------------------------------- */
 
-/* The name, or the longest part that fits: "context, code (estimate)", "context, code", "context";
- * "PyTorch: not in use", "not in use". */
+/* Returns the name, or the longest part of it that fits: "context, code (estimate)", "context,
+ * code", "context"; "PyTorch: not in use", "not in use". */
 static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name, float width)
 {
     const char *end = strstr(name, ": ");
@@ -313,7 +315,8 @@ static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name
     return mv_ui_longest(ui, MV_UI_SMALL, width, texts, sizeof texts / sizeof *texts);
 }
 
-/* `box` is the rest of a column; when it is full, it becomes the next column. */
+/* Paints a row. `box` is what is left of a column; when the column is full, it becomes the next
+ * column. */
 static void paint_row(device_frame *f, mv_box *box, const char *name, const char *bytes,
                       uint32_t colour, bool is_line)
 {
@@ -339,7 +342,7 @@ static void paint_row(device_frame *f, mv_box *box, const char *name, const char
     mv_ui_text(ui, value, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_END, bytes);
 }
 
-/* "-1.87 MiB": estimated parts may be negative. */
+/* Formats bytes such as "-1.87 MiB". Estimated parts may be negative. */
 static const char *bytes_text(device_frame *f, int64_t bytes)
 {
     char size[MV_SIZE_TEXT];
@@ -347,8 +350,8 @@ static const char *bytes_text(device_frame *f, int64_t bytes)
     return mv_scene_format(&f->p->ui->scene, "%s", mv_size_signed_text(size, bytes));
 }
 
-/* The same moment as in the timeline's legend: the cursor, if it is in the window, or else the
- * highest moment. */
+/* Returns the moment that the timeline's legend shows, which is the cursor if it is in the window,
+ * and otherwise the highest moment. */
 static uint32_t moment_of(const mv_plot *p)
 {
     uint32_t cursor = p->view->now->cursor;
@@ -360,7 +363,7 @@ static uint32_t moment_of(const mv_plot *p)
     return p->of_segments ? p->most.reserved_event : p->most.allocated_event;
 }
 
-/* From top to bottom, like the areas, with the bytes at that moment. */
+/* Paints the legend, in the order of the areas from top to bottom, with the bytes at its moment. */
 static void paint_legend(device_frame *f, mv_box box)
 {
     mv_plot *p = f->p;
@@ -390,7 +393,7 @@ static const char *add_line(device_frame *f, const char *tip, const char *name, 
     return mv_scene_format(&f->p->ui->scene, "%s\n%s %s", tip, bytes_text(f, bytes), name);
 }
 
-/* The ledger at the pointer's moment. */
+/* Returns a tooltip with the ledger at the pointer's position. */
 static const char *tip_of(device_frame *f, double event)
 {
     mv_plot *p = f->p;
@@ -420,7 +423,7 @@ static const char *tip_of(device_frame *f, double event)
                               : tip;
 }
 
-/* A click moves the cursor. */
+/* Handles the pointer. A click moves the cursor. */
 static void paint_pointer(device_frame *f, mv_box whole)
 {
     mv_plot *p = f->p;
@@ -450,7 +453,7 @@ void mv_plot_device(mv_plot *p)
     if (f.box.h <= 0)
         return;
     mv_box_cut_top(&f.box, mv_ui_px(ui, GAP));
-    mv_box_cut_bottom(&f.box, mv_ui_px(ui, BELOW)); /* room for half of the lowest label */
+    mv_box_cut_bottom(&f.box, mv_ui_px(ui, BELOW)); /* leaves room for half of the lowest label */
     head = mv_box_cut_top(&f.box, mv_ui_px(ui, HEAD));
     mv_box_cut_top(&f.box, mv_ui_px(ui, TICK));
     f.box.w = p->plot.w;

@@ -1,4 +1,4 @@
-/* The allocation (or segment) under the pointer and the pinned one: their outlines and tooltips. */
+/* The allocation or segment under the pointer, and the pinned one: their outlines and tooltips. */
 #include <math.h>
 
 #include "base/size.h"
@@ -10,7 +10,7 @@ enum { MOST_SLIDES = 8192, TIP_LINES = 14, TIP_WIDTH = 460, LABEL = 256, TIP_CAL
 
 /* ---- under the pointer ------------------------------------------------------------------- */
 
-/* The sums for the pointer cover the shown rows. */
+/* Returns the sums for the pointer, which cover the shown rows. */
 static mv_column_stack *hit_stack(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -54,8 +54,8 @@ typedef struct {
     mv_plot *p;
     uint64_t bytes;
     uint32_t count, capacity;
-    mv_point *points; /* of the lower edge, in pixels */
-    float *high;      /* y of the upper edge there */
+    mv_point *points; /* points of the lower edge, in pixels */
+    float *high;      /* y of the upper edge at each point */
 } outline;
 
 static void put(outline *o, double place, uint64_t offset)
@@ -110,7 +110,7 @@ static void stroke(mv_plot *p, const outline *o, uint32_t colour, float width)
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = colour, .width = width});
 }
 
-/* The outline of a low shape would hide it, so its colour is drawn on top. */
+/* Fills a low shape with its colour, because otherwise the outline would hide it. */
 static void fill(mv_plot *p, const outline *o, uint32_t rank)
 {
     mv_scene *scene = &p->ui->scene;
@@ -167,7 +167,8 @@ static const char *sized(mv_plot *p, const char *before, uint64_t bytes)
                            mv_axis_exact(bytes, exact));
 }
 
-/* "born at event 12 · 1.2 ms, freed at event 20 · 1.3 ms: lives 8 events". */
+/* Describes the life of a row: "born at event 12 · 1.2 ms, freed at event 20 · 1.3 ms: lives 8
+ * events". */
 static const char *life(mv_plot *p, uint32_t rank)
 {
     uint32_t birth = p->index->birth[rank], end = p->index->end[rank];
@@ -203,7 +204,7 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     say(t, life(p, rank));
 }
 
-/* The callers of the allocating line in the user's own code, up to TIP_CALLERS. */
+/* Adds the callers of the allocating line that are in the user's own code, up to TIP_CALLERS. */
 static void describe_callers(mv_plot *p, uint32_t rank, tip *t)
 {
     const uint8_t *kinds = p->document->sites.kinds;
@@ -239,7 +240,7 @@ static void say_use(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
                            size ? 100.0 * (double)used / (double)size : 0));
 }
 
-/* Includes the bytes in use at `event`, unless it is NULL. */
+/* Describes a segment, with the bytes in use at `event` unless `event` is NULL. */
 static void describe_segment(mv_plot *p, uint32_t rank, const uint32_t *event, tip *t)
 {
     const mv_segment_lives *s = &p->device->lives.segments;
@@ -386,7 +387,9 @@ void mv_plot_hover(mv_plot *p)
         }
         describe_pixel(p, &hit, &t);
     }
-    describe_moment(p, mv_call_last(p->trace, &p->lives->events, event), &t); /* as a click */
+    describe_moment(p, mv_call_last(p->trace, &p->lives->events, event), &t); /* the event that a
+                                                                                 click would go
+                                                                                 to */
     if (p->other)
         say(&t, mv_plot_other_tip(p, event));
     if (mv_plot_whatif_tip(p, event))

@@ -1,5 +1,5 @@
-/* Names inside allocations that have room for one, found from the exact tiles: a text fits where
- * the same row keeps the same height from sample to sample.
+/* Finds names for allocations that have room for one, from the exact tiles. A name fits where the
+ * same row keeps its height from sample to sample.
  *
  *     sample   │      │      │      │      │      │
  *              ├──────┴──────┴──────┤ rank 7: at one height over four samples
@@ -16,7 +16,7 @@ enum { STEP = 12, LEAST_HEIGHT = 15, MOST_OPEN = 64, MOST_LABELS = 40, LABEL = 2
 typedef struct {
     uint32_t rank;
     float x0, x1, top, bottom;
-    bool is_seen; /* in the current sample */
+    bool is_seen; /* whether it is in the current sample */
 } flat;
 
 typedef struct {
@@ -45,7 +45,7 @@ void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill)
     char name[LABEL], size[MV_SIZE_TEXT];
     const char *text;
 
-    /* Texts on hatched or dimmed shapes would be unreadable. */
+    /* A name on a hatched or dimmed shape could not be read. */
     if (p->label_count == MOST_LABELS || part.h < line || rank < p->index->preexisting ||
         is_dimmed(p, rank))
         return;
@@ -65,12 +65,12 @@ static void paint_label(labeller *l, const flat *f)
 {
     uint32_t shade = mv_view_colour(l->p->view, f->rank);
 
-    if (f->rank & 1) /* shaded as in mv_tile_colour */
+    if (f->rank & 1) /* shaded in the same way as mv_tile_colour does */
         shade = mv_lighter(shade);
     mv_plot_label(l->p, f->rank, (mv_box){f->x0, f->top, f->x1 - f->x0, f->bottom - f->top}, shade);
 }
 
-/* A row in one sample: continues a run, or begins one. */
+/* Handles a row in a sample, which continues a run or begins one. */
 static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
 {
     float slack = 1.5f;
@@ -108,7 +108,7 @@ static void end_sample(labeller *l)
     l->count = kept;
 }
 
-/* The rows of one tile column that are high enough, from the top. */
+/* Finds the rows of one tile column that are high enough, from the top. */
 static void sample(labeller *l, const mv_tile_quad *q, float x)
 {
     const mv_tile *tile = q->tile;

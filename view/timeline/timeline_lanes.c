@@ -1,5 +1,5 @@
-/* Above the plot: the program's annotations, its steps, and spikes that are too short to show in
- * the plot. */
+/* Lanes above the plot: the program's annotations, its steps, and spikes that are too short to be
+ * visible in the plot. */
 #include <math.h>
 
 #include "base/size.h"
@@ -35,7 +35,7 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
                            p->view->sheet ? "" : "; click to select them");
 }
 
-/* Names that do not fit are shown in a tooltip. */
+/* Paints a name. If it does not fit, a tooltip shows it. */
 static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box, float end)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -55,7 +55,7 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
                MV_ANCHOR_START, name);
 }
 
-/* On paper, ranges have tooltips. */
+/* Paints a range, which has a tooltip in a printed picture. */
 static void fill_titled(mv_plot *p, mv_box box, const char *text)
 {
     mv_paper_sheet *sheet = p->view->sheet;
@@ -68,7 +68,8 @@ static void fill_titled(mv_plot *p, mv_box box, const char *text)
                                            .title = mv_hover_take(&sheet->hover_bytes, text)});
 }
 
-/* The minimum x of the next row: rows narrower than a pixel are skipped. */
+/* Paints a row. Returns the least x of the next row, because rows narrower than a pixel are
+ * skipped. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -93,7 +94,7 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
     return fmaxf(x1, x0 + 1);
 }
 
-/* "12 steps": their names are numbers, which may not fit. */
+/* Returns the title, such as "12 steps". The names of steps are numbers, which may not fit. */
 static const char *lane_title(mv_plot *p, const mv_lane *lane)
 {
     if (lane->count == 0 || lane->rows[0].name.row != MV_NO_ROW)

@@ -1,4 +1,4 @@
-/* The meaning of colours and lines, with the bytes of each. */
+/* What colours and lines mean, with the bytes of each. */
 #include <math.h>
 #include <string.h>
 
@@ -22,10 +22,10 @@ enum {
     LEAST = 200,
     USUAL = 262,
     WIDE = 440,
-    BELOW = 230,       /* width of a column of the legend below the picture, */
+    BELOW = 230,       /* width of a column in a legend below the picture, */
     LEAST_BELOW = 170, /* or of its two columns on a phone */
-    MOST_BELOW = 6,    /* rows of the legend below the picture, */
-    SHARE_BELOW = 30   /* within this percentage of the pane */
+    MOST_BELOW = 6,    /* maximum number of rows in a legend below the picture, */
+    SHARE_BELOW = 30   /* within this percentage of the pane's height */
 };
 
 float mv_legend_width(const mv_view *view, float pane)
@@ -53,8 +53,9 @@ mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns)
     most = cut.w < 2 * mv_ui_px(&view->ui, LEAST_BELOW) ? 1 : 2;
     most = fmaxf(most, floorf(cut.w / mv_ui_px(&view->ui, BELOW)));
     if (lines && rows >= 2)
-        most = fminf(most, fmaxf(least, ceilf((float)lines / rows))); /* in the state view, the
-                                                                       * signs too */
+        most = fminf(most, fmaxf(least, ceilf((float)lines / rows))); /* in the state view, there
+                                                                       * must also be room for the
+                                                                       * signs */
     *columns = (uint32_t)most;
     return cut;
 }
@@ -92,7 +93,7 @@ mv_box mv_plot_key_row(const mv_plot *p, mv_box *box)
     return row;
 }
 
-/* The number of rows that fit this column and the next ones. */
+/* Returns the number of rows that fit into this column and the next ones. */
 static uint32_t rows_left(const mv_plot *p, mv_box box)
 {
     float high = mv_ui_px(p->ui, ROW);
@@ -103,9 +104,9 @@ static uint32_t rows_left(const mv_plot *p, mv_box box)
     return count;
 }
 
-/* ---- on paper ----------------------------------------------------------------------------- */
+/* ---- printed pictures -------------------------------------------------------------------- */
 
-/* The rows drawn separately; NULL: all. */
+/* Returns which rows are drawn separately; NULL: all. */
 static const uint64_t *shown_rows(const mv_plot *p)
 {
     if (p->view->sheet && p->view->sheet->largest)
@@ -113,13 +114,13 @@ static const uint64_t *shown_rows(const mv_plot *p)
     return p->rows ? p->rows->only : NULL;
 }
 
-/* Whether a band is drawn for all rows below the largest. */
+/* Whether all rows other than the largest are drawn as a band. */
 static bool has_band(const mv_plot *p)
 {
     return p->view->sheet && p->view->sheet->largest;
 }
 
-/* The sum of the legend: the counted bytes, and the band. */
+/* Returns the sum of the legend, which includes the counted bytes and the band. */
 static uint64_t all_bytes(const mv_plot *p)
 {
     const mv_legend *l = &p->pane->legend;
@@ -140,7 +141,7 @@ static uint64_t search_key(const mv_view *view)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* Identifies the tiles of the window; 0: it is moving. */
+/* Returns a key for the tiles of the window; 0: the window is moving. */
 static uint64_t tiles_key(const mv_plot *p)
 {
     uint64_t key = 1;
@@ -166,7 +167,8 @@ static bool is_in_window(const mv_plot *p, uint32_t event)
                               : event >= p->shown.first && event < p->shown.end;
 }
 
-/* A moving window keeps its last count, so that rows do not flicker. */
+/* Returns the query. While the window moves, the last count is kept, so that rows do not
+ * flicker. */
 static mv_legend_query ask_of(const mv_plot *p)
 {
     const mv_legend_query *last = &p->pane->legend.ask;
@@ -247,13 +249,14 @@ static const char *row_tip(mv_plot *p, const mv_legend_row *row)
                            row->blocks == 1 ? "it" : "them");
 }
 
-/* In a narrow legend, names also take the space of the shares. */
+/* Returns the width of the percentages. In a narrow legend, names take this space too. */
 static float share_width(const mv_plot *p)
 {
     return column_width(p) < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
 }
 
-/* The name of a row without bytes also takes the space of the numbers. */
+/* Returns the width of a label. If a row has no bytes, its name takes the space of the numbers
+ * too. */
 static float label_width(const mv_plot *p, mv_box box, bool has_bytes)
 {
     float numbers = has_bytes ? share_width(p) + mv_ui_px(p->ui, AMOUNT) : 0;
@@ -290,7 +293,8 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
-/* A row of bytes without a group: a label next to a swatch that is already painted. */
+/* Paints a row of bytes that do not belong to a group: a label next to a swatch that has already
+ * been painted. */
 static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t bytes)
 {
     const mv_theme *theme = p->ui->theme;
@@ -304,7 +308,8 @@ static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t byte
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
-/* The grey band on top: rows not drawn separately. */
+/* Paints the row for the grey band at the top, which contains the rows that are not drawn
+ * separately. */
 static void paint_band(mv_plot *p, mv_box box)
 {
     const mv_paper_sheet *sheet = p->view->sheet;
@@ -332,8 +337,8 @@ static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
         mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
 }
 
-/* The first row without bytes at the moment, if all such rows come last; MV_NO_ROW: there is
- * none. */
+/* Returns the first row without bytes at the legend's moment, if all such rows come last;
+ * MV_NO_ROW: there is none. */
 static uint32_t first_empty(const mv_legend_rows *rows, const mv_colouring *colouring)
 {
     for (uint32_t i = 0; i < rows->count && !mv_colouring_steps(colouring); i++)
@@ -351,7 +356,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
     room -= room > 0 && has_band(p);
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
     empty = first_empty(rows, colouring);
-    if (empty != MV_NO_ROW && rows->count == room) { /* a line is drawn above these */
+    if (empty != MV_NO_ROW && rows->count == room) { /* a line is drawn above these rows */
         mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room - 1, rows);
         empty = first_empty(rows, colouring);
     }
@@ -373,7 +378,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 
 /* ---- the moment --------------------------------------------------------------------------- */
 
-/* "at the peak": the moment of the rows' bytes. */
+/* Names the moment at which the bytes of the rows are counted, as in "at the peak". */
 static const char *moment_of(const mv_plot *p)
 {
     const mv_legend_query *ask = &p->pane->legend.ask;
@@ -390,8 +395,8 @@ static const char *moment_of(const mv_plot *p)
     return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
 }
 
-/* Always one line, whatever the search, so that a click on a row does not move the rows: the
- * longest text that fits. */
+/* Paints the title, which is the longest text that fits on one line. It is always one line,
+ * whatever the search, so that a click on a row does not move the rows. */
 static void paint_title(mv_plot *p, mv_box *box)
 {
     static const char *const titles[] = {
@@ -439,7 +444,7 @@ mv_colouring mv_plot_colouring(const mv_plot *p)
     return colouring;
 }
 
-/* Counts the lines of a legend whose last row ends at `rest`; `more` rows did not fit. */
+/* Counts the lines of a legend whose last row ends at `rest`, where `more` rows did not fit. */
 static void count_lines(mv_plot *p, mv_box rest, uint32_t more)
 {
     uint32_t lines = rows_left(p, first_column(p)) - rows_left(p, rest) + more;
@@ -448,7 +453,7 @@ static void count_lines(mv_plot *p, mv_box rest, uint32_t more)
     p->pane->legend_lines = lines;
 }
 
-/* `before`: lines in the columns before it. */
+/* Paints the colours. `before` is the number of lines in the columns to the left. */
 static void paint_colours(mv_plot *p, mv_box box, uint32_t before)
 {
     mv_colouring colouring = mv_plot_colouring(p);
@@ -525,7 +530,7 @@ static bool is_by_fullness(const mv_plot *p)
     return p->of_segments && !(p->view->sheet && p->view->sheet->opts.by_line);
 }
 
-/* Areas on paper that belong to no group. */
+/* Paints the keys of areas in a printed picture that belong to no group. */
 static void paint_area_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
@@ -546,7 +551,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
     if (p->of_segments &&
-        mv_trace_is_missing_reserved(p->trace)) { /* the file has no reserved bytes */
+        mv_trace_is_missing_reserved(p->trace)) { /* reserved bytes are missing from the file */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);
@@ -568,7 +573,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
         mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
-/* The bytes of segments by how full they are, at the cursor; false: unknown. */
+/* Adds up the bytes of segments at the cursor by how full the segments are. Returns false if that
+ * is unknown. */
 static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
 {
     const mv_index *x = p->index;
@@ -585,7 +591,7 @@ static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
     return used != NULL;
 }
 
-/* How full segments are: the colours from empty to full. */
+/* Paints how full segments are, with the colours from empty to full. */
 static void paint_use(mv_plot *p, mv_box *box)
 {
     mv_box title = mv_plot_key_row(p, box);
@@ -594,7 +600,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     bool has_bytes = add_use(p, bytes);
     char size[MV_SIZE_TEXT];
 
-    if (has_bytes) /* otherwise keep the coloured views' sum */
+    if (has_bytes) /* otherwise the sum of the coloured views is kept */
         *all = (mv_legend_sum){0};
     for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];

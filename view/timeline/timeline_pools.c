@@ -9,8 +9,8 @@
 #include "viz/scene/axis.h"
 
 enum {
-    LABEL = 20, /* pixels above an envelope */
-    LEAST = 26, /* height of an envelope */
+    LABEL = 20, /* height of the label above an envelope, in pixels */
+    LEAST = 26, /* minimum height of an envelope */
     MOST = 9,   /* envelopes */
     TICK = 15   /* minimum distance between two labels of an axis */
 };
@@ -18,9 +18,9 @@ enum {
 typedef struct {
     mv_plot *p;
     const mv_pools_answer *a;
-    bool is_current;     /* the result's columns are the plot's pixels */
-    mv_box box[MOST];    /* of the envelopes */
-    uint64_t high[MOST]; /* bytes at the top of each */
+    bool is_current;     /* whether the columns of the result are the plot's pixels */
+    mv_box box[MOST];    /* box of each envelope */
+    uint64_t high[MOST]; /* bytes at the top of each envelope */
 } pools;
 
 /* ---- the query --------------------------------------------------------------------------- */
@@ -54,8 +54,8 @@ mv_pools_query mv_plot_pools_query(const mv_plot *p)
 
 /* ---- where ------------------------------------------------------------------------------- */
 
-/* One scale for all, but no envelope lower than LEAST: raised envelopes take their height from the
- * others. */
+/* Shares out the height. All envelopes have the same scale, but no envelope is lower than LEAST;
+ * raised envelopes take their height from the others. */
 static void share_height(pools *s, float height)
 {
     float left = height, least = mv_ui_px(s->p->ui, LEAST);
@@ -81,7 +81,7 @@ static void share_height(pools *s, float height)
             s->box[i].h = (float)((double)left * (double)s->high[i] / bytes);
 }
 
-/* From the bottom up. */
+/* Places the envelopes from the bottom up. */
 static void place_envelopes(pools *s)
 {
     const mv_box *plot = &s->p->plot;
@@ -143,8 +143,8 @@ static const char *name_of(const pools *s, const mv_pool_envelope *e)
         label);
 }
 
-/* How many times higher it is than on the common scale, which is the scale of the highest
- * envelope. */
+/* Returns how many times higher an envelope is than it would be on the common scale, which is the
+ * scale of the highest envelope. */
 static double raise_of(const pools *s, uint32_t at)
 {
     uint32_t best = 0;
@@ -182,7 +182,7 @@ static void paint_label(pools *s, uint32_t at)
     mv_callouts_take(&s->p->callouts, row);
 }
 
-/* Labels for 0 bytes and, if there is room, for round numbers above it. */
+/* Paints a label for 0 bytes and, if there is room, labels for round numbers above it. */
 static void paint_axis(pools *s, uint32_t at)
 {
     mv_ui *ui = s->p->ui;
@@ -206,11 +206,11 @@ static void paint_axis(pools *s, uint32_t at)
 
 /* ---- levels ------------------------------------------------------------------------------ */
 
-/* Rectangles of equal columns, from `low` to `high` bytes of each. */
+/* Rectangles of adjacent equal columns, each from `low` to `high` bytes. */
 typedef struct {
     pools *s;
     uint32_t at;
-    float x0, x1, y0, y1; /* of the run; y0 is the upper edge */
+    float x0, x1, y0, y1; /* the current rectangle; y0 is its upper edge */
 } run;
 
 static void end_run(run *r)
@@ -321,7 +321,7 @@ static void paint_envelope(pools *s, uint32_t at, const mv_colouring *colouring)
 
 /* ---- the pointer ------------------------------------------------------------------------- */
 
-/* The bytes of the group at a height in a column; its label in `out`. */
+/* Returns the bytes of the group at a height in a column, and its label in `out`. */
 static const char *group_at(const pools *s, uint32_t at, uint32_t column, uint64_t bytes,
                             const mv_colouring *colouring)
 {

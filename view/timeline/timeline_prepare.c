@@ -1,4 +1,4 @@
-/* The rows shown by the pane, which change with the device, the clock and the isolated rows; and
+/* The rows that the pane shows, which change with the device, the clock and the isolated rows; and
  * the marks of the device. */
 
 #include "view/timeline/plot.h"
@@ -8,7 +8,7 @@
 
 /* ---- the rows ---------------------------------------------------------------------------- */
 
-/* Identifies the isolated rows; 0: none. */
+/* Returns a key for the isolated rows; 0: none are isolated. */
 static uint64_t only_key_of(const mv_view *view, bool of_segments)
 {
     if (view->now->show != MV_SHOW_ISOLATE ||
@@ -17,7 +17,8 @@ static uint64_t only_key_of(const mv_view *view, bool of_segments)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* Segment bits are by row of lives->segments, index bits by birth. */
+/* Copies the bits of the isolated rows. The bits of segments are ordered by row of lives->segments,
+ * and the bits of the index by birth. */
 static void copy_bits(const mv_view *view, uint32_t k, uint64_t *out)
 {
     const mv_alloc_lives *a = &mv_view_device(view)->segment_lives.allocs;
@@ -57,8 +58,8 @@ static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clo
     return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->only_key == only_key;
 }
 
-/* The best result available: the answer; or all rows on the event clock, which need no preparation,
- * so they also stand in when out of memory. NULL: not yet. */
+/* Returns the best result available. This is the answer; or else all rows on the event clock, which
+ * need no preparation, so they are also used when out of memory. NULL: there is none yet. */
 static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
     const mv_timeline_rows *rows;
@@ -71,7 +72,7 @@ static const mv_timeline_rows *answer(mv_asked_rows *g)
     return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->only_key == 0) ? &g->plain : NULL;
 }
 
-/* Drops all references to it. */
+/* Drops all references to these rows. */
 static void leave(mv_timeline_pane *pane, mv_asked_rows *g)
 {
     if (g->ask.id)
@@ -95,8 +96,8 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
     mv_timeline_rows_make_plain(&g->ask, &g->plain);
 }
 
-/* Old rows are shown until the new ones are ready. A worker reads the isolated rows until it has
- * finished, so a newer query waits for that. */
+/* Returns the rows to show. Old rows are shown until the new ones are ready. A worker reads the
+ * isolated rows until it has finished, so a newer query must wait for the worker. */
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments)
 {
     mv_timeline_pane *pane = view->timeline;

@@ -1,10 +1,11 @@
-/* The bytes requested by the program, over the bytes of blocks: the difference is lost to rounding,
- * and to frees that wait for a stream. Takes a pass over the events, while the curve is shown. */
+/* The bytes that the program requested, over the bytes of blocks. The difference is lost to
+ * rounding, and to frees that wait for a stream. While the curve is shown, finding it takes a pass
+ * over the events. */
 #include <math.h>
 
 #include "view/timeline/plot.h"
 
-/* All pools are merged. */
+/* Makes the query, which merges all pools. */
 static mv_pools_query ask_of(const mv_plot *p, uint32_t first, uint32_t end)
 {
     mv_pools_query q;
@@ -98,7 +99,7 @@ void mv_plot_requested(mv_plot *p)
     a = columns_of(p, &is_current);
     if (!a)
         return;
-    /* An edge makes it visible on the colours of the stack. */
+    /* The border makes the curve visible on the colours of the stack. */
     line(p, a, is_current, (mv_shape){.stroke = p->ui->theme->plot, .width = 3.5f * unit});
     line(p, a, is_current, (mv_shape){.stroke = MV_REQUESTED_COLOUR, .width = 1.6f * unit});
 }

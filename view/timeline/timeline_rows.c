@@ -37,8 +37,8 @@ static bool copy_bits(mv_arena *arena, const mv_timeline_rows *rows, mv_filter_b
     return true;
 }
 
-/* The rows inside the segments of the part; the other segments are kept without bytes, so that no
- * row changes its number. */
+/* Finds the rows inside the selected segments. The other segments are kept without bytes, so that
+ * no row changes its number. */
 static bool find_held(mv_arena *arena, mv_timeline_rows *rows)
 {
     const mv_lives *device = rows->ask.device;

@@ -1,12 +1,12 @@
-/* Segments over time, coloured by how full they are: PyTorch's reserved memory, and the bytes that
- * tensors use of it. */
+/* Segments over time, coloured by how full they are. They show PyTorch's reserved memory, and how
+ * much of it tensors use. */
 
 #include "view/timeline/plot.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The finest result available: for the window, or else for the whole trace. */
+/* Returns the finest result available: for the window, or else for the whole trace. */
 static const mv_segment_use *find_use(mv_plot *p)
 {
     mv_use_query ask = {&p->device->index, p->index, p->shown.first, p->shown.end};

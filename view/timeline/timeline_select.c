@@ -1,4 +1,4 @@
-/* The cursor (a moment) and the interval (a selected range of events). */
+/* The cursor, which is a moment, and the interval, which is a range of selected events. */
 #include <math.h>
 
 #include "base/size.h"
@@ -45,9 +45,9 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
     return out;
 }
 
-/* ---- texts -------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------ */
 
-/* "hits: at most 24.0 MiB; of all: ", when nothing else is drawn. */
+/* Returns "hits: at most 24.0 MiB; of all: ", when nothing else is drawn. */
 static const char *hits_part(mv_plot *p)
 {
     char size[MV_SIZE_TEXT];
@@ -60,7 +60,7 @@ static const char *hits_part(mv_plot *p)
                            "hits up to %s; in total: ", mv_size_text(size, all.most.allocated));
 }
 
-/* "; 42,000,000 events left out: allocated bytes are lower ..." */
+/* Returns "; 42,000,000 events left out: allocated bytes are lower ...". */
 static const char *left_out_part(mv_plot *p)
 {
     const mv_note *note = &mv_view_document(p->view)->trace.notes[MV_NOTE_THINNED];
@@ -72,7 +72,7 @@ static const char *left_out_part(mv_plot *p)
                            note->first);
 }
 
-/* "device 0"; pinned memory belongs to the host. */
+/* Returns the name of the memory, such as "device 0". Pinned memory belongs to the host. */
 static const char *place_name(mv_plot *p)
 {
     const char *level = p->trace->origin.level;
@@ -82,7 +82,7 @@ static const char *place_name(mv_plot *p)
                : mv_scene_format(&p->ui->scene, "device %u", p->device->device);
 }
 
-/* "peak 3.10 GiB allocated, 4.00 GiB reserved". */
+/* Returns a string such as "peak 3.10 GiB allocated, 4.00 GiB reserved". */
 static const char *most_text(mv_plot *p, const char *peak, mv_levels most)
 {
     char held[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
@@ -119,7 +119,7 @@ static const char *summary_line(mv_plot *p, float width)
     return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
 }
 
-/* The changes in the interval, in a long or short form. */
+/* Describes the changes in the interval, in a long or a short form. */
 static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_short)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -142,7 +142,7 @@ static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_s
         mv_axis_exact(sums->held_blocks, blocks), noun, most);
 }
 
-/* "selected events 613 to 1,218 (15.63 ms to 20.88 ms): ", or without the times. */
+/* Returns "selected events 613 to 1,218 (15.63 ms to 20.88 ms): ", with or without the times. */
 static const char *interval_part(mv_plot *p, bool has_times)
 {
     const mv_view_state *now = p->view->now;
@@ -161,7 +161,7 @@ static const char *interval_part(mv_plot *p, bool has_times)
                            *from ? ")" : "");
 }
 
-/* The longest of four texts that fits. */
+/* Returns the longest of four texts that fits. */
 static const char *interval_line(mv_plot *p, float width)
 {
     const mv_view_state *now = p->view->now;
@@ -205,7 +205,7 @@ static void shade(mv_plot *p, float from, float to, uint32_t colour)
         mv_ui_fill(p->ui, (mv_box){from, p->plot.y, to - from, p->plot.h}, colour);
 }
 
-/* A vertical line from top to bottom, interrupted at texts. */
+/* Paints a vertical line from top to bottom, which is interrupted at labels. */
 static void upright(mv_plot *p, float x, float w, uint32_t colour)
 {
     float y = p->plot.y, end = p->plot.y + p->plot.h;
@@ -226,7 +226,7 @@ static void upright(mv_plot *p, float x, float w, uint32_t colour)
     }
 }
 
-/* Everything outside the selection is veiled, so that the selection keeps its colours. */
+/* Paints a veil over everything outside the selection, so that the selection keeps its colours. */
 void mv_plot_veil(mv_plot *p)
 {
     const mv_view_state *now = p->view->now;

@@ -1,12 +1,12 @@
-/* The stack: tiles of rank numbers become pictures in the current colours. A tile's picture is kept
- * until its colours change, so a frame at rest paints finished pictures. */
+/* The stack. Tiles of rank numbers are turned into pictures in the current colours. The picture of
+ * a tile is kept until its colours change, so a frame at rest only paints finished pictures. */
 #include "base/duration.h"
 #include "view/timeline/plot.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { TINT_US = 800 }; /* in each frame, when other threads make the tiles */
+enum { TINT_US = 800 }; /* microseconds in each frame, when other threads make the tiles */
 
 /* ---- coloured tiles ----------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
     mv_tile_colour(tile, &paint, pixels);
 }
 
-/* The entry of a tile, or the entry painted least recently. */
+/* Returns the entry of a tile, or the entry that was painted least recently. */
 static mv_tinted *entry_of(mv_timeline_pane *pane, const mv_tile *tile)
 {
     mv_tinted *oldest = &pane->tinted[0];
@@ -73,7 +73,7 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
     return entry->pixels != NULL;
 }
 
-/* The picture of a tile; NULL: not in this frame, or never because memory ran out
+/* Returns the picture of a tile; NULL: not in this frame, or never because memory ran out
  * (ui.ran_out_of_memory). */
 static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
@@ -82,7 +82,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
     bool is_it = entry->serial == tile->serial && entry->pixels;
     bool may_tint = !p->view->opts.is_threaded || mv_now_us() < until;
 
-    if (!is_it && entry->turn == pane->turn) /* all are in use in this frame */
+    if (!is_it && entry->turn == pane->turn) /* all entries are in use in this frame */
         return NULL;
     if (!is_it || (entry->colours != colours && may_tint && entry->turn != pane->turn)) {
         uint64_t bytes = (uint64_t)MV_TILE_COLUMNS * tile->rows * sizeof *entry->pixels;

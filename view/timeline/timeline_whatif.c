@@ -1,11 +1,11 @@
-/* The levels of a run replayed with other settings or code changes (the What-if tab), over the
- * recorded levels. */
+/* The levels of a run that is replayed with other settings or code changes (the What-if tab), over
+ * the recorded levels. */
 #include <math.h>
 
 #include "base/size.h"
 #include "view/timeline/plot.h"
 
-/* The replay of the shown rows; NULL: nothing is ticked, or not ready. */
+/* Returns the replay of the shown rows; NULL: nothing is ticked, or the replay is not ready. */
 static const mv_whatif_answer *shown(const mv_plot *p)
 {
     const mv_whatif_answer *a = p->view->whatif;
@@ -26,7 +26,7 @@ uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window)
                : 0;
 }
 
-/* The levels of each column of pixels; false: out of memory. */
+/* Finds the levels of each pixel column. Returns false when out of memory. */
 static bool find_columns(const mv_plot *p, const mv_whatif_answer *a, mv_envelope *out)
 {
     *out = (mv_envelope){.at = p->at, .count = (uint32_t)p->plot.w};

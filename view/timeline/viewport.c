@@ -2,12 +2,13 @@
 
 #include "viz/scene/pixel_rect.h"
 
-/* The narrowest window, in units of each clock: narrower windows are useless, and fractions stay
- * exact. */
+/* The narrowest window, in units of each clock. Narrower windows are useless, and with this limit
+ * fractions stay exact. */
 static const double narrowest[] = {
     [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8, [MV_CLOCK_BUSY] = 4};
 
-/* Far outside the box, but not so far that mv_stroke_add drops a line with such a corner. */
+/* a position far outside the box, but not so far that mv_stroke_add drops a line with such a
+ * corner */
 #define FAR (MV_FAR_PIXELS / 2.0)
 
 /* ---- windows ------------------------------------------------------------------------------ */
@@ -43,7 +44,8 @@ double mv_stretch_event(const mv_timescale *scale, double place)
     return width > 0 ? whole + fmin(fmax((place - begin) / width, 0), 1) : whole;
 }
 
-/* Places [x0, x0 + width) as events, moved into the trace and not too narrow. */
+/* Converts the positions [x0, x0 + width) to events, after moving them into the trace and making
+ * them wide enough. */
 static mv_stretch kept_within(const mv_timescale *scale, double x0, double width)
 {
     double least = fmin(narrowest[scale->clock], scale->length);
@@ -62,7 +64,7 @@ mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown)
     double x0 = mv_stretch_place(scale, shown.from), x1 = mv_stretch_place(scale, shown.to);
     double least = fmin(narrowest[scale->clock], scale->length);
 
-    if (x1 - x0 >= least) /* unchanged: nothing is rounded */
+    if (x1 - x0 >= least) /* if nothing changes, nothing is rounded */
         return (mv_stretch){fmax(shown.from, 0), fmin(shown.to, scale->events)};
     return kept_within(scale, x0, x1 - x0);
 }

@@ -1,13 +1,14 @@
-/* Threads that work for a window and must not slow down its drawing. */
+/* Threads that do work for a window and must not slow down its drawing. */
 #ifndef MV_BACKGROUND_H
 #define MV_BACKGROUND_H
 
-/* Given as the number of threads: no threads. Waiting work runs one piece at a time, whenever the
- * owner calls for it (mv_view_run_one_task). For single-threaded programs such as the page. */
+/* Given in place of a number of threads if there are to be no threads. Waiting work is done one
+ * piece at a time, whenever the owner calls for it (mv_view_run_one_task). This is for
+ * single-threaded programs such as the web page. */
 #define MV_COOPERATIVE 0xffffffffu
 
-/* Lowers the calling thread's priority, so that the drawing thread runs first even with fewer
- * processors than threads. */
+/* Lowers the calling thread's priority, so that the thread that draws runs first even if there are
+ * fewer processors than threads. */
 void mv_background_begin(void);
 
 #endif

@@ -2,9 +2,9 @@
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
-/* Measured costs. Adding a living row to the sums and clearing them costs about as much as
- * processing two events; visiting a living row costs about as much as one event. Clearing
- * everything is worth it when one row in this many is alive. */
+/* Measured costs. Adding a living row to the sums and clearing it again costs about as much as
+ * processing two events. Visiting a living row costs about as much as one event. Clearing all sums
+ * at once is faster if at least one row in CLEAR_ALL is alive. */
 enum { SEED_COST = 2, CLEAR_ALL = 512 };
 
 mv_code mv_column_stack_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn,
@@ -24,7 +24,7 @@ static bool is_drawn(const mv_column_stack *c, uint32_t rank)
     return !c->drawn || (c->drawn[rank >> 6] >> (rank & 63) & 1);
 }
 
-/* Whether a row that was born up to `event` is alive after it. */
+/* Whether a row born at or before `event` is alive after it. */
 static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 {
     return event == MV_BEFORE ? mv_index_is_alive(x, rank, event) : x->end[rank] > event;
@@ -32,7 +32,7 @@ static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-/* Adds to a node and all nodes above it, or subtracts (two's complement). */
+/* Adds bytes to a node and to all nodes above it, or subtracts them (two's complement). */
 static void change_node(mv_column_stack *c, uint32_t node, uint64_t bytes)
 {
     for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
@@ -44,14 +44,14 @@ static void change(mv_column_stack *c, uint32_t rank, uint64_t bytes)
     change_node(c, rank >> FAN_BITS, bytes);
 }
 
-/* The end of the ranks [0, born) in the same node of level 0. */
+/* Returns the end of those ranks in [0, born) that are in the same node of level 0. */
 static uint32_t node_end(uint32_t rank, uint32_t born)
 {
     return born - rank > FAN - 1 - rank % FAN ? (rank | (FAN - 1)) + 1 : born;
 }
 
-/* Clears the sums of living rows; all other sums are zero already. If there are many, clearing
- * everything is faster. */
+/* Clears the sums of living rows; all other sums are already zero. If there are many living rows,
+ * clearing everything is faster. */
 static void clear(mv_column_stack *c)
 {
     const mv_index *x = c->index;
@@ -92,12 +92,12 @@ static void seed(mv_column_stack *c, uint32_t event)
     }
 }
 
-/* Processes the events between the last moment and `event`, forward or backward: the order does not
+/* Processes the events between the last moment and `event`, forward or backward. The order does not
  * matter for sums. */
 static void advance(mv_column_stack *c, uint32_t event)
 {
     const mv_index *x = c->index;
-    bool is_back = event + 1 < c->now.event + 1; /* MV_BEFORE is the first */
+    bool is_back = event + 1 < c->now.event + 1; /* MV_BEFORE is the first moment */
     mv_index_walk walk = is_back ? mv_index_walk_from(x, event + 1, c->now.event + 1)
                                  : mv_index_walk_from(x, c->now.event + 1, event + 1);
 
@@ -116,7 +116,7 @@ static uint32_t events_between(uint32_t a, uint32_t b)
     return a + 1 > b + 1 ? a - b : b - a;
 }
 
-/* Adds the bytes that rows ending at the instant still hold open, or subtracts them. */
+/* Adds the bytes that are still held open by rows that end at the instant, or subtracts them. */
 static void hold_open(mv_column_stack *c, bool is_added)
 {
     const mv_index *x = c->index;
@@ -161,13 +161,13 @@ void mv_column_stack_show(mv_column_stack *c, const uint64_t *drawn)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Whether a row ends at the instant: its bytes no longer belong to any row. */
+/* Whether a row ends at the instant. Its bytes then no longer belong to any row. */
 static bool is_ending(const mv_column_stack *c, uint32_t rank)
 {
     return c->index->end[rank] == c->now.event && c->now.event != MV_BEFORE;
 }
 
-/* Bytes that one of the ranks [0, born) holds at the instant. */
+/* Returns how many bytes one of the ranks [0, born) holds at the instant. */
 static uint64_t held(const mv_column_stack *c, uint32_t rank)
 {
     const mv_index *x = c->index;
@@ -183,7 +183,7 @@ static uint64_t held(const mv_column_stack *c, uint32_t rank)
     return mv_instant_open(x->bytes[rank], c->now.slid);
 }
 
-/* The end of the ranks that can hold bytes in a node of level 0. */
+/* Returns the end of the ranks in a node of level 0 that can hold bytes. */
 static uint32_t leaves_end(const mv_column_stack *c, uint32_t node)
 {
     uint64_t end = (uint64_t)node * FAN + FAN;
@@ -206,15 +206,15 @@ uint64_t mv_column_stack_height(const mv_column_stack *c)
 /* Reads the tree from the bottom of the stack to the top. */
 typedef struct {
     const mv_column_stack *stack;
-    const uint64_t *middle; /* of fill */
+    const uint64_t *middle; /* for filling ids */
     uint32_t *ids;
-    uint64_t least; /* of runs */
+    uint64_t least; /* for reading runs */
     mv_run *runs;
-    mv_run small; /* the run being put together */
+    mv_run small; /* the run that is being assembled */
     uint32_t at, count;
 } stack_reader;
 
-/* Invariant of the fill: all pixels whose middle is below `low` are done. */
+/* Fills the ids of a node's ranks. Invariant: all pixels whose middle is below `low` are done. */
 static void fill_leaves(stack_reader *f, uint32_t node, uint64_t low)
 {
     const mv_column_stack *c = f->stack;
@@ -233,7 +233,7 @@ static void fill_leaves(stack_reader *f, uint32_t node, uint64_t low)
     }
 }
 
-/* The children of a node are in level `level`. */
+/* Fills the ids of a node's children, which are on level `level`. */
 static void fill_nodes(stack_reader *f, uint32_t level, uint32_t parent, uint64_t low)
 {
     const uint64_t *sum = f->stack->sum[level];
@@ -263,7 +263,7 @@ uint32_t mv_column_stack_fill(const mv_column_stack *c, const uint64_t *middle, 
     return f.at;
 }
 
-/* Fills from the living rows alone. */
+/* Fills the ids from only the living rows. */
 static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *middle, uint32_t count,
                          uint32_t *ids)
 {
@@ -285,8 +285,8 @@ static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *mid
     return at;
 }
 
-/* Whether the living rows at `event` are probably fewer than the events in between. Not when the
- * instant is approached in steps shorter than that. */
+/* Whether there are probably fewer living rows at `event` than events in between. Returns false if
+ * the instant is approached in steps shorter than that. */
 static bool is_far(const mv_column_stack *c, uint32_t event)
 {
     if (c->is_empty || events_between(c->now.event, event) <= c->alive)
@@ -338,7 +338,7 @@ bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
     uint32_t r = run->rank;
     uint64_t bytes = 0;
 
-    /* While rows that ended at the instant hold bytes open, they count too. */
+    /* As long as rows that ended at the instant hold bytes open, they count too. */
     if (event != MV_BEFORE && c->now.slid < MV_SLID)
         event--;
     while (bytes == 0) {

@@ -17,12 +17,12 @@ typedef struct {
     mv_drawn *drawn;
     mv_rankset alive;
     uint32_t top;    /* highest drawn rank that is alive; MV_NO_RANK: none */
-    uint32_t event;  /* the event being processed */
-    uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none */
+    uint32_t event;  /* event that is being processed */
+    uint32_t lowest; /* lowest drawn rank that ended in this event; MV_NO_ROW: none */
 } sweep;
 
-/* Called when all ends of the event are known: decides whether it slides, and from which rank
- * on. */
+/* Decides whether the event slides, and which ranks slide. Called when all ends of the event are
+ * known. */
 static void close_ends(sweep *s)
 {
     mv_drawn *d = s->drawn;
@@ -171,8 +171,8 @@ static bool ends_below(const mv_drawn *d, uint32_t event, uint32_t rank)
     return false;
 }
 
-/* The first group of 16 events, at or after group `node`, in which a row below `rank` ends;
- * UINT64_MAX: none. */
+/* Returns the first group of 16 events, at or after group `node`, in which a row below `rank` ends;
+ * UINT64_MAX: there is none. */
 static uint64_t next_group(const mv_drawn *d, uint32_t node, uint32_t rank)
 {
     uint32_t level = 0;

@@ -6,13 +6,13 @@ typedef struct {
     const mv_lives *lives;
     mv_heap_moment *out;
     uint32_t held_count, used_count;
-    uint32_t *held; /* rows of segments, by address */
-    uint32_t *used; /* rows of allocs, by address */
+    uint32_t *held; /* rows of segments, sorted by address */
+    uint32_t *used; /* rows of allocs, sorted by address */
     uint32_t pieces;
-    uint32_t next; /* of `used` */
+    uint32_t next; /* index in `used` */
 } heap_builder;
 
-/* ---- rows alive at the moment ------------------------------------------------------------ */
+/* ---- rows alive at that moment ----------------------------------------------------------- */
 
 static int by_segment_address(const void *left, const void *right, const void *context)
 {
@@ -22,7 +22,7 @@ static int by_segment_address(const void *left, const void *right, const void *c
     return (s->addr[a] > s->addr[b]) - (s->addr[a] < s->addr[b]);
 }
 
-/* Latest first among equal addresses. */
+/* Compares blocks by address. Among equal addresses, the latest block comes first. */
 static int by_block_address(const void *left, const void *right, const void *context)
 {
     const mv_alloc_lives *l = context;
@@ -97,7 +97,7 @@ static uint32_t pool_of(const mv_segment_lives *s, uint32_t row)
     return s->pool[row].row == MV_NO_ROW ? MV_DEFAULT_POOL.row : s->pool[row].row;
 }
 
-/* Whether free memory continues from one row into the next: see analyze/heap/holes.h. */
+/* Whether free memory continues from one row into the next (see analyze/heap/holes.h). */
 static bool is_joined(const mv_segment_lives *s, uint32_t low, uint32_t high)
 {
     return mv_range_end(s->addr[low], s->size[low]) == s->addr[high] && s->is_expandable[low] &&
@@ -114,7 +114,8 @@ static void add_piece(heap_builder *m, uint64_t addr, uint64_t end, uint32_t row
     map->piece_row[m->pieces++] = row;
 }
 
-/* [low, high): the run formed by the `held` rows from `first` to `end`. */
+/* Adds the hole [low, high), which is in the run formed by the `held` rows from `first` to
+ * `end`. */
 static void add_hole(heap_builder *m, uint32_t first, uint32_t end, uint64_t low, uint64_t high)
 {
     const mv_segment_lives *s = &m->lives->segments;
@@ -155,7 +156,7 @@ static void add_run(heap_builder *m, uint32_t first, uint32_t end)
     map->segment[run] = m->held[first];
     map->first_piece[run] = m->pieces;
     while (m->next < m->used_count && a->addr[m->used[m->next]] < at)
-        m->next++; /* outside all segments */
+        m->next++; /* this block is outside all segments */
     for (; m->next < m->used_count && a->addr[m->used[m->next]] < limit; m->next++) {
         uint32_t row = m->used[m->next];
         uint64_t addr = a->addr[row], row_end = mv_range_end(addr, a->block[row]), stop = limit;

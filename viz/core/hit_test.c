@@ -1,6 +1,6 @@
 #include "viz/core/hit_test.h"
 
-/* Keeps the largest rows by bytes; among equals the first stays first. */
+/* Keeps the largest rows by bytes. Among equally large rows, the first one stays first. */
 static void remember(const mv_index *x, mv_hit *hit, uint32_t rank)
 {
     uint32_t at = MV_HIT_LARGEST;

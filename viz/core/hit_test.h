@@ -1,4 +1,5 @@
-/* Finds what is under the pointer: exact to the byte, however small it is on the screen. */
+/* Finds what is under the pointer. The result is exact to the byte, however small the row is on the
+ * screen. */
 #ifndef MV_HIT_TEST_H
 #define MV_HIT_TEST_H
 
@@ -8,16 +9,16 @@ enum { MV_HIT_LARGEST = 3 };
 
 typedef struct {
     uint32_t rank;   /* the row that covers the byte; MV_NO_ROW: none */
-    uint64_t offset; /* its bytes are [offset, offset + bytes) of the stack */
+    uint64_t offset; /* the row's bytes are [offset, offset + bytes) of the stack */
     uint64_t bytes;
     uint32_t sharing; /* number of rows with bytes in the pixel, including this row */
-    uint32_t largest[MV_HIT_LARGEST]; /* the largest of these, by bytes; equals by rank; MV_NO_ROW:
-                                         fewer */
+    uint32_t largest[MV_HIT_LARGEST]; /* the largest of these rows, sorted by size and then by rank;
+                                         MV_NO_ROW: there are fewer */
 } mv_hit;
 
-/* The row that holds `byte` of the stack at an instant, and the rows that share the bytes [low,
- * high) of the pixel. `stack` belongs to the caller, not to a worker; it is moved to the instant,
- * which is cheap if it was near. */
+/* Finds the row that covers `byte` of the stack at an instant, and the rows that share the bytes
+ * [low, high) of the pixel. `stack` must belong to the caller, and not to a worker. It is moved to
+ * the instant, which is cheap if it was near. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
 

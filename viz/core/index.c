@@ -21,7 +21,7 @@ static bool is_reported(const mv_index *x, uint32_t rank, uint32_t event)
     return x->lives->alloc_of && x->lives->alloc_of[event] == rank;
 }
 
-/* Marks where rows begin and end; returns the number of ends that are not in alloc_of. */
+/* Marks where rows begin and end. Returns the number of ends that are not in alloc_of. */
 static uint32_t mark_changes(mv_index *x)
 {
     uint32_t odd = 0;
@@ -53,7 +53,9 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         if (end < x->events && !is_reported(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
-    mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* already by rank */
+    mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* the rows are
+                                                                                  already sorted by
+                                                                                  rank */
     return true;
 }
 
@@ -136,7 +138,7 @@ bool mv_index_is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 
 typedef enum { BY_END, BY_BYTES } tree;
 
-/* Whether a leaf, or a leaf below a node, has at least `least`. */
+/* Whether a leaf, or any leaf below a node, is at least `least`. */
 static inline bool leaf_has(const mv_index *x, tree t, uint32_t rank, uint64_t least)
 {
     return (t == BY_END ? x->end[rank] : x->bytes[rank]) >= least;
@@ -148,9 +150,9 @@ static inline bool node_has(const mv_index *x, tree t, uint32_t level, uint32_t 
     return (t == BY_END ? x->latest_end[level][node] : x->most_bytes[level][node]) >= least;
 }
 
-/* The first group of leaves, at or after group `node`, with a match; count / FAN, rounded up, or
- * more when there is none. Climbs while whole subtrees have no match, then descends to the first
- * match. */
+/* Returns the first group of leaves with a match, at or after group `node`; count / FAN, rounded
+ * up, or more if there is none. Climbs while whole subtrees have no match, and then descends to the
+ * first match. */
 static inline uint64_t next_group(const mv_index *x, tree t, uint32_t node, uint64_t least)
 {
     uint32_t level = 0;
@@ -221,7 +223,7 @@ uint64_t mv_index_bytes(const mv_index *x, uint32_t limit, uint32_t event)
 
 /* ---- lists of rows ------------------------------------------------------------------------ */
 
-/* The rows of [first, limit) that end after `event`, except rows that are never alive. */
+/* Lists the rows of [first, limit) that end after `event`, except rows that are never alive. */
 static mv_code list(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t limit,
                     uint32_t event, mv_alive *out, mv_err *err)
 {
@@ -252,7 +254,7 @@ mv_code mv_index_held(mv_arena *arena, const mv_index *x, uint32_t from, uint32_
 
 /* ---- walking ------------------------------------------------------------------------------ */
 
-/* The first odd end at or after an event. */
+/* Returns the first odd end at or after an event. */
 static uint32_t first_odd(const mv_index *x, uint32_t event)
 {
     mv_bisect b = mv_bisect_over(0, x->odd_count);
@@ -281,7 +283,7 @@ mv_index_walk mv_index_walk_from(const mv_index *x, uint32_t from, uint32_t to)
     mv_index_walk walk = {.index = x, .to = to < x->events ? to : x->events, .stage = END};
 
     walk.at = mv_bitmap_next(&x->changes, from, walk.to);
-    walk.born = mv_index_born(x, from - 1); /* of event 0: MV_BEFORE */
+    walk.born = mv_index_born(x, from - 1); /* for event 0, this is MV_BEFORE */
     walk.odd = first_odd(x, from);
     return walk;
 }

@@ -20,7 +20,7 @@ static mv_extent extent_of(const mv_levels *levels, uint32_t event)
     return (mv_extent){*levels, *levels, event, event};
 }
 
-/* `b` comes after `a`. */
+/* Extends `a` by `b`, which comes after `a`. */
 static void unite(mv_extent *a, const mv_extent *b)
 {
     if (b->most.allocated > a->most.allocated)
@@ -76,8 +76,8 @@ static void fill_buckets(mv_pyramid *p, uint32_t end)
     p->rest = steps;
     p->last = now;
     p->filled = end;
-    /* Kept at the end of the last event even in the middle of a pair of buckets: an odd bucket is
-     * replayed from its end. */
+    /* The levels at the end of the last event are kept even in the middle of a pair of buckets,
+     * because an odd bucket is replayed from its end. */
     if (end == p->events)
         p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
 }
@@ -139,7 +139,7 @@ void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid
     reader->bucket = MV_NO_ROW;
 }
 
-/* Steps prepared for `event`. */
+/* Returns steps that are prepared for `event`. */
 static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
 {
     mv_level_steps steps = p->steps;
@@ -159,7 +159,8 @@ static void add(mv_levels *levels, const mv_levels *more)
     levels->reserved += more->reserved;
 }
 
-/* The levels after each event of a bucket. Sums wrap, so a subtraction is an addition, too. */
+/* Finds the levels after each event of a bucket. Sums wrap around, so that adding can also
+ * subtract. */
 static void replay(mv_pyramid_reader *r, uint32_t bucket)
 {
     const mv_pyramid *p = r->pyramid;
@@ -238,7 +239,7 @@ static mv_extent range(mv_pyramid_reader *reader, uint32_t first, uint32_t end)
 
     if (end > p->events)
         end = p->events;
-    first++; /* MV_BEFORE wraps to event 0 */
+    first++; /* MV_BEFORE wraps around to event 0 */
     if (first >= end)
         return sum;
     from = (first + MV_PYRAMID_BUCKET - 1) / MV_PYRAMID_BUCKET;

@@ -1,5 +1,5 @@
-/* Minimum and maximum of the levels of totals.h in any range of events, without storing a number
- * for each event.
+/* Finds the minimum and maximum of the levels in totals.h over any range of events, without storing
+ * a number for each event.
  *
  *     events     0 ........ 63 64 ....... 127 128 ....
  *     buckets   │ least, most │ least, most │          64 events each: all four measures, and
@@ -7,12 +7,12 @@
  *     above            16 buckets, 256 buckets ...
  *     kept levels      before every second bucket
  *
- * A range is read from whole nodes; at its two ends the events of a bucket are replayed, at most
- * 64, from the nearer kept levels. So every result is exact, and no peak is lost at any width.
- * Memory: about 1.45 bytes an event.
+ * A range is read from whole nodes. At each of its two ends, at most 64 events of a bucket are
+ * replayed, starting at the nearer kept levels. Every result is therefore exact, and no peak is
+ * lost at any width. The pyramid takes about 1.45 bytes of memory per event.
  *
- * The name of a moment is the event before it, as in analyze/lives/alive.h; MV_BEFORE is the moment
- * before the first event, and comes before event 0 in every range. */
+ * A moment is identified by the event before it, as in analyze/lives/alive.h. MV_BEFORE is the
+ * moment before the first event, and precedes event 0 in every range. */
 #ifndef MV_PYRAMID_H
 #define MV_PYRAMID_H
 
@@ -25,59 +25,63 @@ enum {
     MV_PYRAMID_MOST_LEVELS = 8
 };
 
-/* Minimum and maximum of each measure, independently, within a range of moments. */
+/* Minimum and maximum of each measure within a range of moments. The measures are independent. */
 typedef struct {
     mv_levels least;
     mv_levels most;
-    uint32_t allocated_event; /* the first moment of the range with most.allocated */
-    uint32_t reserved_event;  /* of most.reserved; if of_level: see mv_moment_filled */
+    uint32_t allocated_event; /* first moment of the range at which most.allocated is reached */
+    uint32_t reserved_event;  /* first moment at which most.reserved is reached; if of_level, see
+                                 mv_moment_filled */
 } mv_extent;
 
 typedef struct {
     const mv_lives *lives;
-    mv_level_steps steps; /* a prepared copy: read, never advanced */
-    mv_levels before;     /* before the first event */
-    bool of_level;        /* set it if the trace has an origin.level */
+    mv_level_steps steps; /* a prepared copy, which is read but never advanced */
+    mv_levels before;     /* levels before the first event */
+    bool of_level;        /* the caller must set it if the trace has an origin.level */
     uint32_t events;
-    uint32_t levels;                           /* 0 without events */
-    uint32_t length[MV_PYRAMID_MOST_LEVELS];   /* nodes of a level */
+    uint32_t levels;                           /* number of levels of nodes; 0 without events */
+    uint32_t length[MV_PYRAMID_MOST_LEVELS];   /* number of nodes on each level */
     mv_extent *extent[MV_PYRAMID_MOST_LEVELS]; /* [length[level]] */
-    mv_levels *kept;                           /* before events 0, 128, 256 ... and at the end */
-    uint32_t filled;                           /* events so far, and the state after them */
+    mv_levels *kept;                           /* levels before events 0, 128, 256 ... and at the
+                                                  end */
+    uint32_t filled;                           /* number of events processed so far; the state after
+                                                  them follows */
     mv_levels last;
     mv_level_steps rest;
 } mv_pyramid;
 
-/* The position of one thread in a pyramid: the last bucket that it replayed. Any number of readers
- * may read a pyramid at the same time. */
+/* The position of one thread in a pyramid, which is the last bucket that the thread replayed. Any
+ * number of readers may read a pyramid at the same time. */
 typedef struct {
     const mv_pyramid *pyramid;
-    uint32_t bucket; /* MV_NO_ROW: none yet */
+    uint32_t bucket; /* bucket that was replayed last; MV_NO_ROW: none yet */
     mv_levels after[MV_PYRAMID_BUCKET];
 } mv_pyramid_reader;
 
-/* One pass over the events. `arena` keeps the pyramid, which borrows `lives`. Fails only when out
- * of memory. */
+/* Builds the pyramid in one pass over the events. `arena` keeps the pyramid, which borrows `lives`.
+ * Fails only when out of memory. */
 mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
 
-/* The same in pieces: begin, then some events at a time, until false. */
+/* Build the pyramid in pieces: call mv_pyramid_begin, and then mv_pyramid_some for some events at a
+ * time, until it returns false. */
 mv_code mv_pyramid_begin(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
 bool mv_pyramid_some(mv_pyramid *pyramid, uint32_t events);
 
 void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid);
 
-/* The levels at a moment. An event beyond the trace counts as the last one. */
+/* Returns the levels at a moment. An event beyond the end of the trace counts as the last event. */
 mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
 
-/* The extent of the moments from `first`, which may be MV_BEFORE, to the moment before `end` (at
- * most the number of events). An empty range returns the moment `first` alone. Ranges read from
- * left to right replay each bucket once. */
+/* Returns the extent of the moments from `first`, which may be MV_BEFORE, to the moment before
+ * `end`, which is at most the number of events. For an empty range, returns the extent of the
+ * moment `first`. If ranges are read from left to right, each bucket is replayed only once. */
 mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
 
-/* Finds a place to cut a trace into ranges of about `width` events, for curves with one range a
- * pixel: at `event`, or less than a width before it, at a place without replays and, for wide
- * ranges, with few nodes to read. Use each cut as the end of one range and, less one, as the
- * beginning of the next; no event is omitted. */
+/* Returns an event at which to cut a trace into ranges of about `width` events, for curves with one
+ * range per pixel. It is `event`, or less than a width before it, chosen so that nothing needs to
+ * be replayed and so that wide ranges consist of few nodes. Use each cut as the end of one range
+ * and, minus one, as the beginning of the next, so that no event is omitted. */
 static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
 {
     uint32_t unit = MV_PYRAMID_CUT;

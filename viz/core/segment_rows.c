@@ -2,7 +2,8 @@
 
 #include "base/sort.h"
 
-/* Rows from before the first event come first, by address, as for allocations. */
+/* Compares segments by birth. Rows from before the first event come first, sorted by address, as
+ * for allocations. */
 static int by_birth(const void *left, const void *right, const void *lives)
 {
     const mv_segment_lives *s = &((const mv_lives *)lives)->segments;
@@ -20,7 +21,7 @@ mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_li
     mv_alloc_lives *a = &out->allocs;
 
     *out = *lives;
-    out->alloc_of = NULL; /* events name allocations, not these rows */
+    out->alloc_of = NULL; /* events refer to allocations, not to these rows */
     *a = (mv_alloc_lives){.count = s->count};
     a->segment = mv_push_array(arena, uint32_t, s->count);
     a->addr = mv_push_array(arena, uint64_t, s->count);

@@ -1,4 +1,4 @@
-/* Segments as rows of a stack: PyTorch's memory on the device, in place of allocations.
+/* Segments as rows of a stack, which shows PyTorch's memory on the device in place of allocations.
  *
  *     bytes
  *       │   ┌─────────┐
@@ -11,9 +11,9 @@
 
 #include "analyze/lives/lives.h"
 
-/* The lives of segments in the form of allocations, in order of birth: `block` and `requested` are
- * sizes, `segment` is the row of lives->segments. Events and segments are taken from `lives`;
- * alloc_of is NULL. O(n log n). Fails only when out of memory. */
+/* Returns the lives of segments in the form of allocations, in order of birth. `block` and
+ * `requested` are sizes, and `segment` is the row of lives->segments. Events and segments are taken
+ * from `lives`; alloc_of is NULL. O(n log n). Fails only when out of memory. */
 mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
                                    mv_err *err);
 

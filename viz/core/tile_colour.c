@@ -1,19 +1,19 @@
 #include "viz/core/tiles.h"
 
 enum {
-    HATCH = 8,     /* a diagonal every eighth pixel; divides a tile, so the pattern continues in the
-                      next tile */
+    HATCH = 8,     /* distance between diagonals in pixels; it divides the size of a tile, so that
+                      the pattern continues in the next tile */
     EDGE_ROWS = 4, /* an allocation at least this high has a dark edge at its lower end */
-    BLOCK = 16     /* columns that are transposed together, for the cache */
+    BLOCK = 16     /* number of columns that are transposed together, which suits the cache */
 };
 
-/* Share of 256 by which a channel moves: towards black at an edge, towards white in every other
- * rank, and towards the background where a search does not match. */
+/* Fractions, in 1/256, by which a channel moves: towards black at an edge, towards white in every
+ * other rank, and towards the background where a search does not match. */
 enum { DARKER = 64, LIGHTER = 24, DIMMER = 184 };
 
 static uint32_t mix(uint32_t colour, uint32_t with, uint32_t part)
 {
-    uint32_t mixed = colour & 0xff; /* alpha stays */
+    uint32_t mixed = colour & 0xff; /* alpha does not change */
 
     for (int shift = 8; shift < 32; shift += 8) {
         uint32_t a = colour >> shift & 0xff, b = with >> shift & 0xff;
@@ -38,8 +38,8 @@ static uint32_t colour_of(const mv_tile_paint *p, uint32_t rank)
     return colour;
 }
 
-/* One allocation in one column: rows [from, to), lowest first. `below` is the colour of the pixel
- * under it. Returns the colour of its highest pixel. */
+/* Paints one allocation in one column: the rows [from, to), lowest first. `below` is the colour of
+ * the pixel under it. Returns the colour of its highest pixel. */
 static uint32_t paint_run(const mv_tile_paint *p, uint32_t rank, uint32_t column, uint32_t from,
                           uint32_t to, uint32_t below, uint32_t *pixels)
 {

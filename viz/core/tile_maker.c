@@ -16,7 +16,7 @@ void mv_tile_maker_release(mv_tile_maker *maker)
     maker->pyramid = NULL;
 }
 
-/* Prepares the tools for this subject: sums stay valid while the index is the same. */
+/* Prepares the tools for this subject. Sums stay valid as long as the index is the same. */
 static bool take_up(mv_tile_maker *m, const mv_tile_subject *s, uint64_t epoch)
 {
     mv_err err = {0};
@@ -40,7 +40,8 @@ static bool take_up(mv_tile_maker *m, const mv_tile_subject *s, uint64_t epoch)
     return true;
 }
 
-/* The left edge of a column; column MV_TILE_COLUMNS is the first of the next tile. */
+/* Returns the position of a column's left edge. Column MV_TILE_COLUMNS is the first column of the
+ * next tile. */
 static double place_of(const mv_tile *tile, uint32_t column)
 {
     return (double)(tile->kx * MV_TILE_COLUMNS + column) * tile->dx;
@@ -56,13 +57,13 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
 
     if (x0 >= s->scale->length)
         return 0;
-    /* The tile begins with the heap after the previous event, perhaps during its slide, which still
-     * shows older rows. */
+    /* The tile begins with the heap after the previous event, perhaps during its slide, in which
+     * older rows are still visible. */
     first = mv_timescale_from(s->scale, x0);
     extent = mv_pyramid_range(levels, first < 2 ? MV_BEFORE : first - 2,
                               mv_timescale_from(s->scale, x1));
     most = mv_timescale_height(s->scale, &extent.most);
-    /* An alloc that ends another row: both rows are shown during the slide. */
+    /* If an alloc ends another row, both rows are visible during the slide. */
     if (s->index->odd_count)
         most += s->index->most_bytes[s->index->levels - 1][0];
     while (mv_bisect_next(&b))
@@ -85,7 +86,7 @@ static void fill_column(mv_tile_maker *m, const mv_tile *tile, const column *now
         ids[rows] = MV_NO_ROW;
 }
 
-/* A column of one event already shows everything. */
+/* Finds the spike of a column. A column of one event already shows everything. */
 static uint32_t find_spike(const mv_tile_subject *s, const mv_tile *tile, const column *now)
 {
     uint64_t least = tile->dy > 1 ? (uint64_t)tile->dy : 1;
@@ -95,7 +96,7 @@ static uint32_t find_spike(const mv_tile_subject *s, const mv_tile *tile, const 
     return mv_spike_find(s->index, s->drawn, now->first, now->end, now->instant.event, least);
 }
 
-/* Nothing is drawn after the end of the axis. */
+/* Fills the rest of the tile. Nothing is drawn after the end of the axis. */
 static void fill_rest(const mv_tile *tile, uint32_t count, uint32_t *ids, uint32_t *spikes)
 {
     for (uint64_t i = (uint64_t)count * tile->rows; i < (uint64_t)MV_TILE_COLUMNS * tile->rows; i++)
@@ -104,7 +105,7 @@ static void fill_rest(const mv_tile *tile, uint32_t count, uint32_t *ids, uint32
         spikes[count] = MV_NO_ROW;
 }
 
-/* The column to the right of `now`, starting where `now` ends. */
+/* Moves to the column to the right of `now`, which starts where `now` ends. */
 static void step(mv_tile_maker *m, const mv_tile_subject *s, const mv_tile *tile, uint32_t count,
                  column *now)
 {

@@ -11,15 +11,17 @@
 
 enum {
     MOST_TILES = 1024,
-    MOST_JOBS = 64, /* requests waiting or in progress */
+    MOST_JOBS = 64, /* maximum number of requests that wait or are in progress */
     MOST_QUADS = 2048,
-    MOST_STAND_INS = 32, /* tiles at other scales that replace missing tiles of a view */
+    MOST_STAND_INS = 32, /* maximum number of tiles at other scales that replace missing tiles of a
+                            view */
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 
 #define DEFAULT_BYTES ((uint64_t)64 << 20)
 
-/* Order of work: the tile that shows everything, then visible tiles, then tiles next to these. */
+/* Ranks determine the order of work: first the tile that shows everything, then visible tiles, and
+ * then the tiles next to these. */
 enum { RANK_BASE, RANK_VISIBLE, RANK_BESIDE = 1 << 16 };
 
 typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
@@ -27,25 +29,25 @@ typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
 typedef struct {
     mv_tile tile;
     tile_state state;
-    uint64_t used; /* the last turn that showed or requested it */
+    uint64_t used; /* last turn that showed or requested this tile */
     uint64_t bytes;
-    uint32_t *ids; /* followed by the spikes */
+    uint32_t *ids; /* the ids, followed by the spikes */
     uint32_t job;
 } entry;
 
-/* The user interface owns empty slots, and waiting slots until a worker takes them; then the worker
- * owns the slot until the tile is done. */
+/* States of a job. The user interface owns empty slots, and waiting slots until a worker takes
+ * them; the worker then owns the slot until the tile is done. */
 enum { JOB_EMPTY, JOB_WAITS, JOB_TAKEN, JOB_DONE, JOB_FAILED };
 
 typedef struct {
     _Atomic int state;
     _Atomic bool stop;
-    _Atomic uint32_t rank; /* lower ones first */
+    _Atomic uint32_t rank; /* jobs with a lower rank come first */
     mv_tile_subject subject;
     mv_tile tile;
     uint32_t *ids, *spikes;
     uint64_t epoch;
-    uint64_t turn; /* the last turn that requested it */
+    uint64_t turn; /* last turn that requested the tile */
     uint32_t entry;
 } job;
 
@@ -57,26 +59,26 @@ typedef struct {
 
 struct mv_tiles {
     mv_tiles_opts opts;
-    mv_budget budget; /* of the tiles */
+    mv_budget budget; /* budget for the tiles */
     mv_arena arena;
     uint64_t turn, serial, epoch;
-    uint32_t count; /* entries in use now or before */
+    uint32_t count; /* number of entries that are or were in use */
     entry *entries; /* [MOST_TILES] */
     job jobs[MOST_JOBS];
     mv_pyramid_reader levels;
-    mv_tile_maker maker; /* without threads */
+    mv_tile_maker maker; /* used if there are no threads */
     uint32_t quad_count;
-    mv_tile_quad *quads; /* [MOST_QUADS] of this turn */
+    mv_tile_quad *quads; /* [MOST_QUADS] quads of this turn */
     uint32_t thread_count;
     worker *workers; /* [thread_count] */
     sem_t work;
     _Atomic bool is_closing;
-    _Atomic bool is_awake; /* `wake` was called, and no frame since */
+    _Atomic bool is_awake; /* `wake` has been called, and there was no frame since */
 };
 
 /* ---- workers ------------------------------------------------------------------------------ */
 
-/* Takes the waiting job with the lowest rank; NULL when none waits. */
+/* Takes the waiting job with the lowest rank; NULL: no job is waiting. */
 static job *take_job(mv_tiles *t)
 {
     for (;;) {
@@ -215,7 +217,7 @@ static entry *find(mv_tiles *t, const mv_tile *tile)
     return NULL;
 }
 
-/* Drops the tile that has been unused the longest; false when all are in use. */
+/* Drops the tile that has been unused the longest. Returns false if all are in use. */
 static bool drop_oldest(mv_tiles *t)
 {
     entry *oldest = NULL;
@@ -244,7 +246,7 @@ static entry *find_free(mv_tiles *t)
     }
 }
 
-/* A place for a tile, with memory; NULL when everything is in use. */
+/* Returns an entry with memory for a tile; NULL: everything is in use. */
 static entry *add_entry(mv_tiles *t, const mv_tile *tile)
 {
     uint64_t words = (uint64_t)MV_TILE_COLUMNS * tile->rows + MV_TILE_COLUMNS;
@@ -306,7 +308,7 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
         if (atomic_load(&t->jobs[i].state) == JOB_EMPTY)
             j = &t->jobs[i];
     if (!j) {
-        drop(t, e); /* another frame may request it again */
+        drop(t, e); /* another frame may request the tile again */
         return;
     }
     j->subject = *s;
@@ -328,15 +330,15 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
     }
 }
 
-/* The tile is empty: it needs no worker. */
+/* Makes an empty tile, which needs no worker. */
 static void set_empty(entry *e)
 {
     for (uint32_t i = 0; i < MV_TILE_COLUMNS; i++)
-        e->ids[i] = MV_NO_ROW; /* the spikes follow directly: there are no ids */
+        e->ids[i] = MV_NO_ROW; /* there are no ids, so the spikes come first */
     e->state = TILE_READY;
 }
 
-/* The tile, if it exists or has failed; otherwise requests it. */
+/* Returns the tile if it exists or has failed; otherwise requests it. */
 static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_t rank)
 {
     entry *e = find(t, tile);
@@ -360,8 +362,8 @@ static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_
 
 /* ---- scales ------------------------------------------------------------------------------- */
 
-/* Keeps 18 bits after the point: an error of a twentieth of a pixel over the widest screen, and the
- * same number again after a window was panned and rounded. */
+/* Keeps 18 bits after the binary point. The error is a twentieth of a pixel over the widest screen,
+ * and the result is the same number again after a window was panned and rounded. */
 static double rounded(double scale)
 {
     int exponent;
@@ -370,17 +372,17 @@ static double rounded(double scale)
     return ldexp(nearbyint(ldexp(mantissa, 18)), exponent - 18);
 }
 
-/* The nearest of `steps` scales in each octave. */
+/* Returns the nearest of `steps` scales in each octave. */
 static double stepped(double scale, double steps)
 {
     return exp2(nearbyint(log2(scale) * steps) / steps);
 }
 
-/* The range of grid cells, `cell` pixels wide, that a view covers along one axis. */
+/* The range of grid cells that a view covers along one axis. Cells are `cell` pixels wide. */
 typedef struct {
-    double scale;        /* of the tiles */
+    double scale;        /* scale of the tiles */
     uint64_t first, end; /* cells */
-    double at;           /* pixel where `first` begins; a whole pixel at rest */
+    double at;           /* pixel where `first` begins, which is a whole pixel at rest */
     double cell;         /* pixels */
 } span;
 
@@ -409,7 +411,7 @@ static void rest(span *s, uint32_t cell)
     s->cell = cell;
 }
 
-/* Tile columns and rows that a view needs. */
+/* The columns and rows of tiles that a view needs. */
 typedef struct {
     span x, y;
 } grid;
@@ -441,7 +443,7 @@ static grid grid_of(const mv_tile_view *v)
 
 /* ---- a frame ------------------------------------------------------------------------------ */
 
-/* Clips [at, at + length) to [0, limit), and the matching part of the source. */
+/* Clips [at, at + length) to [0, limit), and clips the source to the matching part. */
 static bool clip(double *at, double *length, double *from, double *part, double limit)
 {
     double ratio = *part / *length, cut = *at < 0 ? -*at : 0;
@@ -455,7 +457,7 @@ static bool clip(double *at, double *length, double *from, double *part, double 
     return *length > 0 && *part > 0;
 }
 
-/* Places a tile by its corner (left, bottom), in pixels from the view's lower left corner. */
+/* Places a tile by its lower left corner, in pixels from the lower left corner of the view. */
 static void put(mv_tiles *t, const mv_tile_view *v, const mv_tile *tile, double left, double bottom,
                 double w, double pixel_h, bool is_exact)
 {
@@ -471,7 +473,7 @@ static void put(mv_tiles *t, const mv_tile_view *v, const mv_tile *tile, double 
                        (float)x, (float)y,      (float)w,      (float)h,      is_exact};
 }
 
-/* The distance between a tile's scale and the view's, in octaves. */
+/* Returns how many octaves the scale of a tile differs from that of the view. */
 static double unlike(const mv_tile *tile, const grid *g)
 {
     return fabs(log2(tile->dx / g->x.scale)) + fabs(log2(tile->dy / g->y.scale));
@@ -486,7 +488,7 @@ static bool is_in_view(const mv_tile *tile, const mv_tile_view *v)
            y + h > v->y;
 }
 
-/* Tiles at other scales, the most similar last. */
+/* Places tiles at other scales, with the most similar ones last. */
 static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     const entry *best[MOST_STAND_INS];
@@ -522,7 +524,7 @@ static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
     }
 }
 
-/* Requests the cells of a grid, middle cells first; counts the missing ones. */
+/* Requests the cells of a grid, middle cells first, and counts the missing ones. */
 static void want_cells(mv_tiles *t, const mv_tile_view *v, const grid *g, uint32_t rank,
                        mv_tile_frame *out)
 {
@@ -554,7 +556,7 @@ static void put_cells(mv_tiles *t, const mv_tile_view *v, const grid *g)
         }
 }
 
-/* One tile for the whole trace, so that there is always a tile to stretch. */
+/* Requests one tile for the whole trace, so that there is always a tile to stretch. */
 static void want_base(mv_tiles *t, const mv_tile_view *v)
 {
     const mv_tile_subject *s = &v->subject;
@@ -566,7 +568,7 @@ static void want_base(mv_tiles *t, const mv_tile_view *v)
     want(t, s, &tile, RANK_BASE);
 }
 
-/* One screen to the left and one to the right of a complete view. */
+/* Requests one screen to the left and one to the right of a complete view. */
 static void want_beside(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     mv_tile_frame ignored = {0};

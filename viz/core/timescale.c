@@ -4,10 +4,11 @@
 
 #include "base/search.h"
 
-/* The width of an event: the slide, then a rest in which the heap does not move. */
+/* How an event's width is divided: the fraction for the slide, followed by a time in which the heap
+ * does not move. */
 #define EVENT_SLIDE 0.7
-#define CUT_SHARE   0.05  /* of the trace: longer pauses are cut */
-#define CUT_WIDTH   0.015 /* of the rest: the width of a cut */
+#define CUT_SHARE   0.05  /* as a fraction of the trace; longer pauses are cut */
+#define CUT_WIDTH   0.015 /* width of a cut, as a fraction of the time without cut pauses */
 #define TICK_SLIDE  3.0   /* as in process_alloc_data.js of PyTorch's viewer */
 
 /* ---- making ------------------------------------------------------------------------------- */
@@ -22,7 +23,7 @@ static bool has_times(const mv_events *events)
     return true;
 }
 
-/* The times themselves if they ascend, otherwise their running maximum. */
+/* Returns the times if they never decrease, otherwise their running maximum. */
 static const int64_t *ascending(mv_arena *arena, const mv_events *events)
 {
     int64_t *times, most = events->time_us[0];
@@ -66,7 +67,7 @@ static bool find_cuts(mv_arena *arena, mv_timescale *s)
             busy -= (double)us;
         }
     }
-    width = fmax(1, floor(CUT_WIDTH * busy)); /* places are whole numbers, hence exact */
+    width = fmax(1, floor(CUT_WIDTH * busy)); /* positions are whole numbers, so they are exact */
     for (uint32_t i = 0; i < s->cut_count; i++) {
         mv_time_cut *cut = &cuts[i];
         double shown = fmin(width, (double)cut->us);
@@ -128,7 +129,7 @@ uint64_t mv_timescale_height(const mv_timescale *s, const mv_levels *levels)
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-/* Microseconds cut before an event. */
+/* Returns how many microseconds are cut before an event. */
 static double removed_before(const mv_timescale *s, uint32_t event)
 {
     uint32_t i = s->cut_count;
@@ -190,7 +191,7 @@ double mv_timescale_at(const mv_timescale *s, uint32_t event)
     return event;
 }
 
-/* The first event at or after `x`; with `is_after`, only after `x`. */
+/* Returns the first event at or after `x`, or if `is_after` is set, the first event after `x`. */
 static uint32_t search(const mv_timescale *s, double x, bool is_after)
 {
     mv_bisect b = mv_bisect_over(0, s->events);
@@ -219,7 +220,7 @@ uint32_t mv_timescale_from(const mv_timescale *s, double x)
 uint32_t mv_timescale_moment(const mv_timescale *s, double x)
 {
     if (s->clock != MV_CLOCK_EVENTS)
-        return search(s, x, true) - 1; /* none: MV_BEFORE */
+        return search(s, x, true) - 1; /* if there is none, this is MV_BEFORE */
     if (!(x >= 0))
         return MV_BEFORE;
     return x >= s->events ? s->events - 1 : (uint32_t)x;
@@ -247,7 +248,7 @@ mv_instant mv_timescale_instant_of(const mv_timescale *s, mv_pyramid_reader *lev
     if (first >= end || !is_dense)
         return middle_of(s, x0 + (x1 - x0) / 2);
     if (mv_timescale_at(s, first) > x0)
-        first--; /* the moment at the start of the column; of event 0: MV_BEFORE */
+        first--; /* the moment at the start of the column; for event 0, this is MV_BEFORE */
     extent = mv_pyramid_range(levels, first, end);
     return (mv_instant){s->of_segments ? extent.reserved_event : extent.allocated_event, MV_SLID};
 }

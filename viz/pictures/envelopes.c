@@ -1,4 +1,4 @@
-/* Bytes of each pool over time, as numbers. */
+/* Finds the bytes of each pool over time, as numbers. */
 #include "viz/pictures/envelopes.h"
 
 #include "analyze/totals/level_steps.h"
@@ -16,8 +16,8 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     uint32_t from, to;
-    uint32_t pools;        /* pools of the trace, plus one for unknown pools */
-    const uint32_t *group; /* [pools] the level of each */
+    uint32_t pools;        /* number of pools in the trace, plus one for unknown pools */
+    const uint32_t *group; /* [pools] the level that each pool adds to */
     level *levels;
 } sums;
 
@@ -62,7 +62,7 @@ static void begin(const sums *s)
     }
 }
 
-/* Applies one change; returns the level that rose, or NULL. */
+/* Applies one change. Returns the level that rose, or NULL. */
 static level *apply(const sums *s, const mv_level_step *step)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -108,8 +108,8 @@ static void note_all(const sums *s, uint32_t event)
         note(&s->levels[i], event);
 }
 
-/* Ends are applied before beginnings, and only beginnings raise a level; so a raised level never
- * exceeds its value at the end of the event. */
+/* Applies the changes of an event. Ends are applied before beginnings, and only beginnings raise a
+ * level, so a raised level never exceeds its value at the end of the event. */
 static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
 {
     mv_level_step step;
@@ -121,9 +121,9 @@ static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
     }
 }
 
-/* The highest value of each level after an event of the window. The moment before its first event
- * counts if the trace itself begins there, or if the window has no events. `group` maps pools to
- * levels. */
+/* Finds the highest value of each level after an event of the window. The moment before the first
+ * event counts if the trace itself begins there, or if the window has no events. `group` maps pools
+ * to levels. */
 static bool sweep(sums *s, const uint32_t *group, level *levels)
 {
     mv_level_steps steps;
@@ -150,11 +150,12 @@ static bool sweep(sums *s, const uint32_t *group, level *levels)
 typedef struct {
     uint32_t pool;
     uint64_t high;
-    uint64_t a, b; /* its id */
+    uint64_t a, b; /* id of the pool */
     bool is_private;
 } candidate;
 
-/* Gives each pool an envelope in `group`; pools from `own` on in `list` share the last one. */
+/* Assigns each pool an envelope in `group`. The pools at index `own` and later in `list` share the
+ * last envelope. */
 static void group_pools(const sums *s, const candidate *list, uint32_t count, uint32_t own,
                         uint32_t *group, mv_envelopes *out)
 {
@@ -239,11 +240,11 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
                  MV_RISING(candidate, pool));
     mv_sort_rows(
         NULL, list, own, MV_RISING(candidate, a), MV_RISING(candidate, b),
-        MV_RISING(candidate, pool)); /* the default pool is (0, 0), unknown pools come last */
+        MV_RISING(candidate, pool)); /* the default pool is (0, 0), and unknown pools come last */
     group_pools(s, list, count, own, group, out);
     for (uint32_t i = 0; i < own; i++)
         grouped[i] = levels[list[i].pool];
-    if (count > own) { /* the merged levels peak at another moment */
+    if (count > own) { /* the merged levels peak at a different moment */
         memset(grouped, 0, (s->pools + 1) * sizeof *grouped);
         if (!sweep(s, group, grouped))
             return false;

@@ -6,19 +6,19 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Rows grouped by an event, such as their free, for a sweep over the events:
+/* Rows grouped by an event, such as the event that frees them, for a sweep over the events:
  *
  *     for (uint32_t i = freed.first[event]; i; i = freed.next[i - 1])
  *         ... row i - 1 ...
  *
- * The last row comes first. */
+ * In each group, the last row comes first. */
 typedef struct {
-    uint32_t *first; /* [events] a row, + 1; 0: none */
-    uint32_t *next;  /* [rows] the next row of the same event, + 1 */
+    uint32_t *first; /* [events] a row of each event, plus 1; 0: none */
+    uint32_t *next;  /* [rows] the next row of the same event, plus 1; 0: none */
 } rows_by_event;
 
-/* `at` has the event of each row; rows whose event is `events` or later (including MV_BEFORE and
- * MV_NEVER) are omitted. False when out of memory. */
+/* Groups rows by event. `at` contains the event of each row; rows whose event is `events` or later
+ * (including MV_BEFORE and MV_NEVER) are left out. Returns false when out of memory. */
 static bool group_rows(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
                        rows_by_event *out)
 {
@@ -39,17 +39,19 @@ enum { MOST_RANGES = 256 };
 typedef struct {
     mv_arena scratch;
     const mv_lives *lives;
-    uint32_t *row_of;           /* [segments.count] row of the timeline; MV_NO_ROW: not shown */
-    uint32_t *by_place;         /* [segments.count] segments by address */
-    uint32_t *rank_of;          /* [segments.count] places in that order */
-    mv_rankset held;            /* ranks of the reserved segments: they do not overlap */
-    const uint32_t *element_of; /* [rows] the entry of `used` that a row adds to; NULL: its own */
+    uint32_t *row_of;           /* [segments.count] row of the timeline for each segment; MV_NO_ROW:
+                                   not shown */
+    uint32_t *by_place;         /* [segments.count] segments sorted by address */
+    uint32_t *rank_of;          /* [segments.count] position of each segment in that order */
+    mv_rankset held;            /* ranks of the segments that are reserved, which do not overlap */
+    const uint32_t *element_of; /* [rows] entry of `used` that each row adds to; NULL: each row has
+                                   a separate entry */
     uint64_t *used;
 } fill_sweep;
 
 /* ---- the segments of a block -------------------------------------------------------------- */
 
-/* The reserved segment that contains this byte; MV_NO_ROW: none. */
+/* Returns the reserved segment that contains this byte; MV_NO_ROW: there is none. */
 static uint32_t segment_at(const fill_sweep *f, uint64_t addr)
 {
     const mv_segment_lives *s = &f->lives->segments;
@@ -145,7 +147,7 @@ uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_liv
 
 /* ---- over time --------------------------------------------------------------------------- */
 
-/* Samples in the order of columns, by counting: first[c] is where column c begins in `order`. */
+/* Sorts the samples by column, by counting. Column c begins at first[c] in `order`. */
 static bool order_samples(fill_sweep *f, const mv_layout *l, uint32_t **first, uint32_t **order)
 {
     *first = mv_push_array(&f->scratch, uint32_t, (uint64_t)l->column_count + 2);
@@ -177,7 +179,7 @@ static bool make_agendas(fill_sweep *f, agendas *out)
            group_rows(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
-/* Ends are applied before beginnings; blocks before their segments. */
+/* Applies an event. Ends are applied before beginnings, and blocks before their segments. */
 static void apply(fill_sweep *f, const agendas *on, uint32_t event)
 {
     uint32_t i;

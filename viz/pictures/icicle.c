@@ -9,13 +9,13 @@
 #include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
 
-#define LINE 1.25f /* height of a line of a label, in letters */
+#define LINE 1.25f /* height of a line in a label, as a multiple of the letter size */
 
-enum { NARROW = 30 /* least width of a useful label, in pixels */ };
+enum { NARROW = 30 /* minimum width in pixels of a useful label */ };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-/* The size of the smallest node among the `most` heaviest. */
+/* Finds the size of the smallest node among the `most` heaviest nodes. */
 static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                         uint64_t *cut, mv_err *err)
 {
@@ -31,7 +31,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
         for (uint32_t i = 0; i < tree->count; i++)
             bytes[i] = tree->nodes[i].bytes;
         mv_sort_rows(&scratch, bytes, tree->count, MV_FALLING_VALUES(uint64_t));
-        /* Nodes of equal weight are all kept or all dropped. */
+        /* Nodes of equal weight are either all kept or all dropped. */
         if (bytes[most] >= *cut)
             *cut = bytes[most] + 1;
     }
@@ -39,7 +39,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
     return bytes ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
 }
 
-/* The boxes below a box: its heaviest children, then all others as one box. */
+/* Lays out the boxes below a box: one for each of the heaviest children, and one for all others. */
 static void lay_children(const mv_flame_tree *tree, uint64_t cut, uint32_t box,
                          mv_icicle_boxes *out)
 {
@@ -108,7 +108,7 @@ typedef enum {
     KEY_OTHER
 } key;
 
-/* Colour classes of a change. */
+/* The colours that a difference uses. */
 typedef enum { CHANGE_MORE, CHANGE_LESS, CHANGE_PALE, CHANGE_REST } change_key;
 
 static uint32_t key_colour(const mv_theme *theme, key k)
@@ -162,7 +162,7 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
     return node->depth % 2 && !mv_icicle_is_idle(node) ? mv_lighter(fill) : fill;
 }
 
-/* Whether more than a quarter of the change went the other way. */
+/* Whether more than a quarter of the change was in the opposite direction. */
 static bool is_pale(const mv_flame_node *node)
 {
     uint64_t other = mv_flame_change(node) < 0 ? node->bytes - node->less : node->less;
@@ -241,7 +241,7 @@ bool mv_icicle_is_idle(const mv_flame_node *node)
            node->part != MV_FLAME_OTHER;
 }
 
-/* The label without a segment's size, which is its amount. */
+/* Returns the label without a segment's size, because the amount already shows it. */
 static const char *label_of(mv_scene *scene, const mv_flame_node *node)
 {
     const char *size =
@@ -251,8 +251,8 @@ static const char *label_of(mv_scene *scene, const mv_flame_node *node)
                 : node->label;
 }
 
-/* Bytes of "train.py:62" in "train.py:62 forward", of "large" in "large pool (0, 0)" and "large (unknown
- * pool)"; 0: the label has no such part. */
+/* Returns the number of bytes that "train.py:62" takes in "train.py:62 forward", or "large" in
+ * "large pool (0, 0)" and "large (unknown pool)"; 0: the label has no such part. */
 static size_t brief_length(const mv_flame_node *node, const char *label)
 {
     const char *space = strrchr(label, ' ');
@@ -264,7 +264,7 @@ static size_t brief_length(const mv_flame_node *node, const char *label)
     return isdigit((unsigned char)space[-1]) ? (size_t)(space - label) : 0;
 }
 
-/* The part of a label that is useful in this width, or "". */
+/* Returns the part of a label that is useful in this width, or "". */
 static const char *short_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
                                float size, float w)
 {
@@ -281,8 +281,8 @@ static const char *short_label(mv_scene *scene, const mv_flame_node *node, const
     return w > 5 * size ? mv_text_fit(scene, label, size, w) : "";
 }
 
-/* The words of a text in lines of this width; returns how many, or 0: a word or the whole is too
- * long. */
+/* Breaks a text into lines of this width. Returns their number, or 0 if a word or the whole text is
+ * too long. */
 static uint32_t break_lines(mv_scene *scene, const char *text, float size, float width,
                             uint32_t most, const char *out[])
 {

@@ -2,21 +2,24 @@
 
 #include "base/grow.h"
 
-enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 }; /* 16^8 rows: any row number */
+/* There can be 16^8 rows, which is enough for any row number. */
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 };
 
 typedef struct {
     mv_arena scratch;
     const mv_lives *lives;
     const mv_layout_opts *opts;
     mv_layout *out;
-    uint32_t *element_of;        /* [allocs] MV_NO_ROW: not in the window */
-    uint32_t *ends_at;           /* [events] first allocation that ends there, + 1 */
-    uint32_t *next_end;          /* [allocs] next allocation that ends at the same event, + 1 */
-    uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] of elements, live[k] of FAN^k of them */
+    uint32_t *element_of;        /* [allocs] element of each allocation; MV_NO_ROW: not in the
+                                    window */
+    uint32_t *ends_at;           /* [events] first allocation that ends at each event, plus 1 */
+    uint32_t *next_end;          /* [allocs] next allocation that ends at the same event, plus 1 */
+    uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] for each element, live[k] for FAN^k of
+                                    them */
     uint64_t length[MOST_LEVELS];
     uint32_t levels;
-    uint64_t preexisting; /* bytes alive */
-    mv_sample *found;     /* by column */
+    uint64_t preexisting; /* bytes alive from before the first event */
+    mv_sample *found;     /* samples in the order of columns */
     uint32_t capacity;
 } sweep;
 
@@ -45,7 +48,8 @@ static bool is_in_window(const sweep *s, uint32_t alloc)
     const mv_alloc_lives *a = &s->lives->allocs;
     bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
 
-    /* Without events nothing ends; blocks freed before all events only wait for a stream. */
+    /* Without events nothing ends, and blocks that were freed before all events only wait for a
+     * stream. */
     if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
         return false;
     return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
@@ -60,7 +64,7 @@ static bool continues_run(const sweep *s, const mv_element *e, uint64_t run_byte
            (run_bytes < s->opts->least || (e->is_one_site && e->site == s->opts->site_of[alloc]));
 }
 
-/* The share of the picture that an allocation fills: bytes x events within the window. */
+/* Returns how much of the picture an allocation fills, as bytes x events within the window. */
 static double weight_of(const sweep *s, uint32_t alloc)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -73,8 +77,8 @@ static double weight_of(const sweep *s, uint32_t alloc)
     return (double)a->block[alloc] * (to > from ? to - from : 0.5);
 }
 
-/* The site with most of a run that several sites share: a majority vote by weight, then its
- * share. */
+/* Finds the site with the largest part of a run that several sites share, by a majority vote by
+ * weight, and how large its part is. */
 static void find_majority(const sweep *s, mv_element *e)
 {
     double lead = 0, own = 0, all = 0;
@@ -164,7 +168,7 @@ static bool prepare(sweep *s)
     return true;
 }
 
-/* Adds to the sums, or subtracts (two's complement). */
+/* Adds bytes to the sums, or subtracts them (two's complement). */
 static void change(sweep *s, uint32_t alloc, uint64_t bytes)
 {
     uint32_t at = s->element_of[alloc];
@@ -182,7 +186,7 @@ static bool add_sample(sweep *s, mv_sample sample)
     return mv_append(&s->scratch, s->found, s->out->sample_count, s->capacity, sample);
 }
 
-/* The living elements under a node of the tree, from the bottom up. */
+/* Takes the living elements under a node of the tree, from the bottom up. */
 static bool take_node(sweep *s, uint32_t column, uint32_t level, uint64_t node, uint64_t *offset)
 {
     uint64_t bytes = s->live[level][node], last;
@@ -242,7 +246,7 @@ static bool run(sweep *s)
     return true;
 }
 
-/* From column order to element order, by counting. */
+/* Sorts samples by element instead of by column, by counting. */
 static bool sort_samples(mv_arena *arena, sweep *s)
 {
     mv_layout *l = s->out;

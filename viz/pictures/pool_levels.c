@@ -2,12 +2,12 @@
 
 #include "analyze/totals/level_steps.h"
 
-/* The present state of an envelope. */
+/* The current state of an envelope. */
 typedef struct {
     uint64_t held, allocated, requested;
     uint64_t group[MV_POOL_GROUPS];
-    bool is_top; /* the allocated bytes are the maximum of the column so far, and are not stacked
-                    yet */
+    bool is_top; /* the allocated bytes are the highest in the column so far, and have not been
+                    stacked yet */
 } level;
 
 typedef struct {
@@ -15,10 +15,10 @@ typedef struct {
     const mv_pool_levels_opts *opts;
     mv_pool_levels *out;
     level *levels;   /* [envelopes] */
-    uint32_t column; /* that is being filled */
+    uint32_t column; /* the column that is being filled */
 } sweep;
 
-/* NULL: in no envelope. */
+/* Returns the level that a segment adds to; NULL: it is in no envelope. */
 static level *level_of_segment(const sweep *s, uint32_t segment)
 {
     uint32_t at = s->opts->envelopes ? s->opts->envelopes->of_segment[segment] : 0;
@@ -108,8 +108,8 @@ static void note(const sweep *s, level *l)
     }
 }
 
-/* Only beginnings raise levels, and they come after the ends of their event: so a raised level
- * never exceeds its value at the end of the event. */
+/* Applies a change. Only beginnings raise levels, and they come after the ends of the same event,
+ * so a raised level never exceeds its value at the end of the event. */
 static void apply(const sweep *s, const mv_level_step *step, bool is_in_column)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

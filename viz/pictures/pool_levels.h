@@ -4,7 +4,7 @@
  *     allocated ▟█▙▖        stacked by groups, such as lines of code, at the instant when most is
  *              ▟████▙       allocated in the column
  *
- * With one envelope for all pools these are the levels of a device, including the requested
+ * With one envelope for all pools, these are the levels of a device, including the requested
  * bytes. */
 #ifndef MV_POOL_LEVELS_H
 #define MV_POOL_LEVELS_H
@@ -12,12 +12,13 @@
 #include "analyze/lives/position.h"
 #include "viz/pictures/envelopes.h"
 
-/* Marks rows that a filter leaves out: they are not counted. */
+/* The group of rows that a filter leaves out. They are not counted. */
 #define MV_POOL_HIDDEN UINT8_MAX
 
-enum { MV_POOL_GROUPS = 24 }; /* at most; the last group is for all others */
+/* Maximum number of groups. The last group contains all rows that are in no other group. */
+enum { MV_POOL_GROUPS = 24 };
 
-/* Maxima in a column. */
+/* The highest levels in a column. */
 typedef struct {
     uint64_t held, allocated, requested;
 } mv_pool_level;
@@ -25,10 +26,11 @@ typedef struct {
 typedef struct {
     uint32_t envelopes, columns, groups;
     mv_pool_level *levels; /* [envelopes][columns] */
-    uint64_t *stacked;     /* [envelopes][columns][groups] bytes; their sum is `allocated` */
+    uint64_t *stacked;     /* [envelopes][columns][groups] bytes, whose sum over the groups is
+                              `allocated` */
 } mv_pool_levels;
 
-/* Row e, column c. */
+/* Return row e, column c. */
 static inline const mv_pool_level *mv_pool_level_of(const mv_pool_levels *l, uint32_t e, uint32_t c)
 {
     return &l->levels[(uint64_t)e * l->columns + c];
@@ -41,16 +43,17 @@ static inline const uint64_t *mv_pool_stack_of(const mv_pool_levels *l, uint32_t
 
 typedef struct {
     const mv_envelopes *envelopes; /* NULL: all pools are merged */
-    const mv_window *columns;      /* [column_count] moments [first, end), ascending; `first` may be
-                                      MV_BEFORE; each column has at least one moment; moments after
-                                      the last event repeat it */
+    const mv_window *columns;      /* [column_count] moments [first, end), in ascending order.
+                                      `first` may be MV_BEFORE. Each column has at least one moment,
+                                      and moments after the last event repeat the last one */
     uint32_t column_count;
-    const uint8_t *group_of; /* [allocs.count] below `groups`, or MV_POOL_HIDDEN; NULL: 0 */
+    const uint8_t *group_of; /* [allocs.count] a number below `groups`, or MV_POOL_HIDDEN; NULL: all
+                                are 0 */
     uint32_t groups;         /* 1 to MV_POOL_GROUPS */
 } mv_pool_levels_opts;
 
-/* One pass over the events up to the last column, O(events + envelopes x columns x groups). Fails
- * only when out of memory. */
+/* Finds the levels in one pass over the events up to the last column. O(events + envelopes x
+ * columns x groups). Fails only when out of memory. */
 mv_code mv_pool_levels_find(mv_arena *arena, const mv_lives *lives, const mv_pool_levels_opts *opts,
                             mv_pool_levels *out, mv_err *err);
 

@@ -10,8 +10,8 @@ typedef struct {
     uint32_t event;
     const mv_state_opts *opts;
     mv_state *out;
-    uint64_t pixel;    /* bytes of one column of pixels */
-    uint32_t capacity; /* of boxes */
+    uint64_t pixel;    /* number of bytes in one column of pixels */
+    uint32_t capacity; /* number of boxes that there is room for */
 } state_builder;
 
 /* ---- groups ------------------------------------------------------------------------------ */
@@ -31,7 +31,8 @@ static int by_domain(const void *left, const void *right, const void *context)
     return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
 }
 
-/* One group for each pool, kind and stream; `segments` is where the group begins in `order`. */
+/* Makes one group for each pool, kind and stream. `segments` is where the group begins in
+ * `order`. */
 static bool find_domains(mv_arena *arena, state_builder *l)
 {
     mv_state *state = l->out;
@@ -65,10 +66,11 @@ static int in_display_order(const void *left, const void *right, const void *con
         return l->out->group_of[a] < l->out->group_of[b] ? -1 : 1;
     if (!l->opts->by_address && l->map->size[a] != l->map->size[b])
         return l->map->size[a] < l->map->size[b] ? 1 : -1;
-    return a < b ? -1 : a > b; /* by address */
+    return a < b ? -1 : a > b; /* otherwise by address */
 }
 
-/* Most bytes first; the last group also takes the excess groups. */
+/* Sorts the groups by bytes, largest first. The last group also takes all groups for which there is
+ * no room. */
 static void order_groups(state_builder *l)
 {
     mv_state *state = l->out;
@@ -99,7 +101,8 @@ static void order_groups(state_builder *l)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Few pieces need few rows; and a segment continues in the next row only if it must. */
+/* Chooses the scale. Few pieces need few rows, and a segment continues in the next row only if it
+ * must. */
 static void choose_scale(state_builder *l)
 {
     mv_state *state = l->out;
@@ -131,7 +134,7 @@ static bool add_box(mv_arena *arena, state_builder *l, mv_state_box box)
     return mv_append(arena, l->out->boxes, l->out->box_count, l->capacity, box);
 }
 
-/* Merges a piece with its left neighbour when one of them is too narrow to see. */
+/* Merges a piece with the piece to its left if one of them is too narrow to see. */
 static bool put(mv_arena *arena, state_builder *l, mv_state_box box)
 {
     mv_state_box *last = l->out->box_count ? &l->out->boxes[l->out->box_count - 1] : NULL;
@@ -148,7 +151,7 @@ static bool put(mv_arena *arena, state_builder *l, mv_state_box box)
     return add_box(arena, l, box);
 }
 
-/* A piece that begins `offset` bytes into its group, cut where rows end. */
+/* Puts a piece that begins `offset` bytes into its group, and cuts it where rows end. */
 static bool put_piece(mv_arena *arena, state_builder *l, mv_state_group *group, uint32_t segment,
                       uint32_t piece, uint64_t offset)
 {
@@ -201,7 +204,7 @@ static bool put_groups(mv_arena *arena, state_builder *l)
     return true;
 }
 
-/* The first box of each row. */
+/* Finds the first box of each row. */
 static bool index_rows(mv_arena *arena, mv_state *state)
 {
     uint32_t box = 0;

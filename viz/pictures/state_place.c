@@ -3,12 +3,13 @@
 #include <math.h>
 
 enum {
-    GROUP = 25,    /* pixels of a heading at scale 1, with room for a marker below its text */
-    LEAST_ROW = 5, /* pixels of a row, at any scale */
-    MOST_ROW = 72, /* pixels of a row, at scale 1, when everything is shown */
+    GROUP = 25,    /* height of a heading in pixels at scale 1, with room for a marker below its
+                      text */
+    LEAST_ROW = 5, /* minimum height of a row in pixels, at any scale */
+    MOST_ROW = 72, /* maximum height of a row in pixels at scale 1, when everything is shown */
     ZOOMED_ROW = 64,
-    LOW_ROW = 8,       /* rows up to this height have a gap of one pixel */
-    LEAST_BLOCK = 512, /* bytes: the allocator's rounding unit */
+    LOW_ROW = 8,       /* up to this height, rows have a gap of one pixel */
+    LEAST_BLOCK = 512, /* the allocator's rounding unit in bytes */
     MOST_COLUMNS = 1 << 24
 };
 
@@ -23,7 +24,7 @@ static uint32_t group_of_row(const mv_state *s, uint32_t row)
     return g;
 }
 
-/* Pixels from the top of the whole state to a unit. */
+/* Returns the number of pixels between the top of the whole state and a unit. */
 static double pixels_of(const mv_state_place *p, double unit)
 {
     const mv_state *s = p->state;
@@ -59,9 +60,9 @@ static double all_pixels(const mv_state_place *p)
     return (double)p->head * p->state->group_count + (double)p->row * p->state->rows;
 }
 
-/* ---- what is shown ----------------------------------------------------------------------- */
+/* ---- the shown part ---------------------------------------------------------------------- */
 
-/* The largest useful zoom: the allocator's smallest block is a few pixels wide. */
+/* Returns the largest useful zoom, at which the allocator's smallest block is a few pixels wide. */
 static double most_zoom(const mv_state *state)
 {
     return fmax(1, (double)state->row_bytes / LEAST_BLOCK / 64);
@@ -120,7 +121,7 @@ mv_box mv_state_share(const mv_state_place *p)
                     (float)((double)p->box.h / all)};
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions of boxes ------------------------------------------------------------------ */
 
 float mv_state_x(const mv_state_place *p, uint64_t bytes)
 {
@@ -156,7 +157,7 @@ mv_box mv_state_box_of(const mv_state_place *p, const mv_state_box *box)
     return place(p, box->row, box->offset, box->bytes);
 }
 
-/* The row at a height; if there is none, the next row below. */
+/* Returns the row at a height; if there is none, the next row below. */
 static uint32_t row_at(const mv_state_place *p, double y)
 {
     double unit = unit_of(p, pixels_of(p, p->shown.top) + y - (double)p->box.y);
@@ -252,8 +253,8 @@ mv_state_shown mv_state_reveal(const mv_state_place *p, uint32_t segment, uint64
     else if (at.x + at.w > p->box.x + p->box.w)
         dx = p->box.x + p->box.w - at.x - at.w;
     if (at.w > p->box.w && at.x <= p->box.x && at.x + at.w >= p->box.x + p->box.w)
-        dx = 0; /* it fills the box already */
-    /* With room for a mark above it. */
+        dx = 0; /* the range already fills the box */
+    /* Leaves room for a mark above the range. */
     if (at.y - p->head < p->box.y)
         dy = p->box.y + p->head - at.y;
     else if (at.y + at.h > p->box.y + p->box.h)

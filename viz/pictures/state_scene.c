@@ -29,7 +29,8 @@ static void rect(mv_state_scene *s, mv_box at, mv_shape shape)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* The visible part of a box of pixels, so that the label of a large block is always in sight. */
+/* Returns the visible part of a box of pixels, so that the label of a large block is always in
+ * sight. */
 static mv_box seen_part(const mv_state_scene *s, mv_box at)
 {
     const mv_box *all = &s->place.box;
@@ -38,7 +39,7 @@ static mv_box seen_part(const mv_state_scene *s, mv_box at)
     return (mv_box){left, at.y, right - left, at.h};
 }
 
-/* Whether an earlier row has a part of the piece that is wide enough for its label. */
+/* Whether an earlier row contains a part of the piece that is wide enough for its label. */
 static bool is_labelled_before(const mv_state_scene *s, const mv_state_box *box)
 {
     if (s->place.shown.zoom > 1)
@@ -47,7 +48,7 @@ static bool is_labelled_before(const mv_state_scene *s, const mv_state_box *box)
            mv_state_x(&s->place, box->before) - mv_state_x(&s->place, 0) >= LABEL * s->place.scale;
 }
 
-/* The part of "train.py:62 forward, 4.00 MiB" that fits. */
+/* Writes the part of a label such as "train.py:62 forward, 4.00 MiB" that fits. */
 static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = alloc_of(s, box);
@@ -69,8 +70,8 @@ static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uin
                       MV_ANCHOR_START, text);
 }
 
-/* The rounding of a block (bytes beyond the request): a darker edge at its end. Returns its
- * width. */
+/* Marks the rounding of a block, which is the bytes beyond the request, as a darker edge at its
+ * end. Returns the width of the edge. */
 static float mark_rounding(mv_state_scene *s, const mv_state_box *box, mv_box at)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -112,7 +113,7 @@ static void paint_block(mv_state_scene *s, const mv_state_box *box, mv_box at)
         label_box(s, box, at, mv_text_on(fill));
 }
 
-/* Small neighbours in one box: the height shows how full they are. */
+/* Paints small adjacent pieces as one box, whose height shows how full they are. */
 static void paint_rest(mv_state_scene *s, const mv_state_box *box, mv_box at)
 {
     float used = at.h * (float)((double)(box->allocated + box->pending) / (double)box->bytes);
@@ -154,7 +155,8 @@ static bool is_in_sight(const mv_state_scene *s, mv_box at)
            at.y <= all->y + all->h;
 }
 
-/* Outlines of a group's segments, cut where rows end; segments too small to see have no outline. */
+/* Paints outlines of a group's segments, cut where rows end. Segments that are too small to see
+ * have no outline. */
 static void outline_segments(mv_state_scene *s, uint32_t group)
 {
     const mv_state_group *g = &s->place.state->groups[group];
@@ -200,8 +202,8 @@ const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace)
     return mv_level_is_host(origin->level) ? "pinned memory" : "memory from calls of CUDA";
 }
 
-/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": the pool of a segment
- * of the map. */
+/* Returns the pool of a segment of the map, such as "large pool, default stream" or "private small
+ * pool (1, 0), stream 0x7f00". */
 static const char *pool_name(const mv_state_scene *s, uint32_t segment)
 {
     const mv_trace *t = s->trace;
@@ -231,7 +233,7 @@ static const char *group_name(const mv_state_scene *s, const mv_state_group *gro
     return pool_name(s, s->place.state->order[group->segments]);
 }
 
-/* Name and sums of a group: as many of them as fit. */
+/* Returns the name and the sums of a group, as many of them as fit. */
 static const char *head_text(const mv_state_scene *s, uint32_t group, float size)
 {
     const mv_state_group *g = &s->place.state->groups[group];
@@ -311,7 +313,7 @@ static void frame(mv_state_scene *s, mv_box at, bool is_dashed, float width)
                                       .is_dashed = true});
 }
 
-/* A triangle that points down to the position, with an edge in the background's colour. */
+/* Paints a triangle that points down to the position, with an edge in the background's colour. */
 static void sign(mv_state_scene *s, float x, float y)
 {
     float high = roundf(SIGN * s->place.scale);
@@ -325,7 +327,7 @@ static void sign(mv_state_scene *s, float x, float y)
                                       .width = 1.5f});
 }
 
-/* Blocks and segments each lie in a single run of the map. */
+/* Paints a mark. A block or segment lies in a single run of the map. */
 static void paint_mark(mv_state_scene *s, const mv_state_mark *mark)
 {
     bool has_sign = mark->kind == MV_STATE_EVENT || mark->kind == MV_STATE_GONE;
@@ -386,7 +388,7 @@ typedef struct {
     float x, y, width, bottom;
 } key_column;
 
-/* A line with room for a swatch at the left; false when there is none. */
+/* Adds a line with room for a swatch on the left. Returns false if there is no room. */
 static bool key_line(key_column *k, const char *text, mv_box *swatch)
 {
     const mv_state_scene *s = k->s;
@@ -441,7 +443,7 @@ float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float
     return k.y;
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- descriptions ------------------------------------------------------------------------ */
 
 static const char *size_of(const mv_state_scene *s, uint64_t bytes)
 {
@@ -468,7 +470,8 @@ const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *bo
                            describe_segment(s, box->segment));
 }
 
-/* "12.3 ms" from one event to another; "713 events" without times. */
+/* Returns the time from one event to another, such as "12.3 ms"; "713 events" if there are no
+ * times. */
 static const char *span_text(const mv_state_scene *s, uint32_t from, uint32_t to)
 {
     const mv_events *e = &s->lives->events;
@@ -483,7 +486,7 @@ static const char *span_text(const mv_state_scene *s, uint32_t from, uint32_t to
     return mv_scene_format(s->scene, "%s", mv_axis_time(span, span, text));
 }
 
-/* The age of a block. */
+/* Returns the age of a block. */
 static const char *age_text(const mv_state_scene *s, uint32_t alloc)
 {
     uint32_t birth = s->lives->allocs.birth[alloc];
@@ -537,7 +540,7 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
         return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
                                          : "nothing is reserved at this moment";
     mv_size_text(size, sums->allocated);
-    if (mv_trace_allocator(trace) || !mv_level_reserves(trace)) /* no reserved bytes */
+    if (mv_trace_allocator(trace) || !mv_level_reserves(trace)) /* there are no reserved bytes */
         return mv_scene_format(scene, "%s %s", size, mv_level_held(trace));
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
                            size);

@@ -2,11 +2,11 @@
 
 enum { FIRST = '!', LAST = '~', ACROSS = 12, CELL = MV_BITMAP_COLUMNS + 1 };
 
-/* Glyphs after the ASCII glyphs. */
+/* Glyphs that follow the ASCII glyphs. */
 enum { DOT = LAST + 1 - FIRST, ELLIPSIS, BOX };
 
-/* Letters in cells of CELL x MV_BITMAP_ROWS, ACROSS of them side by side: '#' is a dot; the last
- * column of a letter has a '#' or a '.'. */
+/* Letters in cells of CELL x MV_BITMAP_ROWS, with ACROSS cells next to each other. '#' is a dot;
+ * the last column of a letter contains a '#' or a '.'. */
 static const char *const rows[] = {
     // clang-format off
     /* !     "     #     $     %     &     '     (     )     *     +     , */

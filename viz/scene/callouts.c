@@ -17,7 +17,8 @@ float mv_callouts_distance(mv_box box, mv_point at)
     return hypotf(nearest.x - at.x, nearest.y - at.y);
 }
 
-/* The part of a line inside an axis' range, as shares of its length; false: none. */
+/* Finds the part of a line inside the range of an axis, as fractions of its length. Returns false
+ * if there is none. */
 static bool clip(float from, float to, float low, float high, float *begin, float *end)
 {
     float a = (low - from) / (to - from), b = (high - from) / (to - from);
@@ -61,7 +62,8 @@ bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2])
     return mv_callouts_distance(box, at) > 1.6f * gap;
 }
 
-/* Whether a line to the box crosses no text. A mark at the beginning of the line belongs to it. */
+/* Whether a line to the box crosses no label. A mark at the beginning of the line belongs to the
+ * line. */
 static bool is_leader_free(const mv_callouts *callouts, const mv_point line[2])
 {
     for (uint32_t i = 0; i < callouts->count; i++) {
@@ -85,7 +87,8 @@ void mv_callouts_take(mv_callouts *callouts, mv_box box)
         callouts->taken[callouts->count++] = box;
 }
 
-/* Candidate places around a point, row by row, nearest first: next to it, then up and down. */
+/* Returns a candidate box for a label. Candidates are ordered row by row, nearest first: first next
+ * to the point, then above and below. */
 static mv_box candidate(mv_point at, mv_callout_size size, uint32_t row, uint32_t place)
 {
     uint32_t rows = (row + 1) / 2, slides = place / 2;

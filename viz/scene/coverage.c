@@ -48,7 +48,7 @@ static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_
     if (x >= c->right || cover == 0)
         return;
     if (*first &&
-        c->cells[*first - 1].x == x) { /* curves and slopes stay in one pixel for a while */
+        c->cells[*first - 1].x == x) { /* curves and slopes stay in the same pixel for a while */
         c->cells[*first - 1].cover += cover;
         c->cells[*first - 1].area += area;
         return;
@@ -63,16 +63,16 @@ static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_
     c->last_row = y > c->last_row ? y : c->last_row;
 }
 
-/* The line's value at `at`, between a0 and a1. */
+/* Returns the line's value at `at`, which is between a0 and a1. */
 static int32_t between(int32_t a0, int32_t b0, int32_t a1, int32_t b1, int32_t at)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): lines that cross nothing do not get here */
     return (int32_t)(b0 + (int64_t)(b1 - b0) * (at - a0) / (a1 - a0));
 }
 
-/* The part of an edge in one row. To the left of the clip it counts as if it ran along the border;
- * to the right it does not count. Its crossings with pixel borders do not depend on the clip, so a
- * picture drawn in parts equals one drawn at once. */
+/* Adds the part of an edge that is in one row. To the left of the clip, the edge counts as if it
+ * ran along the border; to the right, it does not count. Where it crosses pixel borders does not
+ * depend on the clip, so a picture drawn in parts is the same as one drawn at once. */
 static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
     int32_t step = x1 < x0 ? -1 : 1;
@@ -144,8 +144,8 @@ static uint8_t mask_of(int64_t winding)
     return (uint8_t)((part * 255 + WHOLE / 2) / WHOLE);
 }
 
-/* Spreads the cells of a row: sums[i] is the difference from pixel i - 1 to pixel i, and bit i of
- * `touched` is set if that is not 0. */
+/* Spreads out the cells of a row: sums[i] is the difference between pixel i and pixel i - 1, and
+ * bit i of `touched` is set if that difference is not 0. */
 static void spread_cells(mv_coverage *c, int32_t y)
 {
     for (uint32_t i = c->row[y]; i; i = c->cells[i - 1].next) {
@@ -159,7 +159,7 @@ static void spread_cells(mv_coverage *c, int32_t y)
     c->row[y] = 0;
 }
 
-/* The next pixel from x on with a difference; c->right if there is none. */
+/* Returns the next pixel at or after x that has a difference; c->right if there is none. */
 static int32_t next_touched(const mv_coverage *c, int32_t x)
 {
     uint32_t word = (uint32_t)x / 64, words = (uint32_t)c->right / 64 + 1;
@@ -173,8 +173,8 @@ static int32_t next_touched(const mv_coverage *c, int32_t x)
     return x < c->right ? x : c->right;
 }
 
-/* Reports the row in runs without pixels of coverage 0. An edge to the right of the clip left no
- * cell: an open area extends to the border. */
+/* Reports the row in runs, without pixels whose coverage is 0. An edge to the right of the clip has
+ * left no cell, so an open area extends to the border. */
 static void take_row(mv_coverage *c, int32_t y, mv_coverage_take_row *take, void *to)
 {
     int32_t x = next_touched(c, c->left), start = -1;

@@ -74,7 +74,7 @@ static uint64_t key_of(const mv_damage *d, const mv_scene *scene, const mv_shape
 void mv_damage_add(mv_damage *d, const mv_scene *scene, const mv_shape *shape, mv_pixel_rect box)
 {
     mv_pixel_rect whole = {0, 0, (int32_t)d->width, (int32_t)d->height};
-    /* The box is part of the key: the visible part of a clipped shape depends on it. */
+    /* The box is part of the key, because the visible part of a clipped shape depends on it. */
     uint64_t key = XXH3_64bits_withSeed(&box, sizeof box, key_of(d, scene, shape));
     uint32_t left, right, top, bottom;
 
@@ -101,8 +101,8 @@ static bool differs(const mv_damage *d, uint32_t row, uint32_t column)
     return !d->is_known || d->now[cell] != d->before[cell];
 }
 
-/* Adds cells [from, to) of a row to the rectangle that ends above them, or as a new rectangle.
- * False: there are too many. */
+/* Adds the cells [from, to) of a row to the rectangle that ends above them, or as a new rectangle.
+ * Returns false if there are too many. */
 static bool add_run(mv_damage *d, uint32_t row, uint32_t from, uint32_t to)
 {
     mv_pixel_rect run = {(int32_t)(from * MV_DAMAGE_CELL), (int32_t)(row * MV_DAMAGE_CELL),
@@ -136,7 +136,7 @@ static bool find_runs(mv_damage *d)
     return true;
 }
 
-/* One rectangle around all differences. */
+/* Finds one rectangle around all differences. */
 static void find_bounds(mv_damage *d)
 {
     uint32_t left = d->columns, right = 0, top = d->rows, bottom = 0;

@@ -11,8 +11,9 @@ enum { PLACE_WORDS = 3 };
 
 /* ---- one label --------------------------------------------------------------------------- */
 
-/* Bytes of "train.py:62" in "train.py:62 forward", of "leak: train.py:62" in "leak: train.py:62";
- * 0: it does not begin with a file and a line. *colon is where ":62" begins. */
+/* Returns the number of bytes that "train.py:62" takes in "train.py:62 forward", or "leak:
+ * train.py:62" in "leak: train.py:62"; 0: the label does not begin with a file and a line. *colon
+ * is where ":62" begins. */
 static size_t place_of(const char *label, size_t *colon)
 {
     const char *end = label;
@@ -29,7 +30,7 @@ static size_t place_of(const char *label, size_t *colon)
     return 0;
 }
 
-/* The beginning of the text that fits together with `end`, without a trailing blank. */
+/* Returns the beginning of the text that fits together with `end`, without a trailing blank. */
 static const char *head_with(mv_scene *scene, const char *text, size_t length, const char *end,
                              float size, float width)
 {
@@ -54,7 +55,7 @@ static const char *head_with(mv_scene *scene, const char *text, size_t length, c
     return mv_scene_format(scene, "%.*s%s", (int)keep, text, end);
 }
 
-/* The end of text[0, length) that fits after an ellipsis and before `end`. */
+/* Returns the end of text[0, length) that fits after an ellipsis and before `end`. */
 static const char *tail_with(mv_scene *scene, const char *text, size_t length, const char *end,
                              float size, float width)
 {
@@ -87,7 +88,8 @@ static bool differs_only_at_its_end(const char *text, size_t length)
     return plain >= length && (strncmp(text, "0x", 2) == 0 || strcspn(text, "./#\\") < length);
 }
 
-/* The label up to `length`, which includes the file and line if the label begins with them. */
+/* Returns the label up to `length`, which includes the file and line if the label begins with
+ * them. */
 static const char *cut_to(mv_scene *scene, const char *label, size_t length, float size,
                           float width)
 {
@@ -105,7 +107,7 @@ static const char *cut_to(mv_scene *scene, const char *label, size_t length, flo
     return head_with(scene, label, colon, line, size, width);
 }
 
-/* At most this much of a text that is too wide is examined. */
+/* maximum number of bytes of a text that are examined if it is too wide */
 enum { TEXT_MOST = 4096 };
 
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
@@ -119,7 +121,7 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
 
 /* ---- several ----------------------------------------------------------------------------- */
 
-/* The beginning of the first word in which the texts differ. */
+/* Returns the beginning of the first word in which the texts differ. */
 static size_t difference(const char *a, const char *b)
 {
     size_t at = 0;
@@ -132,8 +134,8 @@ static size_t difference(const char *a, const char *b)
     return at;
 }
 
-/* "train.py:62 …norm.py:229 forw…", "…:62 …norm.py:229": the file and line, or the line alone, then
- * the label from the difference on. */
+/* Returns "train.py:62 …norm.py:229 forw…" or "…:62 …norm.py:229": the file and line, or only the
+ * line, followed by the label starting at the difference. */
 static const char *from_difference(mv_scene *scene, const char *label, size_t from, float size,
                                    float width)
 {
@@ -199,14 +201,15 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-enum { NAME_WORDS = 24, FEW_NAMES = 32 /* whose words are compared */ };
+/* Maximum number of words of a name that are compared, and how many names count as few. */
+enum { NAME_WORDS = 24, FEW_NAMES = 32 };
 
 static bool is_between_words(char c)
 {
     return c && strchr("._-/+#: \\", c) != NULL;
 }
 
-/* The words that all names begin with, in bytes. */
+/* Returns the length in bytes of the words that all names begin with. */
 static size_t shared_head(const char *const *names, uint32_t count)
 {
     size_t head = strlen(names[0]);
@@ -222,7 +225,7 @@ static size_t shared_head(const char *const *names, uint32_t count)
     return head;
 }
 
-/* The words that all names end with, after their heads. */
+/* Returns the length in bytes of the words that all names end with, after their heads. */
 static size_t shared_tail(const char *const *names, uint32_t count, size_t head)
 {
     size_t length = strlen(names[0]), tail = length - head;
@@ -239,14 +242,15 @@ static size_t shared_tail(const char *const *names, uint32_t count, size_t head)
     return tail;
 }
 
-/* text[from, to), with an ellipsis where something is cut. */
+/* Returns text[from, to), with an ellipsis where something is cut. */
 static const char *part_of(mv_scene *scene, const char *text, size_t from, size_t to)
 {
     return mv_scene_format(scene, "%s%.*s%s", from ? ELLIPSIS : "", (int)(to - from), text + from,
                            text[to] ? ELLIPSIS : "");
 }
 
-/* The name with text[from, to) in it, and as much around that as fits, first of what follows. */
+/* Returns the name with text[from, to) in it, and with as much of its surroundings as fits, first
+ * what follows. */
 static const char *grown(mv_scene *scene, const char *text, size_t from, size_t to, float size,
                          float width)
 {
@@ -279,11 +283,11 @@ static const char *grown(mv_scene *scene, const char *text, size_t from, size_t 
 
 typedef struct {
     size_t from, to;
-    uint32_t others; /* names that contain it, too */
+    uint32_t others; /* number of names that contain the word */
     bool is_kept, is_tried;
 } name_word;
 
-/* The words of text[from, to); returns how many. */
+/* Finds the words of text[from, to). Returns their number. */
 static uint32_t split_words(const char *text, size_t from, size_t to, name_word out[NAME_WORDS])
 {
     uint32_t count = 0;
@@ -299,7 +303,7 @@ static uint32_t split_words(const char *text, size_t from, size_t to, name_word 
     return count;
 }
 
-/* "…1024…8a1f…": the kept words, with what is between neighbours. */
+/* Returns the kept words, with what is between adjacent words: "…1024…8a1f…". */
 static const char *with_words(mv_scene *scene, const char *text, const name_word *words,
                               uint32_t count)
 {
@@ -335,8 +339,9 @@ static bool are_elsewhere(mv_scene *scene, const char *const *names, uint32_t co
     return false;
 }
 
-/* The words of text[from, to) that the fewest of the other names contain, at most half of them but for
- * one; "": those that fit are also in another name. */
+/* Returns the words of text[from, to) that the fewest names contain. After the first word, only
+ * words that at most half of the names contain are taken. Returns "" if another name contains all
+ * words that fit. */
 static const char *rare_words(mv_scene *scene, const char *const *names, uint32_t count,
                               const char *text, size_t from, size_t to, float size, float width)
 {
@@ -370,12 +375,13 @@ static const char *rare_words(mv_scene *scene, const char *const *names, uint32_
     return with_words(scene, text, words, word_count);
 }
 
-/* "…gpt…8a1f…": both ends of text[from, to). */
+/* Returns both ends of text[from, to): "…gpt…8a1f…". */
 static const char *without_middle(mv_scene *scene, const char *text, size_t from, size_t to,
                                   float size, float width)
 {
     const char *before = from ? ELLIPSIS : "", *after = text[to] ? ELLIPSIS : "", *head;
-    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* which is in the second half */
+    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* this ellipsis is in the second
+                                                                 half */
 
     head = head_with(scene, text + from, to - from, "", size,
                      fmaxf(0, width - half - mv_text_width(before, size)));

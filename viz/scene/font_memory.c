@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Blocks have a size of LEAST << i, after a header; larger blocks have their own mappings. */
+/* Blocks have a size of LEAST << i, after a header. Larger blocks are mapped separately. */
 enum { LEAST = 32, HEADER = 16 };
 
 static_assert((uint64_t)LEAST << (MV_FONT_BLOCK_SIZES - 1) == MV_ARENA_LARGE,

@@ -1,5 +1,5 @@
-/* How full a segment is, in steps with names for a legend: one scale for all pictures, pages and
- * panes.
+/* How full a segment is, in steps that have names for a legend. All pictures, pages and panes use
+ * this scale.
  *
  *     level    0       1             2          3          4
  *              empty   up to 25 %    25 to 50   50 to 75   75 to 100 % in use
@@ -7,8 +7,8 @@
  *     dark     sand    ───────────────────────────────────  blue
  *
  * A colour means the same in both themes. The colours differ mainly in lightness, so that they
- * remain distinct with red-green colour blindness and in print; the fullest is lighter on a dark
- * background. */
+ * remain distinct with red-green colour blindness and in print. The colour of the fullest level is
+ * lighter on a dark background. */
 #ifndef MV_FULLNESS_SCALE_H
 #define MV_FULLNESS_SCALE_H
 
@@ -17,7 +17,8 @@
 
 enum { MV_FULLNESS_LEVELS = 5 };
 
-/* Empty; less than a quarter, a half, three quarters in use; more. */
+/* Returns 0 for an empty segment, and 1 to 4 for less than a quarter, a half and three quarters in
+ * use, and for more. */
 static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 {
     if (used == 0 || bytes == 0)
@@ -25,9 +26,9 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
     return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
 }
 
-/* 0xRRGGBBAA; levels above the last count as the last. */
+/* Returns the colour of a level as 0xRRGGBBAA. Levels above the last one count as the last one. */
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
-const char *mv_fullness_name(uint32_t level); /* "50 to 75 % in use" */
+const char *mv_fullness_name(uint32_t level); /* returns a name such as "50 to 75 % in use" */
 
 #endif

@@ -61,7 +61,7 @@ const char *mv_heading_history(const mv_lives *lives)
     }
 }
 
-/* WCAG 2 relative luminance. */
+/* Returns the relative luminance of a colour, according to WCAG 2. */
 static double luminance(uint32_t colour)
 {
     static const double weights[] = {0.0722, 0.7152, 0.2126};
@@ -76,7 +76,7 @@ static double luminance(uint32_t colour)
 
 uint32_t mv_text_on(uint32_t fill)
 {
-    /* Black and white are equally easy to read here: both have 4.58:1. */
+    /* At this luminance, black and white are equally easy to read, with 4.58:1 for both. */
     return luminance(fill) > 0.179 ? 0x000000ff : 0xffffffff;
 }
 

@@ -7,9 +7,9 @@
 #include "base/grow.h"
 
 enum {
-    CELL = 192, /* pixels in which one letter is drawn */
+    CELL = 192, /* size in pixels of the cell in which a letter is drawn */
     PEN_X = 48,
-    PEN_Y = 132, /* of its origin there */
+    PEN_Y = 132, /* position of the letter's origin in the cell */
     MOST_SIZE = 96,
     SLOTS = 8192, /* twice as many as are ever used */
     SLOT_BITS = 13,
@@ -47,7 +47,7 @@ bool mv_letters_take(const mv_text_style *style)
 
 typedef struct {
     uint8_t *pixels;
-    int32_t left, top, right, bottom; /* covered pixels */
+    int32_t left, top, right, bottom; /* bounds of the covered pixels */
 } cell;
 
 static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
@@ -61,7 +61,7 @@ static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8
     c->bottom = y >= c->bottom ? y + 1 : c->bottom;
 }
 
-/* False when out of memory: the letter is omitted. */
+/* Draws a letter. Returns false when out of memory; the letter is then left out. */
 static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *style, double phase,
                         mv_letter *out)
 {
@@ -89,14 +89,14 @@ static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *st
     return true;
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- drawing text ------------------------------------------------------------------------ */
 
 static bool is_letter(const mv_letter *slot, uint64_t key, double size_x, double size_y)
 {
     return slot->key == key && slot->size_x == size_x && slot->size_y == size_y;
 }
 
-/* The slot of a letter: its own, or the free one where it belongs. */
+/* Returns the slot of a letter, or the free slot where it belongs. */
 static mv_letter *slot_of(mv_letters *l, uint64_t key, double size_x, double size_y)
 {
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) ^
@@ -109,7 +109,7 @@ static mv_letter *slot_of(mv_letters *l, uint64_t key, double size_x, double siz
     return &l->slots[at];
 }
 
-/* The letter at *text, which moves past it. */
+/* Returns the letter at *text, and moves *text past it. */
 static const mv_letter *letter_of(mv_letters *l, const char **text, const mv_text_style *style,
                                   uint32_t phase)
 {

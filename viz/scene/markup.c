@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* The replacement of a character; NULL: the character itself. */
+/* Returns the replacement of a character; NULL: the character is not replaced. */
 static const char *escape_of(mv_markup markup, uint32_t c)
 {
     switch (c) {
@@ -19,7 +19,7 @@ static const char *escape_of(mv_markup markup, uint32_t c)
     case '\n':
     case '\t':
         return markup == MV_MARKUP_SVG ? NULL : MV_UTF8_REPLACEMENT;
-    default: /* XML has no U+FFFE and U+FFFF */
+    default: /* XML does not allow U+FFFE and U+FFFF */
         return c == MV_UTF8_BAD || mv_utf8_is_hidden(c) || c == 0xfffe || c == 0xffff
                    ? MV_UTF8_REPLACEMENT
                    : NULL;

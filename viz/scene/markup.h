@@ -1,4 +1,4 @@
-/* Untrusted text inside HTML and SVG. */
+/* Writes untrusted text into HTML and SVG. */
 #ifndef MV_MARKUP_H
 #define MV_MARKUP_H
 
@@ -6,11 +6,11 @@
 
 typedef enum {
     MV_MARKUP_HTML, /* one line */
-    MV_MARKUP_SVG   /* tabs and line ends stay; characters that XML 1.0 forbids are replaced */
+    MV_MARKUP_SVG   /* tabs and line ends are kept; characters that XML 1.0 forbids are replaced */
 } mv_markup;
 
-/* Writes any text as plain text: & < > " (and ' in HTML) become entities; hidden characters
- * (base/utf8.h), characters that XML 1.0 forbids, and bytes that are not UTF-8, become U+FFFD. */
+/* Writes any string as plain text. & < > " (and ' in HTML) become entities. Hidden characters
+ * (base/utf8.h), characters that XML 1.0 forbids, and bytes that are not UTF-8 become U+FFFD. */
 void mv_markup_write(mv_sink *sink, mv_markup markup, const char *text);
 
 #endif

@@ -4,7 +4,7 @@ enum { LEAST_AREA = 8192 };
 
 /* ---- finding covers ---------------------------------------------------------------------- */
 
-/* The whole pixels that the shape covers; empty when it may hide nothing. */
+/* Returns the whole pixels that the shape covers, which are empty if the shape may hide nothing. */
 static mv_pixel_rect covered_by(const mv_scene *scene, const mv_shape *s, double scale_x,
                                 double scale_y)
 {
@@ -45,8 +45,8 @@ void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t s
 
 /* ---- the remaining parts ----------------------------------------------------------------- */
 
-/* Keeps the parts of the pieces outside `cover`; returns the new count. If there would be too many,
- * some stay whole. */
+/* Keeps the parts of the pieces that are outside `cover`. Returns the new number of pieces. If
+ * there would be too many, some pieces stay whole. */
 static uint32_t subtract(mv_pixel_rect *pieces, uint32_t count, mv_pixel_rect cover)
 {
     uint32_t end = count;

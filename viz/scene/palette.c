@@ -93,7 +93,7 @@ uint32_t mv_muted_colour(uint32_t index)
     return colours[index % MV_MUTED_COLOURS];
 }
 
-/* The colour, mixed with some eighths of white. */
+/* Returns the colour mixed with some eighths of white. */
 static uint32_t toward_white(uint32_t colour, uint32_t eighths)
 {
     uint32_t lighter = colour & 0xff;

@@ -10,10 +10,10 @@ typedef struct {
     int32_t x, y, w, h;
 } mv_pixel_rect;
 
-/* Far outside of any picture: anything beyond is drawn as if it were here. */
+/* A position far outside of any picture. Anything farther away is drawn as if it were here. */
 #define MV_FAR_PIXELS 1000000
 
-/* Clamped to MV_FAR_PIXELS; 0 for NaN. */
+/* Returns a position clamped to MV_FAR_PIXELS; 0 for NaN. */
 static inline double mv_within_far(double pixels)
 {
     if (pixels > -MV_FAR_PIXELS && pixels < MV_FAR_PIXELS)
@@ -21,7 +21,7 @@ static inline double mv_within_far(double pixels)
     return pixels > 0 ? MV_FAR_PIXELS : pixels < 0 ? -MV_FAR_PIXELS : 0;
 }
 
-/* The nearest whole pixel, clamped to MV_FAR_PIXELS; NaN is far left. */
+/* Returns the nearest whole pixel, clamped to MV_FAR_PIXELS. NaN is far left. */
 static inline int32_t mv_nearest_pixel(double pixels)
 {
     if (!(pixels > -MV_FAR_PIXELS))
@@ -29,7 +29,7 @@ static inline int32_t mv_nearest_pixel(double pixels)
     return (int32_t)floor((pixels < MV_FAR_PIXELS ? pixels : MV_FAR_PIXELS) + 0.5);
 }
 
-/* Between two corners; empty when they are not in order. */
+/* Returns the rectangle between two corners, which is empty if they are not in order. */
 static inline mv_pixel_rect mv_pixel_rect_between(int32_t left, int32_t top, int32_t right,
                                                   int32_t bottom)
 {

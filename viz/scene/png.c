@@ -1,6 +1,6 @@
-/* PNG files with zlib alone. Pictures have large even areas: without a filter and with little
- * effort a file is a tenth larger than the smallest possible, but is written in a fraction of the
- * time. */
+/* Writes PNG files with only zlib. Pictures have large even areas. Without filters and with little
+ * effort, a file is a tenth larger than the smallest possible one, but is written in a fraction of
+ * the time. */
 #include "viz/scene/png.h"
 
 #include <zlib.h>
@@ -13,7 +13,7 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Adds the frame of a chunk around `length` bytes that are already at to + 8; returns the position
+/* Adds the frame of a chunk around `length` bytes that are already at to + 8. Returns the position
  * of the next chunk. */
 static uint8_t *close_chunk(uint8_t *to, const char *type, uint32_t length)
 {
@@ -33,7 +33,8 @@ static bool is_opaque(const mv_image *image)
     return true;
 }
 
-/* Rows of a filter byte and pixels, without alpha or with colours that are not premultiplied. */
+/* Writes rows that consist of a filter byte and pixels, either without alpha or with colours that
+ * are not premultiplied. */
 static void convert_rows(const mv_image *image, bool has_alpha, uint8_t *to)
 {
     const uint8_t *from = image->pixels;

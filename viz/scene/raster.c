@@ -15,10 +15,10 @@ struct mv_raster {
     mv_coverage cover;
     mv_rows rows; /* the pixels, and how to paint them */
     uint32_t box_capacity;
-    mv_pixel_rect *boxes; /* [shapes] box in which each shape of the scene may change pixels */
+    mv_pixel_rect *boxes; /* [shapes] the box in which each shape of the scene may change pixels */
     mv_pixel_rect *clips; /* [shapes] clip of each shape */
     uint32_t point_capacity;
-    mv_point *points; /* of a stroke */
+    mv_point *points; /* points of a stroke */
     mv_occlusion occlusion;
     const mv_scene *scene;
     double scale_x, scale_y;
@@ -36,7 +36,7 @@ static mv_text_style style_of(const mv_raster *r, const mv_shape *s)
     return (mv_text_style){s->width, r->scale_x, r->scale_y, s->is_bold};
 }
 
-/* The start of a text. */
+/* Returns where a text starts. */
 static double text_start(mv_raster *r, const mv_shape *s, double *width)
 {
     mv_text_style style = style_of(r, s);
@@ -49,7 +49,8 @@ static double text_start(mv_raster *r, const mv_shape *s, double *width)
                                         : x - *width / 2;
 }
 
-/* Letters may be wider than their advance, and up to twice their size in height. */
+/* Returns the box of a text. Letters may be wider than their advance, and up to twice their size in
+ * height. */
 static mv_pixel_rect text_box(mv_raster *r, const mv_shape *s)
 {
     double width, size_x = s->width * r->scale_x, size_y = s->width * r->scale_y;
@@ -63,7 +64,7 @@ static mv_pixel_rect text_box(mv_raster *r, const mv_shape *s)
                                  mv_nearest_pixel(y + size_y + 2));
 }
 
-/* Around all points, including the stroke and its corners. */
+/* Returns the box around all points, including the stroke and its corners. */
 static mv_pixel_rect points_box(const mv_raster *r, const mv_shape *s, uint32_t count)
 {
     const mv_point *at = r->scene->points + s->first;
@@ -134,7 +135,7 @@ static bool is_whole(unit_rect rect)
     return ((rect.left | rect.right | rect.top | rect.bottom) & (MV_PIXEL_UNITS - 1)) == 0;
 }
 
-/* The visible parts of rectangle `i`, which consists of whole pixels. */
+/* Fills the visible parts of rectangle `i`, which consists of whole pixels. */
 static void fill_whole(mv_raster *r, const mv_shape *s, uint32_t shape, unit_rect rect,
                        mv_pixel_rect clip)
 {
@@ -149,7 +150,8 @@ static void fill_whole(mv_raster *r, const mv_shape *s, uint32_t shape, unit_rec
         mv_rows_fill(&r->rows, pieces[i]);
 }
 
-/* Rectangles of whole pixels need no coverage, unless blended rectangles overlap. */
+/* Fills rectangles. Rectangles of whole pixels need no coverage, unless blended rectangles
+ * overlap. */
 static void fill_rects(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel_rect clip)
 {
     bool is_plain = !s->is_hatched && (s->count == 2 || (s->fill & 0xff) == 0xff);
@@ -169,8 +171,8 @@ static void fill_rects(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel
         paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
 }
 
-/* Whether a strip consists of level steps between whole pixel columns, like curves over the columns
- * of a picture. */
+/* Whether a strip consists of horizontal steps between whole pixel columns, like curves over the
+ * columns of a picture. */
 static bool is_stepped(const mv_raster *r, const mv_shape *s)
 {
     const mv_point *p = &r->scene->points[s->first];
@@ -189,7 +191,7 @@ static bool is_stepped(const mv_raster *r, const mv_shape *s)
     return true;
 }
 
-/* The steps do not overlap, so each is filled separately. */
+/* Fills the steps of a strip. They do not overlap, so each is filled separately. */
 static void fill_steps(mv_raster *r, const mv_shape *s, mv_pixel_rect clip)
 {
     const mv_point *p = &r->scene->points[s->first];
@@ -230,7 +232,7 @@ static void add_frames(mv_raster *r, const mv_point *points, uint32_t count,
     }
 }
 
-/* The points in the picture; NULL when out of memory. */
+/* Returns the points in the picture; NULL when out of memory. */
 static const mv_point *scaled_points(mv_raster *r, const mv_shape *s)
 {
     if (!mv_room_for(&r->arena, r->points, s->count, r->point_capacity))
@@ -325,8 +327,7 @@ static void draw_shape(mv_raster *r, uint32_t shape, mv_pixel_rect clip)
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* Finds the box of each shape, which shapes hide others, and the differences from the last
- * scene. */
+/* Finds the box of each shape, which shapes hide others, and what differs from the last scene. */
 static bool look(mv_raster *r)
 {
     const mv_scene *scene = r->scene;
@@ -392,7 +393,7 @@ static bool make_room(mv_raster *r, uint32_t width, uint32_t height)
     return false;
 }
 
-/* Whole pixels, at least one; 0 when there are too many. */
+/* Returns the size in whole pixels, at least one; 0 if there are too many. */
 static uint32_t pixels_of(float shown, float own)
 {
     float pixels = shown > 0 ? shown : own;

@@ -2,7 +2,7 @@
 
 #include "viz/scene/stroke.h"
 
-/* As in the SVG back end. */
+/* the same as in the SVG back end */
 const uint8_t mv_hatch[MV_HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
 
 int32_t mv_unit_of(double pixels, bool is_crisp)
@@ -33,8 +33,8 @@ void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t hei
     rows->pixels = NULL;
 }
 
-/* Loops over rows of pixels, also compiled for wider registers where the machine has them. All
- * versions give the same pixels. */
+/* Loops over rows of pixels are also compiled for wider registers, for machines that have these.
+ * All versions give the same pixels. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(MV_PLAIN_LOOPS)
 #define MV_WIDE __attribute__((target_clones("avx2", "default")))
@@ -44,7 +44,7 @@ void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t hei
 
 /* ---- colours ----------------------------------------------------------------------------- */
 
-/* a * b / 255, rounded. */
+/* Returns a * b / 255, rounded. */
 static inline uint32_t times(uint32_t a, uint32_t b)
 {
     uint32_t product = a * b + 128;
@@ -52,7 +52,7 @@ static inline uint32_t times(uint32_t a, uint32_t b)
     return (product + (product >> 8)) >> 8;
 }
 
-/* All four channels of a pixel times b / 255: two at a time, like times(). */
+/* Returns all four channels of a pixel times b / 255, computed two at a time, like times(). */
 static inline uint32_t times_all(uint32_t pixel, uint32_t b)
 {
     uint32_t even = (pixel & 0xff00ff) * b + 0x800080;
@@ -70,7 +70,7 @@ static inline uint32_t blended(uint32_t below, uint32_t colour, uint32_t coverag
     return above + times_all(below, 255 - (above >> 24));
 }
 
-/* An opaque colour: only the byte order changes. */
+/* Converts an opaque colour, for which only the byte order changes. */
 static inline uint32_t reordered(uint32_t colour, mv_pixel_order order)
 {
     return order == MV_PIXELS_RGBA ? __builtin_bswap32(colour) : colour >> 8 | colour << 24;
@@ -99,7 +99,7 @@ static inline uint32_t *pixel_at(const mv_rows *rows, int32_t x, int32_t y)
     return (uint32_t *)(void *)rows->pixels + (uint64_t)y * rows->width + (uint32_t)x;
 }
 
-/* The number of values equal to the first. */
+/* Returns how many values at the start are equal to the first. */
 static uint32_t run_of(const uint8_t *coverage, uint32_t count)
 {
     uint32_t i = 1;
@@ -128,7 +128,7 @@ MV_WIDE static void set_row(uint32_t *at, uint32_t count, uint32_t pixel)
         at[i] = pixel;
 }
 
-/* `above` is premultiplied, and `rest` is 255 minus its alpha. */
+/* Blends a colour with a row. `above` is premultiplied, and `rest` is 255 minus its alpha. */
 MV_WIDE static void blend_row(uint32_t *at, uint32_t count, uint32_t above, uint32_t rest)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -180,7 +180,7 @@ void mv_rows_fill(mv_rows *rows, mv_pixel_rect rect)
         blend_row(pixel_at(rows, rect.x, y), (uint32_t)rect.w, rows->pixel, 255 - rows->alpha);
 }
 
-/* One row of a column, of which `part` of 256 is covered. */
+/* Blends one row of a column, of which `part` of 256 is covered. */
 static void cover_row(const mv_rows *rows, mv_pixel_rect columns, int32_t y, int32_t part)
 {
     uint32_t *at;
@@ -235,7 +235,7 @@ static bool is_pixel_for_pixel(const mv_image_place *at)
     return at->step_x == 1 && at->x == floor(at->x);
 }
 
-/* One row, whose first pixel shows the first pixel of `from`. */
+/* Copies one row, whose first pixel shows the first pixel of `from`. */
 MV_WIDE static void copy_row(const uint32_t *from, uint32_t *to, uint32_t count,
                              mv_pixel_order order)
 {
@@ -247,7 +247,7 @@ MV_WIDE static void copy_row(const uint32_t *from, uint32_t *to, uint32_t count,
             to[i] = reordered(from[i], MV_PIXELS_BGRA);
 }
 
-/* One row, whose pixel i shows pixel column[i] of `from`. */
+/* Copies one row, whose pixel i shows pixel column[i] of `from`. */
 MV_WIDE static void stretch_row(const uint32_t *from, const uint32_t *column, uint32_t *to,
                                 uint32_t count, mv_pixel_order order)
 {

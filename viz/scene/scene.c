@@ -118,14 +118,14 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i)
 {
     uint32_t pairs = s->count / 2;
 
-    if (s->kind == MV_SHAPE_STRIP) /* along the upper edge, and back along the lower one */
+    if (s->kind == MV_SHAPE_STRIP) /* along the upper edge, and back along the lower edge */
         i = i < pairs ? 2 * i : 2 * (2 * pairs - 1 - i) + 1;
     return scene->points[s->first + i];
 }
 
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 {
-    char line[256]; /* most texts fit */
+    char line[256]; /* large enough for most strings */
     va_list args, again;
     char *text = NULL;
     int length;
@@ -155,8 +155,8 @@ const char *mv_scene_count(mv_scene *scene, uint64_t count)
 
 float mv_text_width(const char *text, float size)
 {
-    /* Advance widths of DejaVu Sans from ' ' to '~', the widest of the usual sans-serif faces, in
-     * thousandths of the font size. */
+    /* Advance widths of DejaVu Sans from ' ' to '~', in thousandths of the font size. It is the
+     * widest of the usual sans-serif faces. */
     static const uint16_t widths[] = {
         318,  401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337,
         636,  636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531,
@@ -172,8 +172,8 @@ float mv_text_width(const char *text, float size)
             units += widths[*text++ - ' '];
             continue;
         }
-        units +=
-            1000; /* wide scripts fill a square, and so does the replacement for an invalid byte */
+        units += 1000; /* letters of wide scripts fill a square, and so does the replacement for an
+                     invalid byte */
         bytes = mv_utf8_length_at(text);
         text += bytes ? bytes : 1;
     }
@@ -192,7 +192,7 @@ static void print_flags(const mv_shape *s, FILE *out)
             s->is_crisp ? " crisp" : "");
 }
 
-/* Keeps each text on one line of the output. */
+/* Prints a string on one line of the output. */
 static void print_quoted(const char *name, const char *text, FILE *out)
 {
     mv_escaped piece;

@@ -1,7 +1,7 @@
-/* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; tests
- * compare scenes as text. Coordinates are pixels, x to the right and y downwards; back ends may
- * round them to a tenth. Texts may contain any bytes: a back end replaces characters that it cannot
- * show. */
+/* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them, and
+ * tests compare scenes as text. Coordinates are in pixels, with x to the right and y downwards;
+ * back ends may round them to a tenth of a pixel. Strings may contain any bytes, and a back end
+ * replaces characters that it cannot show. */
 #ifndef MV_SCENE_H
 #define MV_SCENE_H
 
@@ -20,51 +20,54 @@ typedef struct {
 /* Pixels that a scene shows unchanged. */
 typedef struct {
     uint32_t width, height;
-    const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; must live as long as the scene */
-    uint64_t key;           /* equal keys mean equal pixels, so a back end may keep them; 0: none */
-    bool is_opaque;         /* all alphas are 255: shapes below need not be drawn */
+    const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; must stay valid as long as the scene */
+    uint64_t key;           /* equal keys mean equal pixels, so a back end may cache them; 0: there
+                               is no key */
+    bool is_opaque;         /* all alphas are 255, so shapes below need not be drawn */
 } mv_pixels;
 
 typedef enum {
-    MV_SHAPE_RECTS,   /* pairs of points: opposite corners of one rectangle each */
+    MV_SHAPE_RECTS,   /* pairs of points, which are opposite corners of rectangles */
     MV_SHAPE_POLYGON, /* closed, filled */
     MV_SHAPE_LINE,    /* open, stroked */
-    MV_SHAPE_TEXT,    /* one point: on the baseline */
-    MV_SHAPE_STRIP,   /* pairs of points, upper and lower edge from left to right: filled between */
-    MV_SHAPE_IMAGE,   /* two points for the place, rounded to whole pixels, and two for the part of
-                         `image` that fills it, in image pixels (upper left and lower right
-                         corners); each pixel shows the image's pixel at its middle */
-    MV_SHAPE_CLIP     /* two points: the following shapes are clipped to this rectangle; no points:
-                         clipping ends */
+    MV_SHAPE_TEXT,    /* one point, on the baseline */
+    MV_SHAPE_STRIP,   /* pairs of points on the upper and lower edge, from left to right; the area
+                         between the edges is filled */
+    MV_SHAPE_IMAGE,   /* two points for the position, rounded to whole pixels, and two for the part
+                         of `image` that fills it, in image pixels (upper left and lower right
+                         corners); each pixel shows the pixel of the image at its middle */
+    MV_SHAPE_CLIP     /* two points, which are opposite corners of a rectangle to which the
+                         following shapes are clipped; no points: clipping ends */
 } mv_shape_kind;
 
 typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;
 
-/* Colours are 0xRRGGBBAA; with an alpha of 0 nothing is drawn. */
+/* Colours are 0xRRGGBBAA. If alpha is 0, nothing is drawn. */
 typedef struct {
     uint8_t kind;   /* mv_shape_kind */
-    uint8_t anchor; /* mv_anchor of a text */
+    uint8_t anchor; /* mv_anchor, for text */
     bool is_bold;
     bool is_dashed;
-    bool is_hatched; /* diagonal lines in the colour of `stroke` instead of a fill */
-    bool is_crisp;   /* edges are not smoothed: no seam between shapes that meet */
-    uint32_t fill;   /* of a text: its colour */
+    bool is_hatched; /* instead of a fill, diagonal lines are drawn in the colour of `stroke` */
+    bool is_crisp;   /* edges are not smoothed, so there is no seam between shapes that meet */
+    uint32_t fill;   /* fill colour, or colour of the text */
     uint32_t stroke;
-    float width;    /* of the stroke; of a text: its size in pixels */
-    uint32_t first; /* points[first] to points[first + count - 1] */
+    float width;    /* width of the stroke, or size of the text in pixels */
+    uint32_t first; /* the points are points[first] to points[first + count - 1] */
     uint32_t count;
-    const char *text;       /* of a text, NUL-terminated; owned by the scene's arena or static */
-    const char *title;      /* shown on hover; NULL: none */
-    const mv_pixels *image; /* of an image */
+    const char *text;       /* string of a text, NUL-terminated; it is in the scene's arena or
+                               static */
+    const char *title;      /* tooltip; NULL: none */
+    const mv_pixels *image; /* pixels of an image */
 } mv_shape;
 
 typedef struct {
     mv_arena *arena;
     float width, height;
-    float shown_width, shown_height; /* pixels of the picture, to which the scene is stretched; 0:
-                                        the scene's size */
+    float shown_width, shown_height; /* size of the picture in pixels, to which the scene is
+                                        stretched; 0: the scene's size */
     uint32_t background;
-    bool failed; /* memory ran out; nothing more was added */
+    bool failed; /* memory ran out, and nothing more was added */
 
     uint32_t shape_count, shape_capacity;
     mv_shape *shapes; /* [shape_count] */
@@ -75,18 +78,18 @@ typedef struct {
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
                    uint32_t background);
 
-/* mv_scene_init for a picture of width x height pixels, at least 1 x 1. If the layout needs more,
- * the scene has at least least_width x least_height and is shown smaller. */
+/* Like mv_scene_init, for a picture of width x height pixels, at least 1 x 1. If the layout needs
+ * more room, the scene is at least least_width x least_height, and is scaled down when shown. */
 void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
                          uint32_t least_width, uint32_t least_height, uint32_t background);
 
-/* Empties the scene and keeps its memory, for the next frame. Texts stay in the arena. */
+/* Empties the scene for the next frame, and keeps its memory. Strings stay in the arena. */
 void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t background);
 
-/* Adds a point for the shape of the next mv_scene_add. */
+/* Adds a point to the shape that the next mv_scene_add adds. */
 void mv_scene_point(mv_scene *scene, float x, float y);
 
-/* Adds the shape with all points since the last shape; sets its `first` and `count`. */
+/* Adds the shape with all points added since the last shape. Sets its `first` and `count`. */
 void mv_scene_add(mv_scene *scene, mv_shape shape);
 
 void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill);
@@ -97,27 +100,28 @@ void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint
 void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colour, mv_anchor anchor,
                    const char *text);
 
-/* `part` of the image, in its pixels, fills `place`. */
+/* Adds an image. `part`, in pixels of the image, fills `place`. */
 void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_pixels *image);
 
-/* Corner `i` of s->count corners of a polygon, or of the outline of a strip. */
+/* Returns corner `i` of a polygon, or of the outline of a strip. There are s->count corners. */
 mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 
-/* A formatted text in the scene's arena; "" when out of memory. */
+/* Formats a string in the scene's arena; "" when out of memory. */
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "1,234", in the scene's arena. */
+/* Formats a number such as "1,234", in the scene's arena. */
 const char *mv_scene_count(mv_scene *scene, uint64_t count);
 
-/* The approximate width of a text when drawn. It needs no font, and tends to overestimate. */
+/* Returns the approximate width of a text when it is drawn. It needs no font, and tends to
+ * overestimate. */
 float mv_text_width(const char *text, float size);
 
 /* Prints the scene as lines of text, for tests and for debugging layouts. */
 void mv_scene_print(const mv_scene *scene, FILE *out);
 
-/* Back end: one self-contained SVG file. Fails if the scene did; mv_sink_commit reports failed
- * writes. */
+/* Back end: writes a self-contained SVG file. Fails if the scene ran out of memory. Write errors
+ * are reported by mv_sink_commit. */
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 
 #endif

@@ -4,14 +4,14 @@
 
 static const double dash[] = {7, 4}; /* as in SVG */
 
-enum { MOST_MITRE = 4 }; /* SVG: length of the tip over the width */
+enum { MOST_MITRE = 4 }; /* as in SVG: length of the tip, divided by the width */
 
 int32_t mv_stroke_unit(double pixels)
 {
     int32_t unit;
 
     pixels = mv_within_far(pixels) * MV_PIXEL_UNITS + 0.5;
-    unit = (int32_t)pixels; /* towards 0; floor() would be a call for each corner */
+    unit = (int32_t)pixels; /* rounds towards 0; floor() would be a call for each corner */
     return unit - (unit > pixels);
 }
 
@@ -29,7 +29,8 @@ static vec across(vec direction)
     return (vec){-direction.y, direction.x};
 }
 
-/* All parts of a stroke wind in the same direction, so that overlaps form one area. */
+/* Adds a part of a stroke. All parts wind in the same direction, so that overlapping parts form one
+ * area. */
 static void add_part(mv_coverage *out, const vec *corners, uint32_t count)
 {
     int32_t x[4], y[4];
@@ -67,7 +68,7 @@ static void add_corner(mv_coverage *out, vec at, vec before, vec after, double h
 
     if (turn == 0)
         return;
-    /* The tip is at half / cos(turn / 2) from the corner. */
+    /* The distance between the tip and the corner is half / cos(turn / 2). */
     if (2 / (1 + cosine) <= MOST_MITRE * MOST_MITRE) {
         vec middle = {across(before).x + across(after).x, across(before).y + across(after).y};
         corners[2] = along(at, middle, outside / (1 + cosine));
@@ -82,7 +83,7 @@ typedef struct {
     mv_coverage *out;
     double half;
     bool is_dashed;
-    double phase; /* of the dashes */
+    double phase; /* position within the dashes */
 } pen;
 
 static void draw_bar(pen *p, vec a, vec b, vec direction, double length)

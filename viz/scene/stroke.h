@@ -1,5 +1,5 @@
-/* The area of a stroke: a pen of some width drawn along a line. Corners are mitred as in SVG (cut
- * where the tip would extend further than twice the width), ends are cut off straight. */
+/* The area of a stroke: a pen of some width drawn along a line. Corners are mitred as in SVG (and
+ * cut where the tip would extend farther than twice the width), and ends are cut off straight. */
 #ifndef MV_STROKE_H
 #define MV_STROKE_H
 
@@ -7,16 +7,16 @@
 #include "viz/scene/scene.h"
 
 typedef struct {
-    double width; /* in the units of the points */
+    double width; /* width, in the units of the points */
     bool is_closed;
-    bool is_dashed; /* 7 drawn, 4 not */
+    bool is_dashed; /* dashes are 7 units long, and the gaps between them 4 */
 } mv_stroke;
 
-/* `points` are in the picture's pixels. */
+/* Adds the area of a stroke. `points` are in pixels of the picture. */
 void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
                    const mv_stroke *stroke);
 
-/* The nearest mv_coverage unit, clamped to MV_FAR_PIXELS; 0 for NaN. */
+/* Returns the nearest mv_coverage unit, clamped to MV_FAR_PIXELS; 0 for NaN. */
 int32_t mv_stroke_unit(double pixels);
 
 #endif

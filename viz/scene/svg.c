@@ -7,18 +7,18 @@
 typedef struct {
     mv_sink *sink;
     const mv_scene *scene;
-    uint32_t clips;   /* clips made so far; also the name of the last one */
-    bool is_clipping; /* a group is open */
+    uint32_t clips;   /* number of clips so far, which is also the name of the last one */
+    bool is_clipping; /* whether a group is open */
 } svg;
 
-/* Writes coordinates in tenths of a pixel, as differences: rounding errors do not add up, and a
- * step of a curve takes four or five bytes. */
+/* Writes coordinates in tenths of a pixel and as differences, so that rounding errors do not add
+ * up, and a step of a curve takes four or five bytes. */
 static int32_t tenths_of(float pixels)
 {
     return (int32_t)lround(mv_within_far(pixels) * 10);
 }
 
-/* "12", "0.5" as ".5", "-3.2". */
+/* Writes a number of tenths as "12", ".5" or "-3.2". */
 static void write_tenths(mv_sink *sink, int32_t tenths)
 {
     char text[MV_DIGITS + 3];
@@ -55,7 +55,8 @@ static void write_colour(mv_sink *sink, const char *name, uint32_t colour)
         mv_sink_printf(sink, " %s-opacity=\"%.2f\"", name, alpha / 255.0);
 }
 
-/* Most edges of a timeline are horizontal or vertical: h and v. */
+/* Writes a path. Most edges of a timeline are horizontal or vertical, and are written with h and
+ * v. */
 static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 {
     int32_t x0 = 0, y0 = 0;
@@ -68,7 +69,7 @@ static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
         mv_sink_write(sink, i == 0 ? "M" : y == y0 ? "h" : x == x0 ? "v" : "l", 1);
         if (i == 0 || x != x0)
             write_tenths(sink, x - x0);
-        if (i == 0 || (x != x0 && y != y0 && y > y0)) /* a minus is a separator */
+        if (i == 0 || (x != x0 && y != y0 && y > y0)) /* a minus sign also separates numbers */
             mv_sink_write(sink, " ", 1);
         if (i == 0 || y != y0)
             write_tenths(sink, y - y0);
@@ -152,7 +153,7 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     mv_sink_printf(sink, "</title></path>\n");
 }
 
-/* A window on the image: everything outside the part is clipped. */
+/* Writes an image in a nested window, which clips everything outside the part. */
 static mv_code write_image(svg *w, const mv_shape *s, mv_err *err)
 {
     const mv_point *p = &w->scene->points[s->first];
@@ -197,7 +198,8 @@ static void write_clip(svg *w, const mv_shape *s)
     mv_sink_printf(w->sink, "\"/></clipPath>\n<g clip-path=\"url(#clip%u)\">\n", w->clips++);
 }
 
-/* The hatch takes the colour of the first hatched shape: a scene has only one kind. */
+/* Writes the hatch pattern in the colour of the first hatched shape. A scene has only one kind of
+ * hatching. */
 static void write_hatch(mv_sink *sink, const mv_scene *scene)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++)

@@ -16,7 +16,8 @@
 #include "viz/scene/font_memory.h"
 #include "viz/scene/stroke.h"
 
-/* Paths: installed with a release, relative to the program; Debian; Debian; Fedora; Arch. */
+/* Where fonts are: installed with a release, relative to the program; on Debian (two paths); on
+ * Fedora; on Arch. */
 static const struct {
     const char *regular, *bold;
 } places[] = {
@@ -33,9 +34,9 @@ static const struct {
 enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot is one pixel */ };
 
 struct mv_font {
-    mv_font_memory memory; /* for the library */
+    mv_font_memory memory; /* memory of the font library */
     FT_Library library;
-    FT_Face regular, bold; /* NULL: the bitmap font; bold may be the same face as regular */
+    FT_Face regular, bold; /* NULL: the bitmap font is used; bold may be the same face as regular */
 };
 
 static bool open_face(mv_font *font, const char *place, FT_Face *face)
@@ -49,7 +50,7 @@ static bool open_face(mv_font *font, const char *place, FT_Face *face)
     }
     if (FT_New_Face(font->library, place, 0, face) == 0 && FT_IS_SCALABLE(*face))
         return true;
-    *face = NULL; /* closes a font that the library opened */
+    *face = NULL; /* closes a font that the library has opened */
     return false;
 }
 
@@ -114,9 +115,9 @@ uint32_t mv_text_next(const char **at)
 
 typedef struct {
     mv_coverage *out;
-    double x, y;      /* of the letter's origin */
+    double x, y;      /* position of the letter's origin */
     FT_Vector at;     /* end of the last line */
-    FT_Vector origin; /* of the contour */
+    FT_Vector origin; /* start of the contour */
 } contour;
 
 static void edge_to(contour *c, FT_Vector to)
@@ -172,7 +173,7 @@ static int conic_to(const FT_Vector *a, const FT_Vector *to, void *data)
     return 0;
 }
 
-/* The face at the size of the style; NULL when it is not available. */
+/* Returns the face at the size of the style; NULL: it is not available. */
 static FT_Face face_at(mv_font *font, const mv_text_style *style)
 {
     FT_Face face = style->is_bold ? font->bold : font->regular;
@@ -180,12 +181,12 @@ static FT_Face face_at(mv_font *font, const mv_text_style *style)
 
     if (!(width >= 1 && width < 1 << 20 && height >= 1 && height < 1 << 20))
         return NULL;
-    /* 72 dots an inch: a point is a pixel. */
+    /* At 72 dots per inch, a point is a pixel. */
     return FT_Set_Char_Size(face, (FT_F26Dot6)width, (FT_F26Dot6)height, 72, 72) ? NULL : face;
 }
 
-/* Widths are the designed widths, so that a text is as wide as the layout assumed; only heights are
- * fitted to the pixel grid, which keeps letters crisp. */
+/* Letters keep the widths that they were designed with, so that a text is as wide as the layout
+ * assumed. Only heights are fitted to the pixel grid, which keeps letters crisp. */
 enum { LOAD = FT_LOAD_TARGET_LIGHT | FT_LOAD_NO_BITMAP };
 
 static double advance_of(FT_Face face, FT_UInt glyph)
@@ -238,7 +239,7 @@ static void draw_bitmap(uint32_t character, double x, double y, double w, double
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Draws if `out` is set; returns the width. */
+/* Draws the text if `out` is set. Returns its width. */
 static double set_text(mv_font *font, const char *text, const mv_text_style *style, double x,
                        double y, mv_coverage *out)
 {
@@ -270,7 +271,7 @@ void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, d
 {
     bool is_fine = font->regular || dot_size(style->size * style->scale_y) < 1;
 
-    /* Letters are on a row of pixels, and dots are whole pixels. */
+    /* Letters are placed on a row of pixels, and dots are whole pixels. */
     set_text(font, text, style, is_fine ? x : floor(x + 0.5), floor(y + 0.5), out);
     if (style->is_bold && !font->regular)
         set_text(font, text, style, floor(x + 0.5) + dot_size(style->size * style->scale_x) / 2,
