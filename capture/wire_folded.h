@@ -1,22 +1,24 @@
 /* The folded part of a bounded recording (docs/recorder.md), which the launcher writes next to the
- * live file, as LIVE.folded. It contains whatever is still needed of removed records.
+ * live file, as LIVE.folded. It contains whatever is still needed from records that were removed
+ * from the live file.
  *
  *     byte 0          mv_wire_header
- *     byte 65536      FACTS chunk of a live file: keys that begin with "folded_"
+ *     byte 65536      FACTS chunk as in a live file; its keys begin with "folded_"
  *     ...             FOLDED chunk
  *     ...             PLACES chunk
  *
- * Chunks have the format of a live file (wire_live.h), and are sealed. The file is replaced as a
- * whole, by a rename, before the records in it are removed from the live file. So at any moment the
- * two files together are complete: readers skip records of the live file up to number `through`.
+ * Chunks have the format of a live file (wire_live.h), and are sealed. The whole file is replaced
+ * by a rename before the records in it are removed from the live file, so the two files together
+ * are complete at any time. Readers skip records of the live file up to number `through`.
  *
- * FOLDED: records of EVENTS, of all threads, by number: those that made whatever was alive after
- * number `through`, and the open ranges. Missing numbers are not lost: their records were folded.
- * In the mv_wire_chunk, first_row is `through`, and table_rows is the position in the live file
- * from which on all chunks are read.
+ * FOLDED contains records of EVENTS, of all threads, sorted by number: those that made the memory
+ * that was still alive after number `through`, and those that opened ranges that were still open.
+ * Missing numbers are not lost events, because their records were folded. In the mv_wire_chunk,
+ * first_row is `through`, and table_rows is a position in the live file; all chunks at or after it
+ * are read.
  *
- * PLACES: the positions of chunks before that position which are read too (names, and chunks that
- * are still open), as 64-bit numbers in ascending order. */
+ * PLACES contains the positions of earlier chunks that are read too (names, and chunks that are
+ * still open), as 64-bit numbers in ascending order. */
 #ifndef MV_WIRE_FOLDED_H
 #define MV_WIRE_FOLDED_H
 
