@@ -33,9 +33,9 @@ enum {
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
-    uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer ones */
+    uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer versions */
     uint16_t zero;     /* ignored */
-    uint32_t features; /* none is defined; readers refuse unknown bits */
+    uint32_t features; /* feature bits, none of which is defined yet; readers refuse unknown bits */
     uint64_t hash;     /* hash of the 16 bytes before it */
 } mv_wire_header;
 
@@ -76,7 +76,7 @@ typedef enum {
 #define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,
     MV_WIRE_KIND_LIST(MV_WIRE_KIND_ENUM)
 #undef MV_WIRE_KIND_ENUM
-        MV_WIRE_KINDS /* one more than the largest */
+        MV_WIRE_KINDS /* one more than the largest kind */
 } mv_wire_kind;
 
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
@@ -94,7 +94,7 @@ typedef struct {
     uint32_t device;       /* EVENTS: ordinal of the device; else 0 */
     uint32_t count;        /* rows in this chunk, at most MV_WIRE_CHUNK_ROWS */
     uint64_t first_row;    /* number of the chunk's first row in its table */
-    uint64_t table_rows;   /* rows of the whole table */
+    uint64_t table_rows;   /* number of rows in the whole table */
     uint64_t raw_bytes;    /* size of the payload after decompression */
     uint64_t stored_bytes; /* number of stored bytes after this header */
     uint64_t stored_hash;  /* hash of the stored bytes */
@@ -117,7 +117,7 @@ typedef enum {
  * after column, and each column begins at a multiple of 8 bytes. */
 typedef struct {
     uint16_t column;   /* the column's number in the table, from 1 */
-    uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
+    uint8_t width;     /* number of bytes of a stored number: 0, 1, 2, 4 or 8 */
     uint8_t transform; /* mv_wire_transform */
     uint8_t shift;
     uint8_t planes;  /* 1: the lowest bytes of all numbers come first, then their second bytes,
@@ -136,7 +136,7 @@ typedef struct {
     uint32_t calls;
     uint32_t devices; /* number of event lists, including empty lists */
     uint32_t tables;
-    uint32_t keys; /* mv_key of parse/model/trace.h; 0: unknown */
+    uint32_t keys; /* set of mv_key (parse/model/trace.h); 0: unknown */
 } mv_wire_trace;
 
 typedef struct {

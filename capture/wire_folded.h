@@ -29,23 +29,24 @@
 enum { MV_LIVE_FOLDED = 259, MV_LIVE_PLACES = 260 };
 
 /* Facts:
- *     folded_max_size    the bounds in bytes and microseconds, as given by the user
- *     folded_max_age_us
- *     folded_peak_D      most bytes allocated at once on device D before folded_until_us
- *     folded_curve_D     the same in up to 64 spans of equal length: "us:bytes us:bytes ...", with
- *                        the end of each span
+ *     folded_max_size    the bound in bytes, as given by the user
+ *     folded_max_age_us  the bound in microseconds, as given by the user
+ *     folded_peak_D      largest number of bytes allocated at once on device D before
+ *                        folded_until_us
+ *     folded_curve_D     the same number in each of up to 64 spans of equal length:
+ *                        "us:bytes us:bytes ...", with the end of each span
  *     folded_lines_D     allocations by line on device D before folded_until_us: "US SPAN",
- *                        the start and the length of spans, then for each line
+ *                        the start and the length of the spans, and then for each line
  *                        ";ADDR COUNT BORN FREED LEAST LEAST...": the address of one of its blocks
  *                        in the folded part, the number of allocations, their bytes, the bytes
- *                        freed, and the least bytes that the line held in each span; the last span
- *                        is incomplete. The first entry, with ADDR 0, is for all lines together;
- *                        the others are the lines that have grown most
+ *                        freed, and the smallest number of bytes that the line held in each span.
+ *                        The last span is incomplete. The first entry, with ADDR 0, is for all
+ *                        lines together; all other entries are the lines that have grown the most
  * and the facts below. */
 #define MV_FACT_FOLDED       "folded_events"   /* number of removed events */
 #define MV_FACT_FOLDED_UNTIL "folded_until_us" /* time of the last removed event, CLOCK_MONOTONIC */
 #define MV_FACT_FOLDED_SINCE "folded_since_us" /* time of the first removed event */
-#define MV_FACT_FOLDED_LINES "folded_lines_"   /* followed by D */
+#define MV_FACT_FOLDED_LINES "folded_lines_"   /* key, followed by a device's number D */
 #define MV_FACT_FOLDED_BOUND "folded_bound"    /* bound reached last: "size" or "age" */
 
 #endif

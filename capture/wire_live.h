@@ -52,7 +52,7 @@ typedef enum {
 } mv_live_kind;
 
 typedef struct {
-    uint64_t committed;      /* bytes of records after this struct */
+    uint64_t committed;      /* number of valid bytes of records after this struct */
     uint64_t seal;           /* XXH3_64bits of those bytes once the chunk is sealed; 0 until then */
     uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
     uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */

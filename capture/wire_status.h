@@ -34,7 +34,7 @@ typedef struct {
     _Atomic uint32_t failed;  /* number of recordings that could not begin; the first of them are
                                * listed */
     _Atomic uint32_t control; /* descriptor for requests (record/control.h); 0: none */
-    uint64_t word;            /* the launcher's word */
+    uint64_t word;            /* the word that identifies the launcher */
     mv_status_failure failures[MV_STATUS_FAILURES];
     _Atomic uint32_t is_stopped; /* set by the launcher to make recordings end at their next
                                   * event */

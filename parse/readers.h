@@ -17,7 +17,7 @@ typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 typedef struct {
     uint32_t device;
     uint64_t first, end;
-    int64_t from_us, to_us; /* 0: `first` and `end` are event numbers */
+    int64_t from_us, to_us; /* times that limit the part; 0: `first` and `end` are event numbers */
     bool has_living; /* the part will be analyzed like a whole trace, so the blocks alive before it
                       * and all events from the one before `first` to the end are read too
                       * (mv_trace.living) */

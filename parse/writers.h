@@ -41,7 +41,7 @@ typedef struct mv_snapshot_writer mv_snapshot_writer;
 typedef struct {
     uint32_t device;
     const mv_events *events;
-    uint32_t before;       /* number of live rows at the beginning */
+    uint32_t before;       /* number of live rows at the beginning of the piece */
     const mv_spans *spans; /* lifetimes of these events; NULL: unknown */
 } mv_snapshot_piece;
 

@@ -14,8 +14,10 @@
 #include "capture/hooks/cuda_types.h"
 #include "capture/record/recorder.h"
 
-enum { MV_RUNTIME = 1, MV_PTSZ = 2 }; /* flags of a row */
-enum { MV_HOOK_PLACES = 6 };          /* largest number of functions with the same name that
+enum { MV_RUNTIME = 1, MV_PTSZ = 2 }; /* flags of a row in hooks.def */
+enum {
+    MV_HOOK_PLACES = 6
+}; /* largest number of functions with the same name that
                                        * look-ups can hook */
 enum { MV_NO_DEVICE = -1 };
 enum { MV_ANY_VERSION = 1 << 30 };

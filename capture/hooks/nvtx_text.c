@@ -8,7 +8,9 @@
 #include <string.h>
 
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
-enum { MOST_KEPT = 16 << 20 }; /* bytes of address space, whose pages take memory only as strings
+enum {
+    MOST_KEPT = 16 << 20
+}; /* bytes of address space, whose pages take memory only as strings
                                 * are added */
 
 static _Atomic(char *) kept;

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <wchar.h>
 
-enum { MV_NVTX_MOST_TEXT = 1024 }; /* largest number of bytes of wide strings, registered strings
+enum {
+    MV_NVTX_MOST_TEXT = 1024
+}; /* largest number of bytes of wide strings, registered strings
                                     * and domain names; longer ones are cut */
 
 /* A string. At most one of the two fields is set; if neither is, the string is "". */

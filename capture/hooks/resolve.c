@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { MOST_NEARBY = 256 }; /* largest number of libraries that a library needs, directly and
+enum {
+    MOST_NEARBY = 256
+}; /* largest number of libraries that a library needs, directly and
                              * indirectly */
 
 /* The dynamic section of the shim, since every linked file has a separate one. */

@@ -18,7 +18,7 @@ typedef struct {
     uint64_t bytes;
     mv_live_head *head;
     uint8_t *records;
-    uint64_t used, room; /* bytes of records: in use, and available in all */
+    uint64_t used, room; /* number of bytes of records: used, and in total */
 } mv_live_chunk;
 
 /* Other fields of the chunk's headers. The first four are those of mv_wire_chunk. */

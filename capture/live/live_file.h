@@ -29,7 +29,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { MV_LIVE_WINDOWS = 1 << 14 }; /* enough for 1 TiB in the largest windows */
+enum {
+    MV_LIVE_WINDOWS = 1 << 14
+}; /* largest number of windows, which is enough for 1 TiB in the
+                                     * largest windows */
 
 typedef struct {
     mv_set_aside memory;
@@ -50,7 +53,7 @@ typedef struct {
                                           * grow; NULL: no limit */
     atomic_bool writes_zeros;            /* the file system cannot reserve space */
     mv_live_window *_Atomic window;      /* the newest window; NULL: none yet */
-    _Atomic uint32_t windows;            /* number of windows made so far */
+    _Atomic uint32_t windows;            /* number of windows that were made so far */
     mv_live_window all[MV_LIVE_WINDOWS]; /* all windows; old windows are kept, because threads may
                                           * still read them */
     mv_set_aside aside;                  /* chunks for a confined process, mapped beforehand */

@@ -45,7 +45,7 @@ static bool is_cudas(const char *path)
 static bool is_in_cuda(const void *caller)
 {
     enum { SLOTS = 512 };
-    static _Atomic uint64_t answers[SLOTS]; /* address * 2 + answer; 0: none */
+    static _Atomic uint64_t answers[SLOTS]; /* address of a caller * 2 + answer; 0: none */
     uint64_t key = (uint64_t)(uintptr_t)caller << 1, found;
     _Atomic uint64_t *slot = &answers[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SLOTS];
     const mv_module *module;

@@ -27,7 +27,7 @@ static const int fork_turns[MV_SECTIONS] = {
 
 _Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
 
-static atomic_bool is_begun; /* inherited by children */
+static atomic_bool is_begun; /* mv_forks_begin was called; children inherit this */
 
 static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];

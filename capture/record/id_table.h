@@ -16,24 +16,24 @@
 #define MV_NO_ID UINT32_MAX
 
 typedef struct {
-    uint64_t low, high; /* low is not 0 */
+    uint64_t low, high; /* halves of the key; `low` is never 0 */
 } mv_id_key;
 
 typedef struct {
-    _Atomic uint64_t low; /* 0: free */
+    _Atomic uint64_t low; /* low half of the key; 0: the slot is free */
     uint64_t high;
     uint64_t id;
 } mv_id_slot;
 
 typedef struct mv_id_slots {
-    struct mv_id_slots *smaller; /* the table that this one replaced */
+    struct mv_id_slots *smaller; /* the table that this table replaced */
     uint64_t mask;               /* number of slots, a power of two, minus 1 */
     mv_id_slot slots[];
 } mv_id_slots;
 
 typedef struct {
-    _Atomic(mv_id_slots *) slots; /* NULL: empty */
-    uint32_t count;               /* only used by the adding thread */
+    _Atomic(mv_id_slots *) slots; /* the newest table; NULL: the table is empty */
+    uint32_t count;               /* number of keys; used only by the thread that adds keys */
 } mv_id_table;
 
 /* The key for some bytes. Keys of different kinds are never equal. The kind is hashed together with

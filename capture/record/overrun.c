@@ -17,14 +17,15 @@ enum {
     LOOK_US = 10000,  /* time between two checks while the files are at the bound */
     END_US = 1000000, /* longest time for which a program that ends waits for room */
     NAP_NS = 2000000,
-    LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* for MV_OVERRUN_ROWS of at most 24 bytes */
-    FIRST_ROWS = 1 << 17,                 /* power of 2 */
+    LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* bytes of room for MV_OVERRUN_ROWS rows of at most 24
+                                           * bytes */
+    FIRST_ROWS = 1 << 17,                 /* number of rows at first, a power of 2 */
     MOST_ROWS = 1 << 19
 };
 
 /* A kept allocation or range, which is not in the file. */
 typedef struct {
-    uint64_t addr, size; /* addr 0: unused row */
+    uint64_t addr, size; /* address and size; addr 0: the row is unused */
     uint32_t stack;
     int8_t type, device;
 } kept;

@@ -28,12 +28,12 @@
 #include "capture/record/stack.h"
 
 /* Kinds of losses. Each kind is counted in the fact with its name. */
-#define MV_LOST_LIST(X)                                                                \
+#define MV_LOST_LIST(X)                                                                      \
     X(OPENING, "lost_opening") /* events during which another thread was opening the file */ \
-    X(SPACE, "lost_space")     /* events for which no chunk could be taken */                   \
-    X(BOUND, "lost_bound")     /* events left out at the bound (overrun.h) */                  \
-    X(STACKS, "lost_stacks")   /* events written without their stack */                        \
-    X(NAMES, "lost_names")     /* strings recorded as "" */                             \
+    X(SPACE, "lost_space")     /* events for which no chunk could be taken */                \
+    X(BOUND, "lost_bound")     /* events left out at the bound (overrun.h) */                \
+    X(STACKS, "lost_stacks")   /* events written without their stack */                      \
+    X(NAMES, "lost_names")     /* strings recorded as "" */                                  \
     X(SIZES, "lost_sizes")     /* blocks of heaps with impossible sizes */
 
 typedef enum {
@@ -64,7 +64,7 @@ enum { MV_WIPED_BYTES = 4096 };
  * there. */
 typedef union {
     struct {
-        _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
+        _Atomic uint64_t epoch; /* number that is different for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
         mv_lock opening, names, facts, overrun;
     };

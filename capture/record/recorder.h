@@ -60,7 +60,7 @@ mv_rec_moment mv_rec_now(void);
 /* One call of the CUDA runtime or driver. `caller` is the hook's return address, which identifies
  * the calling library, and at which the native stack starts. */
 typedef struct {
-    const char *api; /* static storage */
+    const char *api; /* name of the function, in static storage */
     const void *caller;
     mv_rec_moment moment; /* number and time of the call; sequence 0: they are taken now */
     uint64_t addr, size, handle;

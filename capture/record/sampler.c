@@ -28,7 +28,7 @@ enum {
                         * takes 50 ns */
 };
 
-static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
+static atomic_uint_fast64_t seen_devices; /* bit i: device i has been in use */
 static atomic_uint_fast64_t refused_us;   /* time of the last sample that was requested because of a
                                            * failed request */
 static atomic_int owner;                  /* process that requests a sample at its end; 0: none */
@@ -44,7 +44,7 @@ static bool makes_device_memory(mv_api_action action)
 
 /* A request to the launcher. */
 typedef struct {
-    const mv_status_message *message; /* NULL: take a sample */
+    const mv_status_message *message; /* message to send; NULL: a sample is requested */
     int most_ms;                      /* longest time to wait until the launcher closes the
                                        * connection */
 } question;

@@ -18,7 +18,7 @@ typedef struct {
     bool follows;             /* the open chunk was begun by a thread that has ended */
     volatile bool is_writing; /* the first byte of a record has been written, but the record is not
                                * committed yet */
-    char name[16];            /* the last recorded name */
+    char name[16];            /* name of the thread when it was last recorded */
 
     /* The open chunk, and the values to which the differences in the next record refer. */
     mv_live_chunk chunk;

@@ -20,8 +20,8 @@ typedef enum {
                         * table */
     MV_CFA_RSP,        /* rsp + offset */
     MV_CFA_RBP,        /* rbp + offset */
-    MV_CFA_INSIDE_RSP, /* the word at rsp + offset, for signal frames */
-    MV_CFA_INSIDE_RBP  /* the word at rbp + offset, for functions that align the stack */
+    MV_CFA_INSIDE_RSP, /* the word in memory at rsp + offset, for signal frames */
+    MV_CFA_INSIDE_RBP  /* the word in memory at rbp + offset, for functions that align the stack */
 } mv_cfa_kind;
 
 typedef enum {

@@ -17,7 +17,7 @@ typedef struct {
 /* The symbol to find. */
 typedef struct {
     const char *name;
-    bool is_function; /* only a function is accepted */
+    bool is_function; /* whether only a function is accepted */
 } wanted;
 
 /* Converts an address in a dynamic section. glibc has made most of these addresses absolute, but

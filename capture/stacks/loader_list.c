@@ -28,7 +28,7 @@ enum { MOST_TURNS = 1000 }; /* largest number of attempts while the lock changes
 /* The loader's mutex, and its count of loaded files, which are only read here. NULL: not found. */
 static _Atomic(const pthread_mutex_t *) lock;
 static _Atomic(const uint64_t *) load_count;
-static atomic_bool is_searched; /* inherited by children */
+static atomic_bool is_searched; /* the lock was searched for; children inherit this */
 
 /* ---- finding the loader's lock and its count ---- */
 

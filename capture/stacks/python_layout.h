@@ -40,7 +40,7 @@ typedef struct {
     uint32_t frame_instr; /* in a frame: f_lasti, an int, or a pointer to the instruction */
     uint32_t frame_owner; /* in a frame: a byte that tells who owns the frame; not in frame
                            * objects */
-    uint8_t lasti_unit;   /* bytes of bytecode per unit of f_lasti: 1 or 2 */
+    uint8_t lasti_unit;   /* number of bytes of bytecode per unit of f_lasti: 1 or 2 */
     uint8_t first_shim;   /* frames with this owner or a higher one are not Python functions;
                            * MV_PYTHON_NO_OWNER: none */
     uint64_t code_mask;   /* removes tags from the pointer to the code object */
@@ -49,9 +49,9 @@ typedef struct {
     uint32_t code_file;      /* co_filename */
     uint32_t code_name;      /* co_qualname; co_name before 3.11 */
     uint32_t code_table;     /* co_lnotab or co_linetable */
-    uint32_t code_version;   /* co_version, 4 bytes; 0: there is none */
+    uint32_t code_version;   /* co_version, 4 bytes; 0: the field does not exist */
     uint32_t code_bytes;     /* the bytecode itself; before 3.11 a pointer to a bytes object */
-    uint32_t code_traceable; /* _co_firsttraceable, an int; 0: there is none */
+    uint32_t code_traceable; /* _co_firsttraceable, an int; 0: the field does not exist */
     uint32_t code_basic;     /* PyCode_Type.tp_basicsize */
 
     uint32_t header;        /* sizeof(PyObject), for the functions below */

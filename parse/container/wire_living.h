@@ -27,7 +27,7 @@ typedef struct {
     const mv_events *events;
     const mv_spans *spans;
     uint32_t next;           /* row */
-    mv_living_before before; /* all zero: rows are event numbers */
+    mv_living_before before; /* live rows before the events; all zero: rows are event numbers */
     struct {
         uint32_t count, capacity, next;
         uint32_t *row; /* [count] rows of spans that are alive before `next` */

@@ -1,10 +1,10 @@
-/* Reading the container, in steps that share one state:
+/* Reads the container, in steps that share one state:
  *
- *     mv_chunks_find      positions of the chunks: from the index, or by scanning the file
- *     (read_snapshot.c)   tables in these chunks; memory for every column
+ *     mv_chunks_find      finds the chunks, from the index or by scanning the file
+ *     (read_snapshot.c)   finds the tables in these chunks; allocates memory for every column
  *     mv_rows_decode      decodes chunks into the columns, on several threads
- *     mv_rows_repair      only for damaged files: lost values become "unknown"
- *     (read_snapshot.c)   final checks; the trace receives the columns
+ *     mv_rows_repair      only for damaged files: makes lost values "unknown"
+ *     (read_snapshot.c)   performs final checks; stores the columns in the trace
  *
  * Offsets in the file are offsets in the (decompressed) input. */
 #ifndef MV_WIRE_LOAD_H
@@ -21,12 +21,12 @@
 
 typedef struct {
     mv_wire_chunk head;
-    uint64_t at;          /* position of its header in the file */
+    uint64_t at;          /* position of the chunk's header in the file */
     uint64_t begin;       /* in tables of range ends: beginning of the first row's range */
     uint32_t table;       /* row of mv_load.tables */
-    mv_code lost;         /* why its rows are lost; MV_OK: not lost */
+    mv_code lost;         /* reason why the chunk's rows are lost; MV_OK: not lost */
     uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
-    uint16_t new_columns; /* columns unknown to this version */
+    uint16_t new_columns; /* number of columns that this version does not know */
 } mv_chunk;
 
 typedef struct {
@@ -51,7 +51,7 @@ typedef struct {
 /* Memory for the columns of one table at a time, reused for the next table. */
 typedef struct {
     mv_arena *arena;
-    void *block; /* [bytes] from mv_arena_grow, or NULL */
+    void *block; /* [bytes] block from mv_arena_grow, or NULL */
     uint64_t bytes;
 } mv_load_room;
 
@@ -65,7 +65,7 @@ typedef struct {
     mv_span file; /* the whole file; no data: the file is read piece by piece from `source` */
     const mv_source *source;
     mv_arena *arena;    /* owns the columns, unless there is a `room` */
-    mv_load_room *room; /* may be NULL */
+    mv_load_room *room; /* memory for the columns of one table; NULL: columns are in `arena` */
     mv_arena scratch;   /* arena for everything else, with the same budget */
     mv_build build;     /* builds the result; used by mv_build_note */
     bool damaged;       /* something is missing from the file */
@@ -104,7 +104,7 @@ typedef struct {
     uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not created yet */
 } mv_load;
 
-/* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
+/* Fills load->chunks. Damage becomes notes. Fails with MV_NOMEM only. */
 mv_code mv_chunks_find(mv_load *load, mv_err *err);
 
 /* Copies bytes of the file. Returns false if they cannot be read. */

@@ -1,6 +1,6 @@
-/* Openings: how many allocations each address has had before an event. They are stored before every
- * few chunks of EVENTS, so that a reader of a part can number its allocations without reading
- * earlier events.
+/* Reads and writes openings. An opening contains the number of allocations that each address has
+ * had before an event. Openings are stored before every few chunks of EVENTS, so that a reader of a
+ * part can number the allocations in it without reading earlier events.
  *
  *     mv_openings_init(&o, arena, events);
  *     mv_openings_pass(&o, count)            for each chunk; where an opening is wanted:

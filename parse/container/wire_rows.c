@@ -29,8 +29,8 @@ typedef struct worker {
     job *job;
     uint32_t end;          /* end of the worker's own range of chunks */
     _Atomic uint32_t next; /* next chunk in the worker's own range; other workers may take it */
-    mv_chunk_room room;    /* [most_stored], [most_raw] */
-    uint8_t *column;       /* [most_column] for the column being decoded */
+    mv_chunk_room room;    /* buffers of [most_stored] and [most_raw] bytes */
+    uint8_t *column;       /* [most_column] buffer for the column being decoded */
 } worker;
 
 /* ---- one column -------------------------------------------------------------------------- */

@@ -64,11 +64,11 @@ struct mv_snapshot_writer {
     bool has_failed; /* memory has run out */
     uint64_t start;  /* number of bytes that were in the sink before this snapshot */
     ZSTD_CCtx *zstd;
-    uint8_t *raw; /* payload of the chunk being made */
+    uint8_t *raw; /* payload of the chunk that is being made */
     uint64_t raw_capacity;
     uint8_t *packed;
     uint64_t packed_capacity;
-    uint64_t *work;       /* [MV_WIRE_CHUNK_ROWS] for mv_column_encode */
+    uint64_t *work;       /* [MV_WIRE_CHUNK_ROWS] numbers, used by mv_column_encode */
     mv_wire_index *index; /* index of the chunks written so far */
     uint32_t index_capacity;
     uint32_t index_count;

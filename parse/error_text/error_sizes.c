@@ -100,7 +100,7 @@ static mv_printed_size cut_off(const figure *f)
 
 /* The words before or after a size that identify it. */
 static const struct {
-    const char *before, *after; /* one of the two is NULL */
+    const char *before, *after; /* words before or after the size; one of the two is NULL */
     mv_error_size size;
 } labels[] = {
     {"Triedtoallocate", NULL, MV_ERROR_REQUESTED},

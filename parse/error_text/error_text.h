@@ -67,12 +67,13 @@ typedef struct {
     mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of these processes */
     mv_printed_size listed;                         /* total size of these processes, if every one
                                                      * has a size */
-    int64_t device, rank;                           /* -1: not given */
+    int64_t device, rank;                           /* device and rank, if the message or its line
+                                                     * contains them; -1: not given */
     int64_t time_ms;            /* time on the log's clock, used only for ordering; MV_NO_TIME:
                                  * none */
-    uint64_t line;              /* line number in the text, from 1 */
-    uint64_t times;             /* number of occurrences in the text */
-    uint64_t failures, retries; /* summary: MV_NO_BYTES unless given */
+    uint64_t line;              /* number of the error's line in the text, counted from 1 */
+    uint64_t times;             /* number of times that the error occurs in the text */
+    uint64_t failures, retries; /* counts in a summary; MV_NO_BYTES: not given */
     bool mentions_limit;  /* the message would contain a limit (set_per_process_memory_fraction) if
                            * there were one */
     bool hides_processes; /* the size of a process is missing, because NVML did not report it */

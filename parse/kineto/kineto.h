@@ -31,8 +31,8 @@ typedef enum { MV_AROUND_FUNCTION, MV_AROUND_OPERATOR } mv_around_kind;
 typedef struct {
     int64_t start_ns, end_ns;
     uint32_t thread;
-    uint32_t name;   /* number in `functions`, or in `operators` */
-    uint32_t inputs; /* number in `inputs`; MV_NO_TEXT: none */
+    uint32_t name;   /* number of the name in `functions` or `operators` */
+    uint32_t inputs; /* number of the operator's inputs in `inputs`; MV_NO_TEXT: none */
     uint8_t kind;    /* mv_around_kind */
 } mv_kineto_range;
 
@@ -43,8 +43,8 @@ typedef struct {
     uint64_t addr, bytes;
     uint64_t allocated, reserved; /* the allocator's totals after the event; MV_NO_BYTES: unknown */
     uint32_t thread;
-    uint32_t device; /* row of `devices` */
-    uint32_t list;   /* the device's list in `log` */
+    uint32_t device; /* row of the device in `devices` */
+    uint32_t list;   /* list of the device in `log` */
     mv_stack_id stack;
     mv_tag_id tag; /* tag with the operator and its shapes */
     uint8_t kind;  /* mv_block_step_kind */
@@ -70,9 +70,9 @@ typedef struct {
     mv_build build;
     mv_block_log log;
 
-    mv_texts functions, operators; /* their names */
+    mv_texts functions, operators; /* names of functions and operators */
     mv_texts inputs;               /* inputs of operators, as JSON: sizes, a line end, types */
-    mv_map thread_of;              /* row of each thread, by process and thread id */
+    mv_map thread_of;              /* number of each thread, by process id and thread id */
     uint32_t threads;
 
     mv_kineto_range *ranges;
@@ -87,7 +87,7 @@ typedef struct {
     uint64_t events;     /* number of events of all kinds */
     int64_t base_ns;     /* offset that makes the file's times relative to the epoch */
     bool has_events;     /* the file has a list of events */
-    const char *refusal; /* why the file is unusable; NULL: it is usable */
+    const char *refusal; /* reason why the file is unusable; NULL: it is usable */
     uint64_t refused_at; /* byte of the event that makes the file unusable */
     bool is_out_of_memory;
     uint64_t unreadable; /* number of memory events without a size, an address or a time */

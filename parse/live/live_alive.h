@@ -40,7 +40,7 @@ typedef enum {
 
 typedef struct {
     mv_live_record record;
-    uint64_t sequence;        /* the record's number */
+    uint64_t sequence;        /* number of the record */
     uint64_t launches, waits; /* number of launches and waits before the record */
     uint32_t outer;           /* the row that this row hides: an outer range, an older reference, or
                                * another heap's block at the same address. In an unused row: the
@@ -59,8 +59,9 @@ typedef struct {
     uint64_t pinned[MV_LIVE_ALIVE_PINNED]; /* pinned strings, as ids in records, set by the caller;
                                             * 0: none */
     uint32_t pinned_row[MV_LIVE_ALIVE_PINNED];
-    uint32_t marks[MV_LIVE_ALIVE_MARKS]; /* a ring of rows, oldest at mark_count % length */
-    uint64_t mark_count;                 /* marks added so far */
+    uint32_t marks[MV_LIVE_ALIVE_MARKS]; /* ring of rows, whose oldest row is at mark_count %
+                                          * length */
+    uint64_t mark_count;                 /* number of marks added so far */
     uint64_t kept, seen;                 /* number of used rows; number of events added */
     uint64_t allocated[MV_LIVE_LISTS];   /* total bytes of the live blocks */
     uint64_t reserved[MV_LIVE_LISTS];    /* reserved bytes in the framework's last totals; 0 before

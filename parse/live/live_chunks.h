@@ -11,9 +11,9 @@ typedef struct {
 } mv_live_made;
 
 typedef struct {
-    uint64_t at;     /* position of its header in the file */
+    uint64_t at;     /* position of the chunk's header in the file */
     uint16_t kind;   /* mv_live_kind */
-    uint32_t thread; /* EVENTS: thread of the first record */
+    uint32_t thread; /* EVENTS: kernel id of the first record's thread */
     uint64_t first_sequence, first_time_us;
     mv_live_made made; /* NAMES: numbers of ids made before the chunk, from its header; all 0 if the
                         * header does not contain them */

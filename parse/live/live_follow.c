@@ -91,7 +91,7 @@ struct mv_live_follow {
     char *folded_path; /* path of the folded part; NULL: the file is not bounded */
     uint64_t facts_read;
     uint64_t after; /* the last number that is in the folded part */
-    uint64_t next;  /* the next number expected */
+    uint64_t next;  /* number of the next record expected */
     uint64_t now_us;
     uint32_t updates,
         nobody; /* number of consecutive updates at which no thread could be writing `next` */

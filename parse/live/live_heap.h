@@ -14,10 +14,10 @@ enum { MV_LIVE_CPU = 128, MV_LIVE_LISTS };
 
 typedef struct {
     uint64_t addr, size;
-    uint64_t order; /* later holdings have a higher order */
+    uint64_t order; /* number that is higher for later holdings */
     mv_stack_id stack;
     uint32_t call;
-    uint32_t list; /* MV_NO_ROW: unused row */
+    uint32_t list; /* list of the holding; MV_NO_ROW: the row is unused */
     bool is_expandable;
 } mv_live_holding;
 

@@ -13,11 +13,11 @@
 
 typedef struct {
     mv_span text;
-    uint32_t string; /* mv_string_id + 1; 0: not used yet */
+    uint32_t string; /* string in the model, as mv_string_id + 1; 0: not used yet */
 } mv_live_string;
 
 typedef struct {
-    uint32_t file, name; /* string ids */
+    uint32_t file, name; /* ids of the file's path and the function's name */
     int32_t first_line;
     uint32_t version;
     mv_span table;
@@ -41,7 +41,7 @@ typedef struct {
     uint32_t caller; /* id of the caller's stack, which is lower than this stack's id; MV_NO_ROW:
                       * none */
     uint32_t frame;  /* frame id */
-    uint32_t stack;  /* mv_stack_id + 1; 0: not used yet */
+    uint32_t stack;  /* stack in the model, as mv_stack_id + 1; 0: not used yet */
 } mv_live_stack;
 
 typedef struct {
@@ -58,7 +58,7 @@ typedef struct {
     uint64_t resolved_count, resolved_room;
     uint32_t resolved_frames; /* number of frames whose lines and symbols were looked up */
     uint32_t missing;         /* number of modules that do not exist on this machine */
-    bool is_damaged;          /* names were lost */
+    bool is_damaged;          /* some names were lost */
     bool is_elsewhere;        /* the recording was made on another machine, so no local files are
                                * opened */
 } mv_live_names;

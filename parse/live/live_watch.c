@@ -21,7 +21,7 @@ typedef struct {
     mv_live_record next; /* a record that was decoded, but is later than `until_us` */
     bool has_next;
     bool has_any;            /* at least one record was taken */
-    uint64_t sequence;       /* the highest number taken */
+    uint64_t sequence;       /* highest number of a record taken */
     uint64_t records, bytes; /* number of records and bytes read so far, including those of closed
                               * followers */
     seen_devices used;

@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
     uint64_t records, bytes;   /* number of records decoded and of bytes read so far, by both
                                 * readers */
-    uint64_t found;            /* number of records up to `now_us` */
+    uint64_t found;            /* number of records found up to `now_us` */
     uint64_t now_us;           /* CLOCK_MONOTONIC; `since` is `span_us` before it */
     mv_live_used used, before; /* devices used so far, and before `since` */
     bool has_ended;            /* the recording has ended, so nothing more will follow */

@@ -41,10 +41,10 @@ typedef struct {
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* the list whose rows go directly to the builder; MV_NO_ROW: none yet */
     uint32_t gpus;       /* number of accelerators, which is above all ordinals in the records */
-    bool has_cpu;        /* CPU tensors have a list, even without events */
+    bool has_cpu;        /* there is a list for CPU tensors, even if it has no events */
     int64_t accelerator; /* device type of the ordinals; 0: none yet */
     int64_t to_epoch_us;
-    uint64_t launches, waits; /* clocks in the latest records */
+    uint64_t launches, waits; /* values of the clocks in the latest records */
     uint64_t order;
     bool is_uncached; /* PyTorch's cache is off, so each cudaMalloc of its allocator is one block */
 } live;

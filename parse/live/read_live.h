@@ -1,13 +1,13 @@
 /* Converts a live file (capture/wire_live.h) to the model. mv_snapshot_read uses this for a `.bin`
  * whose capture is still running, or whose process was killed.
  *
- *     live_chunks   the readable chunks, and how far each can be read
- *     live_names    ids to strings, frames and stacks; lines and symbols
- *     live_events   the records of all threads, in the order of their numbers
- *     live_ranges   marks of threads: moments and nested ranges
- *     live_heap     blocks that are alive: the allocator's segments, and the blocks in them
- *     live_facts    texts about the process and the recording
- *     read_live.c   records to rows
+ *     live_chunks   finds the readable chunks, and how much of each can be read
+ *     live_names    converts ids to strings, frames and stacks; looks up lines and symbols
+ *     live_events   returns the records of all threads, in the order of their numbers
+ *     live_ranges   converts marks and ranges of threads
+ *     live_heap     tracks what is alive: the allocator's segments, and the blocks in them
+ *     live_facts    reads facts about the process and the recording
+ *     read_live.c   converts records to rows
  *
  * docs/capture.md, "Reading", describes the conversion of each record. */
 #ifndef MV_READ_LIVE_H
@@ -17,8 +17,8 @@
 #include "parse/live/live_names.h"
 #include "parse/readers.h"
 
-/* A fact that the process which finalises a capture can state, but that is missing from the
- * file. */
+/* A fact that is missing from a capture's file, but known to the process that finalises the
+ * capture. */
 typedef struct {
     const char *key, *value;
 } mv_live_fact;
@@ -43,7 +43,7 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
 typedef struct {
     const mv_live_alive_row *rows; /* [count] records, in the order in which they happened */
     uint64_t count;
-    uint32_t gpus; /* minimum number of devices in the trace */
+    uint32_t gpus; /* smallest number of accelerators that the trace must have */
     bool has_cpu;  /* the trace has a list of CPU tensors */
 } mv_live_kept;
 

@@ -136,7 +136,7 @@ void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 typedef struct {
-    const mv_range *devices; /* [device_count] rows of b->events */
+    const mv_range *devices; /* [device_count] each device's rows of b->events */
     uint32_t device_count;
     mv_range host_events;   /* rows of b->events */
     mv_range segments;      /* rows of b->segments */
@@ -144,9 +144,10 @@ typedef struct {
 } mv_build_ranges;
 
 /* Makes a trace independent of its format: computes block addresses that are missing in the file,
- * drops settings that are lost or given twice and rows of torch.fx without a text, and records the
- * checks that need no analysis (tiling, time order) in the notes. Only readers that fill b->trace
- * themselves call this. Sets b->code to MV_NOMEM when out of memory. */
+ * drops settings that are lost or given twice, drops rows of torch.fx without strings, and adds
+ * notes for checks that need no analysis (whether blocks fill their segment, and whether times are
+ * in order). Only readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when
+ * out of memory. */
 void mv_build_settle(mv_build *b);
 
 /* Makes the trace's tables from ranges of the staging tables, and settles the trace. Fails with

@@ -17,7 +17,7 @@ enum { MV_DIGEST_COMPLETE = 0 }; /* MV_HISTORY_COMPLETE */
 
 typedef struct mv_digest {
     int64_t first_us, last_us; /* earliest and latest time; MV_NO_TIME: no event has a time */
-    uint32_t stacks;           /* number of distinct stacks */
+    uint32_t stacks;           /* number of distinct stacks in the events */
     uint32_t events_with_stack;
     uint32_t unsorted;       /* number of events that are earlier than the event before them */
     uint32_t first_unsorted; /* number of the first such event, if there is one */

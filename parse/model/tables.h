@@ -6,7 +6,9 @@
 
 #include "parse/model/trace.h"
 
-enum { MV_TABLE_COLUMNS = 32 }; /* largest number of columns in a table; sets of columns have 32
+enum {
+    MV_TABLE_COLUMNS = 32
+}; /* largest number of columns in a table; sets of columns have 32
                                  * bits */
 
 typedef struct {
@@ -29,11 +31,11 @@ typedef struct {
     uint8_t size;        /* bytes of a value: 1, 4 or 8 */
     uint8_t transform;   /* mv_wire_transform */
     uint8_t ref;         /* mv_row_ref */
-    uint8_t limit;       /* MV_REF_CODE: number of codes */
+    uint8_t limit;       /* number of codes, if `ref` is MV_REF_CODE */
     bool is_end;         /* the column in the model has one additional entry: a leading 0 */
     int8_t rank;         /* position in a line of a dump; columns with lower ranks come first */
     bool is_rare;        /* omitted from dumps if the value is none, and from all exports */
-    bool is_unlisted;    /* omitted from exports */
+    bool is_unlisted;    /* omitted from all exports */
     bool is_unshown;     /* dumps format the column in a special way */
 } mv_table_column;
 
@@ -53,7 +55,8 @@ typedef struct {
 
 extern const mv_model_table mv_tables[]; /* all tables in file order, ending with kind 0 */
 
-const mv_model_table *mv_table_find(uint16_t kind); /* NULL: the kind is unknown, or has no table */
+const mv_model_table *mv_table_find(uint16_t kind); /* NULL if the kind is unknown, or has no
+                                                     * table */
 const char *mv_wire_kind_name(uint16_t kind);       /* "stack frames"; "?" if unknown */
 
 /* The kind of the table to which `ref` refers; 0 for none. */

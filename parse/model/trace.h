@@ -33,8 +33,7 @@
 
 #define MV_NO_ROW    UINT32_MAX
 #define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was missing or None */
-#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded, because the key was
-                                                  * missing */
+#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded (the key is missing) */
 #define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the file does not contain the pool */
 #define MV_NO_CALL   UINT32_MAX
 #define MV_NO_TIME   INT64_MIN

@@ -20,12 +20,12 @@ typedef struct {
     /* the column that is being filled */
     const mv_table_column *column;
     void *data;     /* the column's values, starting at row 0 of the table */
-    uint32_t at;    /* next row */
-    uint32_t end;   /* row after the last one of this column */
-    uint32_t room;  /* capacity in rows */
+    uint32_t at;    /* row that is filled next */
+    uint32_t end;   /* row after the last row of this column */
+    uint32_t room;  /* capacity of `data` in rows */
     uint8_t form;   /* mv_form */
-    uint64_t bound; /* CODE, ROW: the first number out of range */
-    uint64_t last;  /* DELTA: the last time that was not nil */
+    uint64_t bound; /* CODE, ROW: the smallest number that is out of range */
+    uint64_t last;  /* DELTA: the last time in the column that was not nil */
 } mv_column_reader;
 
 /* Starts a table. The table's columns may come in any order. */

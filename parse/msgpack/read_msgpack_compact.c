@@ -78,7 +78,7 @@ typedef enum {
 typedef struct {
     uint8_t role;
     bool is_map;
-    bool at_key;    /* in a map: a key comes next */
+    bool at_key;    /* in a map: whether a key comes next */
     uint32_t key;   /* meaning of the last key: a section, column, tag field, note or string */
     uint32_t index; /* number of items so far */
     uint32_t left;  /* number of items still to come */

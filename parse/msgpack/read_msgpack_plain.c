@@ -20,13 +20,13 @@ typedef struct {
 } spelling;
 
 typedef struct {
-    mv_arena *scratch; /* owns everything below */
+    mv_arena *scratch; /* owns all memory below */
     mv_intern by_bytes;
     spelling *known; /* [count] */
     uint32_t count;
     uint64_t bytes;         /* total number of bytes of known stacks */
     uint32_t *guesses;      /* [1 << GUESS_BITS] guessed row + 1, by the two previous rows */
-    uint32_t last, earlier; /* the two previous rows + 1 */
+    uint32_t last, earlier; /* rows of the last stack and the one before it, + 1 */
     uint64_t wasted;        /* number of bytes that were searched without a result */
 } spelled_stacks;
 
@@ -188,7 +188,7 @@ typedef struct {
     mv_machine machine;
     mv_msgpack_fault fault;
     spelled_stacks spelled;
-    const spelling *recalled; /* the stack for which the next nil stands */
+    const spelling *recalled; /* the stack that the next nil represents */
     mv_stack_id parsed;       /* stack of the last array, if the array was a stack */
     uint64_t seen;            /* number of bytes of the file consumed so far */
     uint64_t base;            /* offset of the first byte passed to the template */

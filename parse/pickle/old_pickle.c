@@ -2,7 +2,9 @@
  * ordinary text may begin with the same bytes, such as a name in a table or a word in brackets. */
 #include "parse/readers.h"
 
-enum { MOST_FIRST_MEMO = 8 }; /* largest number expected for the first memo entry; numbers begin at
+enum {
+    MOST_FIRST_MEMO = 8
+}; /* largest number expected for the first memo entry; numbers begin at
                                * 0, or at 1 in files of old writers */
 
 static bool take(mv_cursor *c, uint8_t byte)

@@ -9,7 +9,7 @@ enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
 
 /* The bytes of a list of frames, from MARK to APPENDS. */
 typedef struct {
-    uint32_t length; /* 0: empty entry */
+    uint32_t length; /* length of the bytes; 0: the entry is empty */
     mv_stack_id stack;
     uint8_t bytes[LIST_BYTES];
 } spelled_stack;
@@ -23,7 +23,7 @@ struct mv_pickle_memory {
     uint8_t word[KEYS];          /* meaning of each key (mv_word) */
     uint64_t text[MV_WORD_KEYS]; /* first 8 bytes of the last value of each string field */
     uint64_t text_mask[MV_WORD_KEYS];
-    uint8_t text_length[MV_WORD_KEYS]; /* length of these bytes; 0: none */
+    uint8_t text_length[MV_WORD_KEYS]; /* number of these bytes; 0: none */
     mv_ref text_ref[MV_WORD_KEYS];     /* value that the MEMOIZE of each string stored; 0: the
                                         * string was fetched from the memo */
     mv_string_id text_id[MV_WORD_KEYS];

@@ -32,11 +32,11 @@ typedef struct {
 } named_text;
 
 typedef struct {
-    uint64_t name, file; /* numbers of the strings in the file */
+    uint64_t name, file; /* numbers of the strings with the name and the file */
 } function;
 
 typedef struct {
-    uint32_t first, count; /* rows of `frames` */
+    uint32_t first, count; /* range of rows in `frames` */
 } location;
 
 typedef struct {
@@ -76,8 +76,10 @@ typedef struct {
     device devices[MOST_DEVICES];
     uint32_t device_count;
     bool is_jax;                              /* a type or a label shows that JAX wrote the file */
-    char type_names[64];                      /* "alloc_objects, alloc_space", cut */
-    mv_map function_of, location_of;          /* rows by the file's ids */
+    char type_names[64];                      /* names of the value types, cut to fit:
+                                               * "alloc_objects, alloc_space" */
+    mv_map function_of, location_of;          /* rows of functions and locations, by their ids in
+                                               * the file */
     uint32_t count_value, bytes_value, types; /* positions of the count and the bytes in a sample's
                                                * values, MV_NO_ROW: none; number of value types */
     uint64_t executables, unsized;            /* number of executables, and of those without a

@@ -36,8 +36,8 @@ typedef struct {
     uint64_t second;  /* position of a header after log lines; 0: none */
     bool are_several; /* the file contains several logs: headers followed by lines */
     uint64_t last_thread;
-    mv_frame_id thread_frame;   /* frame of last_thread */
-    mv_frame_id size_frame[64]; /* by log2 of the size */
+    mv_frame_id thread_frame;   /* frame for last_thread */
+    mv_frame_id size_frame[64]; /* frames for sizes, by log2 of the size */
     bool has_size[64];
 } rmm;
 

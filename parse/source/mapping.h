@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct {
-    void *data; /* NULL: nothing is mapped */
+    void *data; /* the mapped bytes; NULL: nothing is mapped */
     uint64_t bytes;
     uint32_t slot;
 } mv_mapping;

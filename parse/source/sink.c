@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END 24 /* ".PID.N", and some margin */
+#define LONGEST_END 24 /* longest suffix of a temporary name: ".PID.N", and some margin */
 
 static bool to_stdout(const mv_sink *sink)
 {

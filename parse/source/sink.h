@@ -15,11 +15,11 @@
 typedef struct {
     FILE *file;
     char path[4096];           /* path of the output, for messages */
-    uint32_t at;               /* path + at is its name in `folder` */
-    int folder;                /* descriptor of a folder, or AT_FDCWD */
+    uint32_t at;               /* offset in `path` of the file's name in `folder` */
+    int folder;                /* descriptor of the folder, or AT_FDCWD */
     char temporary[4096 + 32]; /* temporary name in `folder`; "": there is none */
     bool is_nameless;          /* the file receives its name at commit */
-    uint64_t bytes;            /* bytes written so far */
+    uint64_t bytes;            /* number of bytes written so far */
     bool failed;
     int why; /* errno of the write that failed */
 } mv_sink;

@@ -24,7 +24,7 @@ typedef enum { PLAIN, GZIP, ZSTD } compression;
 struct mv_source_state {
     mv_arena *arena;
     int fd;                  /* descriptor of the input; -1: the input is in memory */
-    mv_span memory;          /* stored bytes when fd is -1 */
+    mv_span memory;          /* the stored bytes, if `fd` is -1 */
     mv_source_fill_fn *fill; /* function that supplies the stored bytes in place of a file; NULL:
                               * none */
     void *user;
@@ -32,14 +32,14 @@ struct mv_source_state {
     uint64_t most;   /* largest number of stored bytes to read */
     uint64_t stored; /* size of the file; UINT64_MAX for a pipe */
     compression how;
-    bool ended;     /* no byte follows the window */
-    bool fd_ended;  /* no stored byte follows the buffer */
-    bool in_member; /* inside a gzip member or a zstd frame */
+    bool ended;     /* no bytes follow the window */
+    bool fd_ended;  /* no stored bytes follow those in `buffer` */
+    bool in_member; /* the position is inside a gzip member or a zstd frame */
     mv_err failure; /* the read error; its code is MV_OK if there is none */
 
-    uint8_t *window; /* [window_bytes + PAD] */
+    uint8_t *window; /* [window_bytes + PAD] the window and its padding */
     uint64_t window_bytes;
-    uint8_t *buffer; /* stored bytes of a compressed file */
+    uint8_t *buffer; /* buffer for the stored bytes of a compressed file */
     uint64_t buffer_at, buffer_end;
     mv_mapping mapped;
 
@@ -164,7 +164,8 @@ static uint64_t read_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64
         return inflate_some(s, to, room, offset);
     if (s->how == ZSTD)
         return unzstd_some(s, to, room, offset);
-    if (s->buffer_at < s->buffer_end) { /* the first bytes, read to detect the format */
+    if (s->buffer_at < s->buffer_end) { /* these are the first bytes, which were read to detect the
+                                         * format */
         uint64_t left = s->buffer_end - s->buffer_at;
         if (room > left)
             room = left;

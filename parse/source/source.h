@@ -31,13 +31,13 @@ typedef struct {
  * mv_source_close even after a failure (a zeroed source can be closed too). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* Opens only regular files. For paths that the user did not type: the folder's owner may replace a
- * file with a pipe at any time, and a server or a list of files must not wait for a pipe. Here, "-"
- * is a file with that name. Pipes, devices and sockets fail with MV_IO. */
+/* Opens only regular files. Used for paths that the user did not type, because the folder's owner
+ * may replace a file with a pipe at any time, and a server or a list of files must not wait for a
+ * pipe. Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
 mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* For format detection: makes the stream end after this many stored bytes, because a few compressed
- * bytes can be followed by terabytes that decompress to nothing. */
+/* Makes the stream end after this many stored bytes. Used for detecting formats, because a few
+ * compressed bytes can be followed by terabytes that decompress to nothing. */
 void mv_source_limit(mv_source *source, uint64_t stored_bytes);
 
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
@@ -92,7 +92,9 @@ static inline uint64_t mv_source_offset(const mv_source *source)
 }
 
 const char *mv_source_compression(const mv_source *source); /* "none", "gzip", "zstd" */
-uint64_t mv_source_file_bytes(const mv_source *source);     /* UINT64_MAX on a pipe */
-uint64_t mv_source_file_read(const mv_source *source);      /* stored bytes consumed so far */
+uint64_t mv_source_file_bytes(const mv_source *source);     /* size of the file; UINT64_MAX for a
+                                                             * pipe */
+uint64_t mv_source_file_read(const mv_source *source);      /* number of stored bytes consumed so
+                                                             * far */
 
 #endif

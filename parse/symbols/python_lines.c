@@ -6,8 +6,8 @@
 typedef struct {
     mv_cursor table;
     uint64_t end;    /* first byte of code after the range */
-    int64_t line;    /* sum of the deltas */
-    bool has_line;   /* false: the compiler added the code */
+    int64_t line;    /* current line, which is the sum of the differences */
+    bool has_line;   /* whether the code has a line; false: the compiler added the code */
     bool is_damaged; /* the table is damaged, so there are no more ranges */
 } line_walk;
 

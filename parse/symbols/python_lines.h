@@ -4,7 +4,7 @@
  *     Python        table          form
  *     3.8, 3.9      co_lnotab      pairs: bytes of code, signed line differences
  *     3.10          co_linetable   pairs: bytes of code, signed lines; -128: code without a line
- *     3.11 and on   co_linetable   entries of 1 to 8 code units, lines in one of 16 forms
+ *     3.11 and up   co_linetable   entries of 1 to 8 code units, lines in one of 16 forms
  *
  * Source: Objects/lnotab_notes.txt of CPython 3.8 to 3.10, Objects/locations.md of 3.11 to 3.12,
  * InternalDocs/code_objects.md of 3.13 and 3.14, PyCode_Addr2Line of each. */

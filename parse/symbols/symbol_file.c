@@ -326,7 +326,7 @@ static bool open_debug(mv_span build_id, open_elf *out)
 /* The closest symbol at or before an address. */
 typedef struct {
     uint64_t value, size;
-    const char *name; /* points into the file; NULL: none */
+    const char *name; /* name of the symbol, in the file's memory; NULL: none */
 } nearest;
 
 /* Assigns a symbol to the first address at or after the symbol's beginning. Later addresses inherit

@@ -12,8 +12,8 @@ struct mv_symbol_frame {
     const mv_symbol_frame *outer; /* the function into which this one was inlined; NULL: it was
                                    * called */
     const char *function;         /* name of the function; NULL: none */
-    const char *file;             /* NULL: none */
-    int64_t line;                 /* MV_NO_LINE: none */
+    const char *file;             /* path of the source file; NULL: none */
+    int64_t line;                 /* line in the file; MV_NO_LINE: none */
 };
 
 /* Distinct addresses of one file, and the results for each address. */

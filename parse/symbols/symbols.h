@@ -39,7 +39,7 @@ typedef struct {
  *                            function                  file                 line
  *   DWARF                    "at::empty(c10::Int...)"  "/src/aten/Empty.cpp" 42
  *   a symbol                 "at::empty(c10::Int...)"  the module's path     MV_NO_LINE
- *   none, missing, another   "libfoo.so+0x1234"        the module's path     MV_NO_LINE
+ *   no file or symbol        "libfoo.so+0x1234"        the module's path     MV_NO_LINE
  *   in no module             "0x7f0012345678"          NULL                  MV_NO_LINE */
 typedef struct {
     uint32_t *first;       /* [queries + 1] first frame of each query: query i has the frames

@@ -17,7 +17,7 @@ enum { MOST_ALLOCATORS = 256 };
 typedef struct {
     uint64_t *addr; /* [count] distinct addresses in ascending order */
     uint32_t count;
-    uint32_t *of;    /* [entries] rank of each entry's address */
+    uint32_t *of;    /* [entries] rank of each entry's address among all addresses */
     uint32_t *block; /* [count] live block at each address */
     mv_rankset used;
 } block_places;
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t stacks;
     struct {
         bool is_known;   /* at least one entry has a total */
-        uint64_t before; /* total before the first entry */
+        uint64_t before; /* the allocator's total before the first entry */
     } allocators[MOST_ALLOCATORS];
 } block_pairs;
 

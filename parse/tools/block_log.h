@@ -38,8 +38,8 @@
 typedef struct {
     int64_t time_us;
     uint64_t addr;
-    uint64_t requested; /* bytes requested by the program */
-    uint64_t bytes;     /* size of the block */
+    uint64_t requested; /* number of bytes that the program requested */
+    uint64_t bytes;     /* size of the block in bytes */
     uint64_t stream;
     mv_stack_id stack;  /* stack of the call that made the entry */
     uint32_t allocator; /* number of the allocator, from 0, if a list has several */
@@ -72,7 +72,7 @@ typedef struct {
     uint32_t step_count, step_capacity;
     uint64_t unsure; /* number of entries at which it is uncertain which block ended */
     mv_range ranges[MV_LIVE_LISTS];
-    bool failed; /* out of memory */
+    bool failed; /* memory has run out */
 } mv_block_log;
 
 /* Temporary memory comes from `scratch`, which must stay valid until mv_block_log_end returns. */

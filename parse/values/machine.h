@@ -132,7 +132,7 @@ typedef enum {
     MV_VALUE_UINT,       /* bits: uint64_t of 2^63 or more */
     MV_VALUE_FLOAT,      /* bits: double */
     MV_VALUE_BOOL,       /* bits: 0 or 1 */
-    MV_VALUE_NONE,       /* None, nil */
+    MV_VALUE_NONE,       /* None or nil */
     MV_VALUE_ROWS,       /* a list of rows of the kind `rows_of`; bits: count << 32 | first */
     MV_VALUE_TABLE,      /* a dict that is not a row; bits: chain */
     MV_VALUE_CHAIN       /* a list of anything; bits: chain */
@@ -151,7 +151,7 @@ typedef struct {
     uint64_t bits;
 } mv_value;
 
-typedef uint32_t mv_ref; /* kind << MV_REF_BITS | bits */
+typedef uint32_t mv_ref; /* a reference: kind << MV_REF_BITS | bits */
 
 /* An item of a container that does not become a row: a dict's key and value, or a list's value. */
 typedef struct {
@@ -161,7 +161,7 @@ typedef struct {
 } mv_link;
 
 typedef struct {
-    uint32_t first, last; /* row + 1 of a link */
+    uint32_t first, last; /* first and last link, as row + 1 */
     uint32_t count;
     uint32_t why; /* if the chain contains rows that are not in the order in which they were made:
                    * the reason for which this order may be refused, as row of the machine's
@@ -171,7 +171,7 @@ typedef struct {
 /* The reason why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
-    uint64_t offset; /* byte of the input */
+    uint64_t offset; /* position in the input */
     const char *detail;
 } mv_refusal;
 
@@ -186,7 +186,7 @@ enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 /* A recently seen string of up to 8 bytes, and its value. */
 typedef struct {
     uint64_t bytes;
-    uint32_t length; /* length + 1; 0: empty entry */
+    uint32_t length; /* length of the string + 1; 0: the entry is empty */
     mv_ref ref;
 } mv_short_string;
 
@@ -198,7 +198,7 @@ typedef struct {
     uint64_t failed_at; /* byte of the input at which the failure occurred; MV_NO_OFFSET: the
                          * reader's position */
 
-    uint64_t (*offset)(const void *reader); /* the reader's position in the input */
+    uint64_t (*offset)(const void *reader); /* returns the reader's position in the input */
     const void *reader;
     mv_refusal *refusals;
     uint32_t refusal_count, refusal_capacity;
@@ -206,7 +206,7 @@ typedef struct {
     mv_value *stack;
     uint64_t depth;    /* number of values on the stack */
     uint64_t capacity; /* capacity of `stack` */
-    uint64_t *marks;   /* [mark_count] stack depths */
+    uint64_t *marks;   /* [mark_count] stack depths at the marks */
     uint32_t mark_count;
 
     mv_ref *memo;

@@ -1,10 +1,10 @@
 /* The parts of the value machine. Only its own files and the readers include this.
  *
- *     machine.c      strings, memo, chains: values
- *     containers.c   filling dicts and lists: completed values
- *     records.c      a dict's pairs -> a row of the trace
- *     rows.c         a list of records -> a range of rows
- *     root.c         the outermost dict -> the trace */
+ *     machine.c      makes values: strings, the memo, chains
+ *     containers.c   fills dicts and lists, which makes complete values
+ *     records.c      converts the pairs of a dict to a row of the trace
+ *     rows.c         converts a list of records to a range of rows
+ *     root.c         converts the outermost dict to the trace */
 #ifndef MV_RECORDS_H
 #define MV_RECORDS_H
 

@@ -21,7 +21,7 @@ enum {
 /* An event in a line. */
 typedef struct {
     uint64_t start_ps, end_ps; /* beginning and end of the event, relative to the line's time */
-    uint32_t name;             /* row of the plane's events */
+    uint32_t name;             /* name of the event, as row of the plane's events */
     mv_span bytes;
 } line_event;
 

@@ -4,7 +4,7 @@
  *     planes.c       reads a plane's event and statistic names
  *     lines.c        reads a line's steps, and its memory events, whose stacks are the events
  *                    around them
- *     read_xplane.c  converts all memory events, in order, to a trace */
+ *     read_xplane.c  converts all memory events, in order of time, to a trace */
 #ifndef MV_XPLANE_H
 #define MV_XPLANE_H
 
@@ -42,7 +42,7 @@ typedef enum {
 typedef struct {
     bool has[MV_XSTAT_COUNT];
     uint64_t number[MV_XSTAT_COUNT]; /* bits of the value, even if it is signed */
-    mv_span text[MV_XSTAT_COUNT];    /* empty for numbers */
+    mv_span text[MV_XSTAT_COUNT];    /* text of the value; empty for numbers */
 } mv_xstats;
 
 typedef enum { MV_XEVENT_RANGE, MV_XEVENT_ALLOC, MV_XEVENT_FREE } mv_xevent_kind;
@@ -56,7 +56,7 @@ typedef struct {
 
 typedef struct {
     mv_span name;
-    uint8_t role; /* MV_XSTAT_COUNT: none */
+    uint8_t role; /* role of the statistic (mv_xstat_role); MV_XSTAT_COUNT: none */
 } mv_xstat_name;
 
 typedef struct {
@@ -74,7 +74,7 @@ typedef struct {
     int64_t time_ns;
     uint32_t ps;        /* picoseconds within the nanosecond, used only to order events */
     uint32_t list;      /* list of the block log (MV_BLOCK_LOG_HOST or device) */
-    uint32_t allocator; /* row of mv_xlines.allocators */
+    uint32_t allocator; /* allocator, as row of mv_xlines.allocators */
     bool is_alloc, has_total;
     uint64_t addr, requested, bytes;
     uint64_t total, peak, limit; /* the allocator's totals after the event */
@@ -104,7 +104,7 @@ typedef struct {
     uint64_t step_count, step_capacity;
     mv_xallocator *allocators;
     uint32_t allocator_count, allocator_capacity;
-    uint32_t plane;   /* the current plane */
+    uint32_t plane;   /* number of the current plane */
     bool are_several; /* two planes have events of one allocator, so the file contains several
                        * profiles */
 } mv_xlines;
