@@ -36,8 +36,8 @@ enum {
     MV_LIVE_MOST_TEXT = 64 << 10, /* longest string; longer ones are cut */
     MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left empty */
     MV_LIVE_SIZE_BITS = 48,       /* sizes of heap blocks fit in this many bits */
-    MV_LIVE_MOST_FRAMES = 256     /* largest number of frames in a stack; deeper stacks lose their
-                                   * outermost frames */
+    MV_LIVE_MOST_FRAMES = 256     /* most frames in a stack; deeper stacks lose their outermost
+                                   * frames */
 };
 
 #define MV_LIVE_KIND_LIST(X)                                                                 \

@@ -7,8 +7,8 @@
  * domain has a separate stack of ranges, so these are recorded as ranges with a number, and named
  * "DOMAIN: TEXT".
  *
- * One domain is not created, which is XLA's domain "TSL". XLA reports its ranges to its own
- * profiler only if NVTX does not have this domain, so JAX's profiles would lose the ranges. With
+ * XLA's domain "TSL" is not created, because XLA reports its ranges to its own profiler only if
+ * NVTX does not have this domain, and JAX's profiles would otherwise lose the ranges. With
  * MEMVIZ_NVTX_ALL, "TSL" is created too.
  *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */

@@ -47,11 +47,11 @@ enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 /* Adds the first name, which is "". Returns false when there is no space. */
 bool mv_names_begin(void);
 
-/* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook is
- * still adding are lost. */
+/* Called in a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook
+ * is still adding are lost. */
 void mv_names_forked(void);
 
-/* In a child with its own file: forgets all names and the parent's chunk. */
+/* Called in a child with a separate file: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
 
 #endif

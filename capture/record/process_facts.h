@@ -23,7 +23,7 @@ void mv_facts_stopped(int error);
 /* Records that the process ends normally. */
 void mv_facts_end(void);
 
-/* In a forked child: forgets the parent's chunk. */
+/* Called in a forked child: forgets the parent's chunk. */
 void mv_facts_forget(void);
 
 /* The rank of this process, from environment variables that launchers set; NULL if none of them is

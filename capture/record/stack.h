@@ -28,8 +28,8 @@ typedef struct {
     uint32_t python_count;
     uint32_t native_count;
     mv_python_frame python[MV_LIVE_MOST_FRAMES];
-    uint64_t native[MV_LIVE_MOST_FRAMES + 3]; /* return addresses, and space for a hash of
-                                               * everything else */
+    uint64_t native[MV_LIVE_MOST_FRAMES + 3]; /* return addresses, followed by space for a hash of
+                                               * all other data */
 } mv_raw_stack;
 
 /* ---- python_frames.c: the calling thread's Python frames, without the GIL ---- */

@@ -1,6 +1,6 @@
 /* Converts one column of integers to and from the numbers that the container stores, using as few
  * bytes per number as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both
- * directions run at the speed of memory; compressing repeated data is left to zstd. */
+ * directions are as fast as reading memory; compressing repeated data is left to zstd. */
 #ifndef MV_WIRE_COLUMN_H
 #define MV_WIRE_COLUMN_H
 

@@ -29,7 +29,7 @@ static inline bool mv_size_is_printed(mv_printed_size size)
     return size.bytes != MV_NO_BYTES;
 }
 
-/* X(id, JSON field) */
+/* The sizes in an error: X(id, JSON field). */
 #define MV_ERROR_SIZE_LIST(X)                                                                   \
     X(REQUESTED, "requested")              /* size of a segment, not a tensor */                \
     X(CAPACITY, "capacity")                /* total memory of the device */                     \

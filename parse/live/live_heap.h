@@ -14,7 +14,7 @@ enum { MV_LIVE_CPU = 128, MV_LIVE_LISTS };
 
 typedef struct {
     uint64_t addr, size;
-    uint64_t order; /* number that is higher for later holdings */
+    uint64_t order; /* number that orders holdings; later holdings have higher numbers */
     mv_stack_id stack;
     uint32_t call;
     uint32_t list; /* list of the holding; MV_NO_ROW: the row is unused */

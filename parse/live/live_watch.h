@@ -60,7 +60,7 @@ typedef struct {
     uint64_t found;            /* number of records found up to `now_us` */
     uint64_t now_us;           /* CLOCK_MONOTONIC; `since` is `span_us` before it */
     mv_live_used used, before; /* devices used so far, and before `since` */
-    bool has_ended;            /* the recording has ended, so nothing more will follow */
+    bool has_ended;            /* the recording has ended, so no more records will follow */
 } mv_live_watch_state;
 
 mv_live_watch_state mv_live_watch_status(const mv_live_watch *w);

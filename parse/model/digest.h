@@ -42,7 +42,7 @@ bool mv_digest_events(mv_arena *scratch, const mv_trace *trace, const mv_events 
 bool mv_trace_has_action(const mv_trace *trace, mv_action action);
 
 /* Returns the first event at or after `from` that has this action; events->count if there is none.
- * The search runs at the speed of memory if the action is rare. */
+ * If the action is rare, the search is as fast as reading memory. */
 static inline uint32_t mv_next_action(const mv_events *events, uint32_t from, mv_action action)
 {
     const uint8_t *found =
