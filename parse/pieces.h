@@ -26,13 +26,10 @@ void mv_pieces_close(mv_pieces *pieces); /* NULL is allowed */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
-enum { MV_PIECE_SLOTS = 16 };
-
-/* Reads a piece. The piece's events are stored in the slot and stay valid until the slot is used
- * again; everything else is allocated in `arena`. Several slots may be used at the same time.
- * Events of other devices are left out. Fails with MV_CORRUPT if a chunk is damaged; the caller
- * must then read the whole file instead. */
-mv_code mv_pieces_read(mv_pieces *pieces, uint32_t slot, mv_arena *arena, uint32_t device,
-                       uint32_t nth, mv_trace *out, mv_err *err);
+/* Reads a piece into `arena`. Threads with separate arenas may do so at the same time. Events of
+ * other devices are left out. Fails with MV_CORRUPT if a chunk is damaged; the caller must then read
+ * the whole file instead. */
+mv_code mv_pieces_read(mv_pieces *pieces, mv_arena *arena, uint32_t device, uint32_t nth,
+                       mv_trace *out, mv_err *err);
 
 #endif

@@ -48,13 +48,6 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* Memory for the columns of one table at a time, reused for the next table. */
-typedef struct {
-    mv_arena *arena;
-    void *block; /* [bytes] block from mv_arena_grow, or NULL */
-    uint64_t bytes;
-} mv_load_room;
-
 /* Buffers for one chunk: its stored bytes, if the file is not in memory, and its decompressed
  * bytes. */
 typedef struct {
@@ -64,11 +57,10 @@ typedef struct {
 typedef struct {
     mv_span file; /* the whole file; no data: the file is read piece by piece from `source` */
     const mv_source *source;
-    mv_arena *arena;    /* owns the columns, unless there is a `room` */
-    mv_load_room *room; /* memory for the columns of one table; NULL: columns are in `arena` */
-    mv_arena scratch;   /* arena for everything else, with the same budget */
-    mv_build build;     /* builds the result; used by mv_build_note */
-    bool damaged;       /* something is missing from the file */
+    mv_arena *arena;  /* owns the columns */
+    mv_arena scratch; /* arena for everything else, with the same budget */
+    mv_build build;   /* builds the result; used by mv_build_note */
+    bool damaged;     /* something is missing from the file */
 
     mv_chunk *chunks; /* in order of discovery until they are sorted, which makes the chunks of one
                        * table neighbours */
