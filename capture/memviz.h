@@ -1,7 +1,8 @@
 /* Marks, ranges and heaps for a program that may run under `memviz run`.
  *
- * A mark names a moment ("step 3"). A range names the time between its push and its pop on one
- * thread. Reports use them: --from @NAME, steps, the lane above a timeline.
+ * A mark names a point in time ("step 3"). A range names the time between its push and its pop on
+ * one thread. Reports use marks and ranges for --from @NAME, for steps, and in the lane above a
+ * timeline.
  *
  *     #include "memviz.h"
  *
@@ -11,26 +12,29 @@
  *     memviz_mark("step 3");
  *
  * Between memviz_pause() and memviz_resume(), on any thread, only blocks that outlive the pause are
- * recorded: a recording that is paused until step 1000 is small, and complete from there on. Pauses
- * do not nest.
+ * recorded. For example, a recording that is paused until step 1000 is small, but complete after
+ * that step. Pauses do not nest.
  *
- * A heap is an allocator of the program or a library, with blocks in memory that it took from CUDA
- * or elsewhere. Once its blocks are reported to memviz, `--level NAME` selects them:
+ * A heap is an allocator in the program or in a library, which makes blocks in memory that it
+ * obtained from CUDA or elsewhere. Once its blocks are reported to memviz, `--level NAME` selects
+ * them:
  *
  *     unsigned heap = memviz_heap("my pool");      once; the same name gives the same heap
  *     memviz_alloc(heap, address, bytes);          after the block was taken
  *     memviz_free(heap, address);                  before it may be taken again
  *
- * NULL is not a block. Reports charge a block to the caller of the Python function that calls
- * memviz_alloc: make the call in one function of your allocator. docs/heaps.md has recipes for
+ * NULL is not a block. Reports attribute a block to the caller of the Python function that calls
+ * memviz_alloc, so make the call in one function of your allocator. docs/heaps.md has recipes for
  * CuPy, Numba, RMM and C++.
  *
- * There is nothing to link: the functions are in the library that `memviz run` loads. Without that
- * library each call is only a comparison, and its argument is not evaluated.
+ * There is nothing to link, because the functions are in the library that `memviz run` loads.
+ * Without that library, each call is only a comparison, and its arguments are not evaluated.
  *
- * From Python: memviz.mark, memviz.range, memviz.pause, memviz.resume and memviz.heap of the package (docs/python.md).
+ * In Python, use memviz.mark, memviz.range, memviz.pause, memviz.resume and memviz.heap of the
+ * memviz package (docs/python.md).
  *
- * Texts are UTF-8 and are copied. Safe on every thread. errno does not change. */
+ * Strings are UTF-8 and are copied. All functions can be called on every thread and leave errno
+ * unchanged. */
 #ifndef MEMVIZ_H
 #define MEMVIZ_H
 
@@ -51,7 +55,8 @@ MEMVIZ_API void memviz_push(const char *text);
 MEMVIZ_API void memviz_pop(void);
 MEMVIZ_API void memviz_pause(void);
 MEMVIZ_API void memviz_resume(void);
-MEMVIZ_API unsigned memviz_heap(const char *name); /* 0 without the library: no heap */
+MEMVIZ_API unsigned memviz_heap(const char *name); /* returns 0, which is no heap, without the
+                                                    * library */
 MEMVIZ_API void memviz_alloc(unsigned heap, const void *address, size_t bytes);
 MEMVIZ_API void memviz_free(unsigned heap, const void *address);
 

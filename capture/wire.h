@@ -1,5 +1,5 @@
-/* The bytes of memviz's own container, `.bin`, as C structs and constants.
- * docs/internals/snapshot-format.md describes the format; this header is shared by all programs.
+/* The bytes of memviz's container, `.bin`, as C structs and constants.
+ * docs/internals/snapshot-format.md describes the format. All programs share this header.
  *
  *     mv_wire_header
  *     chunk: mv_wire_chunk, stored bytes, zeros up to a multiple of 8
@@ -18,7 +18,7 @@
 #define MV_WIRE_VERSION 1
 
 /* The first byte cannot begin UTF-8 text, msgpack or a pickle; the line ends and the control-Z
- * reveal a transfer in text mode. */
+ * reveal whether a file was transferred in text mode. */
 #define MV_WIRE_MAGIC       "\xC1MVB\r\n\x1a\n"
 #define MV_WIRE_END_MAGIC   "\xC1MVE\r\n\x1a\n"
 #define MV_WIRE_CHUNK_MAGIC "\xC1MVc"
@@ -27,15 +27,15 @@ enum {
     MV_WIRE_MAGIC_BYTES = 8,
     MV_WIRE_CHUNK_MAGIC_BYTES = 4,
     MV_WIRE_ALIGN = 8,
-    MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows in a chunk */
-    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on belong to live files */
+    MV_WIRE_CHUNK_ROWS = 1 << 20, /* largest number of rows in a chunk */
+    MV_WIRE_LIVE_KINDS = 256      /* kinds with this number or a higher one belong to live files */
 };
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
-    uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer ones */
+    uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer versions */
     uint16_t zero;     /* ignored */
-    uint32_t features; /* none is defined; readers refuse unknown bits */
+    uint32_t features; /* feature bits, none of which is defined yet; readers refuse unknown bits */
     uint64_t hash;     /* hash of the 16 bytes before it */
 } mv_wire_header;
 
@@ -76,13 +76,14 @@ typedef enum {
 #define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,
     MV_WIRE_KIND_LIST(MV_WIRE_KIND_ENUM)
 #undef MV_WIRE_KIND_ENUM
-        MV_WIRE_KINDS /* one more than the largest */
+        MV_WIRE_KINDS /* one more than the largest kind */
 } mv_wire_kind;
 
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
 
-/* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be
- * running or was killed. The kind of the chunk determines how many of the bytes are valid. */
+/* Flag: the stored bytes have no hash (`stored_hash` is 0), because the process that wrote them may
+ * still be running or was killed. The kind of the chunk determines how many of the bytes are
+ * valid. */
 #define MV_WIRE_UNSEALED 1u
 
 typedef struct {
@@ -90,12 +91,12 @@ typedef struct {
     uint16_t kind;         /* mv_wire_kind */
     uint8_t codec;         /* mv_wire_codec */
     uint8_t flags;         /* MV_WIRE_UNSEALED */
-    uint32_t device;       /* EVENTS: the ordinal; else 0 */
+    uint32_t device;       /* EVENTS: ordinal of the device; else 0 */
     uint32_t count;        /* rows in this chunk, at most MV_WIRE_CHUNK_ROWS */
-    uint64_t first_row;    /* row of the first one in its table */
-    uint64_t table_rows;   /* rows of the whole table */
+    uint64_t first_row;    /* number of the chunk's first row in its table */
+    uint64_t table_rows;   /* number of rows in the whole table */
     uint64_t raw_bytes;    /* size of the payload after decompression */
-    uint64_t stored_bytes; /* after this header, as stored */
+    uint64_t stored_bytes; /* number of stored bytes after this header */
     uint64_t stored_hash;  /* hash of the stored bytes */
     uint64_t hash;         /* hash of the 56 bytes before it */
 } mv_wire_chunk;
@@ -106,20 +107,21 @@ static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
 typedef enum {
     MV_WIRE_PLAIN, /* base + (n << shift); width 0: every value is `base` */
     MV_WIRE_DELTA, /* previous value + base + (n << shift); before the first value, `start` */
-    MV_WIRE_CALLS, /* call numbers; `start` is the next new one. n = 0: a new call; 1: no call; else
-                    * next + unzigzag(n - 1). After a call that is not below `next`, `next` is set
-                    * to that call + 1 */
+    MV_WIRE_CALLS, /* call numbers; `next` is the number of the next new call, at first `start`. n =
+                    * 0: a new call; 1: no call; else next + unzigzag(n - 1). After a call that is
+                    * not below `next`, `next` is set to this call + 1 */
     MV_WIRE_TRANSFORM_COUNT
 } mv_wire_transform;
 
-/* A table chunk begins with one of these for each of its columns, followed by the numbers, column
- * after column, each column at a multiple of 8 bytes. */
+/* A table chunk begins with one mv_wire_column for each of its columns. The numbers follow, column
+ * after column, and each column begins at a multiple of 8 bytes. */
 typedef struct {
     uint16_t column;   /* the column's number in the table, from 1 */
-    uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
+    uint8_t width;     /* number of bytes of a stored number: 0, 1, 2, 4 or 8 */
     uint8_t transform; /* mv_wire_transform */
     uint8_t shift;
-    uint8_t planes;  /* 1: all numbers' lowest bytes come first, then all second bytes, ... */
+    uint8_t planes;  /* 1: the lowest bytes of all numbers come first, then their second bytes,
+                      * ... */
     uint8_t columns; /* number of columns in this chunk; the same in each mv_wire_column */
     uint8_t zero;
     uint64_t base;
@@ -128,12 +130,13 @@ typedef struct {
 
 static_assert(sizeof(mv_wire_column) == 24, "bump MV_WIRE_VERSION");
 
-/* TRACE: mv_wire_trace, then `tables` of mv_wire_table, one for each table that has rows. */
+/* TRACE contains an mv_wire_trace, followed by `tables` structs mv_wire_table, one for each table
+ * that has rows. */
 typedef struct {
     uint32_t calls;
-    uint32_t devices; /* event lists, including empty ones */
+    uint32_t devices; /* number of event lists, including empty lists */
     uint32_t tables;
-    uint32_t keys; /* mv_key of parse/model/trace.h; 0: unknown */
+    uint32_t keys; /* set of mv_key (parse/model/trace.h); 0: unknown */
 } mv_wire_trace;
 
 typedef struct {
@@ -144,11 +147,13 @@ typedef struct {
 
 static_assert(sizeof(mv_wire_trace) == 16 && sizeof(mv_wire_table) == 16, "bump MV_WIRE_VERSION");
 
-/* DIGEST: `count` of these, one for each device with events, by device. */
+/* DIGEST contains `count` structs mv_wire_digest, one for each device with events, sorted by
+ * device. */
 enum { MV_WIRE_DIGEST_ACTIONS = 16, MV_WIRE_DIGEST_WHY = 192 };
 
 typedef struct {
-    uint32_t rules; /* MV_DIGEST_RULES of parse/model/digest.h; others are ignored */
+    uint32_t rules; /* MV_DIGEST_RULES of parse/model/digest.h; digests with other rules are
+                     * ignored */
     uint32_t device;
     uint64_t events;
     int64_t first_us, last_us;
@@ -163,7 +168,7 @@ typedef struct {
 
 static_assert(sizeof(mv_wire_digest) == 440, "raise MV_DIGEST_RULES");
 
-/* INDEX: `count` of these, one for each chunk before it, in file order. */
+/* INDEX contains `count` structs mv_wire_index, one for each chunk before it, in file order. */
 typedef struct {
     uint64_t at; /* position of the chunk's header in the file */
     mv_wire_chunk head;
@@ -171,11 +176,12 @@ typedef struct {
 
 static_assert(sizeof(mv_wire_index) == 72, "bump MV_WIRE_VERSION");
 
-/* NOTES: `count` of these, each followed by the name and the text, without NULs. */
+/* NOTES contains `count` structs mv_wire_note, each followed by the note's name and its text,
+ * without NULs. */
 typedef struct {
     uint64_t count;
-    uint8_t name_bytes; /* the note's name: "unknown_key" */
-    uint8_t text_bytes; /* its first occurrence */
+    uint8_t name_bytes; /* length of the note's name, such as "unknown_key" */
+    uint8_t text_bytes; /* length of the text that describes the first occurrence */
     uint8_t zero[6];
 } mv_wire_note;
 

@@ -1,5 +1,5 @@
-/* Numbers of a live file: LEB128, seven bits in each byte, lowest bits first. The caller must have
- * MV_LEB128_BYTES of space for each number. */
+/* Writes numbers of a live file as LEB128: seven bits in each byte, lowest bits first. The caller
+ * must provide MV_LEB128_BYTES bytes of space for each number. */
 #ifndef MV_LEB128_H
 #define MV_LEB128_H
 
@@ -17,7 +17,7 @@ static inline uint8_t *mv_leb128_put(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* Small numbers of both signs become small numbers: 0, -1, 1, -2 as 0, 1, 2, 3. */
+/* Maps small numbers of either sign to small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
 static inline uint64_t mv_leb128_zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);

@@ -1,5 +1,5 @@
-/* The bytes of a capture that is still running, or whose process was killed: a `.bin` with the
- * kinds of chunks below. docs/internals/snapshot-format.md describes the format.
+/* The bytes of a capture that is still running, or whose process was killed. Such a file is a
+ * `.bin` with the kinds of chunks below. docs/internals/snapshot-format.md describes the format.
  *
  *     byte 0          mv_wire_header
  *     byte 24         FACTS chunk, up to byte 65536
@@ -7,20 +7,21 @@
  *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES, and their sizes are
  *                     multiples of it; zeros where no chunk has begun
  *
- * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED, no
- * codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then a
- * mv_live_head, then records back to back. The first `committed` bytes of records are valid;
- * `committed` is stored with release order after each record, so that a process that dies at any
- * moment leaves only whole records. Chunks are never moved, changed or removed.
+ * Each chunk begins with an mv_wire_chunk that is written once, when the chunk is begun
+ * (MV_WIRE_UNSEALED, no codec, count 0, raw_bytes == stored_bytes, stored_hash 0, and the usual
+ * hash of the header). An mv_live_head follows, and then records without gaps. The first
+ * `committed` bytes of records are valid; `committed` is stored with release order after each
+ * record, so that a process that dies at any time leaves only whole records. Chunks are never
+ * moved, changed or removed.
  *
- * The header of a NAMES chunk has the number of ids made before it, so that ids after a damaged
- * chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames | stacks <<
- * 32, device is modules.
+ * The header of a NAMES chunk contains the numbers of ids made before the chunk, so that ids after
+ * a damaged chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames |
+ * stacks << 32, device is modules.
  *
  * Numbers in records are LEB128 varints (7 bits in each byte, lowest first; at most 10 bytes); a
- * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length and that
- * many bytes. Ids count from 0 in the order of the records that make them; an optional id is id +
- * 1, and 0 for none. */
+ * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length followed by
+ * that many bytes. Ids count from 0 in the order of the records that make them. An optional id is
+ * written as id + 1, or as 0 for none. */
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
@@ -32,14 +33,15 @@ enum {
     MV_LIVE_CHUNK_BYTES = 64 << 10,
     MV_LIVE_RECENT = 15,          /* number of recent addresses that a tag can refer to */
     MV_LIVE_NOT_RECENT = 15,      /* the tag's slot for an address written in full */
-    MV_LIVE_MOST_TEXT = 64 << 10, /* longest text; longer ones are cut */
+    MV_LIVE_MOST_TEXT = 64 << 10, /* longest string; longer ones are cut */
     MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left empty */
-    MV_LIVE_SIZE_BITS = 48,       /* largest block of a heap, in bytes */
-    MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper stacks lose their outermost frames */
+    MV_LIVE_SIZE_BITS = 48,       /* sizes of heap blocks fit in this many bits */
+    MV_LIVE_MOST_FRAMES = 256     /* most frames in a stack; deeper stacks lose their outermost
+                                   * frames */
 };
 
 #define MV_LIVE_KIND_LIST(X)                                                                 \
-    X(FACTS, 256, "facts")        /* one, at byte 24 */                                      \
+    X(FACTS, 256, "facts")        /* the only one is at byte 24 */                           \
     X(EVENTS, 257, "live events") /* events of a thread, or of several, one after another */ \
     X(NAMES, 258, "live names")   /* the meaning of ids in the whole process */
 
@@ -50,34 +52,34 @@ typedef enum {
 } mv_live_kind;
 
 typedef struct {
-    uint64_t committed;      /* bytes of records after this struct */
+    uint64_t committed;      /* number of valid bytes of records after this struct */
     uint64_t seal;           /* XXH3_64bits of those bytes once the chunk is sealed; 0 until then */
     uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
     uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */
-    uint32_t thread;        /* EVENTS: the thread's kernel id, until a THREAD record */
+    uint32_t thread;        /* EVENTS: kernel id of the thread, up to the first THREAD record */
     uint32_t zero;
 } mv_live_head;
 
 static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 
-/* ---- FACTS: records of two texts, key and value; the last record of a key is valid ---- */
+/* ---- FACTS: records of two strings, key and value; the last record with a key is valid ---- */
 
-/* Keys that readers know. Others are kept and shown.
+/* Keys with a meaning for readers. All other keys are kept and shown.
  *     pid parent host rank local_rank world_size command executable cwd start_us
  *     cuda_visible_devices            its value at the first event of the process, if it is set
- *     cuda_device_order               its value then, if it is set
- *     monotonic_us realtime_us        one moment on both clocks
+ *     cuda_device_order               its value at that time, if it is set
+ *     monotonic_us realtime_us        the same point in time on both clocks
  *     stacks                          "none", "python", "native" or "all": what was requested
- *     stacks_off                      why stacks are missing, if they are
+ *     stacks_off                      the reason why stacks are missing, if they are
  *     python                          "3.12.3"
  *     cpu                             "1": CPU tensors are recorded
  *     shim                            version of memviz
- *     stopped                         why the recording ended early: "No space left on device"
+ *     stopped                         reason for an early end: "No space left on device"
  *     lost_nested lost_space lost_stacks lost_...    number of losses of each kind
  *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
-/* Marks with a special meaning: between them, only blocks that outlive the pause are recorded
- * (memviz_pause in memviz.h). */
+/* Marks with a special meaning: they begin and end a pause, in which only blocks that outlive the
+ * pause are recorded (memviz_pause in memviz.h). */
 #define MV_MARK_PAUSE  "memviz_pause"
 #define MV_MARK_RESUME "memviz_resume"
 
@@ -112,21 +114,21 @@ typedef enum {
 
 /* ---- EVENTS ---- */
 
-/* The first byte of a record: its class in the low four bits, the slot of its address in the high
- * four. Then Δsequence and Δtime in microseconds since the previous record of the chunk, both
- * varints; then the fields.
+/* The first byte of a record contains its class in the low four bits, and the slot of its address
+ * in the high four. Two varints follow: Δsequence, and Δtime in microseconds, both relative to the
+ * previous record of the chunk. Then come the fields.
  *
- * An *address* field is empty when the slot names one of the last MV_LIVE_RECENT addresses that
- * this chunk spelled out. Otherwise it is a varint n made from d, the signed difference to the
- * address that was spelled out last (to 0 for the first): n = zigzag(d >> 9) << 1 | 1 when d is a
- * multiple of 512, else zigzag(d) << 1. Addresses that are spelled out take the slots in turn,
- * from 0. Records without an address have slot 15.
+ * An *address* field is empty if the slot refers to one of the last MV_LIVE_RECENT addresses that
+ * this chunk has written in full. Otherwise it is a varint n made from d, the signed difference
+ * from the address that was last written in full (from 0 for the first address): n = zigzag(d >> 9)
+ * << 1 | 1 when d is a multiple of 512, else zigzag(d) << 1. Addresses that are written in full
+ * take the slots in turn, starting at 0. Records without an address have slot 15.
  *
- * A *size*: size / 512 << 1 when it is a multiple of 512, else size << 1 | 1.
+ * A *size* is written as size / 512 << 1 if it is a multiple of 512, else as size << 1 | 1.
  *
- * The process has one sequence without gaps: a missing number is a lost event. It orders the
- * events of all threads: a free takes its number and its time before its memory can be allocated
- * again, an alloc takes them after the memory was allocated. */
+ * The process has one sequence without gaps: a missing number is a lost event. The
+ * numbers order the events of all threads: a free takes its number and its time before its memory
+ * can be allocated again, and an alloc takes them after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
     X(DEVICE, 1) /* signed device type, signed index (of c10::Device), for later BLOCK, FREE and   \
                   * OOM records in this chunk. Takes no sequence number: its Δsequence is 0 */     \
@@ -165,17 +167,17 @@ typedef enum {
 
 /* Readers skip unknown kinds of counts. */
 typedef enum {
-    MV_LIVE_COUNT_WAITS = 1 /* the program's waits for the device, a stream or an event, and copies
-                             * from the device to the host. Waits of CUDA's own libraries do not
-                             * count, nor does a wait for a stream right after an upload */
+    MV_LIVE_COUNT_WAITS = 1 /* how often the program waited for the device, a stream or an event,
+                             * or copied from the device to the host. Waits of CUDA's own libraries
+                             * do not count, nor do waits for a stream right after an upload */
 } mv_live_count;
 
-/* Effect of a call on a heap's block (memviz_alloc, NVTX's memory extension). Frees, resizes and
- * resets are numbered before the memory may be reused. */
+/* Effect of a call on a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
+ * resets are numbered before the memory can be reused. */
 #define MV_HEAP_ACTION_LIST(X)                              \
     X(ALLOC, 1, "alloc")   /* address, size */              \
     X(FREE, 2, "free")     /* address */                    \
-    X(RESIZE, 3, "resize") /* address, size: from now on */ \
+    X(RESIZE, 3, "resize") /* address, new size */          \
     X(RESET, 4, "reset")   /* frees every block of the heap */
 
 typedef enum {
@@ -185,25 +187,26 @@ typedef enum {
         MV_HEAP_ACTION_COUNT
 } mv_heap_action;
 
-/* Whether a record is an additional record of the event before it, and shares the event's
- * number. */
+/* Whether records of this kind are additional records of the event before them, whose number they
+ * share. */
 static inline bool mv_live_is_beside(mv_live_event kind)
 {
     return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES ||
            kind == MV_LIVE_EVENT_COUNT;
 }
 
-/* Effect of a CUDA runtime or driver call on memory. `address` and `handle` are the API's own; 0
- * when there is none. The result is a cudaError_t or CUresult: 0 for success.
+/* Effect of a CUDA runtime or driver call on memory. `address` and `handle` are those of the API; 0
+ * if there is none. The result is a cudaError_t or CUresult, which is 0 for success.
  *
- * A row holds every decision about its action:
+ * A row contains all properties of its action:
  *
  *     number, text   in files
- *     way            GETS: numbered after the call, with a stack. GIVES: numbered before the call,
- *                    because another thread may allocate the memory again before the call returns;
- *                    without a stack, because the address or handle identifies the memory
- *     key            name of the memory until it is freed (mv_api_key)
- *     memory         kind of memory made by an action that GETS (mv_api_memory) */
+ *     way            GETS: the call is numbered when it has returned, and has a stack. GIVES: the
+ *                    call is numbered before it is made, because another thread may allocate the
+ *                    memory again before the call returns; it has no stack, because the address or
+ *                    handle identifies the memory
+ *     key            what identifies the memory until it is freed (mv_api_key)
+ *     memory         kind of memory that an action with GETS allocates (mv_api_memory) */
 #define MV_API_ACTION_LIST(X)                                                                      \
     X(ALLOC, 1, "alloc", GETS, ADDR, DEVICE)             /* device memory: address, size */        \
     X(FREE, 2, "free", GIVES, ADDR, NONE)                /* address */                             \
@@ -255,10 +258,10 @@ typedef enum {
 typedef enum { MV_API_GETS, MV_API_GIVES } mv_api_way;
 
 typedef enum {
-    MV_API_BY_NOTHING,   /* it holds no memory */
+    MV_API_BY_NOTHING,   /* the call allocates no memory */
     MV_API_BY_ADDR,      /* memory at an address */
     MV_API_BY_ARRAY,     /* an array, by handle */
-    MV_API_BY_HANDLE,    /* physical memory: the first reference to a handle, or one less */
+    MV_API_BY_HANDLE,    /* physical memory: a handle's first reference, or one reference less */
     MV_API_BY_REFERENCE, /* one more reference to a handle */
     MV_API_BY_MAPPING,   /* a mapping of a handle's memory, by address */
     MV_API_BY_CONTEXT    /* a context, by handle */
@@ -271,7 +274,7 @@ typedef enum {
     MV_API_MAKES_FOREIGN /* another process's memory */
 } mv_api_memory;
 
-/* Whether the action frees memory. An unknown action does not. */
+/* Whether the action frees memory; false for unknown actions. */
 static inline bool mv_api_gives(mv_api_action action)
 {
 #define MV_API_GIVES_BIT(name, number, text, way, ...) | (uint64_t)MV_API_##way << (number)

@@ -4,10 +4,10 @@
  *     events of the device    |  piece 0  |  piece 1  |     piece 2     |
  *                                         ^ LIVING: blocks alive here
  *
- * A piece begins at the first event, or at a LIVING chunk (parse/model/living.h). It is a trace
- * with the tables of the whole file, and its events are the live rows and then those of the piece.
- * Devices without such chunks, and devices that were in use before the first event, have one piece
- * with all of their events. */
+ * A piece begins at the first event, or at a LIVING chunk (parse/model/living.h). Each piece is a
+ * trace with the tables of the whole file; its events are the live rows, followed by the events of
+ * the piece. Devices without LIVING chunks, and devices that were in use before the first event,
+ * have one piece with all of their events. */
 #ifndef MV_PIECES_H
 #define MV_PIECES_H
 
@@ -15,19 +15,20 @@
 
 typedef struct mv_pieces mv_pieces;
 
-/* Opens a file in which at least one device has several pieces. `trace` is as read with
- * mv_read_opts.digest_suffices, and valid until the file is closed. NULL for any other file, which
- * must be read as a whole, and when out of memory; `trace` is meaningless then. */
+/* Opens a file in which at least one device has several pieces. Fills `trace` as reading with
+ * mv_read_opts.digest_suffices does; it is valid until the file is closed. Returns NULL, with a
+ * meaningless `trace`, when out of memory and for any other file, which must be read as a whole. */
 mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace);
 void mv_pieces_close(mv_pieces *pieces); /* NULL is allowed */
 
-/* The number of pieces, at least 1, and the most events of a piece, including its live rows. */
+/* The number of pieces, at least 1, and the largest number of events in a piece, including its live
+ * rows. */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
 /* Reads a piece into `arena`. Threads with separate arenas may do so at the same time. Events of
- * other devices are left out. Fails with MV_CORRUPT when a chunk is damaged: then the whole file
- * must be read. */
+ * other devices are left out. Fails with MV_CORRUPT if a chunk is damaged; the caller must then read
+ * the whole file instead. */
 mv_code mv_pieces_read(mv_pieces *pieces, mv_arena *arena, uint32_t device, uint32_t nth,
                        mv_trace *out, mv_err *err);
 

@@ -20,7 +20,7 @@ const mv_reader mv_readers[] = {
     {NULL, NULL, NULL},
 };
 
-enum { LOOKED_AT = 4096 }; /* bytes that identify the format */
+enum { LOOKED_AT = 4096 }; /* number of bytes from which the format is identified */
 
 #define LOOK(at, literal, why)                \
     {                                         \
@@ -31,7 +31,7 @@ enum { LOOKED_AT = 4096 }; /* bytes that identify the format */
     "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
     "SCRIPT"
 
-/* Files that users pass instead of a snapshot; the first matching row applies. */
+/* Kinds of files that users pass instead of a snapshot. The first matching row applies. */
 static const struct {
     uint16_t at;
     uint16_t length;
@@ -84,7 +84,7 @@ static const char UNKNOWN_BYTES[] =
     "neither a PyTorch snapshot (pickle or page of _memory_viz), msgpack, a .bin, "
     "a profiler trace, nor a file of RMM, XLA or JAX";
 
-/* Describes an unreadable file, with the next step for the user. */
+/* Describes an unreadable file, and suggests the user's next step. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
     if (head.length == 0)
@@ -101,9 +101,9 @@ static mv_code refuse(mv_span head, mv_err *err)
     return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
 }
 
-/* A text-mode transfer puts a carriage return before every line feed. By chance one byte in 256 is
- * a carriage return, so a few line feeds are enough evidence. Other files soon contain a line feed
- * without one. */
+/* Whether the file was transferred in text mode, which puts a carriage return before every line
+ * feed. By chance, only one byte in 256 is a carriage return, so a few line feeds are enough
+ * evidence. Other files soon contain a line feed without a carriage return. */
 static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;
@@ -118,8 +118,8 @@ static bool was_sent_as_text(mv_span head)
     return feeds >= 4;
 }
 
-/* Replaces the error if the pickle was transferred as text. Pickles contain small numbers, so a
- * line feed soon occurs in any of them. */
+/* Replaces the error if the pickle was transferred as text. All pickles contain small numbers, so
+ * each of them soon contains a line feed. */
 static mv_code blame_transfer(mv_err *err)
 {
     if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS)
@@ -172,15 +172,16 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 
 static const mv_read_opts quiet = {0};
 
-/* A file of another tool has one level, named for its allocator, and no CUDA calls. */
+/* Sets the level of a file of another tool. Such a file has only one level, which is named after
+ * its allocator, and no CUDA calls. */
 static void take_level(mv_trace *trace)
 {
     trace->origin.level = mv_trace_allocator(trace);
     trace->origin.first_call_frame = trace->frames.count;
 }
 
-/* Searches a refused file for errors; `err` has the reason for the refusal, and gets the search's
- * own failure. */
+/* Searches a refused file for error messages. `err` contains the reason for the refusal, and
+ * receives an error of the search itself. */
 static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
 {
     uint64_t length = source->at < source->end ? (uint64_t)(source->end - source->at) : 0;
@@ -258,8 +259,8 @@ mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_re
     return code;
 }
 
-/* Reads a file that has a folded part next to it, with the result in *code. False if there is no
- * folded part. */
+/* Reads a file that has a folded part next to it, and stores the result in *code. Returns false if
+ * there is no folded part. */
 static bool has_read_bounded(mv_arena *arena, const char *path, const mv_read_opts *opts,
                              mv_trace *out, mv_code *code, mv_err *err)
 {

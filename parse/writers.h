@@ -1,5 +1,5 @@
-/* Writes a trace to a file through mv_sink, so the file is complete or absent. mv_sink_commit
- * reports failed writes. */
+/* Writes a trace to a file through mv_sink, so that the file is either complete or absent.
+ * mv_sink_commit reports failed writes. */
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
@@ -8,15 +8,18 @@
 #include "parse/source/sink.h"
 
 typedef struct {
-    mv_progress_fn *progress; /* NULL: none; receives the events written so far and in total */
+    mv_progress_fn *progress; /* called with the number of events written so far and in total; NULL:
+                               * none */
     void *user;
-    bool is_tight; /* make the container smaller; takes up to half a second per million events */
-    const mv_digest *digests; /* [device_count] for the container (analyze/lives/digests.h); NULL:
-                               * write no digests */
-    const mv_spans *spans;    /* [device_count] for LIVING chunks; NULL: write none. Not used
-                               * without digests */
-    uint32_t chunk_rows;      /* for tests: events per chunk, with a LIVING chunk before each; 0: as
-                               * many as for other tables, and fewer LIVING chunks */
+    bool is_tight; /* whether to make the container smaller, which takes up to half a second per
+                    * million events */
+    const mv_digest *digests; /* [device_count] digests to store in the container
+                               * (analyze/lives/digests.h); NULL: none are stored */
+    const mv_spans *spans;    /* [device_count] lifetimes from which LIVING chunks are written;
+                               * NULL: none are written. Ignored without digests */
+    uint32_t chunk_rows;      /* for tests: events per chunk, with a LIVING chunk before each of
+                               * them; 0: as many as other tables have rows per chunk, with fewer
+                               * LIVING chunks */
     const char *name;         /* name of the input file, for formats that store it; NULL: none */
 } mv_write_opts;
 
@@ -24,20 +27,21 @@ typedef struct {
 mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_err *err);
 
-/* The same with events in pieces, for traces larger than memory:
+/* Writes a container whose events arrive in pieces, for traces larger than memory:
  *
  *     mv_snapshot_begin, mv_snapshot_put for each piece of each device in turn, mv_snapshot_end
  *
- * The trace has all other rows, and only the number of events. Pieces are as parse/pieces.h
- * describes: if lifetimes are known, a piece begins with the live rows of mv_snapshot_alive, which
- * are valid until the piece is put. All pieces except a device's last one must be whole chunks.
- * mv_snapshot_end reports failures, and accepts NULL. */
+ * The trace contains all rows of the other tables, but only the number of events. parse/pieces.h
+ * describes pieces. If lifetimes are known, a piece begins with the live rows returned by
+ * mv_snapshot_alive, which stay valid until the piece is passed to mv_snapshot_put. Every piece
+ * except a device's last one must consist of whole chunks. mv_snapshot_end reports failures, and
+ * accepts NULL. */
 typedef struct mv_snapshot_writer mv_snapshot_writer;
 
 typedef struct {
     uint32_t device;
     const mv_events *events;
-    uint32_t before;       /* number of live rows at the beginning */
+    uint32_t before;       /* number of live rows at the beginning of the piece */
     const mv_spans *spans; /* lifetimes of these events; NULL: unknown */
 } mv_snapshot_piece;
 

@@ -99,7 +99,7 @@ typedef struct {
 typedef struct {
     int kind;
     int reserved[3];
-    mv_cuda_alloc_node alloc; /* when the kind is MV_CUDA_NODE_MEM_ALLOC */
+    mv_cuda_alloc_node alloc; /* parameters, if the kind is MV_CUDA_NODE_MEM_ALLOC */
 } mv_cuda_node;
 
 static_assert(offsetof(mv_cuda_alloc_node, address) == 112, "as in cuda.h");

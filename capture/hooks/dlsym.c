@@ -9,7 +9,7 @@
 mv_dlsym_fn *mv_dlsym_real;
 mv_dlvsym_fn *mv_dlvsym_real;
 
-/* For a C library without dlsym or dlvsym. */
+/* Used if the C library has no dlsym or dlvsym. */
 static void *no_dlsym(void *handle, const char *name)
 {
     (void)handle;
@@ -25,9 +25,9 @@ static void *no_dlvsym(void *handle, const char *name, const char *version)
     return NULL;
 }
 
-/* Several threads may run this at once, and store the same values. The first caller may be a
- * sanitizer that is still starting, so this function must not call anything that a sanitizer
- * defines. */
+/* Finds the real functions. Several threads may run this function at the same time, and store the
+ * same values. The first caller may be a sanitizer that is still starting, so no function that a
+ * sanitizer defines may be called here. */
 void mv_dlsym_start(void)
 {
     int kept = errno;
@@ -44,7 +44,7 @@ static void *look_up(void *handle, const char *name, const char *version)
     return version ? mv_dlvsym_real(handle, name, version) : mv_dlsym_real(handle, name);
 }
 
-/* Called when a look-up found the shim's own exported function, because the shim is in the global
+/* Called when a look-up found the shim's exported function, because the shim is in the global
  * scope. Returns the function that the look-up would have found without the shim. On failure the
  * error is available from dlerror. */
 static void *without_shim(void *handle, const char *name, const char *version, const void *caller)
@@ -59,7 +59,8 @@ static void *without_shim(void *handle, const char *name, const char *version, c
     return found;
 }
 
-/* RTLD_NEXT: glibc answers, unless its answer would be the shim. */
+/* Answers a look-up with RTLD_NEXT, which is forwarded to glibc, unless glibc's answer would be the
+ * shim. */
 static mv_dlsym_answer next(const char *name, const char *version, const void *caller)
 {
     mv_dlsym_answer answer = {0};
@@ -84,7 +85,7 @@ mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *vers
         return next(name, version, caller);
     found = look_up(handle, name, version);
     if (!found)
-        return forward; /* fails again, with the message for the caller */
+        return forward; /* the real look-up fails too, and leaves the message for the caller */
     if (found == (void *)mv_hooks[hook].exported)
         found = without_shim(handle, name, version, caller);
     errno = kept;

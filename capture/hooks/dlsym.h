@@ -1,15 +1,15 @@
-/* dlsym and dlvsym, interposed, because a static libcudart finds the driver with them.
+/* Interposes dlsym and dlvsym, because a statically linked libcudart finds the driver with them.
  *
- * The exported functions are in assembly (dlsym_x86_64.S, dlsym_aarch64.S): glibc identifies the
- * caller by the return address, so a look-up that the shim does not answer must be forwarded with a
- * jump. A compiler might emit a call instead. The functions jump immediately unless the name begins
- * with "cu". */
+ * The exported functions are written in assembly (dlsym_x86_64.S, dlsym_aarch64.S). glibc
+ * identifies the caller by the return address, so a look-up that the shim does not answer must be
+ * forwarded with a jump, and a compiler might emit a call instead. The functions jump immediately
+ * unless the name begins with "cu". */
 #ifndef MV_DLSYM_H
 #define MV_DLSYM_H
 
 #include <stdint.h>
 
-/* Returned in two registers: rax and rdx, or x0 and x1. */
+/* The result of a look-up, which is returned in two registers: rax and rdx, or x0 and x1. */
 typedef struct {
     void *function;
     uintptr_t decided; /* 0: forward to the real dlsym */

@@ -1,4 +1,4 @@
-/* dlsym and dlvsym for aarch64; dlsym.h explains why they are not in C. */
+/* dlsym and dlvsym for aarch64; dlsym.h explains why they are not written in C. */
 
         .text
 
@@ -71,7 +71,7 @@
         LOOKUP  dlsym, mv_dlsym_real, 0
         LOOKUP  dlvsym, mv_dlvsym_real, 1
 
-/* Marked as the compiler marks its own: each entry begins with bti. */
+/* Marks this file as compilers mark their output: each entry point begins with bti. */
 #ifdef __ARM_FEATURE_BTI_DEFAULT
         .section .note.gnu.property, "a"
         .p2align 3

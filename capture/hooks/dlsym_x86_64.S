@@ -1,4 +1,4 @@
-/* dlsym and dlvsym for x86-64; dlsym.h explains why they are not in C. */
+/* dlsym and dlvsym for x86-64; dlsym.h explains why they are not written in C. */
 
         .text
 
@@ -66,7 +66,8 @@
         LOOKUP  dlsym, mv_dlsym_real, 0
         LOOKUP  dlvsym, mv_dlvsym_real, 1
 
-/* Marked as the compiler marks its own: each entry begins with endbr64, and calls return. */
+/* Marks this file as compilers mark their output: each entry point begins with endbr64, and calls
+ * return. */
 #ifdef __CET__
 #include <cet.h>
 #endif

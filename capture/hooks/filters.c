@@ -22,7 +22,8 @@ static long no_syscall(long number, ...)
     return -1;
 }
 
-/* Several threads may run this at the same time, and before all constructors. */
+/* Finds the real function. Several threads may run this at the same time, even before all
+ * constructors. */
 void mv_filters_start(void)
 {
     int kept = errno;
@@ -33,7 +34,7 @@ void mv_filters_start(void)
 }
 
 /* Whether there can be events at all. Once a filter is effective, libraries cannot be loaded, so
- * libraries of CUDA or PyTorch must already be there. */
+ * the libraries of CUDA or PyTorch must already be loaded. */
 static bool may_record(void)
 {
     static const char *const names[] = {"cuMemAlloc_v2", "cudaMalloc",
@@ -45,7 +46,7 @@ static bool may_record(void)
     return false;
 }
 
-/* Makes the reserve, and opens the file if it is not open yet. */
+/* Reserves memory and file space, and opens the file if it is not open yet. */
 static bool prepare(bool is_strict)
 {
     mv_rec_visit visit;

@@ -1,10 +1,10 @@
-/* prctl and syscall, interposed, because programs install system-call filters with them: before
- * that, memory and file space for the recording are reserved (live/confined.h). All other calls are
- * passed on.
+/* Interposes prctl and syscall, because programs install system-call filters with them. Just before
+ * a filter is installed, memory and file space for the recording are reserved (live/confined.h).
+ * All other calls are passed on.
  *
- * syscall is in assembly (filters_x86_64.S, filters_aarch64.S): it takes any number of arguments,
- * and its system call may return twice (vfork), so calls are passed on with a jump. Filters
- * installed without libc go unnoticed. */
+ * syscall is written in assembly (filters_x86_64.S, filters_aarch64.S). It takes any number of
+ * arguments, and its system call may return twice (vfork), so calls are passed on with a jump.
+ * Filters that are installed without libc go unnoticed. */
 #ifndef MV_FILTERS_H
 #define MV_FILTERS_H
 
@@ -14,7 +14,7 @@ typedef long mv_syscall_fn(long number, ...);
 extern mv_syscall_fn *mv_syscall_real;
 void mv_filters_start(void);
 
-/* SYS_prctl and SYS_seccomp. */
+/* Handles the system calls SYS_prctl and SYS_seccomp. */
 long mv_filters_syscall(long number, long a, long b, long c, long d, long e);
 
 #endif

@@ -1,4 +1,4 @@
-/* syscall for aarch64; filters.h explains why it is not in C. */
+/* syscall for aarch64; filters.h explains why it is not written in C. */
 
         .text
         .globl  syscall
@@ -42,7 +42,7 @@ syscall:
         .hidden mv_filters_start
         .hidden mv_syscall_real
 
-/* Marked as the compiler marks its own: each entry begins with bti. */
+/* Marks this file as compilers mark their output: each entry point begins with bti. */
 #ifdef __ARM_FEATURE_BTI_DEFAULT
         .section .note.gnu.property, "a"
         .p2align 3

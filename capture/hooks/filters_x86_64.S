@@ -1,4 +1,4 @@
-/* syscall for x86-64; filters.h explains why it is not in C. */
+/* syscall for x86-64; filters.h explains why it is not written in C. */
 
         .text
         .globl  syscall
@@ -32,7 +32,8 @@ syscall:
         .hidden mv_filters_start
         .hidden mv_syscall_real
 
-/* Marked as the compiler marks its own: each entry begins with endbr64, and calls return. */
+/* Marks this file as compilers mark their output: each entry point begins with endbr64, and calls
+ * return. */
 #ifdef __CET__
 #include <cet.h>
 #endif

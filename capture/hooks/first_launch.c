@@ -1,12 +1,13 @@
-/* The set of launched kernels: handles are only added. Launches are frequent, but first launches
- * are rare, so the usual answer costs one load. Needs no lock, and no memory besides the table. */
+/* The set of launched kernels, to which handles are only added. Launches are frequent but first
+ * launches are rare, so a call usually costs only one load. The set needs no lock, and no memory
+ * besides the table. */
 #include <stdatomic.h>
 
 #include "capture/hooks/hooks.h"
 
 enum { SLOTS = 1 << 14, MOST_PROBES = 64 };
 
-static _Atomic uint64_t kernels[SLOTS]; /* 0: free */
+static _Atomic uint64_t kernels[SLOTS]; /* handles of kernels; 0: free slot */
 
 bool mv_kernel_is_new(uint64_t kernel)
 {

@@ -1,6 +1,7 @@
-/* PyTorch's own reports about its allocators, interposed under the names of all versions, because
- * the type of the totals, and so the mangled name, has changed. Each call is forwarded to the real
- * function of the same name, so that torch.profiler works as usual.
+/* Interposes the functions through which PyTorch reports about its allocators. They are defined
+ * under the names of all versions, because the type of the totals, and therefore the mangled name,
+ * has changed. Each call is forwarded to the real function with the same name, so that
+ * torch.profiler works as usual.
  *
  * These functions run for every tensor, so resolved addresses are not checked again, which is safe
  * because Python never unloads c10. */
@@ -68,8 +69,8 @@ static void *forward(const char *name, const void *caller, void (*as)(const mv_r
            (int64_t size, uint64_t allocated, uint64_t reserved, c10_device device), \
            (size, allocated, reserved, device), .allocated = allocated, .reserved = reserved)
 
-/* The totals are size_t since 2023, and were int64_t from PyTorch 1.10 on; PyTorch 1.9 and older
- * report none. */
+/* The totals were int64_t from PyTorch 1.10 to 2023, and have been size_t since; PyTorch 1.9 and
+ * older do not report totals. */
 USAGE(report_of_sizes, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
 USAGE(report_of_longs, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE")
 REPORT(report_without_totals, "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE", mv_rec_block,
@@ -78,10 +79,10 @@ REPORT(report_without_totals, "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6Devic
 OOM(oom_of_sizes, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
 OOM(oom_of_longs, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE")
 
-/* Whether c10 may take its lock for a report. Without the shim it never takes this lock, so the
- * shim could make a child wait forever that was forked while another thread held it. Therefore
- * forks wait for threads that have passed this check and not reported yet, and a child of a fork
- * that gave up waiting records no CPU tensors. */
+/* Whether c10 may take its lock for a report. Without the shim, c10 never takes this lock, so it
+ * would be the shim's fault if a child waited forever because another thread held the lock during
+ * the fork. Therefore forks wait for threads that have passed this check but have not reported yet.
+ * If a fork gives up waiting, its child does not record CPU tensors. */
 static bool may_report(void)
 {
     if (!mv_rec_wants_cpu() || !mv_forks_was_whole())
@@ -92,8 +93,8 @@ static bool may_report(void)
     return false;
 }
 
-/* The CPU allocator calls this before each report, and does not report to a profiler that is
- * off. */
+/* The CPU allocator calls this function before each report, and reports only if the profiler is
+ * on. */
 EXPORTED bool memory_profiling_enabled(void) __asm__(PROFILING_ENABLED);
 bool memory_profiling_enabled(void)
 {

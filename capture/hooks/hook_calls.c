@@ -1,7 +1,7 @@
-/* The wrappers of hooks.def, seven for each row, and the table of them. */
+/* The wrappers for hooks.def, of which there are seven for each row, and the table of wrappers. */
 #include "capture/hooks/hooks.h"
 
-/* A function's type, and the body of all its wrappers. */
+/* The type of a function, and the body of all its wrappers. */
 #define RUN(name, params, ...)                      \
     typedef int name##_fn MV_PARAMS params;         \
     static int name##_run MV_AFTER_CALL params      \

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The functions that bound wrappers call. The program may keep a wrapper's address, so a slot is
- * reused for another function only after the library of the first one was unloaded: nothing can
- * call the first one then. */
+ * reused for another function only after the library of the first function was unloaded, since
+ * nothing can then call the first function. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
 /* Functions of cuBLAS, cuDNN and similar libraries have a lower-case letter after "cu". */
@@ -80,7 +80,7 @@ int mv_hook_no_cuda(mv_hook_id hook)
                                              : MV_CUDA_NOT_INITIALIZED;
 }
 
-/* The only CUDA function that the shim itself calls; it only reads. */
+/* Calls the only CUDA function that the shim itself uses, which changes nothing. */
 static int current_device(void)
 {
     int (*get)(int *) = (int (*)(int *))mv_resolve("cuCtxGetDevice", NULL);
@@ -89,7 +89,7 @@ static int current_device(void)
     return get && get(&device) == MV_CUDA_SUCCESS ? device : MV_NO_DEVICE;
 }
 
-/* set when a CUDA call has succeeded */
+/* at least one CUDA call has succeeded */
 static atomic_bool is_in_use;
 
 int mv_hook_current_device(void)
@@ -113,7 +113,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
     return true;
 }
 
-/* Queries the device only when CUDA is known to work. */
+/* The device of a call. The current device is queried only if CUDA is known to work. */
 static int device_of(const mv_hook_call *call, const mv_rec_api *what)
 {
     if (what->device != 0)

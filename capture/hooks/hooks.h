@@ -1,9 +1,10 @@
 /* Hooks of the CUDA runtime and driver, generated from the rows of hooks.def.
  *
- * A hooked function has several wrappers. One is exported under its name and binds through the PLT:
- * it finds the real function anew for each caller (resolve.h). The others are returned to programs
- * that look a function up (dlsym, cuGetProcAddress): each of these calls exactly the function that
- * the look-up found, so that every caller reaches its own libcudart. */
+ * A hooked function has several wrappers. One wrapper is exported under the function's name and is
+ * called through the PLT; it looks up the real function for each caller (resolve.h). The other
+ * wrappers are returned to programs that look up the function (dlsym, cuGetProcAddress). Each of
+ * them calls exactly the function that the look-up found, so that every caller reaches its own
+ * libcudart. */
 #ifndef MV_HOOKS_H
 #define MV_HOOKS_H
 
@@ -13,13 +14,16 @@
 #include "capture/hooks/cuda_types.h"
 #include "capture/record/recorder.h"
 
-enum { MV_RUNTIME = 1, MV_PTSZ = 2 }; /* flags of a row */
-enum { MV_HOOK_PLACES = 6 };          /* most functions with one name that look-ups can hook */
+enum { MV_RUNTIME = 1, MV_PTSZ = 2 }; /* flags of a row in hooks.def */
+enum {
+    MV_HOOK_PLACES = 6
+}; /* largest number of functions with the same name that
+                                       * look-ups can hook */
 enum { MV_NO_DEVICE = -1 };
 enum { MV_ANY_VERSION = 1 << 30 };
 
-/* Prototypes from a row: parameters in parentheses, perhaps none, perhaps after an additional
- * one. */
+/* Make prototypes from a row, whose parameters are in parentheses. There may be none, and they may
+ * follow an additional parameter. */
 #define MV_VOID            void
 #define MV_VOID_NOT        /* if there are parameters */
 #define MV_PARAMS(...)     (__VA_ARGS__ MV_VOID##__VA_OPT__(_NOT))
@@ -57,13 +61,13 @@ void mv_hook_graph_capture(mv_live_event event, const void *stream);
 /* The hook with this name; MV_HOOK_COUNT: not hooked. */
 mv_hook_id mv_hook_named(const char *name);
 
-/* The function to return to a program that found `real` under this hook's name: a wrapper that
- * calls `real`, or `real` itself if it already is a wrapper or all slots are used. */
+/* Returns the function for a program that found `real` under this hook's name: a wrapper that calls
+ * `real`, or `real` itself if it already is a wrapper or all wrappers are used. */
 void *mv_hook_bind(mv_hook_id hook, void *real);
 
-/* Called after a driver entry point was looked up as `symbol`: stores the entry point's wrapper
- * where the program will read it. `ptsz`: the program requested the variant for the per-thread
- * default stream. */
+/* Called after a driver entry point was looked up as `symbol`. Stores the entry point's wrapper
+ * where the program will read it. `ptsz` is true if the program requested the variant for the
+ * per-thread default stream. */
 void mv_entry_point_bind(const char *symbol, void **out, unsigned version, bool ptsz);
 
 /* ---- one call ---- */
@@ -72,14 +76,15 @@ typedef struct {
     mv_any_fn *real;
     const void *caller;
     mv_rec_visit visit;
-    mv_rec_moment moment; /* if the call frees memory: taken before the call */
+    mv_rec_moment moment; /* number and time of the call, if it frees memory and they are therefore
+                           * taken before the call */
     int device;           /* current device before the call */
     int result;
     int kept_errno;
 } mv_hook_call;
 
-/* Begin a call, for an exported and for a bound wrapper. `real` is NULL if there is no such
- * function. */
+/* Begin a call in an exported wrapper and in a bound wrapper. In the result, `real` is NULL if
+ * there is no real function. */
 mv_hook_call mv_hook_from_caller(mv_hook_id hook, const void *caller);
 mv_hook_call mv_hook_from_place(mv_hook_id hook, unsigned place, const void *caller);
 
@@ -89,7 +94,7 @@ int mv_hook_no_cuda(mv_hook_id hook);
 /* CUDA's current device; MV_NO_DEVICE until the program uses CUDA. */
 int mv_hook_current_device(void);
 
-/* True: record this call, by calling the real function and then mv_hook_end. */
+/* Returns true if this call must be recorded, by calling the real function and then mv_hook_end. */
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 
 /* `what` contains the fields from the row of hooks.def; mv_hook_end fills in the rest. */
@@ -97,7 +102,8 @@ void mv_hook_end(mv_hook_call *call, mv_rec_api what);
 
 /* ---- first_launch.c ---- */
 
-/* True exactly once for each kernel except 0, on any thread; always false once the set is full. */
+/* Returns true exactly once for each kernel except 0, whichever thread asks; always false once the
+ * set of kernels is full. */
 bool mv_kernel_is_new(uint64_t kernel);
 
 /* ---- macros for the rows ---- */
@@ -107,17 +113,17 @@ bool mv_kernel_is_new(uint64_t kernel);
 #define MV_OUT_OR(p, otherwise) \
     (call->result == MV_CUDA_SUCCESS && (p) ? (size_t) * (p) : (size_t)(otherwise))
 
-/* Device `n` in mv_rec_api.device until mv_hook_end runs; 0 means the current device there. */
+/* Encodes device `n` in mv_rec_api.device until mv_hook_end runs; 0 means the current device. */
 #define MV_ON_DEVICE(n) ((n) + 2)
 
 /* ---- cuda_sizes.c: sizes and devices from descriptors ---- */
 
-/* Bytes of an element; 0 when the format is packed in blocks or planes, or unknown. */
+/* Number of bytes of an element; 0 if the format is packed in blocks or planes, or is unknown. */
 uint64_t mv_channels_bytes(const mv_cuda_channels *channels);
 uint64_t mv_format_bytes(int format, unsigned channels);
 
-/* Bytes of an array, without the padding that the driver adds; 0 if the element's size is unknown.
- * An extent of 0 counts as 1. */
+/* Number of bytes of an array, without the padding that the driver adds; 0 if the size of an
+ * element is unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 
 /* The kind of wait for a copy with this cudaMemcpyKind. Copies without a known direction do not
@@ -129,10 +135,11 @@ static inline mv_wait mv_copy_of(int kind)
                                             : MV_NO_WAIT;
 }
 
-/* MV_NO_DEVICE for host memory, and for NULL. */
+/* The device that `props` describe; MV_NO_DEVICE for host memory, and for NULL. */
 int mv_props_device(const mv_cuda_props *props);
 
-/* MV_API_GRAPH_ALLOC for a node that allocates, else MV_API_ACTION_COUNT: do not record. */
+/* Returns MV_API_GRAPH_ALLOC for a node that allocates memory, and MV_API_ACTION_COUNT for all
+ * other nodes, which are not recorded. */
 mv_api_action mv_node_action(const mv_cuda_node *node);
 
 #endif

@@ -1,4 +1,5 @@
-/* The marks of memviz.h, which the program itself makes, and the ranges of CUDA graph captures. */
+/* Records the marks that the program makes through memviz.h, and the ranges of CUDA graph
+ * captures. */
 #define MEMVIZ_CAPTURE
 #include "capture/memviz.h"
 
@@ -46,8 +47,8 @@ void memviz_pop(void)
     record(MV_LIVE_EVENT_POP, "", 0);
 }
 
-/* A range number made from a stream's address. It cannot be one of NVTX's range numbers, which are
- * counted from 1. */
+/* Returns a range number made from a stream's address. It differs from all of NVTX's range numbers,
+ * which are counted from 1. */
 static uint64_t range_of(const void *stream)
 {
     return (uint64_t)(uintptr_t)stream | (uint64_t)1 << 63;

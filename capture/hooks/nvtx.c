@@ -1,15 +1,15 @@
-/* Ranges and marks of NVTX, through NVTX's injection: at its first call, a program that uses NVTX
- * opens the library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, which puts
- * functions into the tables that NVTX calls through. `memviz run` sets the variable to this
- * library, unless it already names another tool.
+/* Records NVTX's ranges and marks, using NVTX's injection. At its first NVTX call, a program opens
+ * the library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, which stores
+ * functions in the tables through which NVTX makes its calls. `memviz run` sets the variable to
+ * this library, unless it already names another tool.
  *
- * Except for handles and ids, the program gets the same results as without a tool. Each named
- * domain has its own stack of ranges: they are recorded as ranges with a number, and named "DOMAIN:
- * TEXT".
+ * Except for handles and ids, all calls return the same results as without a tool. Each named
+ * domain has a separate stack of ranges, so these are recorded as ranges with a number, and named
+ * "DOMAIN: TEXT".
  *
- * One domain is not created: XLA's domain "TSL". XLA reports its ranges to its own profiler only if
- * NVTX has no such domain, so JAX's profiles would lose them. With MEMVIZ_NVTX_ALL, "TSL" is
- * created too.
+ * XLA's domain "TSL" is not created, because XLA reports its ranges to its own profiler only if
+ * NVTX does not have this domain, and JAX's profiles would otherwise lose the ranges. With
+ * MEMVIZ_NVTX_ALL, "TSL" is created too.
  *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
 #include "capture/hooks/nvtx_text.h"
@@ -94,7 +94,7 @@ static void end(uint64_t number)
     record(MV_LIVE_EVENT_END, NULL, plain(""), number);
 }
 
-/* Opens a range on this thread. Returns its number, or 0 if the range is not recorded. */
+/* Opens a range on this thread. Returns the range's number, or 0 if the range is not recorded. */
 static uint64_t open_range(const char *domain)
 {
     mv_open_ranges *open;
@@ -115,7 +115,7 @@ static uint64_t open_range(const char *domain)
     return number;
 }
 
-/* Closes the domain's innermost range. Returns its number, or 0 if there is none. */
+/* Closes the domain's innermost range. Returns the range's number, or 0 if no range is open. */
 static uint64_t close_range(const char *domain)
 {
     mv_open_ranges *open;
@@ -213,7 +213,7 @@ static int pop(void)
     return pop_in(NULL);
 }
 
-/* ---- callbacks: module CORE2, domains. A handle is the shim's copy of the domain's name. ---- */
+/* ---- callbacks: module CORE2, domains. A domain's handle is the shim's copy of its name. ---- */
 
 static void domain_mark(const void *domain, const attributes *of)
 {
@@ -268,7 +268,7 @@ static const void *create_w(const wchar_t *name)
 
 /* ---- the tables for NVTX ---- */
 
-/* Each at its NVTX index: NvtxCallbackIdCore, NvtxCallbackIdCore2. */
+/* The functions, each at its index in NvtxCallbackIdCore or NvtxCallbackIdCore2. */
 static any_fn *const core[] = {
     [1] = (any_fn *)mark_ex,  [2] = (any_fn *)mark_a,  [3] = (any_fn *)mark_w,
     [4] = (any_fn *)start_ex, [5] = (any_fn *)start_a, [6] = (any_fn *)start_w,

@@ -1,7 +1,8 @@
-/* Heaps and regions of NVTX's memory extension. At its first call, a program that uses the
- * extension opens the library that NVTX_INJECTION64_PATH names and calls
- * InitializeInjectionNvtxExtension, which puts functions into the slots that the extension calls
- * through. Slots that stay empty are not called: names of regions and permissions are ignored.
+/* Records heaps and regions of NVTX's memory extension. At its first call of the extension, a
+ * program opens the library that NVTX_INJECTION64_PATH names and calls
+ * InitializeInjectionNvtxExtension, which stores functions in the slots through which the extension
+ * makes its calls. Slots for names of regions and for permissions stay empty, so these calls are
+ * ignored.
  *
  * A heap's handle is its number. A region's handle is its address, so references by handle and by
  * address both refer to the newest region at that address.
@@ -48,7 +49,8 @@ typedef struct {
     const void *address;
 } virtual_range;
 
-/* nvtxMemRegionsRegisterBatch_v1; nvtxMemRegionsResizeBatch_v1 has no heap and no handles */
+/* nvtxMemRegionsRegisterBatch_v1, and nvtxMemRegionsResizeBatch_v1, which has no heap and no
+ * handles */
 typedef struct {
     uint16_t compatible, size;
     uint32_t type;
@@ -79,11 +81,11 @@ static_assert(sizeof(heap_description) == 48 && offsetof(heap_description, messa
 
 /* ---- heaps ------------------------------------------------------------------------------- */
 
-/* Heap numbers in use. Each registered heap needs its own, because a reset affects all blocks of a
- * number. */
+/* Heap numbers in use. Each registered heap needs a separate number, because a reset affects all
+ * blocks with the same number. */
 static atomic_bool is_taken[MV_HEAPS_MOST + 1];
 
-/* A unique name for the heap: "pool", "pool #2". */
+/* Takes a number for a heap, whose name is made unique: "pool", "pool #2". */
 static unsigned take_number(const char *name)
 {
     char text[MV_NVTX_MOST_TEXT + 8];
@@ -105,7 +107,8 @@ static unsigned take_number(const char *name)
     }
 }
 
-/* Regions without a heap share one heap, which is named after NVTX. */
+/* Returns the number of a heap. Regions without a heap share one heap, which is named after
+ * NVTX. */
 static unsigned number_of(const void *heap)
 {
     return heap ? (uintptr_t)heap <= MV_HEAPS_MOST ? (unsigned)(uintptr_t)heap : 0
@@ -199,7 +202,7 @@ static void regions_unregister(const void *domain, const unregister_batch *of)
 
 typedef void any_fn(void);
 
-/* Each at its NVTX index: NVTX3EXT_CBID_nvtxMem... */
+/* The functions, each at its index NVTX3EXT_CBID_nvtxMem... */
 static any_fn *const functions[] = {
     [0] = (any_fn *)heap_register,  [1] = (any_fn *)heap_unregister,
     [2] = (any_fn *)heap_reset,     [3] = (any_fn *)regions_register,

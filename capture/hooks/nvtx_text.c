@@ -8,7 +8,10 @@
 #include <string.h>
 
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
-enum { MOST_KEPT = 16 << 20 }; /* bytes of address space; pages are used as texts are added */
+enum {
+    MOST_KEPT = 16 << 20
+}; /* bytes of address space, whose pages take memory only as strings
+                                * are added */
 
 static _Atomic(char *) kept;
 static atomic_size_t kept_bytes;
@@ -59,7 +62,7 @@ const char *mv_nvtx_spell(const char *domain, mv_nvtx_text text, char room[MV_NV
     return room;
 }
 
-/* The memory for all kept texts; NULL if there is none. */
+/* Returns the memory for all kept strings; NULL if it could not be allocated. */
 static char *room_for_all(void)
 {
     char *room = atomic_load_explicit(&kept, memory_order_acquire);

@@ -5,9 +5,12 @@
 
 #include <string.h>
 
-enum { MOST_NEARBY = 256 }; /* libraries that one library needs, directly and indirectly */
+enum {
+    MOST_NEARBY = 256
+}; /* largest number of libraries that a library needs, directly and
+                             * indirectly */
 
-/* The dynamic section of this file: every linked file has its own. */
+/* The dynamic section of the shim, since every linked file has a separate one. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 typedef struct {
@@ -24,7 +27,7 @@ static bool is_ours(const struct link_map *file)
 
 /* ---- the loader's list ---- */
 
-/* `file`, or the first file after it whose memory is mapped. */
+/* Returns `file`, or the first file after it whose memory is mapped. */
 static const struct link_map *whole(const struct link_map *file)
 {
     while (file && !mv_loader_has(file))
@@ -78,9 +81,9 @@ static const struct link_map *file_of(uintptr_t address)
 
 /* ---- the three steps ---- */
 
-/* The loader lists the program, then preloaded libraries, then their dependencies, then libraries
- * opened later. A library before the shim that hooks the same names was called first, and may be
- * the caller. */
+/* Whether a file comes before the shim in the loader's list. The loader lists the program, then
+ * preloaded libraries, then their dependencies, then libraries opened later. If a library before
+ * the shim hooks the same names, it was called before the shim, and may be the caller. */
 static bool comes_before_shim(const struct link_map *file)
 {
     const struct link_map *other = first_file();
@@ -183,8 +186,9 @@ static __attribute__((noinline)) void *find_nearby_nested(const char *name, uint
     return find_nearby_with(queue, name, caller);
 }
 
-/* The loader's lock is held, so no other thread can be here; but this thread can be here twice if a
- * signal handler calls CUDA. The queue is too large for the program's stacks. */
+/* Step 2. The loader's lock is held, so no other thread can be in this function, but this thread
+ * can be in it twice if a signal handler calls CUDA. The queue is too large for the program's
+ * stacks. */
 static void *find_nearby(const char *name, uintptr_t caller)
 {
     static const struct link_map *queue[MOST_NEARBY];
@@ -201,7 +205,7 @@ static void *find_nearby(const char *name, uintptr_t caller)
 
 /* ---- answers ---- */
 
-/* Runs once, while the loader's list cannot change. */
+/* Finds the answer. Called only once, while the loader's list cannot change. */
 static int answer(struct dl_phdr_info *info, size_t size, void *data)
 {
     resolve_call *q = data;

@@ -1,18 +1,20 @@
 /* Finds the functions that the program would call without the shim.
  *
- * dlsym(RTLD_NEXT, ...) does not find them: Python opens extensions with RTLD_LOCAL, so libcudart
- * and libc10 are in no scope that the shim can see, and a process may have several copies of
- * libcudart, of which each caller must reach its own. So the answer depends on the caller:
+ * dlsym(RTLD_NEXT, ...) does not find these functions, because Python opens extensions with
+ * RTLD_LOCAL, so libcudart and libc10 are in no scope that the shim can search. Besides, a process
+ * may have several copies of libcudart, and each caller must reach its own copy. Therefore the
+ * answer depends on the caller. It is searched in this order:
  *
  *     1. a library that is preloaded after the shim and hooks the same name
  *     2. the caller's library, or those that it needs, or those that they need, breadth first
  *     3. the first loaded library after the shim that defines the name
  *
- * Libraries loaded before the shim are excluded: they were called first, and may be the caller.
+ * Libraries loaded before the shim are excluded, because they were called before the shim, and one
+ * of them may be the caller.
  *
- * Answers are cached (resolve_cache.c) and stay correct when libraries are unloaded. Nothing here
- * calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or changes
- * errno and dlerror. */
+ * Answers are cached (resolve_cache.c) and stay correct when libraries are unloaded. No function
+ * here calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or
+ * changes errno or dlerror. */
 #ifndef MV_RESOLVE_H
 #define MV_RESOLVE_H
 
@@ -24,14 +26,14 @@
  * function yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* As mv_resolve, but faster: cached answers are not checked. For libraries that are never
+/* Like mv_resolve, but faster, because cached answers are not checked. For libraries that are never
  * unloaded. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* As mv_resolve, but without the cache, for any string. */
+/* Like mv_resolve, but without the cache, so `name` may be any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
-/* As mv_resolve_anew, but only step 2. */
+/* Like mv_resolve_anew, but only step 2 applies. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
 /* The function `name` in the library that contains `function`; NULL if there is none. */
@@ -43,9 +45,9 @@ void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
 /* mv_resolve_next for a function of a library that was loaded when the program started. Those
- * libraries come first in the loader's list and stay there, so no lock and no other function is
- * needed. None may be called: sanitizers define dl_iterate_phdr and strcmp, and look up the real
- * ones with dlsym, which relies on this function. */
+ * libraries come first in the loader's list and stay there, so no lock is needed. No other function
+ * may be called, because sanitizers define dl_iterate_phdr and strcmp and look up the real ones
+ * with dlsym, which relies on this function. */
 void *mv_resolve_at_start(const char *name);
 
 /* Whether `function` is inside a loaded library. */

@@ -1,8 +1,8 @@
-/* A cache of the answers of mv_resolve for each (name, caller).
+/* A cache for the answers of mv_resolve, by name and caller.
  *
- * Nodes are pushed and never removed, so readers need no lock. An answer is used only while the
- * library that it points into is still loaded. _dl_find_object (glibc 2.35) checks that without a
- * lock; with older versions, the loader's count of unloaded libraries shows it. */
+ * Nodes are added and never removed, so readers need no lock. An answer is used only while the
+ * library to which it points is still loaded. _dl_find_object (glibc 2.35) checks this without a
+ * lock; with older versions of glibc, the loader's count of unloaded libraries is compared. */
 #include "capture/hooks/resolve.h"
 
 #include "capture/stacks/loader_list.h"
@@ -13,11 +13,11 @@
 
 enum {
     BUCKETS = 1024,
-    NODES = 8192 /* call sites; further ones are not cached */
+    NODES = 8192 /* largest number of call sites in the cache; further call sites are not cached */
 };
 
-/* The library that an answer points into. A library that is unloaded and loaded again is either at
- * another address, or at the same one, where the answer is still correct. */
+/* The library to which an answer points. If a library is unloaded and loaded again, it is either at
+ * a different address, or at the same address, where the answer is still correct. */
 typedef struct {
     const void *file;
     const void *start;
@@ -36,8 +36,8 @@ static node nodes[NODES];
 static atomic_uint used;
 static _Atomic(node *) buckets[BUCKETS];
 
-/* struct dl_find_object of <dlfcn.h>, since glibc 2.35; the last field leaves space for later
- * versions. */
+/* The struct dl_find_object of <dlfcn.h>, which exists since glibc 2.35. The last field leaves
+ * space for later versions. */
 typedef struct {
     unsigned long long flags;
     void *start, *end;

@@ -1,5 +1,6 @@
-/* ThreadSanitizer sees only the shim's calls to libc, and would report the shim's own transfer of
- * memory between threads as a race of the program. A program's own suppressions come first. */
+/* ThreadSanitizer observes only the shim's calls to libc, and would report the transfer of memory
+ * between threads inside the shim as a race in the program. Suppressions in the program itself take
+ * precedence. */
 const char *__tsan_default_suppressions(void);
 
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void)

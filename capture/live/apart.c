@@ -6,11 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As with vfork, the child uses the stack of its caller, which waits until it ends; but it is a
- * thread, not a child process to wait for. CLONE_FILES is not set. */
+/* As with vfork, the new thread uses the stack of its caller, which waits until the new thread
+ * ends; but it is a thread, not a child process for which someone must wait. CLONE_FILES is not
+ * set. */
 enum { FLAGS = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK };
 
-/* Not libc's functions: they return over the stack, which the other thread then changes. */
+/* libc's functions cannot be used, because they return through the stack, which the other thread
+ * then changes. */
 #if defined __x86_64__
 static inline __attribute__((always_inline)) long clone_here(void)
 {
@@ -68,7 +70,7 @@ void mv_apart_or_here(mv_apart_fn *act, void *with)
         act(with, false);
 }
 
-/* A copied table may be full, but any number in it can be used. */
+/* Opens a file. A copied table may be full, but every number in it can be reused. */
 int mv_apart_open(const char *path, int flags, bool is_apart)
 {
     long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);

@@ -1,30 +1,31 @@
-/* Descriptors that no other thread can close.
+/* Provides descriptors that no other thread can close.
  *
- * All threads of a process share one table of descriptors. Another thread may close a number, or
- * open its own file under this number, between any two calls that use it: some programs close all
- * numbers, or choose numbers themselves. A write to that number then changes one of their files. So
- * the shim uses descriptors in a thread with its own copy of the table, which lives only for these
- * calls. Its numbers do not conflict with the program's. */
+ * All threads of a process share one table of descriptors. Between any two calls of the shim that
+ * use a descriptor, another thread may close its number, or open another file under this number:
+ * some programs close all numbers, or choose numbers themselves. A write to that number would then
+ * change one of the program's files. Therefore the shim uses descriptors in a thread that has a
+ * separate copy of the table and that exists only for these calls. Its descriptors do not conflict
+ * with those of the program. */
 #ifndef MV_APART_H
 #define MV_APART_H
 
 #include <stdbool.h>
 
-/* `is_apart`: the thread has its own table. */
+/* The function to run. `is_apart` tells whether its thread has a separate table. */
 typedef void mv_apart_fn(void *with, bool is_apart);
 
-/* Runs `act` in such a thread, on the calling thread's stack and with its errno, while the calling
- * thread waits. All signals must be blocked, and `act` must return. Costs about 30 us. The copied
- * descriptors are closed at the end, as when a forked child ends. False if such a thread cannot be
- * created (Valgrind, qemu, thread limit): nothing was done. */
+/* Runs `act` in a thread with a separate table, on the calling thread's stack and with its errno,
+ * while the calling thread waits. All signals must be blocked, and `act` must return. Takes about
+ * 30 us. The copied descriptors are closed at the end, as when a forked child ends. Returns false
+ * and does nothing if the thread cannot be created (Valgrind, qemu, thread limit). */
 bool mv_apart(mv_apart_fn *act, void *with);
 
-/* Runs `act` in such a thread if possible, else in the calling thread, where other threads can
- * close its numbers. */
+/* Runs `act` in a thread with a separate table if possible, or else in the calling thread, where
+ * other threads can close its descriptors. */
 void mv_apart_or_here(mv_apart_fn *act, void *with);
 
-/* For `act`: opens a file, which `act` must close. Returns the number, or minus an errno number. A
- * copied table always has a free number. */
+/* Called by `act`: opens a file, which `act` must close. Returns the descriptor, or the negative of
+ * an errno number. A copied table always has room for the descriptor. */
 int mv_apart_open(const char *path, int flags, bool is_apart);
 
 #endif

@@ -22,7 +22,7 @@ void *mv_set_aside_take(mv_set_aside *from, uint64_t bytes)
     return NULL;
 }
 
-/* Untouched pages cost nothing. */
+/* Reserves memory, which costs nothing until its pages are touched. */
 void mv_confined_prepare(void)
 {
     void *memory;
@@ -42,7 +42,7 @@ void *mv_confined_pages(size_t bytes)
     return mv_set_aside_take(&pages, (bytes + ALIGNED - 1) & ~(size_t)(ALIGNED - 1));
 }
 
-/* An error-checking mutex records its owner. */
+/* Finds the thread's id by locking an error-checking mutex, which records its owner. */
 uint32_t mv_confined_thread(void)
 {
     pthread_mutex_t mine = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;

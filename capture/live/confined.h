@@ -1,7 +1,7 @@
-/* Programs that restrict their system calls for good (seccomp): an unexpected call may end them. So
- * memory and file space are reserved just before a filter is installed (hooks/filters.c). After
- * that the shim makes no system call: it records into this reserve, and stops when the reserve is
- * used up.
+/* Supports programs that permanently restrict their system calls (seccomp), which an unexpected
+ * call may kill. Memory and file space are reserved just before a filter is installed
+ * (hooks/filters.c). Afterwards the shim makes no system calls: it records into the reserve, and
+ * stops when the reserve is used up.
  *
  * Children inherit filters, and this state with them. */
 #ifndef MV_CONFINED_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Used as an errno number: a confined process could not get more memory or file space. */
+/* Used as an errno number: a confined process could not allocate more memory or file space. */
 enum { MV_CONFINED_ERROR = -1 };
 
 extern atomic_bool mv_confined_now;
@@ -22,9 +22,9 @@ static inline bool mv_is_confined(void)
     return atomic_load_explicit(&mv_confined_now, memory_order_relaxed);
 }
 
-/* Reserved memory of zeros, and the unused rest. */
+/* Reserved memory, filled with zeros, of which the first `used` bytes have been taken. */
 typedef struct {
-    uint8_t *memory; /* NULL: none */
+    uint8_t *memory; /* the reserved memory; NULL: none */
     uint64_t bytes;
     _Atomic uint64_t used;
 } mv_set_aside;

@@ -6,7 +6,8 @@
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
-/* The magic is written last: if the process dies before that, no chunk has begun. */
+/* Writes a chunk's header. The magic is written last, so if the process dies before that, no chunk
+ * has begun. */
 static void place_header(mv_wire_chunk *to, const mv_live_chunk_about *about, uint64_t stored)
 {
     mv_wire_chunk header = {.magic = MV_WIRE_CHUNK_MAGIC,

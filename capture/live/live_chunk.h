@@ -1,9 +1,9 @@
-/* One chunk of the live file while it is being filled by its owner: a thread, or for NAMES the
- * thread that holds the lock of the names.
+/* A chunk of the live file while it is being filled by its owner, which is a thread, or for NAMES
+ * whichever thread holds the lock of the names.
  *
- *     at = mv_live_chunk_room(chunk, most);      NULL: begin another
+ *     at = mv_live_chunk_room(chunk, most);      NULL: begin a new chunk
  *     at = mv_leb128_put(at, ...);
- *     mv_live_chunk_commit(chunk, at);           from here on the record survives a kill */
+ *     mv_live_chunk_commit(chunk, at);           the record now survives a kill */
 #ifndef MV_LIVE_CHUNK_H
 #define MV_LIVE_CHUNK_H
 
@@ -14,14 +14,14 @@
 #include "capture/wire_live.h"
 
 typedef struct {
-    void *memory; /* from mv_live_file_take; NULL if no chunk is open */
+    void *memory; /* the chunk's memory from mv_live_file_take; NULL if no chunk is open */
     uint64_t bytes;
     mv_live_head *head;
     uint8_t *records;
-    uint64_t used, room; /* bytes of records */
+    uint64_t used, room; /* number of bytes of records: used, and in total */
 } mv_live_chunk;
 
-/* Other fields of the headers. The first four are as in mv_wire_chunk. */
+/* Other fields of the chunk's headers. The first four are those of mv_wire_chunk. */
 typedef struct {
     mv_live_kind kind;
     uint32_t device;
@@ -30,16 +30,16 @@ typedef struct {
     uint32_t thread;
 } mv_live_chunk_about;
 
-/* Takes a chunk with space for at least `least` bytes of records. An open chunk must be sealed
- * before. Returns 0, or an errno number if no chunk could be opened. */
+/* Begins a chunk with space for at least `least` bytes of records. If a chunk is open, it must be
+ * sealed first. Returns 0, or an errno number if no chunk could be begun. */
 int mv_live_chunk_begin(mv_live_chunk *chunk, mv_live_file *file, uint64_t least,
                         const mv_live_chunk_about *about);
 
-/* Makes a chunk in the caller's memory: `bytes` that begin at a multiple of 8. */
+/* Begins a chunk in the caller's memory: `bytes` bytes, beginning at a multiple of 8. */
 void mv_live_chunk_place(mv_live_chunk *chunk, void *memory, uint64_t bytes,
                          const mv_live_chunk_about *about);
 
-/* Closes the chunk for good, and releases its memory. Does nothing when no chunk is open. */
+/* Closes the chunk permanently, and releases its memory. Does nothing when no chunk is open. */
 void mv_live_chunk_seal(mv_live_chunk *chunk);
 
 static inline uint8_t *mv_live_chunk_room(const mv_live_chunk *chunk, uint64_t most)
@@ -47,7 +47,7 @@ static inline uint8_t *mv_live_chunk_room(const mv_live_chunk *chunk, uint64_t m
     return chunk->room - chunk->used < most ? NULL : chunk->records + chunk->used;
 }
 
-/* The bytes up to `end` are valid from now on. */
+/* Makes the bytes up to `end` valid. */
 static inline void mv_live_chunk_commit(mv_live_chunk *chunk, const uint8_t *end)
 {
     chunk->used = (uint64_t)(end - chunk->records);

@@ -14,13 +14,13 @@
 enum {
     LEAST_STEP = 8 << 20,
     MOST_STEP = 64 << 20,
-    ZEROS_SHARE = 8,         /* steps are smaller by this factor if zeros must be written */
-    MOST_INTERRUPTIONS = 64, /* signals may interrupt a reservation this many times before it is
-                              * made smaller */
+    ZEROS_SHARE = 8,         /* factor by which steps are smaller if zeros must be written */
+    MOST_INTERRUPTIONS = 64, /* number of times that signals may interrupt a reservation before it
+                              * is made smaller */
     POPULATE_WRITE = 23      /* MADV_POPULATE_WRITE of Linux 5.14 */
 };
 
-/* Work on the file for a separate thread. */
+/* Work on the file that is done in a separate thread. */
 typedef struct {
     mv_live_file *file;
     uint64_t at, bytes;
@@ -35,7 +35,8 @@ static bool is_ours(const mv_live_file *file, int fd)
     return fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
 }
 
-/* A write beyond the limit would also raise SIGXFSZ. */
+/* Whether a position exceeds the limit for file sizes, beyond which a write would also raise
+ * SIGXFSZ. */
 static bool exceeds_limit(uint64_t end)
 {
     struct rlimit limit;
@@ -43,8 +44,8 @@ static bool exceeds_limit(uint64_t end)
            end > limit.rlim_cur;
 }
 
-/* After a signal, tmpfs starts again from the beginning, so a timer could interrupt a large step
- * forever. */
+/* Reserves space. After a signal, tmpfs starts from the beginning again, so a timer could keep
+ * interrupting a large step forever. */
 static int reserve(int fd, uint64_t at, uint64_t bytes)
 {
     if (exceeds_limit(at + bytes))
@@ -58,7 +59,8 @@ static int reserve(int fd, uint64_t at, uint64_t bytes)
     return EINTR;
 }
 
-/* Appends zeros: another thread may have written the same zeros and may already store there. */
+/* Appends zeros. It never overwrites bytes, because another thread may have written the same zeros
+ * and may already be storing records there. */
 static int write_zeros(int fd, uint64_t end)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -99,7 +101,7 @@ static int map(job *j, int fd)
     madvise(j->memory, j->bytes, MADV_DONTFORK);
     if (is_ours(j->file, fd))
         return 0;
-    munmap(j->memory, j->bytes); /* can happen only in a thread that is not apart */
+    munmap(j->memory, j->bytes); /* possible only in a thread whose table is not separate */
     return ESTALE;
 }
 
@@ -120,7 +122,8 @@ static int create(const job *j, bool is_apart)
     return fd;
 }
 
-/* Runs in this thread if no thread can be apart, but as carefully as possible. */
+/* Does the work. If no separate thread can be created, it runs in the current thread, as carefully
+ * as possible. */
 static void work(void *with, bool is_apart)
 {
     job *j = with;
@@ -168,8 +171,8 @@ static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uin
     return j->error;
 }
 
-/* Replaces the window `seen`; `taken` bytes of the new one are used. False if another thread was
- * faster, and has mapped the same bytes. */
+/* Replaces the window `seen` by a new window, of which the first `taken` bytes are in use. Returns
+ * false if another thread was faster, and has mapped the same bytes. */
 static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
     uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;
@@ -182,7 +185,7 @@ static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint
     return false;
 }
 
-/* Makes a window after `seen`, or one of only `bytes` if there is no space for more. */
+/* Makes a window after `seen`. The window has only `bytes` bytes if there is no space for more. */
 static int grow(mv_live_file *file, mv_live_window *seen, uint64_t bytes)
 {
     uint64_t step = step_at(file, seen ? seen->end : 0);

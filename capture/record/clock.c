@@ -9,7 +9,7 @@
 #include <string.h>
 
 static atomic_uint_fast64_t launches, waits;
-static atomic_uint_fast64_t upload; /* launches + waits at the last upload, + 1 */
+static atomic_uint_fast64_t upload; /* 1 + the sum of launches and waits at the last upload */
 
 static uint64_t shown(atomic_uint_fast64_t *count)
 {
@@ -26,8 +26,8 @@ void mv_rec_launch(void)
     atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
 }
 
-/* Libraries of NVIDIA and AMD: libcudart, libcublas, libnccl, libnvshmem, libnvinfer, librccl
- * ... */
+/* Whether a library is one of NVIDIA's or AMD's: libcudart, libcublas, libnccl, libnvshmem,
+ * libnvinfer, librccl ... */
 static bool is_cudas(const char *path)
 {
     static const char *const starts[] = {"libcu", "libnccl", "libnv", "librccl"};
@@ -39,12 +39,13 @@ static bool is_cudas(const char *path)
     return false;
 }
 
-/* Whether the code at `caller` is in one of CUDA's own libraries. Answers are kept by address. An
- * outdated answer, because another library is now at that address, only makes a count wrong. */
+/* Whether the code at `caller` is in one of CUDA's own libraries. Answers are kept by address. If
+ * an answer is outdated because another library is now at this address, the only effect is a wrong
+ * count. */
 static bool is_in_cuda(const void *caller)
 {
     enum { SLOTS = 512 };
-    static _Atomic uint64_t answers[SLOTS]; /* address * 2 + answer; 0: none */
+    static _Atomic uint64_t answers[SLOTS]; /* address of a caller * 2 + answer; 0: none */
     uint64_t key = (uint64_t)(uintptr_t)caller << 1, found;
     _Atomic uint64_t *slot = &answers[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SLOTS];
     const mv_module *module;

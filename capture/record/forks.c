@@ -12,13 +12,14 @@
 
 enum {
     PAUSE_NS = 20000,
-    HOOK_TURNS = 100000, /* number of pauses of a hook, ten seconds in all: a fork that copies much
-                          * memory is slow */
-    ALONE_LINKS = 3      /* links of /proc/self/task: two, plus one for each thread */
+    HOOK_TURNS = 100000, /* number of pauses of a hook, ten seconds in total, because a fork that
+                          * copies a lot of memory is slow */
+    ALONE_LINKS = 3      /* number of links of /proc/self/task in a process with one thread: two,
+                          * plus one for each thread */
 };
 
-/* Number of pauses of a forking thread. A thread needs microseconds in a section, but more if it is
- * not scheduled. A child can do without c10's lock, but not without the loader's. */
+/* Number of pauses of a forking thread. A thread spends microseconds in a section, or more if it is
+ * not scheduled. A child can work without c10's lock, but not without the loader's. */
 static const int fork_turns[MV_SECTIONS] = {
     [MV_SECTION_LOADER] = 25000, /* about two seconds */
     [MV_SECTION_C10] = 1000,     /* a tenth of a second */
@@ -26,12 +27,13 @@ static const int fork_turns[MV_SECTIONS] = {
 
 _Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
 
-static atomic_bool is_begun; /* inherited by children */
+static atomic_bool is_begun; /* mv_forks_begin was called; children inherit this */
 
 static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];
     bool is_forking;
-    bool is_alone, is_whole; /* the current fork; a child learns from its copy how it was made */
+    bool is_alone, is_whole; /* facts about the current fork, from whose copy a child learns how it
+                              * was made */
 } fork_state;
 
 static void pause_a_little(void)
@@ -114,8 +116,9 @@ bool mv_forks_is_alone(void)
     return !mv_is_confined() && stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
 }
 
-/* True if no other thread is in the section. A thread that left a hook by a jump stays counted
- * forever, so forks wait for such a thread only once. */
+/* Waits until no other thread is in the section, up to a time limit. Returns false if another
+ * thread is still in it. A thread that left a hook by a jump remains counted forever, so forks wait
+ * for such a thread only once. */
 static bool wait_for(mv_section section)
 {
     int32_t others = 0;
@@ -151,8 +154,8 @@ static void after_fork(void)
     fork_state.is_forking = false;
 }
 
-/* Kernels that can wipe the page have already done so; on others this does. If a signal handler
- * forks, its thread may be inside a section, and will leave it later. */
+/* Wipes the page, unless the kernel has already done so. If a signal handler forks, its thread may
+ * be inside a section, which it will leave later. */
 static void in_child(void)
 {
     memset(&mv_forks, 0, sizeof mv_forks);

@@ -13,8 +13,9 @@ static struct {
     mv_id_table ids;
     mv_live_chunk chunk;
     uint32_t strings, codes, modules, frames, stacks;
-    uint64_t text_bytes; /* bytes of texts from the program itself */
-    mv_python_code code; /* the code object being written: too large for the program's stacks */
+    uint64_t text_bytes; /* number of bytes of strings from the program itself */
+    mv_python_code code; /* the code object being written, which is too large for the program's
+                          * stacks */
 } names;
 
 bool mv_names_lock(void)
@@ -27,8 +28,8 @@ void mv_names_unlock(void)
     mv_process_unlock(&mv_wiped.names);
 }
 
-/* The position for the next `most` bytes; NULL: no space. The header of a new chunk has the number
- * of ids made before the chunk. */
+/* Returns the position for the next `most` bytes; NULL: no space. The header of a new chunk
+ * contains the numbers of ids made before the chunk. */
 static uint8_t *room(uint64_t most)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_NAMES,
@@ -72,8 +73,8 @@ static bool put_record(mv_live_name kind, uint64_t a, uint64_t b)
     return true;
 }
 
-/* Returns the id that a record has just made: the next one of its kind. Without memory for the key,
- * the name will be written again next time. */
+/* Returns the id that a record has just made, which is the next id of its kind. If there is no
+ * memory for the key, the name will be written again the next time. */
 static uint32_t made(mv_id_key key, uint32_t *next)
 {
     uint32_t id = (*next)++;
@@ -106,14 +107,14 @@ static uint32_t string_at(const void *text, size_t bytes, mv_id_key key)
     return made(key, &names.strings);
 }
 
-/* The caller must hold the lock. */
+/* Returns the id of a string. The caller must hold the lock. */
 static uint32_t string(const char *text, size_t bytes)
 {
     bytes = cut(text, bytes);
     return string_at(text, bytes, mv_id_key_of(text, bytes, MV_LIVE_NAME_STRING));
 }
 
-/* Texts are never removed from a bounded recording. */
+/* The number of strings is limited, because strings are never removed from a bounded recording. */
 uint32_t mv_names_text(const void *text, size_t bytes)
 {
     uint64_t window = mv_process.settings.window;
@@ -138,7 +139,8 @@ bool mv_names_begin(void)
     return string("", 0) == MV_NAMES_EMPTY;
 }
 
-/* The string id of `text`, stored under `key`. Failures to write it are counted. */
+/* Returns the string id of `text`, which is stored under `key`. Failures to write the string are
+ * counted. */
 static uint32_t text_known_as(mv_id_key key, const char *text)
 {
     uint32_t id = MV_NO_ID;
@@ -200,7 +202,8 @@ static uint32_t module_id(const mv_module *module)
     return made(key, &names.modules);
 }
 
-/* An unreadable code object gets a frame without a name, so that the stack keeps its depth. */
+/* Describes a frame's code object. An unreadable code object is given no name, so that the stack
+ * keeps its depth. */
 static const mv_python_code *described(const mv_python_frame *frame)
 {
     mv_python_code *code = &names.code;

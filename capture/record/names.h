@@ -1,9 +1,10 @@
-/* Gives ids to texts, code objects, modules, frames and stacks, and writes the meaning of each id
- * as a record in the NAMES chunks.
+/* Assigns ids to strings, code objects, modules, frames and stacks, and writes the meaning of each
+ * id as a record in the NAMES chunks.
  *
  * A thread holds a lock while it adds names, from mv_names_lock to mv_names_unlock; existing names
- * are found without it. A record is committed before any thread can get its id, so after a kill
- * every name used by an event exists. Functions return MV_NO_ID when the space is used up. */
+ * are found without the lock. A record is committed before any thread can obtain its id, so even if
+ * the process is killed, every name used by an event exists. Functions return MV_NO_ID when the
+ * space is used up. */
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 
@@ -13,19 +14,19 @@
 #include "capture/record/stack.h"
 #include "capture/record/thread_state.h"
 
-/* False if the lock is busy and the settings forbid waiting. */
+/* Takes the lock. Returns false if the lock is busy and the settings forbid waiting. */
 bool mv_names_lock(void);
 void mv_names_unlock(void);
 
 /* ---- called without the lock: they take it if necessary ---- */
 
-/* A text; cut at MV_LIVE_MOST_TEXT, at the start of a UTF-8 sequence. */
+/* The id of a string, which is cut at MV_LIVE_MOST_TEXT, but never inside a UTF-8 sequence. */
 uint32_t mv_names_text(const void *text, size_t bytes);
 
-/* A text of static storage, identified by its address. */
+/* The id of a string in static storage, which is identified by its address. */
 uint32_t mv_names_literal(const char *text);
 
-/* The path of the library that contains a return address. */
+/* The id of the path of the library that contains a return address. */
 uint32_t mv_names_library(const void *caller);
 
 /* Records the thread's name and sets `words`, if the name has changed since the last call. */
@@ -43,14 +44,14 @@ uint32_t mv_names_stack(uint32_t caller, uint32_t frame);
 
 enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 
-/* Adds the first name: "". False when there is no space. */
+/* Adds the first name, which is "". Returns false when there is no space. */
 bool mv_names_begin(void);
 
-/* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook is
- * still adding are lost. */
+/* Called in a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook
+ * is still adding are lost. */
 void mv_names_forked(void);
 
-/* In a child with its own file: forgets all names and the parent's chunk. */
+/* Called in a child with a separate file: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
 
 #endif

@@ -13,18 +13,19 @@
 #include "capture/wire_folded.h"
 
 enum {
-    WINDOWS = 32,     /* a window is the bound divided by this (record/ring.c) */
+    WINDOWS = 32,     /* number of windows into which the bound is divided (record/ring.c) */
     LOOK_US = 10000,  /* time between two checks while the files are at the bound */
-    END_US = 1000000, /* a program that ends waits for room no longer than this */
+    END_US = 1000000, /* longest time for which a program that ends waits for room */
     NAP_NS = 2000000,
-    LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* for MV_OVERRUN_ROWS of at most 24 bytes */
-    FIRST_ROWS = 1 << 17,                 /* power of 2 */
+    LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* bytes of room for MV_OVERRUN_ROWS rows of at most 24
+                                           * bytes */
+    FIRST_ROWS = 1 << 17,                 /* number of rows at first, a power of 2 */
     MOST_ROWS = 1 << 19
 };
 
-/* An allocation or a range that is not in the file. */
+/* A kept allocation or range, which is not in the file. */
 typedef struct {
-    uint64_t addr, size; /* addr 0: unused row */
+    uint64_t addr, size; /* address and size; addr 0: the row is unused */
     uint32_t stack;
     int8_t type, device;
 } kept;
@@ -33,8 +34,9 @@ static struct {
     atomic_bool is_full;
     _Atomic uint64_t look_us;
     _Atomic uint32_t count;
-    kept *rows;            /* [mask + 1] a hash table with linear probing */
-    uint32_t mask, cursor; /* cursor: where the search for the next row to record begins */
+    kept *rows;            /* [mask + 1] rows of a hash table with linear probing */
+    uint32_t mask, cursor; /* mask: number of rows - 1; cursor: row at which the search for the next
+                            * row to record begins */
     char folded[sizeof mv_process.file.path + sizeof MV_FOLDED_SUFFIX];
 } overrun;
 
@@ -47,14 +49,15 @@ static uint64_t disk_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-/* Two folded parts exist while one replaces the other. */
+/* The disk space of the live file and its folded parts. Two folded parts exist while one replaces
+ * the other. */
 static uint64_t disk_used(void)
 {
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
 }
 
-/* Two windows are reserved for the next folded part, which may be larger, and for blocks of the
- * file system. */
+/* Two windows of the bound are reserved for the next folded part, which may be larger, and for the
+ * file system's blocks. */
 uint64_t mv_overrun_room(void)
 {
     uint64_t window = mv_process.settings.window, most = window * (WINDOWS - 2), used;
@@ -65,7 +68,8 @@ uint64_t mv_overrun_room(void)
     return used < most ? most - used : 0;
 }
 
-/* The launcher starts to make room at 7/8 of the bound, and stops at 6/8. */
+/* Compares the files with the bound. The launcher begins to make room at 7/8 of the bound, and
+ * stops at 6/8. */
 void mv_overrun_look(void)
 {
     uint64_t window = mv_process.settings.window;
@@ -94,7 +98,7 @@ static uint32_t home_of(uint64_t addr, int8_t device)
            overrun.mask;
 }
 
-/* The row of the block, or the unused row where it belongs. */
+/* Returns the row of the block, or the unused row where the block belongs. */
 static uint32_t find(uint64_t addr, int8_t type, int8_t device)
 {
     uint32_t row = home_of(addr, device);
@@ -106,7 +110,8 @@ static uint32_t find(uint64_t addr, int8_t type, int8_t device)
     return row;
 }
 
-/* Moves later rows of the same run up, so that searches do not end at the unused row. */
+/* Removes a row. Later rows of the same run are moved up, so that searches do not end at the unused
+ * row. */
 static void take_out(uint32_t row)
 {
     uint32_t gap = row;
@@ -123,7 +128,8 @@ static void take_out(uint32_t row)
     atomic_fetch_sub(&overrun.count, 1);
 }
 
-/* Whether a quarter of the rows is unused. Enlarges the table if needed. */
+/* Makes sure that a quarter of the rows is unused, by enlarging the table if necessary. Returns
+ * false if that is impossible. */
 static bool has_row(void)
 {
     uint32_t rows = overrun.rows ? overrun.mask + 1 : 0, more = rows ? 2 * rows : FIRST_ROWS;
@@ -187,7 +193,8 @@ bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack)
     return keeps;
 }
 
-/* The number is taken under the lock, so a free that does not find the block has a later number. */
+/* The number is taken under the lock, so if a free does not find the block here, the free has a
+ * later number. */
 bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *moment)
 {
     const kept *row;
@@ -226,7 +233,7 @@ bool mv_overrun_await(void)
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
     while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    room = mv_overrun_room(); /* subtracted first, because it may be UINT64_MAX */
+    room = mv_overrun_room(); /* compared by itself first, because it may be UINT64_MAX */
     return room >= LEAST_ROOM || room + mv_live_file_left(&mv_process.file) >= LEAST_ROOM;
 }
 

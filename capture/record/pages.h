@@ -1,5 +1,5 @@
-/* Memory directly from the system. The heap must not be used, because the hook may run inside
- * malloc. */
+/* Allocates memory directly from the system. The heap must not be used, because a hook may run
+ * inside malloc. */
 #ifndef MV_PAGES_H
 #define MV_PAGES_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Memory of zeros; NULL, with errno set, when out of memory. */
+/* Returns memory filled with zeros. When out of memory, returns NULL and sets errno. */
 static inline void *mv_pages_get(size_t bytes)
 {
     void *memory;

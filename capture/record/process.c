@@ -19,9 +19,11 @@
 #include "capture/wire_status.h"
 
 enum {
-    MOST_FILES = 10000,       /* most files of one process id; each exec makes a new one */
-    FIRST_SEQUENCE = 1,       /* 0 means no sequence */
-    SET_ASIDE_BYTES = 8 << 20 /* reserve in the file for a confined process: a million events */
+    MOST_FILES = 10000,       /* largest number of files for one process id; each exec makes a new
+                               * file */
+    FIRST_SEQUENCE = 1,       /* number of the first event, since 0 means none */
+    SET_ASIDE_BYTES = 8 << 20 /* bytes reserved in the file for a confined process, enough for a
+                               * million events */
 };
 
 _Alignas(MV_WIPED_BYTES) mv_wiped_page mv_wiped;
@@ -102,21 +104,21 @@ static bool is_set(const char *variable)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* The path of the capture; "": none was requested. */
+/* Returns the path of the capture; "": no capture was requested. */
 static const char *wanted_out(void)
 {
     const char *out = getenv("MEMVIZ_OUT");
     return out && *out == '/' && strlen(out) < PATH_MAX ? out : "";
 }
 
-/* The number of the launcher's seccomp filters; UINT32_MAX: any number is allowed. */
+/* Returns the number of the launcher's seccomp filters; UINT32_MAX: any number is allowed. */
 static uint32_t allowed_filters(void)
 {
     const char *filters = getenv("MEMVIZ_FILTERS");
     return filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
 }
 
-/* A limit for bounded recordings, in which space reserved in advance counts. */
+/* Returns a limit for bounded recordings, in which space reserved in advance counts too. */
 static uint64_t wanted_window(void)
 {
     const char *window = getenv("MEMVIZ_WINDOW");
@@ -141,7 +143,7 @@ static void read_settings(mv_capture_settings *settings)
 
 /* ---- Forks, and the end of the process ---- */
 
-/* Kernels that can wipe the page have already done so; on others this does. */
+/* Called in a forked child: wipes the page, unless the kernel has already done so. */
 static void forked(void)
 {
     memset(&mv_wiped, 0, sizeof mv_wiped);
@@ -150,7 +152,7 @@ static void forked(void)
     mv_live_file_forget(&mv_process.file);
 }
 
-/* Called once in the life of a process image. */
+/* Prepares the process. Called once in the life of a process image. */
 static void prepare(void)
 {
     if (sysconf(_SC_PAGESIZE) == MV_WIPED_BYTES)
@@ -183,8 +185,8 @@ static void ask(void)
     atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
-/* A filter may end the process for an unexpected call. So filters are looked for first, with calls
- * that the loader has just made. */
+/* Determines the first state. A filter may end the process because of an unexpected call, so
+ * filters are looked for first, with calls that the loader has just made. */
 static int first_state(void)
 {
     if (!*wanted_out())
@@ -193,7 +195,8 @@ static int first_state(void)
                                                                        : MV_RECORDING_WAITING;
 }
 
-/* Without an environment it is too early: libc sets it before running constructors. */
+/* Reads the settings once. If there is no environment, it is too early, because libc sets it before
+ * running constructors. */
 static void ask_once(void)
 {
     int unasked = MV_RECORDING_UNASKED, first = environ ? first_state() : unasked;
@@ -209,7 +212,7 @@ static void ask_once(void)
     mv_process_unlock(&mv_wiped.opening);
 }
 
-/* Reports that a filter prevents recording. Makes only system calls that the loader makes, too. */
+/* Reports that a filter prevents recording. Makes only system calls that the loader makes too. */
 static void report_filter(void)
 {
     int filtered = MV_RECORDING_FILTERED;
@@ -222,7 +225,7 @@ static void report_filter(void)
 
 /* ---- The file ---- */
 
-/* A path under construction. If a part does not fit, the path cannot be used. */
+/* A path under construction. If a part of the path does not fit, the path cannot be used. */
 typedef struct {
     char *text;
     size_t used, room;
@@ -246,7 +249,7 @@ static void append_number(path *to, uint64_t number)
     append(to, digits + at);
 }
 
-/* Appends a rank or a host, which come from outside, as part of a file name. */
+/* Appends a rank or a host name, which are untrusted, as part of a file name. */
 static void append_word(path *to, const char *word)
 {
     char one[2] = "";
@@ -269,7 +272,7 @@ static void append_host(path *to)
     append_word(to, uname(&host) == 0 ? host.nodename : "host");
 }
 
-/* Replaces %p, %r, %h and %%; other text is copied. */
+/* Appends a template, with %p, %r, %h and %% replaced. */
 static void append_template(path *to, const char *template)
 {
     char one[2] = "";
@@ -292,7 +295,7 @@ static void append_template(path *to, const char *template)
     }
 }
 
-/* <template>.<pid>[.N].live, where N counts the process images of one process id. */
+/* Opens the file <template>.<pid>[.N].live, where N counts the process images of one process id. */
 static int open_file(mv_live_file *file)
 {
     int error = EEXIST;
@@ -317,7 +320,7 @@ static int open_file(mv_live_file *file)
     return error;
 }
 
-/* 0, an errno number, or MV_STATUS_FILTERED. */
+/* Opens the file. Returns 0, an errno number, or MV_STATUS_FILTERED. */
 static int open_first(void **first)
 {
     int error;
@@ -328,7 +331,7 @@ static int open_first(void **first)
     return error ? error : mv_live_file_take(&mv_process.file, MV_LIVE_CHUNK_BYTES, first);
 }
 
-/* The caller must hold the lock of opening. */
+/* Opens the recording. The caller must hold the `opening` lock. */
 static void open_now(void)
 {
     void *first;
@@ -351,7 +354,8 @@ static void open_now(void)
     mv_names_unlock();
 }
 
-/* Starting stacks takes the loader's lock, so the caller must not hold a lock of the shim. */
+/* Prepares the collection of stacks. This takes the loader's lock, so the caller must not hold a
+ * lock of the shim. */
 static void start_stacks(void)
 {
     static atomic_flag started = ATOMIC_FLAG_INIT;
@@ -419,7 +423,8 @@ __attribute__((constructor)) static void loaded(void)
     errno = kept;
 }
 
-/* Nothing is unmapped or closed, because destructors that run later still free memory. */
+/* Ends the recording when the process ends. Nothing is unmapped or closed, because destructors that
+ * run later still free memory. */
 __attribute__((destructor)) static void ended(void)
 {
     int kept = errno;

@@ -12,7 +12,7 @@
  * The file is opened at the first event, so that a shell or a compiler that merely inherits the
  * environment leaves no file. A child, however it was made, starts over with its own file: the
  * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
- * thread has a copy of that page's epoch, so that one comparison at each event shows whether
+ * thread has a copy of that page's epoch, so that one comparison at each event tells whether
  * anything has changed. */
 #ifndef MV_PROCESS_H
 #define MV_PROCESS_H
@@ -27,13 +27,13 @@
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
 
-/* Kinds of losses. Each is counted in the fact with its name. */
-#define MV_LOST_LIST(X)                                                                \
-    X(OPENING, "lost_opening") /* events, while another thread was opening the file */ \
-    X(SPACE, "lost_space")     /* events: no chunk could be taken */                   \
-    X(BOUND, "lost_bound")     /* events, at the bound (overrun.h) */                  \
-    X(STACKS, "lost_stacks")   /* events without their stack */                        \
-    X(NAMES, "lost_names")     /* texts, recorded as "" */                             \
+/* Kinds of losses. Each kind is counted in the fact with its name. */
+#define MV_LOST_LIST(X)                                                                      \
+    X(OPENING, "lost_opening") /* events during which another thread was opening the file */ \
+    X(SPACE, "lost_space")     /* events for which no chunk could be taken */                \
+    X(BOUND, "lost_bound")     /* events left out at the bound (overrun.h) */                \
+    X(STACKS, "lost_stacks")   /* events written without their stack */                      \
+    X(NAMES, "lost_names")     /* strings recorded as "" */                                  \
     X(SIZES, "lost_sizes")     /* blocks of heaps with impossible sizes */
 
 typedef enum {
@@ -47,12 +47,12 @@ typedef enum {
     MV_RECORDING_UNASKED, /* the environment has not been read yet */
     MV_RECORDING_OFF,
     MV_RECORDING_FILTERED, /* nothing is recorded; the launcher is notified at the first event */
-    MV_RECORDING_WAITING,  /* for the first event */
+    MV_RECORDING_WAITING,  /* recording begins at the first event */
     MV_RECORDING_ON,
     MV_RECORDING_STOPPED
 } mv_recording_state;
 
-/* The thread that holds a lock has its signals blocked. */
+/* A lock. The thread that holds it has its signals blocked. */
 typedef struct {
     pthread_mutex_t mutex;
     mv_signals signals;
@@ -60,10 +60,11 @@ typedef struct {
 
 enum { MV_WIPED_BYTES = 4096 };
 
-/* All zeros in a child, so locks that other threads of the parent held are free there. */
+/* State that is all zeros in a child, so locks that other threads of the parent held are free
+ * there. */
 typedef union {
     struct {
-        _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
+        _Atomic uint64_t epoch; /* number that is different for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
         mv_lock opening, names, facts, overrun;
     };
@@ -74,23 +75,26 @@ extern mv_wiped_page mv_wiped;
 
 enum { MV_SAMPLER_NAME = 64 };
 
-/* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER,
- * MEMVIZ_FILTERS, MEMVIZ_WINDOW. */
+/* Settings from the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE,
+ * MEMVIZ_SAMPLER, MEMVIZ_FILTERS, MEMVIZ_WINDOW. */
 typedef struct {
-    char out[PATH_MAX]; /* path of the live file without its ending; "": no capture was requested */
+    char out[PATH_MAX]; /* path of the live file without its extension; "": no capture was
+                         * requested */
     mv_stacks_wanted stacks;
     bool cpu;
     bool wait_free;                /* threads must not wait for each other */
-    uint64_t window;               /* most bytes of disk space to reserve at once; 0: no limit */
+    uint64_t window;               /* largest number of bytes of disk space to reserve at once; 0:
+                                    * no limit */
     uint32_t filters;              /* number of the launcher's seccomp filters; UINT32_MAX: any
                                     * number is allowed */
-    char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
+    char sampler[MV_SAMPLER_NAME]; /* name of the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;
 
 typedef struct {
     mv_capture_settings settings; /* read-only once the state is not UNASKED */
     mv_live_file file;
-    uint64_t last_epoch;       /* survives a fork, so a parent's epoch is never a child's */
+    uint64_t last_epoch;       /* the last epoch used; a child inherits it, so that a child never
+                                * has the epoch of its parent */
     _Atomic uint64_t sequence; /* number of the next event */
     _Atomic uint64_t lost[MV_LOST_KINDS];
     pthread_key_t thread_end; /* key whose destructor seals the thread's chunk */
@@ -112,14 +116,14 @@ void mv_process_unlock(mv_lock *lock);
 /* Opens the file at the first event of the process. False if nothing must be recorded. */
 bool mv_process_start(void);
 
-/* Called before a seccomp filter is installed: from then on no system call is made
- * (live/confined.h). False if the process already was confined. mv_process_unconfine undoes it if
- * the filter could not be installed. */
+/* Called before a seccomp filter is installed; no system calls are made afterwards
+ * (live/confined.h). Returns false if the process was already confined. mv_process_unconfine undoes
+ * the call if the filter could not be installed. */
 bool mv_process_confine(bool is_strict);
 void mv_process_unconfine(void);
 
-/* Ends the recording for good. The reason is an errno number, MV_CONFINED_ERROR, MV_LIVE_FULL, or
- * MV_STOPPED_ERROR if the launcher requested it. Can be called from any thread, any number of
+/* Ends the recording permanently. The reason is an errno number, MV_CONFINED_ERROR, MV_LIVE_FULL,
+ * or MV_STOPPED_ERROR if the launcher requested it. Can be called from any thread, any number of
  * times. */
 enum { MV_STOPPED_ERROR = -2 };
 void mv_process_stop(int error);

@@ -17,15 +17,15 @@
 #include "capture/wire_leb128.h"
 
 enum {
-    MOST_FACT = 16 << 10, /* bytes of a value; longer ones are cut */
-    FOR_THE_END = 4 << 10 /* bytes reserved for the last facts */
+    MOST_FACT = 16 << 10, /* largest number of bytes in a value; longer values are cut */
+    FOR_THE_END = 4 << 10 /* number of bytes reserved for the last facts */
 };
 
 static struct {
     mv_live_chunk chunk;
-    uint64_t lost[MV_LOST_KINDS]; /* the counters at the last write */
+    uint64_t lost[MV_LOST_KINDS]; /* values of the counters when they were last written */
     bool has_python, has_why_off;
-    char text[MOST_FACT]; /* the current value: too large for the program's stacks */
+    char text[MOST_FACT]; /* the current value, which is too large for the program's stacks */
 } facts;
 
 static void put(const char *key, const char *value, size_t bytes, uint64_t keep)
@@ -73,7 +73,8 @@ const char *mv_facts_rank(void)
     return rank;
 }
 
-/* Programs set these variables themselves, so they are read at the start and again at the end. */
+/* Writes the facts about the rank. Programs may set these variables themselves, so they are read at
+ * the start and again at the end. */
 static void put_rank(uint64_t keep)
 {
     put_text("rank", mv_facts_rank(), keep);
@@ -81,8 +82,8 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
-/* Variables that number the devices of the process. If one is set but empty, no device is
- * visible. */
+/* Writes the variables that number the devices of the process. If one of them is set but empty, no
+ * device is visible. */
 static void put_devices(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -92,7 +93,8 @@ static void put_devices(void)
     put_text("cuda_device_order", getenv("CUDA_DEVICE_ORDER"), FOR_THE_END);
 }
 
-/* PyTorch reads this variable once, at its first allocation. */
+/* Writes the fact about PyTorch's cache. PyTorch reads the variable once, at its first
+ * allocation. */
 static void put_caching(void)
 {
     const char *off = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
@@ -126,7 +128,8 @@ static void read_command(void *with, bool is_apart)
 }
 
 /* Closes a descriptor in this thread, because a filter may not expect the creation of a separate
- * one. If another thread has put another file under the number, it has already closed ours. */
+ * thread. If the descriptor's number now belongs to a different file, another thread has already
+ * closed ours. */
 static void close_here(int fd, const struct stat *opened)
 {
     struct stat now;
@@ -135,7 +138,7 @@ static void close_here(int fd, const struct stat *opened)
         syscall(SYS_close, fd);
 }
 
-/* Reads the file in pieces, because a user can be in thousands of groups. */
+/* Reads the status of the process in pieces, because a user can be in thousands of groups. */
 bool mv_facts_has_filter(uint32_t allowed)
 {
     static const char key[] = "\nSeccomp_filters:\t";
@@ -172,7 +175,8 @@ static void put_command(void)
 {
     long count = -1;
 
-    mv_apart_or_here(read_command, &count); /* the lock of opening has blocked signals */
+    mv_apart_or_here(read_command, &count); /* signals are blocked, because the `opening` lock is
+                                             * held */
     while (count > 0 && facts.text[count - 1] == 0)
         count--;
     for (long i = 0; i < count; i++)
@@ -280,8 +284,8 @@ void mv_facts_stopped(int error)
     mv_process_unlock(&mv_wiped.facts);
 }
 
-/* A signal handler may end the process while its own thread is writing facts: waiting would never
- * end. */
+/* Takes the lock, if this is possible at the end of the process. A signal handler may end the
+ * process while its own thread is writing facts, and waiting would then never end. */
 static bool lock_at_end(void)
 {
     if (mv_thread.inside)

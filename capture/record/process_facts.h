@@ -1,30 +1,33 @@
-/* The FACTS chunk: facts about the process, as texts. */
+/* Writes the FACTS chunk, which contains facts about the process, as strings. */
 #ifndef MV_PROCESS_FACTS_H
 #define MV_PROCESS_FACTS_H
 
 #include "capture/live/live_chunk.h"
 
-/* Fills the first MV_LIVE_CHUNK_BYTES of the file: its header, and the facts known at the start. */
+/* Fills the first MV_LIVE_CHUNK_BYTES of the file with its header and the facts known at the
+ * start. */
 void mv_facts_begin(void *first_chunk);
 
-/* Whether this process has more seccomp filters than `allowed` (UINT32_MAX: never). Makes only
- * system calls that the loader also makes when it loads a library. */
+/* Whether this process has more seccomp filters than `allowed`; always false if `allowed` is
+ * UINT32_MAX. Makes only system calls that the loader also makes when it loads a library. */
 bool mv_facts_has_filter(uint32_t allowed);
 
-/* Writes the facts about Python, and loss counters that have doubled since they were last written:
- * writing each change would fill the chunk. Does nothing while another thread does it. */
+/* Writes the facts about Python, and the loss counters that have doubled since they were last
+ * written, because writing every change would fill the chunk. Does nothing while another thread is
+ * in this function. */
 void mv_facts_refresh(void);
 
-/* Records that the recording ends early; the reason is as for mv_process_stop. */
+/* Records that the recording ends early; `error` is the reason, as for mv_process_stop. */
 void mv_facts_stopped(int error);
 
 /* Records that the process ends normally. */
 void mv_facts_end(void);
 
-/* In a forked child: forgets the parent's chunk. */
+/* Called in a forked child: forgets the parent's chunk. */
 void mv_facts_forget(void);
 
-/* The rank of this process, from variables that launchers set; NULL if none is set. */
+/* The rank of this process, from environment variables that launchers set; NULL if none of them is
+ * set. */
 const char *mv_facts_rank(void);
 
 #endif

@@ -17,8 +17,8 @@
 #include "capture/wire_leb128.h"
 
 enum {
-    ROOM = 256,    /* bytes for the records of one event: a CALL has ten numbers; a BLOCK may come
-                    * with DEVICE and TOTALS */
+    ROOM = 256,    /* largest number of bytes in the records of one event: a CALL has ten numbers,
+                    * and a BLOCK may have a DEVICE and a TOTALS in addition */
     PAGE_BITS = 9, /* addresses and sizes of the framework are multiples of 512 */
     DEVICE_TYPES = 32,
     DEVICES = 128,
@@ -27,10 +27,11 @@ enum {
     CAUGHT_UP = 16 /* number of kept allocations that are written with an event */
 };
 
-extern void *__libc_stack_end; /* the end of the first thread's stack, set by the dynamic loader */
+extern void *__libc_stack_end; /* end of the first thread's stack, set by the dynamic loader */
 
-/* For each device, the sum of the framework's events, and the reserved bytes that it last reported.
- * The framework's own lock orders a device's events, so plain loads and stores are enough. */
+/* For each device, the sum of the framework's events, and the reserved bytes that the framework
+ * reported last. A lock of the framework orders the events of a device, so plain loads and stores
+ * are enough. */
 typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
 } device_totals;
@@ -73,7 +74,8 @@ static bool enter_slowly(uintptr_t frame)
 
 static uintptr_t mark_at(uintptr_t frame)
 {
-    return frame ^ (uintptr_t)0x6d656d76697a2121; /* unlikely to be on a stack by chance */
+    return frame ^ (uintptr_t)0x6d656d76697a2121; /* a value that is unlikely to be on a stack by
+                                                   * chance */
 }
 
 static bool is_on_signal_stack(void)
@@ -86,8 +88,8 @@ static bool is_on_signal_stack(void)
     return is_on;
 }
 
-/* Whether the address is in the callers' part of this thread's stack. libc puts its own block at
- * the end of a stack that it has made. */
+/* Whether the address is in the part of this thread's stack that belongs to callers. libc stores a
+ * block of data at the end of each stack that it has made. */
 static bool is_in_callers(uintptr_t address, uintptr_t frame)
 {
     uintptr_t first = (uintptr_t)__libc_stack_end, own = (uintptr_t)pthread_self();
@@ -96,9 +98,9 @@ static bool is_in_callers(uintptr_t address, uintptr_t frame)
            ((frame < own && address < own) || (frame < first && address < first));
 }
 
-/* Whether the thread has left the hook in mv_thread.inside by a jump or an exception. A hook inside
- * another is called from below the other's frame, in which the mark is still set. A signal handler
- * may run anywhere. */
+/* Whether the thread has left the hook in mv_thread.inside by a jump or an exception. A hook that
+ * runs inside another hook is called from below the other hook's frame, in which the mark is still
+ * set. A signal handler may run anywhere. */
 static bool has_left(uintptr_t frame)
 {
     uintptr_t other = mv_thread.inside;
@@ -134,7 +136,7 @@ bool mv_rec_enter(mv_rec_visit *visit)
     return enter_slowly(frame);
 }
 
-/* A hook that was considered left may still return. */
+/* Leaves a hook. A hook that was considered left may still return. */
 void mv_rec_leave(mv_rec_visit *visit)
 {
     visit->mark = 0;
@@ -173,8 +175,8 @@ bool mv_rec_wants_cpu(void)
 
 /* ---- Records ---- */
 
-/* The thread's block. During the real call the process may have forked, or the recording may have
- * stopped. */
+/* Returns the thread's block. During the real call the process may have forked, or the recording
+ * may have stopped. */
 static mv_thread_block *current(void)
 {
     uint64_t epoch = mv_process_epoch();
@@ -220,8 +222,8 @@ static void put_tag_beside(record *r, mv_live_event kind)
     *r->at++ = 0;
 }
 
-/* No device or host has higher addresses, and larger differences would leave no bit for the
- * flag. */
+/* Limits an address. No device or host has higher addresses, and larger differences would leave no
+ * bit for the flag. */
 static uint64_t in_range(uint64_t addr)
 {
     return addr & (UINT64_MAX >> 2);
@@ -251,7 +253,7 @@ static void spell_addr(record *r, uint64_t addr)
         block->recent_count++;
 }
 
-/* Tag and address field. */
+/* Writes a record's tag and its address field. */
 static void put_addressed(record *r, mv_live_event kind, uint64_t addr)
 {
     uint8_t *tag = r->at;
@@ -305,9 +307,9 @@ static void show(_Atomic uint64_t *at, uint64_t value)
     atomic_store_explicit(at, value, memory_order_relaxed);
 }
 
-/* Whether the framework's totals need a record: they differ from the sum of its events, or the
- * reserved bytes changed. CPU tensors are not checked, because their totals are read outside the
- * lock that orders their events. */
+/* Whether the framework's totals need a record, because they differ from the sum of its events or
+ * because the reserved bytes have changed. CPU tensors are not checked, because their totals are
+ * read outside the lock that orders their events. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
@@ -370,8 +372,8 @@ static bool write_mark(mv_thread_block *block, mv_live_event kind, uint32_t text
     return true;
 }
 
-/* Writes up to `most` of the allocations that are kept in memory. False if the recording has
- * stopped, or none is left. */
+/* Writes up to `most` of the allocations that are kept in memory. Returns false if the recording
+ * has stopped, or if no kept allocation is left. */
 static bool write_kept(mv_thread_block *block, bool is_end, uint32_t most)
 {
     mv_rec_block_event late;
@@ -447,7 +449,7 @@ void mv_rec_oom(const mv_rec_block_event *event)
 
 /* ---- Calls ---- */
 
-/* The format's optional id: id + 1, or 0 for none. */
+/* Converts an id to the format's optional id, which is id + 1, or 0 for none. */
 static uint64_t optional(uint32_t id)
 {
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
@@ -544,7 +546,7 @@ void mv_rec_heap(const mv_rec_heap_call *call)
 
 /* ---- Marks ---- */
 
-/* If a range of the thread was not recorded, its end is not recorded either. */
+/* Whether the beginning of a range is left out. If it is, its end is not recorded either. */
 static bool leaves_out_push(mv_thread_block *block)
 {
     uint64_t bit = block->open < 64 ? (uint64_t)1 << block->open : 0;
@@ -565,7 +567,7 @@ static bool is_pause(const char *text)
     return text && (strcmp(text, MV_MARK_PAUSE) == 0 || strcmp(text, MV_MARK_RESUME) == 0);
 }
 
-/* At the bound (overrun.h). */
+/* Whether a mark is left out at the bound (overrun.h). */
 static bool leaves_out(mv_thread_block *block, mv_live_event kind, const char *text)
 {
     bool is_left_out = kind == MV_LIVE_EVENT_PUSH   ? leaves_out_push(block)

@@ -6,18 +6,18 @@
  *
  * The program must run as it does without the shim. Nothing here allocates from the heap, prints,
  * raises or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a
- * lock. Everything is safe from the first instruction of the process to the last, on every thread,
- * in a forked child and in a signal handler: an event that cannot be recorded is counted, and one
- * that cannot be counted is ignored.
+ * lock. Everything can be called from the first instruction of the process to the last, on every
+ * thread, in a forked child and in a signal handler. An event that cannot be recorded is counted,
+ * and an event that cannot even be counted is ignored.
  *
  * A typical hook:
  *
  *     mv_rec_visit visit;
  *     if (!mv_rec_enter(&visit))
- *         return real(...);                      recording is off, or this is inside a hook
- *     moment = mv_rec_now();                     a free: before the real call
+ *         return real(...);                      recording is off, or this thread is inside a hook
+ *     moment = mv_rec_now();                     for a free: before the real call
  *     result = real(...);
- *     mv_rec_call(&(mv_rec_api){...});           an alloc: no moment, taken now
+ *     mv_rec_call(&(mv_rec_api){...});           for an alloc: no moment, so it is taken now
  *     mv_rec_leave(&visit); */
 #ifndef MV_CAPTURE_RECORD_RECORDER_H
 #define MV_CAPTURE_RECORD_RECORDER_H
@@ -27,39 +27,42 @@
 
 #include "capture/wire_live.h"
 
-/* Exists in the frame of a hook while the thread is in the hook. */
+/* A variable in the frame of a hook, which exists while the thread is in the hook. */
 typedef struct {
     uintptr_t mark;
 } mv_rec_visit;
 
-/* True if this thread may record: the recording is on (the first event turns it on) and the thread
- * is in no other hook. mv_rec_leave must be called then. `visit` must be in the hook's own frame,
- * which shows later whether the thread has left the hook by a jump or an exception. False costs two
- * loads and a branch. A call inside a hook is part of that hook's call, and does not count as lost.
- * The functions here do not change errno. */
+/* Returns true if this thread may record, which means that the recording is on (the first event
+ * turns it on) and the thread is in no other hook. After true, mv_rec_leave must be called. `visit`
+ * must be a variable of the hook, so that its address shows later whether the thread has left the
+ * hook by a jump or an exception. Returning false costs two loads and a branch. A call inside a
+ * hook is part of that hook's call, and does not count as lost. The functions here do not change
+ * errno. */
 bool mv_rec_enter(mv_rec_visit *visit);
 void mv_rec_leave(mv_rec_visit *visit);
 
-/* Called before the program installs a system-call filter, and, with mv_rec_unconfine, after that
- * has failed. Makes the reserve for the recording. Under a strict filter even the time cannot be
- * read, so the recording ends. False if there already was a filter. */
+/* mv_rec_confine is called before the program installs a system-call filter, and mv_rec_unconfine
+ * after the installation has failed. mv_rec_confine reserves memory and file space for the
+ * recording. Under a strict filter even the time cannot be read, so the recording ends. Returns
+ * false if there already was a filter. */
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
 
-/* The next number in the order of events, never 0, and the time. Both increase together, so they
- * are taken together. A number must be used once it is taken: a gap counts as a lost event. */
+/* The number of the next event, which is never 0, and the time. Number and time increase together,
+ * so they are taken together. A number must be used once it is taken, because a gap counts as a
+ * lost event. */
 typedef struct {
     uint64_t sequence, time_us; /* CLOCK_MONOTONIC */
 } mv_rec_moment;
 
 mv_rec_moment mv_rec_now(void);
 
-/* One call of the CUDA runtime or driver. `caller` is the hook's return address: it identifies the
- * calling library, and the native stack starts there. */
+/* One call of the CUDA runtime or driver. `caller` is the hook's return address, which identifies
+ * the calling library, and at which the native stack starts. */
 typedef struct {
-    const char *api; /* static storage */
+    const char *api; /* name of the function, in static storage */
     const void *caller;
-    mv_rec_moment moment; /* sequence 0: take one now */
+    mv_rec_moment moment; /* number and time of the call; sequence 0: they are taken now */
     uint64_t addr, size, handle;
     int32_t device; /* -1: unknown */
     int32_t result;
@@ -68,12 +71,12 @@ typedef struct {
 
 void mv_rec_call(const mv_rec_api *call);
 
-/* Called before a call that ends a context: the launcher then samples the context's memory
- * (sampler.h). */
+/* Called before a call that ends a context, so that the launcher can still sample the context's
+ * memory (sampler.h). */
 void mv_rec_context_ends(void);
 
 /* A call about a block of a heap. `heap` is the heap's name, in static storage; NULL: the heap that
- * contains the address. Impossible sizes (2^48 and more) are counted as lost. */
+ * contains the address. Calls with impossible sizes (2^48 and more) are counted as lost. */
 typedef struct {
     const char *heap;
     const void *caller; /* return address in the reporting library */
@@ -87,21 +90,24 @@ void mv_rec_heap(const mv_rec_heap_call *call);
 /* Counts a launch of a kernel or a graph, even while the recording is off. */
 void mv_rec_launch(void);
 
-/* Counts a call from code at `caller` that waits for the device, or copies (clock.h). Calls from
- * CUDA's own libraries are not counted, because these wait whenever they create something. */
+/* Counts a call from code at `caller` that waits for the device, or copies data (clock.h). Calls
+ * from CUDA's own libraries are not counted, because those libraries wait whenever they create
+ * something. */
 typedef enum {
     MV_NO_WAIT,
-    MV_WAITS,            /* for the device or an event */
-    MV_WAITS_FOR_STREAM, /* not counted right after an upload, because an upload from memory that is
-                          * not pinned includes such a wait */
+    MV_WAITS,            /* a wait for the device or an event */
+    MV_WAITS_FOR_STREAM, /* a wait for a stream; not counted right after an upload, because
+                          * uploading from memory that is not pinned includes a wait for the
+                          * stream */
     MV_READS_BACK,       /* a copy from the device to the host */
-    MV_UPLOADS           /* a copy from the host to the device: not counted */
+    MV_UPLOADS           /* a copy from the host to the device; not counted */
 } mv_wait;
 
 void mv_rec_wait(const void *caller, mv_wait what);
 
-/* The arguments of c10::reportMemoryUsageToProfiler. size > 0: an allocation; < 0: a free. The
- * totals are those after the event; MV_REC_NO_TOTAL if the caller's version of PyTorch has none. */
+/* The arguments of a call of c10::reportMemoryUsageToProfiler. The size is positive for an
+ * allocation and negative for a free. `allocated` and `reserved` are the totals after the event;
+ * MV_REC_NO_TOTAL if the caller's version of PyTorch does not pass them. */
 #define MV_REC_NO_TOTAL UINT64_MAX
 typedef struct {
     uint64_t addr;
@@ -112,7 +118,8 @@ typedef struct {
 
 void mv_rec_block(const mv_rec_block_event *event);
 
-/* For c10::reportOutOfMemoryToProfiler: addr is 0, size the requested size. */
+/* Records a call of c10::reportOutOfMemoryToProfiler: `addr` is 0, and `size` is the requested
+ * size. */
 void mv_rec_oom(const mv_rec_block_event *event);
 
 /* Records a mark, or the beginning or end of a range. `kind` is MARK, PUSH, POP, BEGIN or END;
@@ -120,8 +127,8 @@ void mv_rec_oom(const mv_rec_block_event *event);
  * BEGIN and END. */
 void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number);
 
-/* The open ranges of NVTX's named domains on this thread; deeper ones are counted but not recorded.
- * Call it only inside a hook. */
+/* The open ranges of NVTX's named domains on this thread; ranges nested deeper than
+ * MV_REC_OPEN_RANGES are counted but not recorded. Call mv_rec_open_ranges only inside a hook. */
 enum { MV_REC_OPEN_RANGES = 64 };
 typedef struct {
     uint32_t count, deeper;
@@ -133,7 +140,7 @@ typedef struct {
 
 mv_open_ranges *mv_rec_open_ranges(void);
 
-/* At the program's end: records the live blocks that are not in the file yet (overrun.h). */
+/* Called at the program's end: records the live blocks that are not in the file yet (overrun.h). */
 void mv_rec_end(void);
 
 /* Whether CPU tensors are recorded (--cpu). */

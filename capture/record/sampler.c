@@ -21,13 +21,16 @@
 enum {
     REFUSED_MS = 1000,
     END_MS = 10000,
-    PAUSE_US = 100000, /* between two samples requested because of failed requests */
+    PAUSE_US = 100000, /* shortest time between two samples that are requested because of failed
+                        * requests */
     OUT_OF_MEMORY = 2, /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
-    MOST_COPIES = 4096 /* most descriptors to close first; checking one takes 50 ns */
+    MOST_COPIES = 4096 /* largest number of descriptors that are closed first; checking a descriptor
+                        * takes 50 ns */
 };
 
-static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
-static atomic_uint_fast64_t refused_us;   /* last sample requested because of a failed request */
+static atomic_uint_fast64_t seen_devices; /* bit i: device i has been in use */
+static atomic_uint_fast64_t refused_us;   /* time of the last sample that was requested because of a
+                                           * failed request */
 static atomic_int owner;                  /* process that requests a sample at its end; 0: none */
 
 static bool makes_device_memory(mv_api_action action)
@@ -41,12 +44,13 @@ static bool makes_device_memory(mv_api_action action)
 
 /* A request to the launcher. */
 typedef struct {
-    const mv_status_message *message; /* NULL: take a sample */
-    int most_ms;                      /* longest wait for the launcher to hang up */
+    const mv_status_message *message; /* message to send; NULL: a sample is requested */
+    int most_ms;                      /* longest time to wait until the launcher closes the
+                                       * connection */
 } question;
 
-/* Closes the copied descriptors; only for threads that are apart. If another thread closes a
- * descriptor while this one waits, that must close the file, which a remaining copy would
+/* Closes the copied descriptors; only for threads with a separate table. If another thread closes a
+ * descriptor while this thread waits, the file must be closed, which a remaining copy would
  * prevent. */
 static void close_copies(void)
 {
@@ -59,7 +63,8 @@ static void close_copies(void)
         syscall(SYS_close, i);
 }
 
-/* Direct system calls, because libc's connect, poll, write and close are cancellation points. */
+/* Sends a request. System calls are made directly, because libc's connect, poll, write and close
+ * are cancellation points. */
 static void put_question(void *with, bool is_apart)
 {
     const question *q = with;
@@ -102,7 +107,7 @@ void mv_sampler_send_status(int error)
     put_apart((question){.message = &(mv_status_message){MV_STATUS_MARK, error}});
 }
 
-/* Children of a fork inherit the handler, but not the device. */
+/* Called at the end of the process. Children of a fork inherit the handler, but not the device. */
 static void at_end(void)
 {
     int kept = errno;
@@ -112,8 +117,8 @@ static void at_end(void)
     errno = kept;
 }
 
-/* By now CUDA has registered its own handlers. The last one registered runs first, so the device is
- * still in use when this one runs. */
+/* Registers the handler for the end of the process. At this point CUDA has registered its handlers.
+ * The handler registered last runs first, so the device is still in use when this one runs. */
 static void watch_end(void)
 {
     int none = 0;

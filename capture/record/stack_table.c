@@ -7,7 +7,7 @@
 #include "capture/record/names.h"
 #include "capture/record/process.h"
 
-/* Start and end of the shim, defined by the linker. */
+/* Beginning and end of the shim in memory, defined by the linker. */
 extern const uint8_t __ehdr_start[] __attribute__((visibility("hidden")));
 extern const uint8_t _end[] __attribute__((visibility("hidden")));
 
@@ -48,15 +48,16 @@ static void collect(mv_thread_block *block)
         raw->native_count = walk_native(block);
 }
 
-/* The thread's name is part of stacks without Python frames. */
+/* Returns the frame for the thread's name, which is part of stacks without Python frames. */
 static uint32_t words_of(const mv_thread_block *block)
 {
     bool named = mv_process.settings.stacks == MV_STACKS_PYTHON && !block->raw.python_count;
     return named ? block->words : 0;
 }
 
-/* A stack without native frames and words is hashed as Python frames. Other stacks are hashed as
- * words, of which the last three contain a hash of the Python frames and the thread's words. */
+/* Computes the key of a stack. A stack without native frames and without a thread's name is hashed
+ * as Python frames. All other stacks are hashed as words, of which the last three contain a hash of
+ * the Python frames, and the thread's name. */
 static mv_id_key key_of(mv_raw_stack *raw, uint32_t words)
 {
     uint64_t *rest = raw->native + raw->native_count;
@@ -88,7 +89,8 @@ static void find_modules(mv_thread_block *block)
     }
 }
 
-/* Makes the frames' ids, innermost first. Returns their number, or MV_NO_ID without space. */
+/* Makes the ids of the frames, innermost first. Returns the number of frames, or MV_NO_ID if there
+ * is no space. */
 static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
 {
     const mv_raw_stack *raw = &block->raw;
@@ -108,7 +110,8 @@ static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
     return count;
 }
 
-/* Returns stack id + 1, or MV_NO_ID without space. The caller must hold the names' lock. */
+/* Writes the stack. Returns its id + 1, or MV_NO_ID if there is no space. The caller must hold the
+ * lock of the names. */
 static uint32_t spell(mv_thread_block *block, uint32_t words)
 {
     uint32_t count = spell_frames(block, words), stack = 0;
@@ -124,8 +127,8 @@ static uint32_t spell(mv_thread_block *block, uint32_t words)
     return stack;
 }
 
-/* Adds a new stack. Finding modules takes the loader's lock, so it happens before taking the names'
- * lock. */
+/* Adds a new stack. Finding modules takes the loader's lock, so the modules are found before the
+ * lock of the names is taken. */
 static uint32_t add(mv_thread_block *block, mv_id_key key, uint32_t words)
 {
     uint32_t stack;

@@ -1,5 +1,5 @@
-/* Finds the stack id of the current event. A known stack costs its collection, one hash and one
- * look-up; names.c writes out new stacks.
+/* Finds the stack id of the current event. For a known stack, this costs its collection, one hash
+ * and one look-up; names.c writes out new stacks.
  *
  * The frames of a stack depend on the setting (docs/capture.md, "Stacks"):
  *     none       nothing
@@ -12,14 +12,14 @@
 
 #include "capture/record/thread_state.h"
 
-/* Stack id + 1 of the calling thread, which owns `block`. 0: there is no stack, or it was lost and
- * counted. Frames of the shim itself are left out. */
+/* Returns the id + 1 of the current stack of the calling thread, which owns `block`. 0: there is no
+ * stack, or it was lost and counted. Frames of the shim itself are left out. */
 uint32_t mv_stack_table_now(mv_thread_block *block);
 
-/* Checks whether there are Python frames. */
+/* Checks whether stacks of Python frames are available. */
 void mv_stack_table_start(void);
 
-/* In a forked child: forgets all ids of stacks. */
+/* Called in a forked child: forgets all ids of stacks. */
 void mv_stack_table_forget(void);
 
 #endif

@@ -16,21 +16,22 @@
 #include "capture/record/sampler.h"
 #include "capture/wire_status.h"
 
-static mv_status_page *page; /* shared with the launcher; NULL: none */
+static mv_status_page *page; /* the page that is shared with the launcher; NULL: none */
 
 static char page_path[MV_STATUS_PATH]; /* path of one of the launcher's descriptors */
 
 static const _Atomic uint32_t never;
 const _Atomic uint32_t *mv_status_stop = &never;
 
-/* Accepts only a file in memory without a name, because nothing else must be mapped. */
+/* Whether a file is in memory and has no name. Only such a file may be mapped. */
 static bool is_nameless(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_nlink == 0 && st->st_size == MV_STATUS_BYTES;
 }
 
-/* Checks the word, because the path may lead to another file: another process may have the
- * launcher's number now, or, in a process namespace, may always have had it. */
+/* Whether the file contains the launcher's word. The path may lead to a different file, because
+ * another process may have the launcher's process id now, or, in a separate process namespace, may
+ * always have had it. */
 static bool is_launchers(int fd, uint64_t word)
 {
     uint64_t found = 0;
@@ -76,7 +77,8 @@ void mv_status_begin(const char *where, bool is_filtered)
         return;
     memcpy(s.path, where, length);
     s.word = strtoull(colon + 1, NULL, 16);
-    /* This is nearly always the only thread, because the shim is loaded with the program. */
+    /* The process nearly always has only one thread here, because the shim is loaded with the
+     * program. */
     if (is_filtered || mv_forks_is_alone())
         map(&s, false);
     else
@@ -96,7 +98,8 @@ bool mv_status_has_launcher(void)
     return page && stat(page_path, &st) == 0 && is_nameless(&st);
 }
 
-/* In a process with a filter, makes only system calls that the loader makes. */
+/* Reports the result. In a process with a filter, makes only system calls that the loader makes
+ * too. */
 void mv_status_opened(int error)
 {
     bool is_filtered = error == MV_STATUS_FILTERED;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Maps the launcher's page, if it exists and is not mapped yet. `where` is $MEMVIZ_STATUS, and may
- * be NULL. All signals must be blocked, unless there is a filter, under which only the loader's
- * system calls are made. */
+ * be NULL. All signals must be blocked, unless there is a seccomp filter, in which case only system
+ * calls that the loader makes too are made. */
 void mv_status_begin(const char *where, bool is_filtered);
 
 /* Called at the first event: `error` is 0 if the recording was begun, else an errno number or
@@ -18,7 +18,7 @@ void mv_status_opened(int error);
 /* Whether the launcher that made the page still exists. Costs one system call. */
 bool mv_status_has_launcher(void);
 
-/* Whether the launcher was asked to end all recordings. Costs one load. */
+/* Whether the launcher was asked to end all recordings. The check costs one load. */
 extern const _Atomic uint32_t *mv_status_stop;
 
 static inline bool mv_status_is_stopped(void)

@@ -16,11 +16,12 @@
 #include "capture/wire_leb128.h"
 
 enum {
-    /* glibc stores this many keys in the thread itself, and allocates memory for further ones. */
+    /* Number of keys that glibc stores in the thread itself; it allocates memory for further
+     * keys. */
     KEYS_WITHOUT_HEAP = 32,
     LAST_END = PTHREAD_DESTRUCTOR_ITERATIONS - 1,
     MOST_LEFT = 256,
-    MOST_THREAD = 3 + MV_LEB128_BYTES /* bytes of a THREAD record */
+    MOST_THREAD = 3 + MV_LEB128_BYTES /* largest number of bytes in a THREAD record */
 };
 
 /* Blocks of ended threads whose chunks are not full, for new threads to continue. Otherwise a
@@ -29,9 +30,9 @@ static _Atomic(mv_thread_block *) left[MOST_LEFT];
 
 _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
 
-/* Replaces the chunk's memory in a child, where the chunk is not mapped. A signal handler may have
- * forked in the middle of a hook. When the handler returns, the hook stores the rest of its record,
- * in memory that nothing reads. */
+/* Replaces the memory of the chunk in a child, where the chunk is not mapped. A signal handler may
+ * have forked in the middle of a hook. When the handler returns, the hook stores the remainder of
+ * its record in this memory, which nothing reads. */
 void mv_thread_forked(void)
 {
     const mv_thread_block *block = mv_thread.block;
@@ -41,7 +42,7 @@ void mv_thread_forked(void)
         return;
     got = mmap(chunk, block->chunk.bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != MAP_FAILED && got != chunk) /* before Linux 4.17 */
+    if (got != MAP_FAILED && got != chunk) /* happens only before Linux 4.17 */
         munmap(got, block->chunk.bytes);
 }
 
@@ -64,7 +65,7 @@ static mv_thread_block *take_left(void)
     return NULL;
 }
 
-/* Keeps the block for another thread. False if enough blocks are kept already. */
+/* Keeps the block for another thread. Returns false if enough blocks are kept already. */
 static bool leave(mv_thread_block *block)
 {
     for (int i = 0; i < MOST_LEFT; i++) {
@@ -75,8 +76,9 @@ static bool leave(mv_thread_block *block)
     return false;
 }
 
-/* Resets the block, unless it continues an ended thread's chunk. The block is either new or from
- * before a fork: the parent's chunk is not mapped here, so it is dropped without sealing. */
+/* Resets the block, unless it continues the chunk of a thread that has ended. Otherwise the block
+ * is either new or from before a fork. The parent's chunk is not mapped in a child, so it is
+ * dropped without sealing it. */
 static void begin_block(mv_thread_block *block, uint64_t epoch)
 {
     if (block->epoch == epoch && block->chunk.memory) {
@@ -118,7 +120,7 @@ mv_thread_block *mv_thread_arm(void)
     return block;
 }
 
-/* Returns 0 or an errno number. */
+/* Begins a chunk. Returns 0 or an errno number. */
 static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment moment)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_EVENTS,
@@ -141,7 +143,7 @@ static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment mome
     return 0;
 }
 
-/* Writes a THREAD record: later records are from this thread. */
+/* Writes a THREAD record, after which records are from this thread. */
 static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
 {
     *at++ = MV_LIVE_EVENT_THREAD | MV_LIVE_NOT_RECENT << 4;
@@ -151,10 +153,10 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
     return mv_leb128_put(at, block->id);
 }
 
-/* Whether a record may be appended: numbers and times must increase within a chunk. A thread is
- * armed before it takes its number, and records nothing inside a call, so normally they do. But a
- * call that forks arms its thread again, and a hook that was considered left may return after later
- * ones. */
+/* Whether a record may be appended, since numbers and times must increase within a chunk. Normally
+ * they do, because a thread is armed before it takes a number, and records nothing inside a call.
+ * But a call that forks arms its thread again, and a hook that was considered left may return after
+ * later hooks. */
 static bool can_follow(const mv_thread_block *block, mv_rec_moment moment)
 {
     return moment.sequence > block->last.sequence && moment.time_us >= block->last.time_us;
@@ -179,7 +181,8 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment mom
     return NULL;
 }
 
-/* Keeps the chunk's memory, with all complete records, because a coroutine may return to it. */
+/* Abandons the chunk. Its memory, with all complete records, is kept, because a coroutine may
+ * return to the hook. */
 void mv_thread_repair(mv_thread_block *block)
 {
     mv_forks_abandon();
@@ -189,9 +192,9 @@ void mv_thread_repair(mv_thread_block *block)
     block->is_writing = false;
 }
 
-/* Other destructors of the thread may still free memory, so only the last call ends the thread's
- * block; a later event starts over. The chunk is sealed if enough unfinished chunks are kept
- * already. */
+/* Ends the thread's block. Other destructors of the thread may still free memory, so only the last
+ * of several calls has this effect; an even later event begins a new block. The chunk is sealed if
+ * enough unfinished chunks are kept already. */
 void mv_thread_end(void *ended)
 {
     mv_thread_block *block = ended;

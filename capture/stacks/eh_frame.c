@@ -13,7 +13,7 @@ enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16 };
 enum { ENC_ABSOLUTE = 0x00, ENC_PCREL_SDATA4 = 0x1b, ENC_DATAREL_SDATA4 = 0x3b, ENC_OMIT = 0xff };
 enum { MOST_REMEMBERED = 8 };
 
-/* Bytes of a loaded file. Reads beyond `end` give zeros. */
+/* Reads bytes of a loaded file. Beyond `end`, all bytes are zero. */
 typedef struct {
     const uint8_t *at, *end;
     bool overrun;
@@ -59,7 +59,7 @@ static void skip(byte_reader *b, uint64_t size)
         b->at += size;
 }
 
-/* The parts of a table row that are needed here. Instructions describe the table. */
+/* The parts of a table row that are needed here. The table is described by instructions. */
 typedef struct {
     uint8_t cfa;      /* mv_cfa_kind */
     uint8_t saved[3]; /* mv_saved_kind for rbp, rsp and the return address */
@@ -71,15 +71,15 @@ typedef struct {
 typedef struct {
     uint64_t code_align;
     int64_t data_align;
-    uint8_t encoding; /* unit of code addresses */
+    uint8_t encoding; /* encoding of code addresses */
     bool has_data, is_signal;
     rule_row first, now, kept[MOST_REMEMBERED];
     unsigned kept_count;
     uint64_t location, pc;
-    bool is_strange; /* there was an unknown instruction */
+    bool is_strange; /* an unknown instruction occurred */
 } rule_machine;
 
-/* The index of rbp, rsp or the return address; -1 for other registers. */
+/* The index of rbp, rsp or the return address in `saved`; -1 for other registers. */
 static int slot_of(uint64_t reg)
 {
     return reg == REG_RBP ? 0 : reg == REG_RSP ? 1 : reg == REG_RETURN ? 2 : -1;
@@ -111,7 +111,8 @@ static void set_cfa(rule_machine *m, uint64_t reg, int64_t offset)
     m->now.cfa_offset = offset;
 }
 
-/* Decodes rsp + n or rbp + n, or the word at that address: compilers use no other expressions. */
+/* Decodes rsp + n or rbp + n, or the word at such an address. Compilers use no other
+ * expressions. */
 static bool take_place(byte_reader *b, bool *is_rsp, int64_t *offset, bool *is_inside)
 {
     enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
@@ -158,8 +159,8 @@ static void save_by_expression(rule_machine *m, byte_reader *b, uint64_t reg)
         m->is_strange = true;
 }
 
-/* Runs instructions with an operand in the low six bits, and those that advance the location. False
- * for other instructions. */
+/* Runs instructions with an operand in the low six bits, and instructions that advance the
+ * location. Returns false for all other instructions. */
 static bool run_short(rule_machine *m, byte_reader *b, unsigned op)
 {
     unsigned low = op & 63;
@@ -198,7 +199,7 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
     case 0x06: /* restore_extended */
         restore(m, reg);
         break;
-    case 0x07: /* undefined: if it is the return address, there is no caller */
+    case 0x07: /* undefined; if the return address is undefined, there is no caller */
     case 0x08: /* same_value */
         save(m, reg, MV_SAVED_NOT, 0);
         break;
@@ -249,7 +250,7 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
     case 0x2e: /* GNU_args_size */
         take_uleb(b);
         break;
-    default: /* val_offset, val_expression, set_loc, future ones */
+    default: /* val_offset, val_expression, set_loc, and future instructions */
         m->is_strange = true;
         break;
     }
@@ -273,7 +274,8 @@ static void run(rule_machine *m, byte_reader b)
     m->is_strange = m->is_strange || b.overrun;
 }
 
-/* Reads the common part of many functions' tables. Moves `b` to its instructions. */
+/* Reads the part that the tables of many functions have in common. Moves `b` to its
+ * instructions. */
 static bool read_cie(byte_reader *b, rule_machine *m)
 {
     const char *letters;
@@ -323,7 +325,7 @@ static bool open_record(byte_reader *b)
     return true;
 }
 
-/* Runs the table of the function at `record`. False if pc is not in that function. */
+/* Runs the table of the function at `record`. Returns false if pc is not in this function. */
 static bool run_function(const uint8_t *record, const uint8_t *first, const uint8_t *end,
                          rule_machine *m)
 {
@@ -362,8 +364,8 @@ static bool run_function(const uint8_t *record, const uint8_t *first, const uint
     return true;
 }
 
-/* Finds the record for pc in the sorted table of .eh_frame_hdr. Its entries are pairs of 32-bit
- * offsets from the header's start: a function, and its record. */
+/* Finds the record for pc in the sorted table of .eh_frame_hdr. Each entry of the table consists of
+ * two 32-bit offsets from the header's start: those of a function and of its record. */
 static const uint8_t *find_record(const uint8_t *header, uint64_t size, uint64_t pc)
 {
     int32_t entry[2];
@@ -427,7 +429,8 @@ static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_
     const uint8_t *record = find_record(header, header_at->p_memsz, q->pc);
     const ElfW(Phdr) *segment =
         record ? mv_loader_segment(info, (uint64_t)(uintptr_t)record) : NULL;
-    static rule_machine m; /* too large for the program's stacks; the loader's lock is held */
+    static rule_machine m; /* static because it is too large for the program's stacks; the loader's
+                            * lock is held */
     const uint8_t *first;
 
     if (!segment)
@@ -454,7 +457,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 mv_frame_rule mv_eh_frame_rule(uint64_t pc)
 {
-    rule_lookup q = {.pc = pc}; /* code outside all files may be generated, and its tables
+    rule_lookup q = {.pc = pc}; /* code outside all files may be generated code, whose tables are
                                  * registered elsewhere */
 
     mv_loader_iterate(look, &q);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The parts of a dynamic section that a look-up uses. */
+/* The parts of a file's dynamic section that a look-up uses. */
 typedef struct {
     ElfW(Addr) bias;
     const char *strings;
@@ -17,10 +17,11 @@ typedef struct {
 /* The symbol to find. */
 typedef struct {
     const char *name;
-    bool is_function; /* only a function is accepted */
+    bool is_function; /* whether only a function is accepted */
 } wanted;
 
-/* An address from a dynamic section. glibc has made most of them absolute, but not the vDSO's. */
+/* Converts an address in a dynamic section. glibc has made most of these addresses absolute, but
+ * not those of the vDSO. */
 static const void *absolute(ElfW(Addr) bias, ElfW(Addr) at)
 {
     return (const void *)(at < bias ? bias + at : at); // NOLINT: an address
@@ -67,7 +68,7 @@ static bool is_type_wanted(const ElfW(Sym) * symbol, const wanted *w)
     return type == STT_FUNC || type == STT_NOTYPE || (type == STT_OBJECT && !w->is_function);
 }
 
-/* Whether other files can bind to symbol `i` under this name without a version. */
+/* Whether other files can bind to symbol `i` by this name without a version. */
 static bool is_wanted(const elf_tables *tables, uint32_t i, const wanted *w)
 {
     const ElfW(Sym) *symbol = &tables->symbols[i];
@@ -131,7 +132,7 @@ static const ElfW(Sym) * find_sysv(const elf_tables *tables, const wanted *w)
     return NULL;
 }
 
-/* NULL if it is not defined here. */
+/* Finds a symbol in one file; NULL if the file does not define it. */
 static const ElfW(Sym) * find_symbol(const elf_tables *tables, const wanted *w)
 {
     if (!tables->strings || !tables->symbols)
@@ -141,7 +142,7 @@ static const ElfW(Sym) * find_symbol(const elf_tables *tables, const wanted *w)
     return tables->sysv_hash ? find_sysv(tables, w) : NULL;
 }
 
-/* 0 if it is not defined here. */
+/* Finds the address of a symbol in one file; 0 if the file does not define it. */
 static ElfW(Addr) find(const elf_tables *tables, const wanted *w)
 {
     const ElfW(Sym) *found = find_symbol(tables, w);

@@ -1,9 +1,10 @@
 /* Looks up symbols defined by loaded ELF files, in the files' own hash tables. dlsym cannot be
- * used: it allocates when it finds nothing, overwrites the program's pending dlerror, and waits for
- * the loader's main lock, which a thread in dlopen holds while it runs constructors.
+ * used, because it allocates when it finds nothing, overwrites the program's pending dlerror, and
+ * waits for the loader's main lock, which a thread in dlopen holds while it runs constructors.
  *
- * The shim's own dlsym finds the real one with mv_elf_function, which therefore calls no other
- * function: sanitizers define their own strcmp, and look up the real one with dlsym. */
+ * The shim's dlsym finds the real dlsym with mv_elf_function. This function therefore calls no
+ * other function, because sanitizers define strcmp themselves and look up the real strcmp with
+ * dlsym. */
 #ifndef MV_ELF_SYMBOLS_H
 #define MV_ELF_SYMBOLS_H
 
@@ -11,25 +12,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function `name` that `file` defines: the default version if there are several; NULL if there
- * is none. Must be called inside mv_loader_iterate, so that the loader's list does not change. */
+/* The function `name` that `file` defines, in its default version if there are several versions;
+ * NULL if there is none. Must be called inside mv_loader_iterate, so that the loader's list does
+ * not change. */
 void *mv_elf_function(const struct link_map *file, const char *name);
 
-/* The data that the first loaded file defines under this name, and its size. Otherwise as
+/* The data with this name in the first loaded file that defines it, and its size. Otherwise like
  * mv_elf_function. */
 const void *mv_elf_data(const char *name, size_t *bytes);
 
-/* The addresses of `count` functions or data, each in the first loaded file that defines the name;
- * 0 if none does. Files are searched in the order of loading, including those opened with
- * RTLD_LOCAL. True if every name was found. */
+/* Finds the addresses of `count` functions or data, each in the first loaded file that defines its
+ * name; 0 if no file does. Files are searched in the order of loading, including those opened with
+ * RTLD_LOCAL. Returns true if every name was found. */
 bool mv_elf_find_all(const char *const *names, uint64_t *addresses, uint32_t count);
 
 /* Whether `file` needs a library with this name (DT_NEEDED). */
 bool mv_elf_needs(const struct link_map *file, const char *name);
 const char *mv_elf_name(const struct link_map *file);
 
-/* Whether `name` in another file's DT_NEEDED refers to `file`: it is the file's DT_SONAME, or the
- * last part of its path. */
+/* Whether `name` in another file's DT_NEEDED refers to `file`, which means that it is the file's
+ * DT_SONAME or the last part of its path. */
 bool mv_elf_is(const struct link_map *file, const char *name);
 
 /* The `at`-th library that `file` needs; NULL after the last. */

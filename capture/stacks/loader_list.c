@@ -19,23 +19,23 @@
 /* mv_forks.loader */
 enum { NOT_ASKED, CAN_LOCK, LOCKED_FOR_EVER };
 
-enum { MOST_TURNS = 1000 }; /* most attempts while the lock changes hands */
+enum { MOST_TURNS = 1000 }; /* largest number of attempts while the lock changes hands */
 
-/* Used as the load and unload counts of a list that cannot change; the loader never has this
- * value. */
+/* Used as the load count and the unload count of a list that cannot change. The loader's counts
+ * never have this value. */
 #define FROZEN UINT64_MAX
 
-/* The loader's own mutex, and its count of loaded files; only read here. NULL: not found. */
+/* The loader's mutex, and its count of loaded files, which are only read here. NULL: not found. */
 static _Atomic(const pthread_mutex_t *) lock;
 static _Atomic(const uint64_t *) load_count;
-static atomic_bool is_searched; /* inherited by children */
+static atomic_bool is_searched; /* the lock was searched for; children inherit this */
 
 /* ---- finding the loader's lock and its count ---- */
 
 typedef struct {
     const uint8_t *from;
     size_t bytes;
-    int owner, count;            /* expected values in the lock */
+    int owner, count;            /* expected owner and count in the lock */
     const pthread_mutex_t *only; /* the candidate, if `matches` is 1 */
     unsigned matches;
     uint64_t loads; /* number of files loaded so far */
@@ -63,8 +63,9 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* The count comes after the lock; newer versions of glibc have another lock in between. If another
- * word was found by mistake, this shows when the next file is loaded. */
+/* Finds the loader's count of loaded files, which comes after the lock; newer versions of glibc
+ * have another lock in between. If a different word was found by mistake, this is detected when the
+ * next file is loaded. */
 static void find_load_count(const search *s)
 {
     const uint8_t *end = s->from + s->bytes, *at = (const uint8_t *)(s->only + 1);
@@ -75,9 +76,9 @@ static void find_load_count(const search *s)
             atomic_store(&load_count, (const void *)at);
 }
 
-/* Searches the loader's variables. The lock is the only recursive mutex there that this thread
- * holds once inside dl_iterate_phdr, and does not hold outside. If there is not exactly one such
- * mutex, the lock counts as not found. */
+/* Searches the loader's variables for the lock, which is the only recursive mutex among them that
+ * this thread holds once inside dl_iterate_phdr, and does not hold outside. If there is not exactly
+ * one such mutex, the lock counts as not found. */
 static void find_lock(void)
 {
     search s = {.owner = (int)syscall(SYS_gettid), .count = 1};
@@ -94,8 +95,8 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Whether the lock's owner is a thread outside this process, which must be a thread of the
- * parent. */
+/* Whether the owner of the lock is a thread outside this process, which must then be a thread of
+ * the parent. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {
@@ -141,7 +142,8 @@ void mv_loader_begin(void)
 
 /* ---- reading the list without the lock ---- */
 
-/* For the program itself, whose headers may not be at the place given in its ELF header. */
+/* Describes the program itself, whose program headers may not be at the position given in its ELF
+ * header. */
 static bool describe_program(struct dl_phdr_info *info)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR); // NOLINT: an address
@@ -200,8 +202,8 @@ static int visit_file(struct dl_phdr_info *info, size_t size, void *data)
     return v->each(info, size, v->data);
 }
 
-/* Takes the loader's lock with signals blocked. A confined process cannot block them, but at least
- * delays a cancellation. */
+/* Takes the loader's lock with signals blocked. A confined process cannot block signals, but can at
+ * least delay a cancellation. */
 int mv_loader_iterate(mv_loader_each *each, void *data)
 {
     bool is_first = !mv_forks_is_inside(MV_SECTION_LOADER), must_not_lock = !can_lock();
@@ -220,7 +222,8 @@ int mv_loader_iterate(mv_loader_each *each, void *data)
         pthread_mutex_unlock(&mv_forks.loader_own);
     mv_forks_leave(MV_SECTION_LOADER);
     if (!signals.is_blocked)
-        pthread_setcanceltype(how, NULL); /* may end the thread, as may the next line */
+        pthread_setcanceltype(how, NULL); /* this call may end the thread, and so may the next
+                                           * one */
     mv_signals_restore(signals);
     return result;
 }

@@ -1,6 +1,6 @@
-/* The loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock protects
- * this state too, and no lock is held while waiting for another. A thread in dlopen holds that lock
- * only while it changes the list, not while constructors run. */
+/* Finds the loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock
+ * protects this state too, and no lock is held while waiting for another lock. A thread in dlopen
+ * holds the loader's lock only while it changes the list, not while constructors run. */
 #include "capture/record/pages.h"
 #include "capture/record/stack.h"
 #include "capture/stacks/loader_list.h"
@@ -11,23 +11,25 @@
 #include <unistd.h>
 
 enum {
-    MOST_MODULES = 8192, /* in the life of the process; further modules are not recorded */
+    MOST_MODULES = 8192, /* largest number of modules in the life of the process; further modules
+                          * are not recorded */
     TEXT_CHUNK = 256 << 10,
     MOST_PATH = 4096
 };
 
-/* State of the shim. `all` only grows: pointers into it stay valid. `loaded` contains those that
- * are loaded now, sorted by address. `adds` and `subs` are the loader's counters when `loaded` was
- * last correct. They are stored after the loader's lock is released, which is harmless: outdated
- * counters only make the next look-up read the list again. */
+/* State of the shim. `all` only grows, so pointers into it stay valid. `loaded` contains the
+ * modules that are loaded now, sorted by address. `adds` and `subs` are the values of the loader's
+ * counters at which `loaded` was last correct. They are stored after the loader's lock is released,
+ * which is harmless because outdated counters only make the next look-up read the list again. */
 typedef struct {
     mv_module all[MOST_MODULES];
     uint32_t loaded[MOST_MODULES];
-    char program[MOST_PATH + 1]; /* the program's own path; "": not known yet */
-    char path[MOST_PATH + 1];    /* the path being made: too large for the program's stacks */
+    char program[MOST_PATH + 1]; /* path of the program itself; "": not known yet */
+    char path[MOST_PATH + 1];    /* the path being made, which is too large for the program's
+                                  * stacks */
 } module_table;
 
-/* ThreadSanitizer cannot see that the loader holds its lock while these run. */
+/* Marks functions during which the loader holds its lock, which ThreadSanitizer cannot detect. */
 #define UNDER_LOADER static __attribute__((no_sanitize("thread")))
 
 static module_table *table;
@@ -67,8 +69,9 @@ UNDER_LOADER const char *program_path(void)
     return table->program;
 }
 
-/* Makes an absolute path. The loader has "" for the program itself, and for other files the
- * argument of dlopen, which may be relative to the working directory. */
+/* Makes an absolute path. In the loader's list, the path of the program itself is "", and the path
+ * of any other file may be the argument of dlopen, which may be relative to the working
+ * directory. */
 UNDER_LOADER const char *spell_path(const struct dl_phdr_info *info, bool is_program)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -146,7 +149,7 @@ static bool is_same(const mv_module *a, const mv_module *b)
            strcmp(a->path, b->path) == 0;
 }
 
-/* The module's row in `all`, which may be new; MOST_MODULES if there is no space. */
+/* Returns the module's row in `all`, which may be new; MOST_MODULES if there is no space. */
 UNDER_LOADER uint32_t row_of(mv_module *module)
 {
     for (uint32_t i = 0; i < all_count; i++)

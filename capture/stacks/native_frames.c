@@ -1,12 +1,12 @@
-/* Return addresses of the calling thread.
+/* Collects the return addresses of the calling thread.
  *
  *     pc, rsp, rbp ─► rule of pc ─► CFA, return address, the caller's rbp ─► pc, rsp, rbp ─► ...
  *                     (cached)
  *
  * Rules come from the exception tables (eh_frame.h). Each return address is looked up once in the
- * life of the process; after that a frame costs three loads. Only the stack of this thread is read,
- * upwards from its stack pointer to its end. Stacks with an unusual rule, and stacks that the C
- * library did not make, are walked by the unwinder that the program has loaded for its own
+ * life of the process; afterwards a frame costs three loads. Only the stack of this thread is read,
+ * from the stack pointer up to the end of the stack. Stacks with an unusual rule, and stacks that
+ * the C library did not make, are walked by the unwinder that the program has loaded for its own
  * exceptions. The shim does not bring its own unwinder library, because the dependencies of a
  * preloaded library come before all other dependencies. */
 #include "capture/record/forks.h"
@@ -25,8 +25,9 @@
 enum { SLOTS = 1 << 14, PROBES = 4, PREFETCHED = 24 };
 #define MOST_STACK ((uint64_t)1 << 30)
 
-/* State of the shim. All threads write slots without a lock: `check` is computed from the address
- * and the rule, so a slot that two threads wrote at the same time matches neither address. */
+/* State of the shim. All threads write slots without a lock. This is safe because `check` is
+ * computed from the address and the rule, so a slot that two threads wrote at the same time matches
+ * neither address. */
 typedef struct {
     _Atomic uint64_t check, rule;
 } slot;
@@ -35,22 +36,24 @@ typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
 typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
 
 static slot slots[SLOTS];
-static _Atomic uint64_t loads;   /* the loader's count of loads when unloads were last checked */
-static _Atomic uint64_t unloads; /* its count of unloads when the state below was determined */
+static _Atomic uint64_t loads;   /* the loader's count of loaded files when unloaded files were last
+                                  * checked */
+static _Atomic uint64_t unloads; /* the loader's count of unloaded files when the state below was
+                                  * determined */
 static _Atomic(uint64_t) program_backtrace, program_get_ip;
 static _Atomic uint64_t main_stack_end;
 static atomic_bool is_started;
 
 typedef struct {
     uint64_t *addresses;
-    mv_native_step *now;                 /* steps of this walk */
+    mv_native_step *now;                 /* steps of the current walk */
     const mv_native_step *old, *old_end; /* steps of the previous walk */
     uint32_t count, most;
 } stack_walk;
 
 typedef struct {
     uint64_t pc, sp, bp;
-    bool is_exact; /* pc is the current or interrupted instruction, not a return address */
+    bool is_exact; /* pc is the current instruction or an interrupted one, not a return address */
 } registers;
 
 /* ---- rules, cached ---- */
@@ -110,7 +113,7 @@ static void forget_rules(void)
 
 /* ---- one walk ---- */
 
-/* A word of the stack. In test programs, sanitizers poison parts of the stack. */
+/* Reads a word of the stack. In test programs, sanitizers poison parts of the stack. */
 static inline __attribute__((no_sanitize("address"))) uint64_t word_at(uint64_t address)
 {
     return *(const volatile uint64_t *)(uintptr_t)address; // NOLINT: an address
@@ -128,7 +131,7 @@ static inline uint64_t saved_at(mv_saved_kind kind, int16_t offset, uint64_t cfa
     return base + (uint64_t)(int64_t)offset;
 }
 
-/* Steps to the caller. False if the stack contradicts the rule. */
+/* Steps to the caller. Returns false if the stack contradicts the rule. */
 static inline bool step(registers *r, uint64_t rule, uint64_t end, mv_native_step *out)
 {
     mv_cfa_kind kind = CFA_OF(rule);
@@ -164,9 +167,10 @@ static inline void keep_step(stack_walk *u, mv_native_step step)
     u->addresses[u->count++] = step.pc;
 }
 
-/* Reuses the steps of the previous walk from `old` on, as long as the stack still contains the
- * words that they read: equal registers and equal words give equal steps. These loads do not wait
- * for each other, unlike those of steps by rules. Returns the first step that does not hold. */
+/* Reuses the steps of the previous walk, beginning at `old`, as long as the stack still contains
+ * the words that they read, because equal registers and equal words give equal steps. The loads do
+ * not wait for each other, unlike those of steps by rules. Returns the first step that is no longer
+ * valid. */
 static const mv_native_step *follow(registers *r, const mv_native_step *old, uint64_t end,
                                     stack_walk *u)
 {
@@ -180,7 +184,8 @@ static const mv_native_step *follow(registers *r, const mv_native_step *old, uin
     return old;
 }
 
-/* False for an unusual rule, and for a stack that contradicts its rules. */
+/* Walks the stack by rules. Returns false if a rule is unusual, or if the stack contradicts the
+ * rules. */
 static bool walk_by_rules(registers r, uint64_t end, stack_walk *u)
 {
     const mv_native_step *old = u->old;
@@ -230,9 +235,9 @@ static inline bool is_close(uint64_t sp, uint64_t end)
     return sp < end && end - sp < MOST_STACK;
 }
 
-/* The end of this thread's stack: glibc puts the thread's own block there, and exports the end of
- * the first thread's stack for debuggers. 0 if the stack pointer is on neither, but on a
- * coroutine's or a signal stack. */
+/* Returns the end of this thread's stack. For the first thread, glibc exports it for debuggers; for
+ * other threads, glibc stores a block of data there. Returns 0 if the stack pointer is on the stack
+ * of a coroutine or a signal handler. */
 static inline uint64_t end_of_stack(uint64_t sp)
 {
     uint64_t block = (uint64_t)pthread_self();
@@ -251,7 +256,7 @@ static void find_program_unwinder(void)
     atomic_store(&program_backtrace, found[1] ? found[0] : 0);
 }
 
-/* The caller must hold the loader's lock. */
+/* Checks whether libraries were unloaded. The caller must hold the loader's lock. */
 static void look_for_unloads(void)
 {
     uint64_t now = mv_loader_unloads();
@@ -263,8 +268,8 @@ static void look_for_unloads(void)
     atomic_store(&unloads, now);
 }
 
-/* Rules of an unloaded library must not be used for another library at the same address, so
- * checking after each load is enough. */
+/* Drops rules if libraries were unloaded. The rules of an unloaded library must not be used for
+ * another library at the same address, so it is enough to check after each load. */
 static void notice_unloads(void)
 {
     uint64_t now;
@@ -276,8 +281,9 @@ static void notice_unloads(void)
     atomic_store_explicit(&loads, now, memory_order_relaxed);
 }
 
-/* The program's unwinder takes its own locks and the loader's, so no fork may happen during the
- * call. A child may have inherited these locks from a thread that threw an exception. */
+/* Walks the stack with the program's unwinder. The unwinder takes the loader's lock and locks of
+ * its own, so no fork may happen during the call. A child may have inherited these locks from a
+ * thread that was throwing an exception. */
 static void walk_by_program(stack_walk *u)
 {
     unwind_backtrace walk;
@@ -326,8 +332,8 @@ static inline bool read_registers(registers *r)
 }
 #endif
 
-/* The previous steps hold only as long as their rules. During this walk they count as none, because
- * the thread may leave it by a jump. */
+/* The previous steps are valid only as long as their rules. During this walk their number is 0,
+ * because the thread may leave the walk by a jump. */
 uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most)
 {
     stack_walk u = {.addresses = addresses, .most = most};

@@ -1,7 +1,7 @@
-/* The calling thread's Python frames, read directly from memory, without the GIL and without
- * reference counts. Only two functions of the interpreter are called. One returns the address of
- * the thread state, which belongs to the thread even while it does not hold the GIL. The other
- * returns whether the interpreter still exists.
+/* Reads the calling thread's Python frames directly from memory, without the GIL and without
+ * reference counts. Only two functions of the interpreter are called. One of them returns the
+ * address of the thread state, which belongs to the thread even while the thread does not hold the
+ * GIL. The other one returns whether the interpreter still exists.
  *
  * Reading is safe because only this thread changes its own chain of frames, and a running frame
  * keeps its code object alive. The thread states of other threads are freed when the interpreter
@@ -17,14 +17,16 @@
 #include <string.h>
 
 enum {
-    CHECKED_WALKS = 16,  /* number of first walks, which read each field with mv_peek */
-    MOST_STRANGERS = 64, /* walks that found another thread's state, before the first good walk */
-    MOST_BAD_WALKS = 4,  /* walks that found something other than a code object */
-    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* limit of frames found, even if they are not kept */
+    CHECKED_WALKS = 16,  /* number of walks at the beginning that read each field with mv_peek */
+    MOST_STRANGERS = 64, /* largest number of walks that find another thread's state, before the
+                          * first good walk */
+    MOST_BAD_WALKS = 4,  /* largest number of walks that find something other than a code object */
+    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* largest number of frames found, even if they are not
+                                           * kept */
     OWNED_BY_GENERATOR = 1
 };
 
-/* State of the shim: whether the layout can be trusted. */
+/* State of the shim, which tells whether the layout can be trusted. */
 static _Atomic uint32_t good_walks, bad_walks, strangers;
 
 typedef struct {
@@ -59,7 +61,8 @@ static inline __attribute__((always_inline)) bool is_a(reader r, uint64_t object
     return load_word(r, object + r.python->layout.object_type, &found) && found == type;
 }
 
-/* Each word is multiplied by a different odd number, so the multiplications run in parallel. */
+/* Hashes four words. Each word is multiplied by a different odd number, so the multiplications run
+ * in parallel. */
 static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t sum = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u +
@@ -67,10 +70,10 @@ static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return sum ^ sum >> 29;
 }
 
-/* Up to 3.11 a code object has no unique number, so the line table's length and first bytes are
- * hashed too. From 3.12 on there is co_version, from a counter that only increases: one for the
- * process in 3.12, one for each (sub-)interpreter later. co_version is 0 once the counter has
- * overflowed. */
+/* Computes the fingerprint of a code object. Up to 3.11, a code object has no unique number, so the
+ * length and the first bytes of the line table are hashed too. Since 3.12 there is co_version,
+ * which comes from a counter that only increases; 3.12 has one counter for the process, and later
+ * versions have one for each (sub-)interpreter. co_version is 0 once the counter has overflowed. */
 static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t code,
                                                               uint64_t *out)
 {
@@ -87,14 +90,15 @@ static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t
         return true;
     at = table + mv_python_bytes_data(l);
     if (!load_word(r, table + mv_python_item_count(l), &size) ||
-        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* constant size: inlined */
+        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* the size is constant, so
+                                                                      * this is inlined */
                                 : load(r, at, sample, (size_t)size)))
         return false;
     *out = mix(*out, size, sample[0], sample[1]);
     return true;
 }
 
-/* A frame of 3.8 to 3.10. f_lasti is -1 until the first instruction. */
+/* Reads a frame of 3.8 to 3.10. f_lasti is -1 until the first instruction. */
 static inline __attribute__((always_inline)) frame_fate read_object(reader r, uint64_t frame,
                                                                     mv_python_frame *out)
 {
@@ -108,8 +112,8 @@ static inline __attribute__((always_inline)) frame_fate read_object(reader r, ui
     return FRAME_KEPT;
 }
 
-/* The interpreter's own code around a specialised class call, for which there is one code object
- * with "__init__" as both its file and its name. */
+/* Whether the code is the interpreter's own code around a specialised class call, which has one
+ * code object, with "__init__" as both its file and its name. */
 static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t code)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -119,9 +123,10 @@ static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t
            file == name;
 }
 
-/* A frame of 3.11 and later. As in CPython's tracebacks, the interpreter's own frames between C and
- * Python are skipped, and so are functions that have not reached their first traceable instruction
- * (_PyFrame_IsIncomplete). From 3.13 on, a frame may run something other than a code object. */
+/* Reads a frame of 3.11 and later. As in CPython's tracebacks, the interpreter's own frames between
+ * C and Python are skipped, and so are functions that have not reached their first traceable
+ * instruction (_PyFrame_IsIncomplete). Since 3.13, a frame may run something other than a code
+ * object. */
 static inline __attribute__((always_inline)) frame_fate read_interpreter(reader r, uint64_t frame,
                                                                          mv_python_frame *out)
 {
@@ -142,8 +147,9 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
         return l->chain == MV_PYTHON_FRAMES && out->code ? FRAME_PASSED : FRAME_BAD;
     out->offset = 0;
     if (l->is_free_threaded && l->version >= 0x30e)
-        return is_own_code(r, out->code) ? FRAME_PASSED : FRAME_KEPT; /* runs a copy of the code:
-                                                                       * its definition's line */
+        return is_own_code(r, out->code) ? FRAME_PASSED : FRAME_KEPT; /* the frame runs a copy of
+                                                                       * the code, so the line of
+                                                                       * the definition is used */
     if (!load_word(r, frame + l->frame_instr, &at) ||
         !load_int(r, out->code + l->code_traceable, &traceable))
         return FRAME_BAD;
@@ -154,7 +160,7 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
     return FRAME_KEPT;
 }
 
-/* Whether this looks like a code object. Called only until the layout is trusted. */
+/* Whether the frame's code looks like a code object. Called only until the layout is trusted. */
 static bool is_credible(reader r, const mv_python_frame *frame)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -177,7 +183,7 @@ static bool is_credible(reader r, const mv_python_frame *frame)
            is_a(r, table, r.python->bytes) && line >= 0 && frame->offset <= count;
 }
 
-/* The thread's innermost frame. False if the state does not belong to this thread. */
+/* Finds the thread's innermost frame. Returns false if the state does not belong to this thread. */
 static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t thread,
                                                               uint64_t *frame)
 {
@@ -192,7 +198,7 @@ static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t
     return true;
 }
 
-/* False if this is not a chain of frames. */
+/* Walks the frames. Returns false if they are not a chain of frames. */
 static inline __attribute__((always_inline)) bool
 walk(reader r, uint64_t frame, mv_python_frame *frames, uint32_t most, uint32_t *count)
 {
@@ -258,7 +264,7 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
-/* The first walks are checked: the layout is trusted only after it has proved correct. */
+/* The first walks are checked, because the layout is trusted only after it has proved correct. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();
@@ -271,10 +277,10 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
         return 0;
     thread = (uint64_t)(uintptr_t)python->this_thread();
     if (!thread)
-        return 0; /* a thread made by C, or the interpreter has ended */
+        return 0; /* the thread was made by C code, or the interpreter has ended */
     is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
     if (is_checked && mv_is_confined())
-        return 0; /* nothing can be read safely from now on */
+        return 0; /* nothing can be read safely any more */
     outcome = mv_python_walk_state(python, thread, is_checked, frames, most, &count);
     if (outcome == MV_PYTHON_UNEXPECTED)
         note_bad_walk();
@@ -343,8 +349,9 @@ static bool is_there(reader r, uint64_t at, uint64_t bytes)
     return bytes == 0 || (load(r, at, &byte, 1) && load(r, at + bytes - 1, &byte, 1));
 }
 
-/* Reads a text object. ASCII is used in place. The interpreter may cache UTF-8 of other texts, but
- * this cache is not used, because another thread may be writing it at this moment. */
+/* Reads a string object. ASCII strings are used in place. The interpreter may cache the UTF-8 form
+ * of other strings, but this cache is not used, because another thread may be writing it at the
+ * same time. */
 static bool read_text(reader r, uint64_t object, char *room, size_t size, const char **text,
                       uint32_t *bytes)
 {
@@ -410,7 +417,7 @@ const char *mv_python_why_off(void)
     return mv_python_interp_why();
 }
 
-/* Every build of the interpreter contains its type of code objects. */
+/* Finds the interpreter by its type of code objects, which every build contains. */
 const mv_module *mv_python_module(void)
 {
     const mv_python_interp *seen = mv_python_interp_seen();

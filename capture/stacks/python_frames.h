@@ -1,5 +1,5 @@
-/* The walk of mv_python_walk (stack.h) for any interpreter and thread state, so that tests can run
- * it on layouts other than the process's own. */
+/* The implementation of mv_python_walk (stack.h) for any interpreter and thread state, so that
+ * tests can run it on layouts other than that of their process. */
 #ifndef MV_PYTHON_FRAMES_H
 #define MV_PYTHON_FRAMES_H
 
@@ -9,11 +9,11 @@
 typedef enum {
     MV_PYTHON_WALKED,
     MV_PYTHON_STRANGER,  /* the state belongs to another thread */
-    MV_PYTHON_UNEXPECTED /* not a chain of frames */
+    MV_PYTHON_UNEXPECTED /* the state does not lead to a chain of frames */
 } mv_python_outcome;
 
-/* The frames of the calling thread, whose state is at `thread`. A checked walk reads with mv_peek
- * and checks that each frame has a code object. `count` is 0 unless the result is
+/* Finds the frames of the calling thread, whose state is at `thread`. A checked walk reads memory
+ * with mv_peek, and checks that each frame has a code object. *count is 0 unless the result is
  * MV_PYTHON_WALKED. */
 mv_python_outcome mv_python_walk_state(const mv_python_interp *python, uint64_t thread,
                                        bool is_checked, mv_python_frame *frames, uint32_t most,

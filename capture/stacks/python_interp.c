@@ -10,8 +10,8 @@
 
 enum { UNKNOWN, BEING_WRITTEN, FOUND, OFF };
 
-/* State of the shim: one interpreter in a process. `state` guards the other variables: they are
- * written once, while `state` is BEING_WRITTEN. */
+/* State of the shim, which uses one interpreter in a process. `state` guards the other variables,
+ * which are written once, while `state` is BEING_WRITTEN. */
 static _Atomic int state;
 static _Atomic uint32_t asked;
 static mv_python_interp interp;
@@ -27,7 +27,7 @@ static const char *const names[NAMES] = {
 };
 
 /* Copies the part of "3.12.3 (main, ..." before the space to `out`. Returns major << 8 | minor, or
- * 0 if the text has another form. */
+ * 0 if the string has a different form. */
 static uint32_t read_version(const char *text, char *out, size_t size)
 {
     unsigned major, minor;
@@ -52,7 +52,8 @@ static bool is_code_as_expected(const mv_python_interp *p)
            item == (p->layout.chain == MV_PYTHON_FRAME_OBJECTS ? 0 : 2);
 }
 
-/* Fills `p` from the interpreter's exported data. False with the reason in `why`. */
+/* Fills `p` from the interpreter's exported data. On failure, returns false with the reason in
+ * `why`. */
 static bool describe(const uint64_t *addresses, mv_python_interp *p, const char **why)
 {
     static char runtime[1024]; /* too large for the program's stacks */
@@ -72,7 +73,8 @@ static bool describe(const uint64_t *addresses, mv_python_interp *p, const char 
     return is_code_as_expected(p);
 }
 
-/* Called only by the thread that has made the state BEING_WRITTEN. */
+/* Makes the interpreter available. Called only by the thread that has set the state to
+ * BEING_WRITTEN. */
 static __attribute__((noinline)) void publish(const uint64_t *addresses)
 {
     const char *why = NULL;
@@ -87,8 +89,8 @@ static __attribute__((noinline)) void publish(const uint64_t *addresses)
     atomic_store_explicit(&state, why ? OFF : FOUND, memory_order_release);
 }
 
-/* True for calls 1, 2, 4, 8 ... and each 4096th, because a program without an interpreter may
- * allocate often. */
+/* Returns true for calls 1, 2, 4, 8 ... and for each 4096th call, because a program without an
+ * interpreter may allocate often. */
 static bool is_time_to_look(void)
 {
     uint32_t turn = atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) + 1;

@@ -101,7 +101,7 @@ enum { BYTES_SIZE = 1, BYTES_DATA };
 enum { TEXT_STATE = 1, TEXT_LENGTH, TEXT_ASCII_SIZE };
 enum { MOST_OFFSET = 4096 };
 
-/* One word of _Py_DebugOffsets. A value too large for an offset becomes UINT32_MAX. */
+/* Reads a word of _Py_DebugOffsets. A value that is too large for an offset becomes UINT32_MAX. */
 static uint32_t word(const void *runtime, uint32_t part, uint32_t field)
 {
     uint64_t value;
@@ -110,9 +110,10 @@ static uint32_t word(const void *runtime, uint32_t part, uint32_t field)
     return value < MOST_OFFSET ? (uint32_t)value : UINT32_MAX;
 }
 
-/* Fields at fixed distances from published ones, according to the headers named above: co_version
- * comes five ints after co_firstlineno; _co_firsttraceable comes before co_extra (and co_tlbc) and
- * the bytecode. Owners: FRAME_OWNED_BY_CSTACK in 3.13, FRAME_OWNED_BY_INTERPRETER in 3.14. */
+/* Sets fields that are at fixed distances from published fields, according to the headers named
+ * above: co_version comes five ints after co_firstlineno; _co_firsttraceable comes before co_extra
+ * (and co_tlbc) and the bytecode. Owners: FRAME_OWNED_BY_CSTACK in 3.13, FRAME_OWNED_BY_INTERPRETER
+ * in 3.14. */
 static void derive(mv_python_layout *l)
 {
     l->code_version = l->code_line + 24;

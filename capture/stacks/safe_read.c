@@ -17,7 +17,8 @@ typedef struct {
     bool is_read;
 } peek;
 
-/* Direct system calls, because libc's functions are cancellation points. */
+/* Reads the memory through a file. System calls are made directly, because libc's functions are
+ * cancellation points. */
 static void read_file(void *with, bool is_apart)
 {
     peek *p = with;
@@ -29,7 +30,7 @@ static void read_file(void *with, bool is_apart)
     syscall(SYS_close, file);
 }
 
-/* Sandboxes refuse process_vm_readv, even for the process itself. */
+/* Used if process_vm_readv is refused, as sandboxes do even for the process itself. */
 static bool peek_by_file(uint64_t address, void *out, size_t bytes)
 {
     peek p = {address, out, bytes, false};
@@ -56,6 +57,6 @@ bool mv_peek(uint64_t address, void *out, size_t bytes)
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes)
         return true;
     if (process_vm_readv(getpid(), &probe_to, 1, &probe_from, 1, 0) == 1)
-        return false; /* the call works here, so the memory is not mapped */
+        return false; /* the call works on this system, so the memory is not mapped */
     return peek_by_file(address, out, bytes);
 }

@@ -1,4 +1,4 @@
-/* Reads memory of this process that may not be mapped; returns false instead of crashing. Costs two
+/* Reads memory of this process that may not be mapped, and returns false if it is not. Costs two
  * system calls, so use it rarely. Sets errno. */
 #ifndef MV_SAFE_READ_H
 #define MV_SAFE_READ_H

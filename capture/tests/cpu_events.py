@@ -1,8 +1,8 @@
 """PyTorch on the CPU under the shim: cpu_events.py MEMVIZ.
 
-Compares the capture with the report of torch's own profiler about the same process, allocation by
-allocation; and each worker of a DataLoader must have its own recording. Exits 77 if PyTorch is not
-installed (Debian: python3-torch)."""
+Compares the capture with the report of torch's profiler about the same process, allocation by
+allocation. Also checks that each worker of a DataLoader has a separate recording. Exits with 77 if
+PyTorch is not installed (Debian: python3-torch)."""
 
 import glob
 import importlib.util
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-ONSET = 493_827  # a size that nothing else requests, to mark the start of the profiler
+ONSET = 493_827  # a size that nothing else requests; it marks the start of the profiler
 WORKERS = 2
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Tests memviz attach on a real GPU: it must not change the results of a training loop, and the snapshot is PyTorch's own.
+"""Tests memviz attach on a real GPU: it must not change the results of a training loop, and must write PyTorch's own
+snapshot.
 
     capture/tests/gpu_attach.py MEMVIZ [TIMES]
 
-Runs the loop without and with TIMES attaches (20), compares the losses, and prints how much longer the steps took."""
+Runs the loop once without attaching and once with TIMES attaches (20), compares the losses, and prints how much longer
+the steps took."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Compares captures with PyTorch's own data about the same processes: gpu_check.py CHECK MEMVIZ ARGS.
 
-Prints one line, "PASS name: figures" or "FAIL name: what differs", and exits 0 or 1."""
+Prints one line, "PASS name: numbers" or "FAIL name: what differs", and exits 0 or 1."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROUND = 512  # kMinBlockSize
-SMALL = 1 << 20  # kSmallSize: larger requests use the large pool, which splits any larger rest off
+SMALL = 1 << 20  # kSmallSize: larger requests use the large pool, which splits off any remainder that is larger than this
 
 
 class Different(Exception):
@@ -50,7 +50,7 @@ def round_up(size):
 
 
 def same_class(requested, block):
-    """Whether a request can get a block of this size."""
+    """Whether the allocator can give a request a block of this size."""
     least = round_up(requested)
     if least <= SMALL:
         return block == least or (block > least and block - least < ROUND)
@@ -58,7 +58,8 @@ def same_class(requested, block):
 
 
 def compare_blocks(ours, theirs):
-    """Event for event: action, address, size class. Returns the captured part that PyTorch saw."""
+    """Compares action, address and size class, event for event. Returns the part of the capture that PyTorch recorded
+    too."""
     expect(len(ours) >= len(theirs), f"{len(ours)} block events captured, {len(theirs)} recorded")
     size_of = {}
     for i, (a, b) in enumerate(zip(ours, theirs)):
@@ -133,8 +134,8 @@ def is_python(frame):
 
 
 def compare_stacks(trace, ours, theirs):
-    """The number of allocations whose Python frames are the same in PyTorch's recording and in the
-    capture, ignoring native frames."""
+    """Returns the number of allocations whose Python frames, ignoring native frames, are the same in PyTorch's
+    recording and in the capture."""
     stacks = trace["stacks"]
     equal = counted = 0
     first = ""
@@ -233,7 +234,7 @@ def library(row):
 
 
 def check_ledger(program, capture, name):
-    """The rows add up, the library `name` is among them, and little is unexplained."""
+    """Checks that the rows add up, that the library `name` is among them, and that little memory is unexplained."""
     most = None
     for device in ledger_of(program, capture)["devices"]:
         if device["used"] and (most is None or device["used"] > most["used"]):
@@ -252,7 +253,7 @@ def check_ledger(program, capture, name):
 
 
 def check_explained(program, capture, name):
-    """Less than a twentieth of the device's memory is unexplained when most is in use."""
+    """Checks that less than a twentieth of the device's memory is unexplained at the time when the most is in use."""
     device = max((d for d in ledger_of(program, capture)["devices"] if d["used"]), key=lambda d: d["used"])
     mine = sum(row["bytes"] for row in device["by"] if row["name"] == name)
     share = abs(device["unexplained"]) / device["used"]
@@ -265,12 +266,14 @@ def check_explained(program, capture, name):
 
 
 def check_placed(program, capture, folder):
-    """Samples belong to the right device: at the end they equal the memory in use that CUDA reports for it."""
+    """Checks that samples belong to the right device: at the end they equal the memory in use that CUDA reports for
+    it."""
     figures = []
     for device, want in enumerate(load_facts(folder)["used"]):
         of = ledger_of(program, capture)["devices"][device]
         have = max(sample["used"] + sample["others"] for sample in of["samples"])
-        # Both include memory of other processes and of the driver; only samples include memory that was freed before.
+        # Both numbers include memory of other processes and of the driver, but only samples include memory that was
+        # freed earlier.
         expect(abs(have - want) < 0.1 * want + (1 << 30) + (256 << 20), f"device {device}: in use {want}, sampled {have}")
         share = abs(of["unexplained"]) / of["used"]
         expect(share < 0.05, f"device {device}: unexplained {of['unexplained']} of {of['used']}")
@@ -279,7 +282,7 @@ def check_placed(program, capture, folder):
 
 
 def check_ranks(program, folder, *captures):
-    """Each rank's peak equals the peak that PyTorch reported in it."""
+    """Checks that the peak of each rank equals the peak that PyTorch reported in that rank."""
     rows = memviz(program, "ranks", "--json", *captures)["ranks"]
     expect(len(rows) == len(captures), f"{len(rows)} rows for {len(captures)} captures")
     for at, row in enumerate(rows):
@@ -289,7 +292,8 @@ def check_ranks(program, folder, *captures):
 
 
 def check_sampled(program, capture):
-    """At least one sample is between the first and the last call, and includes the memory that the calls hold."""
+    """Checks that at least one sample is between the first and the last call, and includes the memory that the calls
+    allocated."""
     device = ledger_of(program, capture)["devices"][0]
     held = sum(row["bytes"] for row in device["by"])
     expect(device["used"] and device["used"] >= held > 0, f"used {device['used']}, held {held}")
@@ -297,7 +301,8 @@ def check_sampled(program, capture):
 
 
 def check_leak(program, capture, level, function, library):
-    """The first leak is the memory that `function` keeps, which `library`, if given, requested from CUDA."""
+    """Checks that the first leak is the memory that `function` keeps, and that `library`, if given, requested this
+    memory from CUDA."""
     report = memviz(program, "leaks", "--json", "--level", level, capture)
     expect(report["verdict"] == "leak", f"the verdict is {report['verdict']}")
     first = (report["leaks"] or report["driver"])[0]
@@ -311,7 +316,7 @@ def check_leak(program, capture, level, function, library):
 
 
 def check_clean(program, capture):
-    """No level of the file has a leak."""
+    """Checks that no level of the file has a leak."""
     said = {}
     for level in ("pytorch", "cuda", "host", "all"):
         done = subprocess.run([program, "leaks", "--json", "--level", level, capture],
@@ -323,7 +328,7 @@ def check_clean(program, capture):
 
 
 def check_pool(program, capture, folder, name):
-    """The memory that the library `name` got equals the size of the pool that it reports."""
+    """Checks that the memory that the library `name` allocated equals the size of the pool that it reports."""
     facts = load_facts(folder)
     want = facts["pool"] if "pool" in facts else facts["stats"]["pool_bytes"]
     samples = ledger_of(program, capture)["devices"][0]["samples"]
@@ -333,7 +338,7 @@ def check_pool(program, capture, folder, name):
 
 
 def check_pinned(program, capture, folder):
-    """The pinned memory equals the total that PyTorch's host allocator reports."""
+    """Checks that the pinned memory equals the total that PyTorch's host allocator reports."""
     want = load_facts(folder)["host"]["allocated_bytes.current"]
     have = ledger_of(program, capture, "end")["devices"][0]["pinned_host"]["bytes"]
     expect(have == want, f"PyTorch says {want}, captured {have}")
@@ -341,8 +346,8 @@ def check_pinned(program, capture, folder):
 
 
 def check_plain(program, capture):
-    """The capture contains the memory that gpu_plain.cu leaves alive. The program's cudart is static, so
-    its calls are recorded at the driver."""
+    """Checks that the capture contains the memory that gpu_plain.cu does not free. The program's cudart is linked
+    statically, so its calls are recorded as calls of the driver."""
     want = {
         "cuMemAlloc": 64 << 20,
         "cuMemAllocAsync": 16 << 20,
@@ -368,8 +373,8 @@ def check_calls(program, capture, folder):
 
 
 def check_captures(program, capture, folder):
-    """Each graph's range contains the memory that its capture kept, although all graphs share a pool. PyTorch may
-    allocate two small blocks just before a range begins."""
+    """Checks that the range of each graph contains the memory that its capture kept, although all graphs share a pool.
+    PyTorch may allocate two small blocks just before a range begins."""
     report = memviz(program, "peak", "--json", "--at", "@captured", "--by", "annotation", capture)
     rows = {row["annotation"]: row["bytes"] for row in report["devices"][0]["annotations"]}
     ours = [rows.get(f"CUDA graph capture {i}", 0) for i in range(1, 4)]
@@ -385,7 +390,7 @@ def main():
     except Different as why:
         print(f"FAIL {name}: {why}")
         return 1
-    except Exception as why:  # a check that cannot run has failed
+    except Exception as why:  # a check that cannot run counts as failed
         print(f"FAIL {name}: {type(why).__name__}: {why}")
         return 1
     return 0

@@ -4,8 +4,8 @@
     cp /usr/lib/x86_64-linux-gnu/lib{jemalloc.so.2,tcmalloc_minimal.so.4,mimalloc.so.2.0} FOLDER   # where they are installed
     PYTHON=python3 python3 capture/tests/gpu_company.py build/release-out/memviz-*/bin/memviz FOLDER
 
-Each scene runs without and with `memviz run`: its output and its status must be the same, and the recordings must be readable,
-with nothing lost. Prints a line for each scene: PASS, FAIL, or the missing dependency. Takes about five minutes.
+Each scene runs without and with `memviz run`. Its output and its status must be the same, and the recordings must be
+readable and complete. Prints a line for each scene: PASS, FAIL, or the missing dependency. Takes about five minutes.
 scripts/attack/company does the same with a stand-in for CUDA, and with many more cases."""
 
 import glob
@@ -34,7 +34,7 @@ def scene_train():
 
 
 def scene_threads():
-    """500 threads that allocate."""
+    """Runs 500 threads that allocate."""
     import threading
 
     import torch
@@ -46,7 +46,7 @@ def scene_threads():
         try:
             for _ in range(4):
                 torch.empty(1000, device="cuda").fill_(1)
-        except Exception as error:  # the test is that there is none
+        except Exception as error:  # the test is that no error occurs
             bad.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(500)]
@@ -58,7 +58,7 @@ def scene_threads():
 
 
 def scene_forks():
-    """Children are forked while threads make tensors on the CPU and on the GPU."""
+    """Forks children while threads make tensors on the CPU and on the GPU."""
     import threading
     import time
 
@@ -96,7 +96,7 @@ def scene_forks():
 
 
 def scene_loader():
-    """Workers of a DataLoader, with pinned memory."""
+    """Runs workers of a DataLoader, with pinned memory."""
     import torch
 
     data = torch.utils.data.TensorDataset(torch.arange(4096, dtype=torch.float32).reshape(512, 8))
@@ -109,14 +109,15 @@ def scene_loader():
 
 
 def scene_filter():
-    """After start-up, system calls that PyTorch does not need end the program: fallocate, process_vm_readv, memfd_create."""
+    """Installs a filter after start-up, so that system calls that PyTorch does not need end the program: fallocate,
+    process_vm_readv, memfd_create."""
     import ctypes
     import struct
 
     import torch
 
     torch.ones(1).cuda()
-    rules = [(0x20, 0, 0, 0)]  # load the number
+    rules = [(0x20, 0, 0, 0)]  # load the system call's number
     for number in (285, 310, 319):
         rules += [(0x15, 0, 1, number), (0x06, 0, 0, 0x80000000)]
     rules.append((0x06, 0, 0, 0x7FFF0000))

@@ -1,10 +1,10 @@
-"""Blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ [NAME...]].
+"""Tests blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ [NAME...]].
 
-Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares the captures
-with the libraries' own counters. Prints one line for each check, "ok NAME: figures" or "FAIL NAME:
-what differs"; a recipe whose library is missing prints "-- NAME: why". Exits 1 if a check
-failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among
-cupy, numba, rmm, cost and pool (by nvcc) and host_pool (the same by c++, in memory of the host)."""
+Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares the captures with
+the counters of the libraries. Prints one line for each check, "ok NAME: numbers" or "FAIL NAME: what
+differs"; a recipe whose library is missing prints "-- NAME: why". Exits 1 if a check failed. MEMVIZ:
+the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among cupy, numba, rmm, cost
+and pool (by nvcc) and host_pool (the same by c++, in memory of the host)."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Different(Exception):
 
 
 def environment():
-    """Environment in which programs find the recipes and the package."""
+    """Returns an environment in which programs find the recipes and the package."""
     path = [EXAMPLES, os.path.join(ROOT, "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
@@ -46,7 +46,7 @@ def end(**facts):
 
 
 def scene_cupy():
-    """CuPy's pool, and its own count of the hook calls."""
+    """Uses CuPy's pool, and counts the calls of its hook."""
     import cupy as cp
     from heap_cupy import Memviz
 
@@ -95,7 +95,7 @@ def scene_cost():
 
 
 def scene_numba():
-    """Numba's memory manager as a plug-in that reports its blocks."""
+    """Uses a memory manager as a plug-in of Numba that reports its blocks."""
     from numba import cuda
     from heap_numba import Memviz
 
@@ -114,7 +114,7 @@ def scene_numba():
 
 
 def scene_rmm():
-    """RMM's pool under a resource of callbacks, with RMM's own statistics below it."""
+    """Uses RMM's pool under a resource with callbacks, with RMM's statistics below it."""
     import rmm
     from heap_rmm import registered
 
@@ -172,7 +172,7 @@ class Machine:
         return json.loads(done.stdout)
 
     def stats(self, path, level):
-        """The output of stats for the only device in use."""
+        """Returns the output of stats for the only device in use."""
         devices = self.report("stats", path, level)["devices"]
         return max(devices, key=lambda device: device["peak"]["allocated"])
 
@@ -183,7 +183,7 @@ class Machine:
 
 
 def totals(machine, path, heap, facts):
-    """The heap's bytes at the end and at the peak equal the library's own counts."""
+    """Checks that the heap's bytes at the end and at the peak equal the library's counts."""
     now = machine.stats(path, heap)
     held, peak = now["current"]["allocated"], now["peak"]["allocated"]
     expect(held == facts["used"], f"{held} bytes held, the library counts {facts['used']}")
@@ -197,18 +197,19 @@ def totals(machine, path, heap, facts):
 
 
 def leak(machine, path, heap, line):
-    """The line that keeps blocks is the first leak."""
+    """Checks that the line that keeps blocks is the first leak."""
     found = machine.report("leaks", path, heap)["leaks"]
     expect(found, "no leak")
     expect(line in found[0]["culprit"], f"{found[0]['culprit']} instead of {line}")
-    # Steps are identified by times in microseconds, and a pool may do several within one.
+    # Steps are identified by times in microseconds, and several steps with a pool may have the same time.
     expect(STEPS - 1 <= found[0]["blocks"] <= STEPS,
            f"{found[0]['blocks']} blocks instead of {STEPS}")
     return f"{found[0]['culprit']}, {found[0]['bytes']} bytes in {found[0]['blocks']} blocks"
 
 
 def lies_in_cuda(machine, path, heap):
-    """The heap's blocks are in memory from CUDA calls, and `all` does not count them twice."""
+    """Checks that the heap's blocks are in memory from CUDA calls, and that `all` does not count them
+    twice."""
     block = machine.stats(path, heap)["current"]["allocated"]
     cuda = machine.stats(path, "cuda")["current"]["allocated"]
     whole = machine.stats(path, "all")["current"]["allocated"]
@@ -233,7 +234,7 @@ def scene_checks(machine, name, module):
 
 
 def cost_checks(machine):
-    """Compares the time of an allocation and its free with the hook, with and without the shim."""
+    """Compares how long an allocation and its free take with the hook, with and without the shim."""
     script = [sys.executable, os.path.abspath(__file__), "scene", "cost"]
 
     def measure():
@@ -249,7 +250,7 @@ def cost_checks(machine):
 
 
 def pool_checks(machine, name, compiler):
-    """The C++ example."""
+    """Checks the C++ example."""
     program = os.path.join(machine.work, name)
     if not shutil.which(compiler[0]):
         machine.say_missing(name, f"no {compiler[0]}")

@@ -1,7 +1,7 @@
-"""Programs that use memory outside of PyTorch: gpu_levels.py SCENE FOLDER.
+"""Runs programs that use memory outside of PyTorch: gpu_levels.py SCENE FOLDER.
 
-gpu.sh runs each under the shim. Scenes named *_leak keep memory in every step, in a function whose
-name begins with keep_; other scenes keep none. A scene writes facts about its own memory to
+gpu.sh runs each scene under the shim. Scenes named *_leak keep memory in every step, in a function whose
+name begins with keep_; all other scenes keep none. A scene writes facts about its memory to
 FOLDER/facts.json."""
 
 import ctypes
@@ -64,7 +64,7 @@ def scene_cupy(folder):
 
 
 def scene_jax(folder):
-    """JAX's pool takes three quarters of the device at once: no leak. Its own profiles are written
+    """JAX's pool takes three quarters of the device at once, which is no leak. JAX's profiles are written
     too: profile/ (xplane.pb) and memory.prof (pprof, gzipped)."""
     import jax
     import jax.numpy as jnp
@@ -133,7 +133,7 @@ def scene_pinned_leak(folder):
 
 
 def scene_wait_leak(folder):
-    """Allocates only pinned buffers, and waits after each."""
+    """Allocates only pinned buffers, and waits for the device after each of them."""
     torch, kept = torch_model()[0], []
 
     def keep_buffer():
@@ -159,7 +159,7 @@ def scene_loader(folder):
 
 
 def scene_nccl_leak(folder):
-    """A communicator made in each step. Every rank runs this."""
+    """Makes a communicator in each step. Every rank runs this."""
     import torch.distributed as dist
 
     import torch
@@ -220,7 +220,7 @@ def scene_fsdp(folder):
 
 
 def scene_graph_leak(folder):
-    """A CUDA graph captured in each step, with its own pool."""
+    """Captures a CUDA graph in each step, with a separate pool."""
     torch, model, optimizer = torch_model()
     x = torch.randn(256, 1024, device="cuda")
     kept = []
@@ -256,8 +256,8 @@ def scene_compile(folder):
 
 
 def scene_sleep(folder):
-    """Sleeps and wakes as servers do: weights are in memory from cuMemCreate, which is unmapped and
-    released when the server sleeps, and created and mapped again when it wakes. No leak."""
+    """Sleeps and wakes as servers do, without a leak: weights are in memory from cuMemCreate, which is
+    unmapped and released when the server sleeps, and created and mapped again when it wakes."""
     torch, model, optimizer = torch_model()
     driver = ctypes.CDLL("libcuda.so.1")
     bytes_ = 64 << 20
@@ -321,7 +321,7 @@ def scene_train(folder):
 
 
 def scene_numba(folder):
-    """Numba's own arrays: no leak."""
+    """Arrays of Numba: no leak."""
     import numpy
     from numba import cuda
 

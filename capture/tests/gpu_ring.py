@@ -2,10 +2,11 @@
 
     python3 capture/tests/gpu_ring.py MEMVIZ [--minutes 25] [--seed 1] [--keep FOLDER]
 
-The loop leaks 1 MiB every second. A round records the loop with a bound and triggers, and ends it at a random moment in one of
-the ways in ENDINGS. Then the blocks of the leaking line, at the end and in the files from triggers, are compared with the counts
-that the loop wrote before and after each leak. Disk space, checked every 50 ms, must not exceed the bound; no file may remain in
-/dev/shm, and reports must be able to read every file. Prints a line for each round. Exit status 1 if a round was wrong."""
+The loop leaks 1 MiB every second. A round records the loop with a bound and triggers, and ends it at a random time in
+one of the ways in ENDINGS. Then the number of blocks of the leaking line, at the end and in the files that triggers
+wrote, is compared with the counts that the loop wrote before and after each leak. Disk space, checked every 50 ms, must
+not exceed the bound; no file may remain in /dev/shm, and reports must be able to read every file. Prints a line for
+each round. The exit status is 1 if a round failed."""
 
 import argparse
 import glob
@@ -60,7 +61,7 @@ MIB = 1 << 20
 
 
 def disk(folder):
-    """Bytes of the live files, and of the copies made by triggers."""
+    """Returns the number of bytes of the live files, and of the copies that triggers made."""
     total = 0
     for name in glob.glob(folder + "/ring.bin*.live*"):
         try:
@@ -78,7 +79,7 @@ def report(memviz, command, path, *options):
 
 
 def leaked(peak):
-    """Blocks that leak() allocated."""
+    """Returns the number of blocks that leak() allocated."""
     sites = [site for device in peak["devices"] for site in device["sites"]]
     return sum(site["blocks"] for site in sites if any(frame["function"].split(".")[-1] == "leak" for frame in site["frames"]))
 

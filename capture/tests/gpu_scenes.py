@@ -1,7 +1,7 @@
-"""Programs that gpu.sh runs under the shim, one for each call: gpu_scenes.py SCENE FOLDER.
+"""The programs that gpu.sh runs under the shim, one in each call: gpu_scenes.py SCENE FOLDER.
 
-Each writes PyTorch's own data about the same process into FOLDER: snapshot.pickle (its recorder)
-and facts.json (its counters at the same moment). gpu_check.py compares them with the capture."""
+Each scene writes PyTorch's own data about the same process to FOLDER: snapshot.pickle (from its recorder) and
+facts.json (its counters at the same time). gpu_check.py compares them with the capture."""
 
 import ctypes
 import json
@@ -54,7 +54,7 @@ def facts(folder, **more):
 
 
 def finish(folder, **more):
-    """Writes both files at the same moment: nothing is allocated or freed in between."""
+    """Writes both files at the same time: nothing is allocated or freed in between."""
     torch.cuda.synchronize()
     torch.cuda.memory._dump_snapshot(os.path.join(folder, "snapshot.pickle"))
     facts(folder, pid=os.getpid(), **more)
@@ -169,7 +169,7 @@ def scene_oom(folder):
 
 
 def scene_kill(folder):
-    """Kills itself in the middle of a step, after writing its counters at that moment."""
+    """Writes its counters in the middle of a step, and kills itself."""
 
     def after_step(step):
         if step == STEPS - 3:
@@ -205,7 +205,7 @@ def scene_profiler(folder):
 
 
 def scene_async(folder):
-    """A backend that reports no blocks: only CUDA calls are recorded."""
+    """Uses a backend that does not report blocks, so only CUDA calls are recorded."""
     train(GPT(layers=2).cuda(), 3)
     torch.cuda.synchronize()
     with open(os.path.join(folder, "facts.json"), "w") as file:
@@ -213,7 +213,7 @@ def scene_async(folder):
 
 
 def scene_nccl(folder):
-    """Data-parallel training: under torchrun with several ranks, or as a single rank."""
+    """Trains with data parallelism, under torchrun with several ranks or as a single rank."""
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
@@ -237,8 +237,8 @@ def scene_nccl(folder):
 
 
 def scene_two(folder):
-    """One process with two devices. The model is on both, one device has far more other memory, and each frees
-    and empties its cache while the other device is current."""
+    """Uses two devices in one process. The model is on both devices, one device has far more other memory, and
+    each device frees memory and empties its cache while the other one is current."""
     record()
     first, second = GPT(layers=2).cuda(0), GPT(layers=2).cuda(1)
     kept = [torch.empty(1 << 30, device=f"cuda:{at}", dtype=torch.uint8) for at in (0, 0, 1, 1, 1, 1, 1, 1)]

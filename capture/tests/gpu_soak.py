@@ -1,8 +1,8 @@
 """A training program for scripts/attack/soak: gpu_soak.py TRUTH SECONDS SEED
 
-Layers of random sizes are created, trained for some steps and dropped, so that the allocator reserves and releases segments.
-After each step, TRUTH contains the memory requested from CUDA so far, and TRUTH.pytorch the memory allocated by PyTorch's
-allocator. The program adds "end" if it ends normally."""
+Layers of random sizes are created, trained for some steps and dropped, so that the allocator reserves and releases
+segments. After each step, TRUTH contains the memory requested from CUDA so far, and TRUTH.pytorch contains the memory
+that PyTorch's allocator has allocated. The program adds "end" if it ends normally."""
 
 import os
 import random

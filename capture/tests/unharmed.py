@@ -1,14 +1,15 @@
-"""CPython's own tests with and without the shim: unharmed.py MEMVIZ TEST...
+"""Runs CPython's tests with and without the shim: unharmed.py MEMVIZ TEST...
 
 Each case must have the same result with and without the shim. Both runs happen at the same time, because they mostly
-wait. The recording is on: a mark is its first event, so that forks, threads and signals happen while the shim records.
-Long cases that do not concern processes are left out (LEFT_OUT).
+wait. A mark is made as the first event, so that the recording is on when forks, threads and signals happen. Long cases
+that do not concern processes are left out (LEFT_OUT).
 
-Some cases fail occasionally by themselves, and on a busy machine a test may exceed its limit. So cases that differ are
-repeated, up to TURNS times, until each has had the same result in both runs. FAILED: CPython alone passes the case
-each time, but it has never passed with the shim. *Not comparable*: the case also fails without the shim, or has several
-results, or CPython alone never finished. Exit status 1 if a case failed; else 77 if a case was not comparable, which is
-printed with its reason, or if CPython's tests are missing (Debian: libpython3.11-testsuite)."""
+Some cases fail occasionally by themselves, and on a busy machine a test may exceed its limit. Therefore cases that
+differ are repeated, up to TURNS times, until each of them has had the same result in both runs. FAILED: the case always
+passes without the shim, but has never passed with it. *Not comparable*: the case also fails without the shim, or has
+several results, or CPython never finished without the shim. The exit status is 1 if a case failed, or else 77 if a case
+was not comparable, which is printed with its reason, or if CPython's tests are missing (Debian:
+libpython3.11-testsuite)."""
 
 import collections
 import importlib.util
@@ -30,17 +31,18 @@ sys.argv[0] = "test"
 runpy.run_module("test", run_name="__main__", alter_sys=True)
 """
 TURNS = 3
-LIMIT_S = 130  # limit of a run; on an idle machine with two processors it takes at most 40
+LIMIT_S = 130  # time limit of a run, which takes at most 40 s on an idle machine with two processors
 BAD = {"failure", "error"}
 LEFT_OUT = [
     "test_siginterrupt_off",  # 30 s
     "test_wait_timeout",  # 5 s
-    "*test_multiprocessing_fork.WithThreads*",  # multiprocessing.dummy: threads, which have their own test
+    "*test_multiprocessing_fork.WithThreads*",  # multiprocessing.dummy uses threads, which have a separate test
 ]
 
 
 class Run:
-    """`found` has the result of each case, or is None if the test did not finish; `end` is the way in which it ended."""
+    """`found` contains the result of each case, or is None if the test did not finish; `end` is the way in which the
+    test ended."""
 
     def __init__(self, prefix, test, folder):
         command = prefix + [sys.executable, "-c", RUNNER, "--junit-xml", "report.xml", "--timeout", "120", test]
@@ -80,7 +82,7 @@ class Run:
 
 
 def run_both(memviz, test):
-    """Runs the test without and with the shim; also returns the number of recordings."""
+    """Runs the test without and with the shim. Returns both runs and the number of recordings."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         under = [memviz, "run", "-q", "-o", os.path.join(folder, "capture.%p.bin"), "--"]
         runs = [Run([], test, os.path.join(folder, "bare")), Run(under, test, os.path.join(folder, "under"))]
@@ -94,12 +96,12 @@ def agree(bare, shim):
 
 
 class Comparison:
-    """Results of all turns: for each case, its results without and with the shim."""
+    """The results of all turns: for each case, the results without and with the shim."""
 
     def __init__(self):
         self.cases = collections.defaultdict(lambda: (set(), set()))
-        self.statuses = (set(), set())  # how runs without a bad case ended
-        self.ends = (set(), set())  # how the other runs ended
+        self.statuses = (set(), set())  # the ways in which runs without a bad case ended
+        self.ends = (set(), set())  # the ways in which all other runs ended
         self.done = [0, 0]
 
     def add(self, runs):
@@ -120,7 +122,7 @@ class Comparison:
         return all(self.done) and all(agree(bare, shim) for _, (bare, shim) in self.rows())
 
     def judge(self):
-        """Lines for cases that failed, and for cases that are not comparable."""
+        """Returns lines about cases that failed, and about cases that are not comparable."""
         if not self.done[0]:
             return [], [f"without the shim it does not end, either: {', '.join(sorted(self.ends[0]))}"]
         if not self.done[1]:

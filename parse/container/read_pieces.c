@@ -2,17 +2,18 @@
 #include "parse/container/wire_load.h"
 #include "parse/pieces.h"
 
-/* A piece has at least this many events for each live row before it: reading a row costs as much as
- * reading an event. */
+/* A piece has at least this many events for each of its live rows, because reading a live row costs
+ * as much as reading an event. */
 enum { LEAST_SHARE = 16 };
 
 typedef struct {
-    const mv_chunk *living;       /* NULL: the piece begins at the first event */
-    uint32_t first_chunk, chunks; /* in the device's table */
+    const mv_chunk *living;       /* the LIVING chunk before the piece; NULL: the piece begins at
+                                   * the first event */
+    uint32_t first_chunk, chunks; /* first chunk in the device's table, and number of chunks */
 } piece;
 
 typedef struct {
-    const mv_load_table *table; /* NULL: no events */
+    const mv_load_table *table; /* the device's table of events; NULL: no events */
     uint32_t count;
     piece *pieces; /* [count] */
 } device_pieces;
@@ -27,7 +28,8 @@ struct mv_pieces {
 
 /* ---- where pieces begin ------------------------------------------------------------------ */
 
-/* The first chunk from `from` on, if any, that begins at this row; else chunk_count. */
+/* The first chunk, at or after number `from`, that begins at this row; chunk_count if there is
+ * none. */
 static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
 {
     while (from < t->chunk_count && t->chunks[from].head.first_row < row)
@@ -35,7 +37,7 @@ static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
     return from < t->chunk_count && t->chunks[from].head.first_row == row ? from : t->chunk_count;
 }
 
-/* LIVING chunks are in order of events. */
+/* Lists the pieces of a device. LIVING chunks are sorted by event. */
 static bool list_pieces(mv_pieces *p, device_pieces *d)
 {
     const mv_load_table *t = d->table;
@@ -83,7 +85,7 @@ static bool list_devices(mv_pieces *p, bool *has_several)
     return p->devices != NULL;
 }
 
-/* Whether there are LIVING chunks: only then is it worth reading the tables. */
+/* Whether there are LIVING chunks. Without them it is not worth reading the tables. */
 static bool has_living(mv_load *load)
 {
     mv_err err = {0};

@@ -1,6 +1,6 @@
 /* Reads docs/internals/snapshot-format.md. If a file is damaged, all parts with correct checksums
- * are read. A wrong value under a correct checksum, such as a row number out of range, is an
- * error. */
+ * are read. A wrong value in a part with a correct checksum, such as a row number out of range, is
+ * an error. */
 #include "base/grow.h"
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
@@ -106,9 +106,10 @@ static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *
     return true;
 }
 
-/* A column whose values are all alike takes no bytes per row, so the rows of a chunk are bounded by
- * the number that writers put into one, not by the number in its header. The header's hash is
- * correct, so a larger number is not an accident. */
+/* A column whose values are all equal takes no bytes per row, so the number of rows in a chunk
+ * cannot be checked against the size of the chunk. Instead, it is limited to the largest number
+ * that writers put into a chunk. The header's hash is correct, so a larger number is not an
+ * accident. */
 static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
 {
     uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
@@ -143,7 +144,8 @@ static bool is_small(uint16_t kind)
     return kind == MV_WIRE_TRACE || kind == MV_WIRE_NOTES || kind == MV_WIRE_DIGEST;
 }
 
-/* Reads TRACE, NOTES and DIGEST, notes unknown chunk kinds, and keeps only the chunks of tables. */
+/* Reads TRACE, NOTES and DIGEST, adds notes about unknown kinds of chunks, and keeps only the
+ * chunks of tables. */
 static mv_code read_small_chunks(mv_load *load, mv_err *err)
 {
     uint32_t kept = 0;
@@ -188,7 +190,7 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
 
 /* ---- which tables exist -------------------------------------------------------------------- */
 
-/* Evidence that a table exists: a chunk of it, its row in TRACE, or our own list. */
+/* Evidence that a table exists: a chunk of the table, its row in TRACE, or its row in mv_tables. */
 typedef struct {
     uint16_t kind;
     uint32_t device;
@@ -257,7 +259,7 @@ static mv_code add_table(mv_load *load, const claim *c, mv_err *err)
     return MV_OK;
 }
 
-/* Gives each table its chunks, which are sorted as the tables are. */
+/* Assigns each table its chunks, which are in the same order as the tables. */
 static mv_code share_chunks(mv_load *load, mv_err *err)
 {
     uint32_t next = 0;
@@ -307,7 +309,8 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
-/* All columns of a table in one block, so that it takes as few pages as possible. */
+/* Allocates all columns of a table in one block, so that the table takes as few pages as
+ * possible. */
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
     const mv_model_table *layout = t->layout;
@@ -385,8 +388,8 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
-/* Lost rows of a table get their own note, in addition to the note about the damaged part, so that
- * reports can mention them. */
+/* Adds a note about the lost rows of a table, in addition to the note about the damaged part, so
+ * that reports can mention the rows. */
 static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost)
 {
     static const struct {
@@ -497,7 +500,7 @@ static mv_code check_children(const mv_load *load, mv_err *err)
     return MV_OK;
 }
 
-/* Rows whose content the model fixes. */
+/* Checks the rows whose content the model prescribes. */
 static mv_code check_first_rows(const mv_load *load, mv_err *err)
 {
     const mv_load_table *stacks = mv_load_find(load, MV_WIRE_STACKS);
@@ -538,8 +541,8 @@ void mv_load_publish(const mv_load_table *t, mv_trace *out)
         *(uint32_t *)(void *)to = (uint32_t)t->rows; /* every table begins with `count` */
 }
 
-/* Rows of lost events are dropped, so API calls may point beyond the last event: they get its
- * number. */
+/* Checks the event numbers of API calls. Rows of lost events are dropped, so calls may refer to
+ * events beyond the last one; they are given the number of events instead. */
 static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 {
     const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);
@@ -558,7 +561,7 @@ static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 
 static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
 {
-    const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* of the last device */
+    const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* events of the last device */
 
     out->calls = load->totals.calls;
     out->digests = load->digests;
@@ -583,7 +586,8 @@ static bool has_lost_chunk(const mv_load *load)
     return false;
 }
 
-/* Decodes all tables. Digests include lost rows: if a chunk is lost, the events are decoded too. */
+/* Decodes all tables. Decodes all tables. Digests include lost rows, so if a chunk is lost, the
+ * events are decoded too. */
 static mv_code load_tables(mv_load *load, mv_err *err)
 {
     mv_code code = prepare_tables(load, err);
@@ -602,7 +606,7 @@ static mv_code load_tables(mv_load *load, mv_err *err)
     return code == MV_OK ? mv_rows_decode(load, err) : code;
 }
 
-/* A file whose capture is still running, or whose process was killed. */
+/* Reads a file whose capture is still running, or whose process was killed. */
 static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
     mv_origin origin = out->origin;
@@ -644,7 +648,7 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
     return code;
 }
 
-/* *again: the whole file must be read to find out which events are damaged. */
+/* *again is set if the whole file must be read to find out which events are damaged. */
 static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
                          const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
 {
@@ -666,8 +670,8 @@ static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const
     return code;
 }
 
-/* Reads a part of a file that has no room in memory, chunk by chunk. False: it is read as others
- * are, or memory is out. */
+/* Reads a file chunk by chunk, without its bytes in memory, if only a part or the digests are needed.
+ * Returns false if that fails, also because memory has run out. */
 static bool read_in_place(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                           mv_trace *out)
 {

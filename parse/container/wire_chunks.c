@@ -8,9 +8,9 @@ enum {
     /* A zstd block holds at most 128 KiB and takes at least 3 bytes. */
     BLOCK_BYTES = 128 << 10,
     LEAST_BLOCK = 3,
-    /* Limit of the bytes hashed in search of intact chunks, as a multiple of the file's length.
-     * Beyond it, damaged chunks are skipped unread, so a file full of false headers does not take
-     * quadratic time. */
+    /* Limit for the number of bytes hashed in search of intact chunks, as a multiple of the file's
+     * length. Beyond this limit, damaged chunks are skipped without reading them, so that a file
+     * full of false headers does not take quadratic time. */
     PATIENCE = 4
 };
 
@@ -30,7 +30,7 @@ bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes)
     return true;
 }
 
-/* Whether the header itself is intact and its fields are possible. */
+/* Whether a header is intact and the values of its fields are possible. */
 static bool good_head(const mv_wire_chunk *head)
 {
     const mv_model_table *table;
@@ -148,7 +148,8 @@ static bool find_index(const mv_load *load, mv_wire_chunk *head, uint64_t *at)
            head->count <= file.length / sizeof *head;
 }
 
-/* Reads the positions of the chunks from the index; false when the index is missing or wrong. */
+/* Reads the positions of the chunks from the index. Returns false if the index is missing or
+ * wrong. */
 static bool find_by_index(mv_load *load, mv_code *code)
 {
     mv_wire_chunk head;
@@ -177,7 +178,8 @@ static bool find_by_index(mv_load *load, mv_code *code)
 
 /* ---- by scanning the file ---------------------------------------------------------------- */
 
-/* The first chunk header or footer from `at` on; the file's length if there is none. */
+/* The position of the first chunk header or footer at or after `at`; the file's length if there is
+ * none. */
 static uint64_t next_landmark(mv_span file, uint64_t at)
 {
     while (file.length - at >= sizeof(mv_wire_footer)) {

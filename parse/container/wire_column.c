@@ -4,7 +4,8 @@
 
 /* ---- decoding ---------------------------------------------------------------------------- */
 
-/* One loop for each width of value and stored number, so that the compiler can vectorise it. */
+/* One loop for each combination of the widths of values and stored numbers, so that the compiler
+ * can vectorise it. */
 #define DEFINE_PLAIN(value_t, number_t)                                                       \
     static void plain_##value_t##_##number_t(const mv_wire_column *head, const uint8_t *data, \
                                              uint32_t count, value_t *restrict out)           \
@@ -29,7 +30,7 @@
             out[i] = value;                                                                   \
         }                                                                                     \
     }
-/* Without a branch, which would be hard to predict: new calls are irregular. */
+/* Avoids a branch, which would be hard to predict because new calls are irregular. */
 #define DEFINE_CALLS(number_t)                                                                    \
     static void calls_##number_t(const mv_wire_column *head, const uint8_t *data, uint32_t count, \
                                  uint32_t *restrict out)                                          \
@@ -84,7 +85,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
     uint64_t *wide = out;
     uint32_t *narrow = out;
 
-    if (head->base == 0) /* zero already; the pages stay untouched */
+    if (head->base == 0) /* `out` is already zero, and its pages stay untouched */
         return;
     if (size == 1)
         memset(out, (int)(head->base & 0xff), count);
@@ -96,7 +97,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
             wide[i] = head->base;
 }
 
-/* Columns without stored bytes: every stored number is 0. */
+/* Decodes a column without stored bytes, in which every stored number is 0. */
 static void decode_widthless(const mv_wire_column *head, uint32_t count, uint8_t size, void *out)
 {
     uint64_t value = head->start;
@@ -155,7 +156,7 @@ static void decode_delta(const mv_wire_column *head, const uint8_t *data, uint32
         delta_uint64_t_uint64_t(head, data, count, out);
 }
 
-/* Byte planes to numbers. */
+/* Converts byte planes to numbers. */
 static void join_planes(const uint8_t *data, uint32_t count, uint8_t width, uint8_t *restrict out)
 {
     if (width == 2) {
@@ -194,7 +195,7 @@ void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t 
 
 /* ---- encoding ---------------------------------------------------------------------------- */
 
-/* Values as 64-bit numbers; 32-bit ones keep their sign, so that "none" is next to 0. */
+/* Converts values to 64-bit numbers. 32-bit values keep their sign, so that "none" is next to 0. */
 static void widen(const mv_column_values *in, uint64_t *work)
 {
     const uint32_t *narrow = in->values;
@@ -216,9 +217,9 @@ static uint64_t smallest(const uint64_t *numbers, uint32_t count)
     return (uint64_t)least;
 }
 
-/* Replaces values by differences in place, from the last to the first. Unless a start is given, it
- * is chosen so that the first difference is not larger than the others. 32-bit values wrap at 32
- * bits. */
+/* Replaces values by differences in place, from the last value to the first. Unless a start is
+ * given, it is chosen so that the first difference is not larger than the others. 32-bit values
+ * wrap at 32 bits. */
 static uint64_t differ(const mv_column_values *in, uint64_t *work)
 {
     uint64_t first = work[0];
@@ -266,7 +267,7 @@ static uint8_t width_of(uint64_t largest)
     return largest <= UINT32_MAX ? 4 : 8;
 }
 
-/* Finds base, shift and width of the numbers. */
+/* Finds the base, shift and width of the numbers. */
 static void measure(const uint64_t *work, uint32_t count, bool as_they_are, mv_wire_column *head)
 {
     uint64_t least = as_they_are ? 0 : smallest(work, count);

@@ -1,6 +1,6 @@
-/* Converts one column of integers to and from the numbers that the container stores, each in as few
- * bytes as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run
- * at the speed of memory; repetition is left to zstd. */
+/* Converts one column of integers to and from the numbers that the container stores, using as few
+ * bytes per number as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both
+ * directions are as fast as reading memory; compressing repeated data is left to zstd. */
 #ifndef MV_WIRE_COLUMN_H
 #define MV_WIRE_COLUMN_H
 
@@ -14,13 +14,14 @@ static inline uint64_t mv_wire_aligned(uint64_t bytes)
     return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
 }
 
-/* Values of `size` bytes each: 1, 4 or 8. */
+/* A column of values that have `size` bytes each: 1, 4 or 8. */
 typedef struct {
     const void *values;
     uint32_t count;
     uint8_t size;
     uint8_t transform; /* mv_wire_transform; MV_WIRE_PLAIN for size 1, MV_WIRE_CALLS for 4 only */
-    uint64_t start;    /* for MV_WIRE_CALLS, and for MV_WIRE_DELTA when `keeps_start` */
+    uint64_t start;    /* initial value (mv_wire_column.start), used by MV_WIRE_CALLS, and by
+                        * MV_WIRE_DELTA if `keeps_start` */
     bool keeps_start;
 } mv_column_values;
 
@@ -33,9 +34,9 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
 /* Whether mv_column_decode can decode `head` into values of `size` bytes. */
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
-/* Fills out[0] to out[count - 1], zero before, from count * head->width bytes at any alignment.
- * `work` has room for `count` numbers; it is used, and may not be NULL, only if head->planes is
- * set. */
+/* Fills out[0] to out[count - 1], which must be zero before the call, from count * head->width
+ * bytes at any alignment. `work` has room for `count` numbers of head->width bytes; it is used only
+ * if head->planes is set, and may be NULL otherwise. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
                       uint8_t *work, void *out);
 

@@ -1,11 +1,11 @@
-/* Digests of devices, as a file stores them. They are not trusted: a digest that contradicts itself
- * or the numbers of rows is ignored, and the events are read. */
+/* Reads and writes the digests of devices in a file. Digests in a file are not trusted: if a digest
+ * contradicts itself or the numbers of rows, it is ignored, and the events are read. */
 #include "parse/container/wire_load.h"
 
 static_assert((int)MV_ACTION_COUNT <= (int)MV_WIRE_DIGEST_ACTIONS, "raise MV_DIGEST_RULES");
 static_assert((int)MV_DIGEST_WHY == (int)MV_WIRE_DIGEST_WHY, "raise MV_DIGEST_RULES");
 
-/* A printable sentence. */
+/* Whether `text` is a printable sentence. */
 static bool is_sentence(const char *text, uint64_t size)
 {
     uint64_t length = strnlen(text, size);

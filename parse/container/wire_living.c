@@ -5,7 +5,8 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-/* Column numbers, above all those that EVENTS may ever have. */
+/* Numbers of the additional columns, which are higher than any column number that EVENTS may ever
+ * have. */
 enum { EVENT = 101, BLOCK = 102 };
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
@@ -115,7 +116,8 @@ typedef struct {
     uint32_t row;
 } beginning;
 
-/* Segments from before the first event are left out: readers infer them from their ends. */
+/* Lists the events that began the live blocks and segments. Segments from before the first event
+ * are left out, because readers infer them from their ends. */
 static uint32_t list_beginnings(const mv_living_now *l, beginning *out)
 {
     const mv_spans *s = l->spans;

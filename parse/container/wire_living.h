@@ -1,5 +1,5 @@
-/* LIVING (docs/internals/snapshot-format.md): the EVENTS rows that allocated the blocks and
- * segments alive before an event, with two more columns. */
+/* LIVING (docs/internals/snapshot-format.md): copies of the EVENTS rows that allocated the blocks
+ * and segments alive before an event, with two more columns. */
 #ifndef MV_WIRE_LIVING_H
 #define MV_WIRE_LIVING_H
 
@@ -7,11 +7,11 @@
 #include "parse/model/living.h"
 #include "parse/model/tables.h"
 
-/* If events come in pieces: the live rows at the beginning of a piece, and the number of the event
- * after them. */
+/* The live rows at the beginning of a piece, and the number of the event after them. Used only if
+ * the events are written in pieces. */
 typedef struct {
     uint32_t count, first;
-    const uint32_t *event; /* [count] event numbers */
+    const uint32_t *event; /* [count] event number of each live row */
 } mv_living_before;
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
@@ -20,14 +20,14 @@ const mv_model_table *mv_living_layout(mv_model_table *table,
 /* Tracks the blocks and segments that are alive:
  *
  *     mv_living_init(&l, arena, events, spans)
- *     mv_living_pass(&l, count)                  for each chunk of events; then, if one is wanted,
+ *     mv_living_pass(&l, count)                  for each chunk of events; for a LIVING chunk:
  *     mv_living_columns_make(&l, arena, &columns) */
 typedef struct {
     mv_arena *arena;
     const mv_events *events;
     const mv_spans *spans;
     uint32_t next;           /* row */
-    mv_living_before before; /* all zero: rows are event numbers */
+    mv_living_before before; /* live rows before the events; all zero: rows are event numbers */
     struct {
         uint32_t count, capacity, next;
         uint32_t *row; /* [count] rows of spans that are alive before `next` */
@@ -40,10 +40,11 @@ bool mv_living_init(mv_living_now *l, mv_arena *arena, const mv_events *events,
                     const mv_spans *spans);
 bool mv_living_pass(mv_living_now *l, uint32_t count);
 
-/* Rows in ascending order of events; blocks from before the first event are last. */
+/* Makes the columns of a LIVING chunk, with rows in ascending order of their events; blocks from
+ * before the first event come last. */
 bool mv_living_columns_make(const mv_living_now *l, mv_arena *arena, mv_living_columns *out);
 
-/* An upper bound for the number of rows. */
+/* An upper bound for the number of rows that mv_living_columns_make returns. */
 static inline uint64_t mv_living_rows(const mv_living_now *l)
 {
     return 2 * (uint64_t)l->blocks.count + l->segments.count;

@@ -1,10 +1,10 @@
-/* Reading the container, in steps that share one state:
+/* Reads the container, in steps that share one state:
  *
- *     mv_chunks_find      positions of the chunks: from the index, or by scanning the file
- *     (read_snapshot.c)   tables in these chunks; memory for every column
+ *     mv_chunks_find      finds the chunks, from the index or by scanning the file
+ *     (read_snapshot.c)   finds the tables in these chunks; allocates memory for every column
  *     mv_rows_decode      decodes chunks into the columns, on several threads
- *     mv_rows_repair      only for damaged files: lost values become "unknown"
- *     (read_snapshot.c)   final checks; the trace receives the columns
+ *     mv_rows_repair      only for damaged files: makes lost values "unknown"
+ *     (read_snapshot.c)   performs final checks; stores the columns in the trace
  *
  * Offsets in the file are offsets in the (decompressed) input. */
 #ifndef MV_WIRE_LOAD_H
@@ -21,23 +21,26 @@
 
 typedef struct {
     mv_wire_chunk head;
-    uint64_t at;          /* position of its header in the file */
-    uint64_t begin;       /* tables of range ends: where the range of the first row begins */
+    uint64_t at;          /* position of the chunk's header in the file */
+    uint64_t begin;       /* in tables of range ends: beginning of the first row's range */
     uint32_t table;       /* row of mv_load.tables */
-    mv_code lost;         /* why its rows are lost; MV_OK: not lost */
+    mv_code lost;         /* reason why the chunk's rows are lost; MV_OK: not lost */
     uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
-    uint16_t new_columns; /* columns unknown to this version */
+    uint16_t new_columns; /* number of columns that this version does not know */
 } mv_chunk;
 
 typedef struct {
     const mv_model_table *layout;
     uint32_t device;
     uint32_t chunk_count;
-    mv_chunk *chunks;                /* by first row, without overlaps; includes lost chunks */
+    mv_chunk *chunks;                /* sorted by first row, without overlaps; includes lost
+                                      * chunks */
     uint64_t declared_rows;          /* rows of the whole table, according to the file */
-    uint64_t rows;                   /* up to the last chunk found */
-    void *columns[MV_TABLE_COLUMNS]; /* [rows + 1]; is_end columns [rows + 2], the first is 0 */
-    uint8_t *lost;                   /* [rows] only in a damaged file: 1 for lost rows */
+    uint64_t rows;                   /* number of rows up to the end of the last chunk found */
+    void *columns[MV_TABLE_COLUMNS]; /* [rows + 1] values of each column; is_end columns have [rows
+                                      * + 2], of which the first is 0 */
+    uint8_t *lost;                   /* [rows] 1 for each lost row; NULL unless the file is
+                                      * damaged */
 } mv_load_table;
 
 /* Event numbers [first, end) of a device. */
@@ -52,60 +55,67 @@ typedef struct {
 } mv_chunk_room;
 
 typedef struct {
-    mv_span file; /* no data: the file is read piece by piece from `source` */
+    mv_span file; /* the whole file; no data: the file is read piece by piece from `source` */
     const mv_source *source;
     mv_arena *arena;  /* owns the columns */
-    mv_arena scratch; /* everything else; same budget */
+    mv_arena scratch; /* arena for everything else, with the same budget */
     mv_build build;   /* builds the result; used by mv_build_note */
-    bool damaged;     /* something is missing */
+    bool damaged;     /* something is missing from the file */
 
-    mv_chunk *chunks; /* in order of discovery; sorting makes chunks of one table neighbours */
+    mv_chunk *chunks; /* in order of discovery until they are sorted, which makes the chunks of one
+                       * table neighbours */
     uint32_t chunk_count;
     uint32_t chunk_capacity;
 
     mv_load_table *tables; /* sorted by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_KINDS]; /* without EVENTS */
+    mv_load_table *by_kind[MV_WIRE_KINDS]; /* the table of each kind except EVENTS */
 
     const uint8_t *stored_digests; /* [stored_digest_count] structs mv_wire_digest, unaligned */
     uint32_t stored_digest_count;
     mv_chunk *openings; /* [opening_count] OPENING and LIVING chunks, in file order */
     uint32_t opening_count, opening_capacity;
-    const mv_read_part *part; /* NULL: the whole file is read */
-    mv_part_rows *rows;       /* [totals.devices] rows of the part; NULL without a part */
-    mv_opening *starts;       /* [totals.devices] for a part without live rows; else NULL */
-    mv_living *living;        /* [totals.devices] for a part with live rows; else NULL */
+    const mv_read_part *part; /* part of the file to read; NULL: the whole file */
+    mv_part_rows *rows;       /* [totals.devices] event rows of the part; NULL if there is no
+                               * part */
+    mv_opening *starts;       /* [totals.devices] opening at which reading starts, for a part
+                               * without live rows; else NULL */
+    mv_living *living;        /* [totals.devices] position of the part in the device's events, for a
+                               * part with live rows; else NULL */
     mv_living_columns *alive; /* [totals.devices] the live rows before the part */
-    bool needs_whole;   /* a part with live rows has damaged events: only reading all shows which */
-    mv_digest *digests; /* [totals.devices] events are not decoded and have no columns, unless
-                         * `living` is set; NULL: they are decoded */
+    bool needs_whole;   /* the part with live rows has damaged events, so the whole file must be
+                         * read to find out which */
+    mv_digest *digests; /* [totals.devices] digest of each device, in which case events are not
+                         * decoded and have no columns, unless `living` is set; NULL: events are
+                         * decoded */
 
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
-    uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may use */
+    uint32_t limits[MV_REF_COUNT];  /* number of rows to which each kind of reference may refer */
     uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not created yet */
 } mv_load;
 
-/* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
+/* Fills load->chunks. Damage becomes notes. Fails with MV_NOMEM only. */
 mv_code mv_chunks_find(mv_load *load, mv_err *err);
 
-/* Copies bytes of the file. False when they cannot be read. */
+/* Copies bytes of the file. Returns false if they cannot be read. */
 bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes);
 
 /* Checks a chunk's checksum. *payload is in the file itself, or in `room`. */
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
                       mv_chunk_room room, const uint8_t **payload);
 
-/* Whether the lengths in the header are possible; decompression never writes beyond them. */
+/* Whether the lengths in the header are possible. Decompression never writes beyond these
+ * lengths. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
-/* mv_chunk_open with its own memory and decompressor. */
+/* mv_chunk_open with separate memory and a separate decompressor. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
-/* Whether a chunk's rows are left out. The first and the last chunk of events belong to each part,
- * because they contain the range of times. */
+/* Whether a chunk's rows are left out. A device's first and last chunks of events belong to every
+ * part, because they contain the first and last time. */
 static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head)
 {
     if (!load->digests || head->kind != MV_WIRE_EVENTS)
@@ -121,15 +131,15 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
            head->first_row + head->count <= load->starts[head->device].event;
 }
 
-/* Prepares reading load->part. Without live rows: sets load->rows and load->starts, to the last
- * intact opening of each device at or before the part. With live rows: sets load->living, and
- * removes earlier events from load->tables. Drops load->digests if all events have to be read. Call
- * it when tables have their chunks, and all tables except EVENTS have their limits. Fails with
- * MV_NOMEM only. */
+/* Prepares for reading load->part. If the part has no live rows, sets load->rows, and sets
+ * load->starts to the last intact opening of each device at or before the part. If it has live
+ * rows, sets load->living, and removes earlier events from load->tables. Drops load->digests if all
+ * events have to be read. Call this function when all tables have their chunks, and all tables
+ * except EVENTS have their limits. Fails with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
-/* Whether a part's events are enough to build lifetimes: all events are in the file, in order, and
- * no other table refers to event numbers. */
+/* Whether lifetimes can be built from a part's events, which requires that all events are in the
+ * file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
@@ -144,13 +154,15 @@ void mv_part_begin(mv_load *load);
  * MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);
 
-/* For mv_read_opts.needs_failures. Call it after mv_digests_take. */
+/* Whether the digests allow that a request failed (mv_read_opts.needs_failures). Call this function
+ * after mv_digests_take. */
 bool mv_digests_may_show_failures(const mv_load *load);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);
 
-/* Decodes one chunk into a table outside load->tables. MV_NOMEM, MV_CORRUPT, MV_RANGE. */
+/* Decodes one chunk into a table outside load->tables. Fails with MV_NOMEM, MV_CORRUPT or
+ * MV_RANGE. */
 mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *chunk);
 
 /* Reads a file into `out`, whose origin is set. */
@@ -160,16 +172,17 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err);
 void mv_load_publish(const mv_load_table *t, mv_trace *out);
 
-/* Drops or blanks lost rows and makes every reference to them "unknown". MV_NOMEM only. */
+/* Drops or blanks lost rows and makes every reference to them "unknown". Fails with
+ * MV_NOMEM only. */
 mv_code mv_rows_repair(mv_load *load, mv_err *err);
 
-/* The table of a kind other than EVENTS: it always exists, possibly without rows. */
+/* Returns the table of a kind other than EVENTS. The table always exists, but may have no rows. */
 static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
 {
     return load->by_kind[kind];
 }
 
-/* The value of `row` in a column, counted from 0. */
+/* Returns the address of the value of `row` in a column. Rows and columns are counted from 0. */
 static inline uint8_t *mv_load_value(const mv_load_table *t, uint32_t column, uint64_t row)
 {
     const mv_table_column *c = &t->layout->columns[column];

@@ -84,7 +84,7 @@ uint64_t mv_opening_encode(mv_openings *o, uint64_t *work, uint8_t *data)
     return at;
 }
 
-/* Decodes the next column into `out`. Returns the position after the column, or 0 on failure. */
+/* Decodes the next column into `out`. Returns the position after the column; 0 on failure. */
 static uint64_t take_column(const mv_wire_chunk *head, const uint8_t *payload, uint16_t number,
                             uint8_t size, uint64_t at, uint8_t *work, void *out)
 {

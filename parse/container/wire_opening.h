@@ -1,9 +1,9 @@
-/* Openings: how many allocations each address has had before an event. They are stored before every
- * few chunks of EVENTS, so that a reader of a part can number its allocations without reading
- * earlier events.
+/* Reads and writes openings. An opening contains the number of allocations that each address has
+ * had before an event. Openings are stored before every few chunks of EVENTS, so that a reader of a
+ * part can number the allocations in it without reading earlier events.
  *
  *     mv_openings_init(&o, arena, events);
- *     mv_openings_pass(&o, count)            for each chunk; then, if one is wanted here,
+ *     mv_openings_pass(&o, count)            for each chunk; where an opening is wanted:
  *     bytes = mv_opening_encode(&o, work, data)
  *
  * The payload is two columns, encoded as in chunks of tables: ascending addresses (1) and
@@ -17,9 +17,9 @@
 typedef struct {
     const mv_events *events;
     uint32_t next;    /* event */
-    mv_map id_of;     /* 1 + row of each address */
-    uint64_t *addr;   /* [count] in order of discovery */
-    uint32_t *allocs; /* [count] before `next` */
+    mv_map id_of;     /* row + 1 of each address, by address */
+    uint64_t *addr;   /* [count] addresses in order of discovery */
+    uint32_t *allocs; /* [count] number of allocations at each address before event `next` */
     uint32_t count, capacity, allocs_capacity;
 } mv_openings;
 
@@ -35,7 +35,7 @@ uint64_t mv_opening_room(const mv_openings *o);
  * `work` has room for `count` numbers. */
 uint64_t mv_opening_encode(mv_openings *o, uint64_t *work, uint8_t *data);
 
-/* Reads a payload into arrays of the arena. MV_CORRUPT, MV_NOMEM. */
+/* Reads a payload into arrays of the arena. Fails with MV_CORRUPT or MV_NOMEM. */
 mv_code mv_opening_decode(mv_arena *arena, const mv_wire_chunk *head, const uint8_t *payload,
                           mv_opening *out);
 

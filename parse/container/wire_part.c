@@ -1,10 +1,12 @@
-/* Finds the EVENTS rows that a part needs (mv_read_part), and where counting for them begins. */
+/* Finds the EVENTS rows that a part needs (mv_read_part), and the opening at which counting
+ * allocations for them begins. */
 #include "parse/container/wire_load.h"
 #include "parse/container/wire_opening.h"
 
 enum { TIME_COLUMN = 1 };
 
-/* Decodes the times of a chunk; NULL if it is damaged, has no times, or memory runs out. */
+/* Decodes the times of a chunk. Returns NULL if the chunk is damaged or has no times, or if memory
+ * runs out. */
 static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
 {
     uint32_t count = chunk->head.count;
@@ -16,7 +18,7 @@ static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
     if (!times || !work || mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload) != MV_OK ||
         chunk->head.raw_bytes < sizeof head)
         return NULL;
-    /* Writers put the columns in order of their numbers, so the first one has the times. */
+    /* Writers sort the columns by number, so the first column contains the times. */
     memcpy(&head, payload, sizeof head);
     if (head.column != TIME_COLUMN || !mv_column_can_decode(&head, sizeof *times) ||
         head.columns * sizeof head + (uint64_t)count * head.width > chunk->head.raw_bytes)
@@ -26,8 +28,8 @@ static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
     return times;
 }
 
-/* The last chunk whose first event is before a time; the first chunk if all begin later. False when
- * the times of a chunk cannot be read. */
+/* Finds the last chunk whose first event is before a time, or the first chunk if all chunks begin
+ * later. Returns false if the times of a chunk cannot be read. */
 static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, uint32_t *row)
 {
     uint32_t low = 0, high = t->chunk_count;
@@ -46,8 +48,8 @@ static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, u
     return true;
 }
 
-/* The rows between two times. Only times above 0 can be found, because rows that are left out have
- * time 0. */
+/* Finds the rows between two times. Only times above 0 can be found, because rows that are left out
+ * have time 0. */
 static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
 {
     const mv_digest *d = &load->digests[t->device];
@@ -73,8 +75,8 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
     return true;
 }
 
-/* Openings are in order of events, so the search begins with the last one. A damaged opening is
- * skipped: then more events are read, from the opening before it on. */
+/* Finds the opening for each device. Openings are sorted by event, so the search begins with the
+ * last one. If an opening is damaged, the previous opening is used, and more events are read. */
 static mv_code find_starts(mv_load *load, mv_err *err)
 {
     mv_opening *starts = mv_push_array(load->arena, mv_opening, load->totals.devices);
@@ -106,8 +108,8 @@ static mv_code find_starts(mv_load *load, mv_err *err)
 
 /* ---- parts with live rows ---------------------------------------------------------------- */
 
-/* Whether the rows can begin blocks and segments, in order of their events; blocks from before the
- * first event are last. */
+/* Whether each row is an action that can begin a block or segment, the rows are sorted by event,
+ * and blocks from before the first event come last. */
 static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
 {
     uint32_t last = 0;
@@ -157,8 +159,8 @@ mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *r
     return code;
 }
 
-/* For each device, reads the last intact LIVING chunk before the part. A device without one is read
- * from its first event on. *is_certain: the device has LIVING chunks. */
+/* For each device, reads the last intact LIVING chunk before the part. A device that has none is
+ * read from its first event. *is_certain is set if the device has LIVING chunks. */
 static mv_code find_living(mv_load *load, bool *is_certain)
 {
     for (uint32_t i = load->opening_count; i-- > 0;) {
@@ -189,8 +191,8 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* The first of the rows at the end that may be left out; UINT64_MAX if none may. With a complete
- * history, lifetimes do not depend on events after the part. */
+/* The row at which the rows that may be left out after the part begin; UINT64_MAX if no rows may be
+ * left out. If the history is complete, lifetimes do not depend on events after the part. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];
@@ -203,7 +205,8 @@ static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
     return UINT64_MAX;
 }
 
-/* Removes the chunks outside the part, and numbers the rows of the others after the live rows. */
+/* Removes the chunks outside the part, and numbers the rows of the remaining chunks after the live
+ * rows. */
 static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
 {
     mv_living l = load->living[t->device];
@@ -225,8 +228,8 @@ static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
     t->declared_rows -= l.first;
 }
 
-/* Whether all events of a device are in the file, in order of time, and at least one is an
- * allocation. */
+/* Whether all events of a device are in the file, they are in order of time, and at least one of
+ * them is an allocation. */
 static bool is_whole(const mv_load *load, const mv_load_table *t)
 {
     const mv_digest *d = &load->digests[t->device];

@@ -1,4 +1,5 @@
-/* Only damaged files get here, so this code is simple rather than fast. */
+/* Repairs the tables of damaged files. Other files are never passed to this code, so it is simple
+ * rather than fast. */
 #include "parse/container/wire_load.h"
 
 /* ---- lost rows --------------------------------------------------------------------------- */
@@ -30,7 +31,8 @@ static void blank_lost(mv_load_table *t)
                 set_absent(t, c, row);
 }
 
-/* Moves rows after lost ones up, in tables whose rows are not referenced by number. */
+/* Removes lost rows from a table whose rows are not referenced by number, by moving later rows
+ * up. */
 static void drop_lost(mv_load_table *t)
 {
     uint64_t kept = 0;
@@ -54,8 +56,8 @@ typedef struct {
     uint64_t begin, end;
 } row_range;
 
-/* The range of `row`, whose chunk is intact. False when it lies outside the other table, starts
- * before `floor` (the end of the previous range), or contains lost rows. */
+/* Finds the range of `row`, whose chunk is intact. Returns false if the range lies outside the
+ * other table, starts before `floor` (the end of the previous range), or contains lost rows. */
 static bool good_range(const mv_load_table *t, const mv_chunk *chunk, uint64_t row,
                        const mv_load_table *of, uint64_t floor, row_range *range)
 {
@@ -73,7 +75,7 @@ typedef struct {
     mv_load_table *t, *of;
     uint64_t *ends;  /* the new t->columns[0] */
     uint8_t *values; /* the new of->columns[0] */
-    uint64_t at;     /* values copied so far */
+    uint64_t at;     /* number of values copied so far */
     uint64_t least;  /* minimum number of values in a row: 1 for texts, which end in NUL */
     uint64_t floor;
 } rebuild;
@@ -100,7 +102,8 @@ static void rebuild_row(rebuild *r, const mv_chunk *chunk, uint64_t row)
     r->ends[row + 1] = r->at;
 }
 
-/* Copies the content of the good ranges to new columns; the other rows become empty. */
+/* Copies the values of the good ranges to new columns; the ranges of all other rows become
+ * empty. */
 static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint64_t least)
 {
     rebuild r = {.t = mv_load_find(load, kind), .of = mv_load_find(load, of_kind), .least = least};
@@ -129,7 +132,7 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 /* ---- references to lost rows ------------------------------------------------------------- */
 
 /* The replacement for a reference to a lost row: none, the plain tag, or one row at the end of the
- * table shared by all unknown rows. */
+ * table that all references to lost rows share. */
 static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))
@@ -158,7 +161,7 @@ static void repair_ids(mv_load *load, mv_load_table *t, uint32_t column)
     }
 }
 
-/* Without the TRACE chunk, the number of calls follows from the calls that occur. */
+/* Determines the number of calls from the calls that occur, if the TRACE chunk is lost. */
 static void repair_calls(mv_load *load, mv_load_table *t, uint32_t column)
 {
     uint32_t *calls = t->columns[column];
@@ -192,7 +195,7 @@ static void repair_column(mv_load *load, mv_load_table *t, uint32_t column)
     }
 }
 
-/* Ranges outside their table become empty. */
+/* Makes ranges outside their table empty. */
 static void repair_ranges(uint32_t *first, uint32_t *count, uint64_t rows, uint64_t of_rows,
                           uint64_t *taken)
 {
@@ -232,7 +235,7 @@ mv_code mv_rows_repair(mv_load *load, mv_err *err)
            rebuild_ranges(load, MV_WIRE_STACKS, MV_WIRE_STACK_FRAMES, 0);
     if (!fine)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "repairing a damaged file");
-    /* Row 0 of these tables is known without the file. */
+    /* Row 0 of these tables is known even if the file has lost it. */
     mv_load_find(load, MV_WIRE_STACKS)->lost[0] = 0;
     if (pools->lost[0]) {
         memset(pools->columns[0], 0, sizeof(uint64_t));

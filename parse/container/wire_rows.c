@@ -6,7 +6,8 @@
 
 enum {
     MOST_THREADS = 16,
-    /* Starting a thread takes about 50 microseconds, as does decoding this many bytes. */
+    /* Starting a thread takes about 50 microseconds, which is as long as decoding this many
+     * bytes. */
     BYTES_A_THREAD = 4 << 20
 };
 
@@ -14,20 +15,21 @@ typedef struct {
     mv_load *load;
     struct worker *workers;
     uint32_t worker_count;
-    uint64_t most_raw;    /* decompressed bytes of the largest chunk */
-    uint64_t most_stored; /* bytes of the largest chunk, if the file is not in memory */
-    uint64_t most_column; /* bytes of the largest column */
+    uint64_t most_raw;    /* largest number of decompressed bytes in a chunk */
+    uint64_t most_stored; /* largest number of stored bytes in a chunk, if the file is not in
+                           * memory */
+    uint64_t most_column; /* largest number of bytes in a column */
     _Atomic bool no_memory;
 } job;
 
-/* Each worker first decodes neighbouring chunks, so that it fills one stretch of the columns; then
- * it helps the others. */
+/* A worker. It first decodes neighbouring chunks, so that it fills a contiguous range of the
+ * columns, and then helps the other workers. */
 typedef struct worker {
     job *job;
-    uint32_t end;          /* end of its own chunks */
-    _Atomic uint32_t next; /* next of its own chunks; other workers may take it */
-    mv_chunk_room room;    /* [most_stored], [most_raw] */
-    uint8_t *column;       /* [most_column] for the column being decoded */
+    uint32_t end;          /* end of the worker's own range of chunks */
+    _Atomic uint32_t next; /* next chunk in the worker's own range; other workers may take it */
+    mv_chunk_room room;    /* buffers of [most_stored] and [most_raw] bytes */
+    uint8_t *column;       /* [most_column] buffer for the column being decoded */
 } worker;
 
 /* ---- one column -------------------------------------------------------------------------- */
@@ -77,8 +79,8 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
 
 /* ---- one chunk --------------------------------------------------------------------------- */
 
-/* Fills columns that are missing from a chunk. False if range ends are missing. A column that
- * refers to rows of an empty table is bad. */
+/* Fills columns that are missing from a chunk. Returns false if range ends are missing. A column
+ * that refers to rows of an empty table is bad. */
 static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
 {
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
@@ -113,7 +115,7 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
         return MV_CORRUPT;
     *seen |= 1u << i;
     out = mv_load_value(t, i, chunk->head.first_row);
-    if (head->width > 0) /* without stored bytes it may be all zeros */
+    if (head->width > 0) /* a column without stored bytes may be all zeros */
         mv_arena_touch(w->job->load->arena, out, (uint64_t)chunk->head.count * column->size);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
@@ -184,7 +186,7 @@ static void work(void *user, uint32_t own)
     ZSTD_freeDCtx(zstd);
 }
 
-/* The number of useful threads, and the space for a chunk and a column. */
+/* Determines the number of useful threads, and the space needed for a chunk and a column. */
 static void measure(job *j)
 {
     const mv_load *load = j->load;

@@ -1,5 +1,5 @@
-/* Writes docs/internals/snapshot-format.md: header, TRACE, NOTES, DIGEST, the tables in the order of
- * mv_tables, INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
+/* Writes docs/internals/snapshot-format.md: header, TRACE, NOTES, DIGEST, the tables in the order
+ * of mv_tables, INDEX, footer. The bytes depend only on the trace (and on the version of zstd). */
 #include "base/grow.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_living.h"
@@ -12,17 +12,19 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* OPENING chunks take at most one byte in this many, and LIVING chunks the same. */
+/* OPENING chunks take at most one of this many bytes of the file, and LIVING chunks take at most
+ * the same. */
 enum { OPENING_SHARE = 20 };
 
 /* Estimated bytes per row of a LIVING chunk; generate_2m and gpt_250k_all have 5 to 10. */
 enum { LIVING_BYTES = 10 };
 
-/* zstd level: 9 makes generate_2m (2 million events) a tenth smaller in twice the time, 16 a fifth
- * smaller in 1 s more, 19 hardly smaller in 2 s more. */
+/* zstd levels. Compared with level 3, level 9 makes generate_2m (2 million events) a tenth smaller
+ * in twice the time, and level 16 makes it a fifth smaller in one more second. Level 19 takes
+ * another two seconds and makes it hardly any smaller. */
 enum { LEVEL = 3, TIGHT_LEVEL = 16 };
 
-/* Below this, zstd's own header takes as much as it saves. */
+/* For payloads smaller than this, zstd's header takes as many bytes as compression saves. */
 enum { LEAST_WORTH_COMPRESSING = 1024 };
 
 typedef struct {
@@ -31,26 +33,26 @@ typedef struct {
     uint64_t next_call;
 } table_state;
 
-/* Bytes spent on chunks of one kind: in total, and on the last chunk. */
+/* Number of bytes spent on chunks of one kind: in total, and on the last chunk. */
 typedef struct {
     uint64_t written, last;
 } spent;
 
-/* The events of a device, which come in pieces. */
+/* State for writing the events of a device, which arrive in pieces. */
 typedef struct {
     mv_arena arena; /* owns `openings` */
     mv_arena piece; /* owns `living`, for the current piece */
     table_state table;
     uint32_t device;
-    uint64_t first; /* next event */
+    uint64_t first; /* number of the next event */
     mv_openings openings;
     bool has_openings;
     bool has_living; /* the device's lifetimes are known */
     mv_living_now living;
-    uint64_t begin; /* byte of the first chunk */
+    uint64_t begin; /* position of the device's first chunk */
     spent on_openings, on_living;
-    mv_arena between;        /* for: */
-    mv_living_columns alive; /* owns `alive` */
+    mv_arena between;        /* owns `alive` */
+    mv_living_columns alive; /* live rows at the beginning of the next piece */
 } event_state;
 
 struct mv_snapshot_writer {
@@ -59,18 +61,19 @@ struct mv_snapshot_writer {
     const mv_write_opts *opts;
     mv_sink *sink;
     event_state events;
-    bool has_failed; /* out of memory */
-    uint64_t start;  /* bytes written to the sink before this snapshot */
+    bool has_failed; /* memory has run out */
+    uint64_t start;  /* number of bytes that were in the sink before this snapshot */
     ZSTD_CCtx *zstd;
-    uint8_t *raw; /* payload of the chunk being made */
+    uint8_t *raw; /* payload of the chunk that is being made */
     uint64_t raw_capacity;
     uint8_t *packed;
     uint64_t packed_capacity;
-    uint64_t *work;       /* [MV_WIRE_CHUNK_ROWS] for mv_column_encode */
-    mv_wire_index *index; /* chunks written so far */
+    uint64_t *work;       /* [MV_WIRE_CHUNK_ROWS] numbers, used by mv_column_encode */
+    mv_wire_index *index; /* index of the chunks written so far */
     uint32_t index_capacity;
     uint32_t index_count;
-    uint64_t events_done, events_total; /* for progress */
+    uint64_t events_done, events_total; /* number of events written so far and in total, for
+                                         * progress reports */
 };
 
 typedef struct mv_snapshot_writer snapshot;
@@ -140,8 +143,8 @@ static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Calls are numbered in file order, so the next new one is above all earlier ones in this
- * column. */
+/* The number of the next new call. Calls are numbered in file order, so it is above all earlier
+ * calls in this column. */
 static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t rows, uint64_t next)
 {
     for (uint64_t i = first; i < first + rows; i++)
@@ -150,8 +153,8 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
     return next;
 }
 
-/* The values of rows [first, first + count) of a table; for ranges also the end of the row
- * before. */
+/* The values of rows [first, first + count) of a table; for range ends, also the end of the
+ * previous row. */
 static mv_column_values values_of(const void *rows, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
@@ -229,7 +232,7 @@ static void end_device(event_state *e)
     mv_arena_release(&e->between);
 }
 
-/* The first rows of a piece are the live rows in e->alive. */
+/* Begins a piece, whose first rows are the live rows in e->alive. */
 static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
 {
     e->openings.events = piece->events;
@@ -243,7 +246,7 @@ static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
     return mv_living_pass(&e->living, piece->before);
 }
 
-/* The live rows at the end of a piece are the first rows of the next one. */
+/* Ends a piece. The rows that are alive at its end are the first rows of the next piece. */
 static bool end_piece(event_state *e)
 {
     mv_arena between;
@@ -266,8 +269,8 @@ static bool pass(event_state *e, uint32_t count)
            (!e->has_living || mv_living_pass(&e->living, count));
 }
 
-/* Whether another chunk of a kind fits into its share of the bytes since the device's first chunk.
- * The first chunk of the kind takes about `bytes`. */
+/* Whether another chunk of a kind is within its share of the bytes written since the device's first
+ * chunk. The first chunk of the kind takes about `bytes` bytes. */
 static bool can_afford(const snapshot *s, const event_state *o, const spent *on, uint64_t bytes)
 {
     uint64_t next = on->last ? on->last : bytes;
@@ -305,8 +308,8 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     return is_written;
 }
 
-/* Writes an OPENING and a LIVING chunk for the next chunk of events, unless they exceed their
- * shares. */
+/* Writes an OPENING chunk and a LIVING chunk before the next chunk of events, unless they exceed
+ * their shares. */
 static bool write_opening(snapshot *s, event_state *o, mv_wire_chunk head)
 {
     uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;
@@ -351,7 +354,8 @@ static bool write_table(snapshot *s, const mv_model_table *table, uint32_t devic
     return true;
 }
 
-/* With digests, readers of a part need openings among the events, too. */
+/* Writes the events of a piece. If digests are written, so are openings among the events, because
+ * readers of a part need them. */
 static bool write_events(snapshot *s, const mv_snapshot_piece *piece)
 {
     event_state *e = &s->events;

@@ -1,4 +1,4 @@
-/* The rank and the time in a log line. */
+/* Finds the rank and the time in a log line. */
 #include "parse/error_text/error_window.h"
 
 #include "base/numbers.h"
@@ -8,7 +8,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "[rank3]:", "rank=3", "Rank 3", "local_rank: 3", "[default3]:" of torchrun. */
+/* Recognizes "[rank3]:", "rank=3", "Rank 3", "local_rank: 3", and torchrun's "[default3]:". */
 int64_t mv_error_rank(const char *line)
 {
     static const char *const words[] = {"rank", "Rank", "RANK", "[default"};
@@ -24,14 +24,14 @@ int64_t mv_error_rank(const char *line)
     return -1;
 }
 
-/* Two digits, or -1. */
+/* The number made of the two digits at `at`; -1 if they are not digits. */
 static int64_t two(const char *at)
 {
     return is_digit(at[0]) && is_digit(at[1]) ? (at[0] - '0') * 10 + at[1] - '0' : -1;
 }
 
-/* Days between a fixed day and a date such as "2026-11-28" or "11-28" that ends before `end`; -1
- * without a date. Only the order of days matters. */
+/* The number of days between a fixed day and a date such as "2026-11-28" or "11-28" that ends
+ * before `end`; -1 if there is no date. Only the order of days matters. */
 static int64_t day_before(const char *text, const char *end)
 {
     int64_t month, day, year = 0;

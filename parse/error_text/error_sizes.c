@@ -22,10 +22,10 @@ static bool is_letter(char c)
 typedef struct {
     uint64_t whole, part, scale; /* whole + part / scale */
     uint32_t shift;              /* log2 of the unit: 20 for MiB */
-    const char *from, *to;       /* its place in the text */
+    const char *from, *to;       /* beginning and end in the text */
 } figure;
 
-/* "7.93GiB", "0bytes"; in a summary also "512B" and "4261MB". */
+/* Reads a size such as "7.93GiB" or "0bytes"; in a summary also "512B" and "4261MB". */
 static bool take_figure(const char *at, bool of_summary, figure *out)
 {
     static const struct {
@@ -53,7 +53,8 @@ static bool take_figure(const char *at, bool of_summary, figure *out)
     return false;
 }
 
-/* (whole + part / scale) << shift, rounded up or down; MV_NO_BYTES: too large. */
+/* Computes (whole + part / scale) << shift, rounded up or down; MV_NO_BYTES if the result is too
+ * large. */
 static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t shift, bool up)
 {
     if (whole >= MV_NO_BYTES >> (shift + 1))
@@ -61,7 +62,8 @@ static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t
     return (whole << shift) + ((part << shift) + (up ? scale - 1 : 0)) / scale; /* 2^21 << 40 */
 }
 
-/* The range of bytes printed like this: rounded to the last printed digit. Bytes are exact. */
+/* The range of sizes that are printed like this after rounding to the last printed digit. Numbers
+ * of bytes are exact. */
 static mv_printed_size rounded(const figure *f)
 {
     uint64_t twice = 2 * f->part, whole = f->whole, scale = 2 * f->scale;
@@ -82,12 +84,12 @@ static mv_printed_size rounded(const figure *f)
     return size;
 }
 
-/* The range of bytes printed like this: truncated to whole units. */
+/* The range of sizes that are printed like this after truncating to whole units. */
 static mv_printed_size cut_off(const figure *f)
 {
     uint64_t bytes = bytes_of(f->whole, 0, 1, f->shift, false);
 
-    if (f->scale > 1) /* written by hand */
+    if (f->scale > 1) /* the text was written by hand */
         return rounded(f);
     if (bytes == MV_NO_BYTES)
         return not_printed;
@@ -96,16 +98,16 @@ static mv_printed_size cut_off(const figure *f)
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
-/* The words before or after a size. */
+/* The words before or after a size that identify it. */
 static const struct {
-    const char *before, *after; /* one of the two is NULL */
+    const char *before, *after; /* words before or after the size; one of the two is NULL */
     mv_error_size size;
 } labels[] = {
     {"Triedtoallocate", NULL, MV_ERROR_REQUESTED},
     {"triedtoallocate", NULL, MV_ERROR_REQUESTED},
     {"Requested:", NULL, MV_ERROR_REQUESTED},
     {"totalcapacityof", NULL, MV_ERROR_CAPACITY},
-    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* typing error of PyTorch 2.1 */
+    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* a typing error in PyTorch 2.1 */
     {NULL, "totalcapacity", MV_ERROR_CAPACITY},
     {"Devicelimit:", NULL, MV_ERROR_CAPACITY},
     {NULL, "isfree", MV_ERROR_FREE},
@@ -120,7 +122,8 @@ static const struct {
     {NULL, "allocatedinprivatepools", MV_ERROR_PRIVATE},
     {NULL, "isreservedbyPyTorchbutunallocated", MV_ERROR_UNALLOCATED},
     {NULL, "reservedintotalbyPyTorch", MV_ERROR_RESERVED},
-    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* PyTorch up to 1.3: without the allocated size */
+    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* PyTorch 1.3 and earlier; does not include the
+                                              * allocated size */
     {NULL, "cached)", MV_ERROR_UNALLOCATED},
 };
 
@@ -140,8 +143,8 @@ static mv_error_size label_of(const char *begin, const figure *f)
     return MV_ERROR_SIZE_COUNT;
 }
 
-/* Whether the text before a size is "Process12345has", which sets *pid, or "thisprocesshas", which
- * sets *pid to MV_NO_BYTES. */
+/* Whether the text before a size is "Process12345has", in which case *pid is set, or
+ * "thisprocesshas", in which case *pid is set to MV_NO_BYTES. */
 static bool names_process(const char *begin, const char *end, uint64_t *pid)
 {
     const char *at;
@@ -178,7 +181,7 @@ static void add_process(mv_error_text *out, uint64_t pid, mv_printed_size size)
                                  sum->most + size.most};
 }
 
-/* Reads one size of the message. False if it belongs to something else. */
+/* Reads one size of the message. Returns false if the size belongs to something else. */
 static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *out)
 {
     const char *begin = w->text + w->begins;
@@ -203,7 +206,7 @@ static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *
     return true;
 }
 
-/* "(GPU0;", ".GPU0hasatotalcapacity", "(NPU3;": the number after the first size. */
+/* The device in "(GPU0;", ".GPU0hasatotalcapacity" or "(NPU3;" after the first size. */
 static int64_t device_after(const char *at)
 {
     uint64_t number;
@@ -216,7 +219,7 @@ static int64_t device_after(const char *at)
     return *at == ';' || mv_error_has(at, "has") ? (int64_t)number : -1;
 }
 
-/* "device0would" before `end`. */
+/* The device in "device0would" before `end`. */
 static int64_t device_before(const char *begin, const char *end)
 {
     const char *at = end - begin > 5 ? end - 5 : begin;
@@ -234,7 +237,7 @@ static mv_printed_size sum_of(mv_printed_size a, mv_printed_size b)
     return (mv_printed_size){a.bytes + b.bytes, a.least + b.least, a.most + b.most};
 }
 
-/* a - b, but at least 0. */
+/* Returns a - b, but at least 0. */
 static mv_printed_size rest_of(mv_printed_size a, mv_printed_size b)
 {
     if (!mv_size_is_printed(a) || !mv_size_is_printed(b) || a.most < b.least)
@@ -243,7 +246,8 @@ static mv_printed_size rest_of(mv_printed_size a, mv_printed_size b)
                              a.least > b.most ? a.least - b.most : 0, a.most - b.least};
 }
 
-/* Reserved is allocated plus unallocated: each message has two of the three. */
+/* Computes the missing size: the reserved size is the sum of the allocated and the unallocated
+ * size, and each message contains two of these three. */
 static void add_up(mv_error_text *out)
 {
     mv_printed_size *s = out->size;
@@ -254,14 +258,14 @@ static void add_up(mv_error_text *out)
         s[MV_ERROR_UNALLOCATED] = rest_of(s[MV_ERROR_RESERVED], s[MV_ERROR_ALLOCATED]);
 }
 
-/* Whether another error or a traceback begins. */
+/* Whether another error or a traceback begins at `at`. */
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
                           mv_error_has(at, "exceedallowedmemory"));
 }
 
-/* Whether a digit continues a number. After a full stop a sentence may begin with one. */
+/* Whether a digit continues a number. The digit after a full stop may begin a sentence. */
 static bool is_within(const char *at)
 {
     return is_digit(at[-1]) || (at[-1] == '.' && is_digit(at[-2]));
@@ -291,7 +295,7 @@ static uint32_t read_sizes(const mv_error_window *w, mv_error_text *out)
 
 /* ---- summaries --------------------------------------------------------------------------- */
 
-/* The current and the peak size of a row. */
+/* Reads the current and the peak size in a row of the summary. */
 static void take_row(const char *table, const char *name, mv_printed_size *now,
                      mv_printed_size *peak)
 {
@@ -342,8 +346,8 @@ static bool read_summary(const mv_error_window *w, mv_error_text *out, uint32_t 
 
 /* ---- kinds of errors ----------------------------------------------------------------------- */
 
-/* Errors without a size, with blanks removed: `part` is searched for, and `before` must come
- * directly before it. */
+/* Errors that are printed without a size, with blanks removed. `part` is searched for, and `before`
+ * must come directly before it. */
 static const struct {
     const char *before, *part, *phrase;
 } bare[] = {
@@ -373,7 +377,7 @@ const char *mv_error_bare(const char *text, uint32_t at)
     return NULL;
 }
 
-/* Names the error. The word before "out" is part of the name: "CUDA out of memory". */
+/* Stores the name of the error. The word before "out" is part of the name: "CUDA out of memory". */
 static void name_sentence(const mv_error_window *w, mv_error_text *out)
 {
     const char *end = w->text + w->begins, *at = end;

@@ -13,7 +13,8 @@ static const uint8_t *escape_end(const uint8_t *at, const uint8_t *end)
     return p < end ? p + 1 : p;
 }
 
-/* Printable ASCII that appears inside a sentence without belonging to it. */
+/* Whether a character is kept: it is printable ASCII, and none of the characters that appear inside
+ * a sentence without belonging to it. */
 static bool is_kept(uint8_t c)
 {
     return (uint8_t)(c - '!') < 0x7f - '!' && c != '"' && c != '`' && c != '*';
@@ -47,7 +48,7 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
-/* The text without escapes; blanks and line ends stay. */
+/* Copies the text without its escape sequences, but with its blanks and line ends. */
 static uint32_t uncolour(mv_span text, char *out)
 {
     const uint8_t *at = text.data, *end = at + text.length;
@@ -65,8 +66,9 @@ static uint32_t uncolour(mv_span text, char *out)
     return count;
 }
 
-/* Length of the line's prefix shared with `first`, the line of the error: all digits are equal,
- * since times and line numbers differ. It ends with a blank or a bracket. */
+/* The length of the prefix that the line shares with `first`, the line of the error. All digits
+ * count as equal, because times and line numbers differ. The prefix ends with a blank or a
+ * bracket. */
 static uint32_t prefix_of(const char *first, uint32_t most, const char *line, uint32_t length)
 {
     uint32_t same = 0, end = 0;

@@ -4,7 +4,8 @@
 #include "base/sort.h"
 
 enum {
-    LEAST_WINDOW = 192 << 10, /* bytes read at a time: less than MV_SOURCE_WINDOW */
+    LEAST_WINDOW = 192 << 10, /* number of bytes read at a time, which is less than
+                               * MV_SOURCE_WINDOW */
     KEPT = MV_ERROR_BYTES + MV_ERROR_BACK
 };
 
@@ -15,7 +16,7 @@ typedef struct {
     uint32_t *from; /* [MV_SOURCE_WINDOW] */
     mv_error_window *window;
     uint64_t done;  /* offset in the text up to which errors have been found */
-    uint64_t lines; /* line ends before `counted` */
+    uint64_t lines; /* number of line ends before `counted` */
     uint64_t counted;
 } finder;
 
@@ -23,7 +24,7 @@ typedef struct {
 
 enum { MARKS = 4 };
 
-/* Squeezed words that mark an error: in sentences and tables, and in errors without sizes. */
+/* Squeezed words that indicate an error: in sentences and tables, and in errors without sizes. */
 static const char *const of_sizes[MARKS] = {"utofmemory.Tried", "memorysummary,deviceID",
                                             "exceedallowedmemory", "youtriedtoallocate"};
 static const char *const of_bare[MARKS] = {"utofmemory", "ALLOC_FAILED", "OUT_OF_MEMORY",
@@ -55,7 +56,8 @@ static bool may_begin(const char *at)
 }
 
 /* The latest possible end of the error at squeezed byte `i`, which is the beginning of the next
- * error, so that no text is read twice and the total time is linear. */
+ * error. Limiting an error in this way ensures that no text is read twice and the total time is
+ * linear. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
@@ -105,7 +107,7 @@ static uint64_t line_at(finder *f, mv_span text, uint64_t base, uint64_t at)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-/* The time of an error, from its own line or an earlier one. */
+/* The time of an error, which is in the same line or an earlier one. */
 static int64_t time_of(const finder *f, mv_span text, uint64_t at)
 {
     uint64_t back = at < MV_ERROR_BACK ? at : MV_ERROR_BACK;
@@ -114,8 +116,8 @@ static int64_t time_of(const finder *f, mv_span text, uint64_t at)
     return time != MV_NO_TIME ? time : mv_error_time((const char *)text.data + at - back, back);
 }
 
-/* Reads the error at squeezed byte `i`, if any. Returns the byte of the text at which to
- * continue. */
+/* Reads the error at squeezed byte `i`, if there is one. Returns the position in the text at which
+ * to continue. */
 static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_t count,
                      bool *failed)
 {
@@ -133,11 +135,12 @@ static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_
     *failed = !keep(f, &row);
     if (f->out->count > before)
         f->out->rows[before].time_ms = time_of(f, text, at);
-    /* squeezed bytes: the text has at least as many */
+    /* these are squeezed bytes, of which the text has at least as many */
     return at + (end > w->begins ? end - w->begins : 1);
 }
 
-/* `is_last`: the text ends here. Returns how many bytes need not be read again. */
+/* Finds all errors in the text, which is the last part if `is_last` is set. Returns the number of
+ * bytes that need not be read again. */
 static uint64_t scan(finder *f, mv_span text, uint64_t base, bool is_last, bool *failed)
 {
     uint64_t until = is_last ? text.length : text.length - MV_ERROR_BYTES;

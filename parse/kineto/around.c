@@ -4,10 +4,10 @@
 
 typedef struct {
     mv_kineto *k;
-    /* Rows created from a text on first use; MV_NO_ROW: not created yet. */
-    uint32_t *frames[2]; /* by mv_around_kind, then by number of the name */
-    uint32_t *shapes;    /* strings, by number in `inputs` */
-    uint64_t *open;      /* a stack of ranges: some below the top may have ended */
+    /* Rows made from the names and inputs in the file, on first use; MV_NO_ROW: not made yet. */
+    uint32_t *frames[2]; /* frames, by mv_around_kind, then by number of the name */
+    uint32_t *shapes;    /* strings that describe shapes, by number in `inputs` */
+    uint64_t *open;      /* stack of ranges, of which some below the top may have ended */
     uint64_t open_count, open_capacity;
 } sweep;
 
@@ -23,9 +23,9 @@ static mv_string_id word_of(mv_build *b, const char *text)
     return mv_build_string(b, text, strlen(text));
 }
 
-/* "torch/nn/modules/linear.py(114): forward" is a function with its file and first line. Other
- * names are plain text, like C++ frames: "nn.Module: Linear_0", a call of a module with its number
- * within the class, and "<built-in method empty of type>". */
+/* Makes a frame from a name. "torch/nn/modules/linear.py(114): forward" is a function with its file
+ * and first line. All other names are plain text, like C++ frames: "nn.Module: Linear_0", a call of
+ * a module with its number within its class, and "<built-in method empty of type>". */
 static mv_frame_row function_row(mv_build *b, mv_span name)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -66,7 +66,7 @@ static mv_frame_id frame_of(sweep *s, const mv_kineto_range *range)
 
 /* ---- the operator -------------------------------------------------------------------------- */
 
-/* The operator's inputs as text; MV_NO_STRING if there are none. */
+/* The string that describes an operator's inputs; MV_NO_STRING if it has none. */
 static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
 {
     char text[MV_KINETO_SHAPES];
@@ -81,8 +81,9 @@ static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
                                                                            : MV_NO_STRING;
 }
 
-/* The innermost operator that has tensors, among those called by the innermost function; if none
- * has, the outermost one. Within aten::addmm, for example, aten::empty has none. */
+/* The tag for the innermost operator that has tensors, among the operators called by the innermost
+ * function; if none of them has tensors, the outermost operator. Within aten::addmm, for example,
+ * aten::empty has no tensors. */
 static mv_tag_id operator_of(sweep *s, const uint64_t *around, uint32_t count)
 {
     mv_tag_row tag = MV_TAG_ROW;
@@ -128,7 +129,7 @@ static void close_until(sweep *s, int64_t time_ns)
         s->open_count--;
 }
 
-/* The ranges and memory events of all threads, in order. */
+/* Visits the ranges and memory events of all threads, in order. */
 static bool sweep_threads(sweep *s)
 {
     mv_kineto *k = s->k;

@@ -1,13 +1,13 @@
 #include "base/grow.h"
 #include "parse/kineto/kineto.h"
 
-/* An event's fields that memviz uses, as positions in the window. */
+/* The fields of an event that memviz uses, as positions in the window. */
 typedef struct {
     mv_json_token phase, category, name, pid, tid, time, duration;
-    uint64_t args; /* beginning of its arguments; MV_NO_BYTES: none */
+    uint64_t args; /* beginning of the event's arguments; MV_NO_BYTES: none */
 } trace_event;
 
-/* Stores the value of a key. */
+/* Stores the value of a key of the event. */
 static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
 {
     const uint8_t *k = mv_json_span(j, key).data;
@@ -31,7 +31,8 @@ static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
     return mv_json_pass(j);
 }
 
-/* The thread and process of an event. False if they are not numbers, as in some GPU events. */
+/* Reads the thread and process of an event. Returns false if they are not numbers, as in some GPU
+ * events. */
 static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, uint64_t *pid)
 {
     uint64_t tid;
@@ -53,7 +54,7 @@ static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, ui
 
 /* ---- operators and functions --------------------------------------------------------------- */
 
-/* Copies the next value, of any kind, as it is spelled in the file. */
+/* Copies the text of the next value, of any kind, from the file. */
 static bool copy_value(mv_json *j, char *to, uint64_t room, uint64_t *length)
 {
     uint64_t first, bytes;
@@ -68,7 +69,7 @@ static bool copy_value(mv_json *j, char *to, uint64_t room, uint64_t *length)
     return true;
 }
 
-/* The inputs of an operator: sizes and types. */
+/* Reads the inputs of an operator: sizes and types. */
 static bool take_inputs(mv_kineto *k, uint64_t args, uint32_t *number)
 {
     char text[2 * MV_KINETO_TEXT + 1], types[MV_KINETO_TEXT];
@@ -96,8 +97,8 @@ static bool take_inputs(mv_kineto *k, uint64_t args, uint32_t *number)
     return !k->is_out_of_memory;
 }
 
-/* Removes the address: "<built-in method empty of type object at 0x7f2c>" is one function at any
- * address. */
+/* Removes the address from a name: "<built-in method empty of type object at 0x7f2c>" is the same
+ * function at any address. */
 static mv_span without_address(mv_span name)
 {
     static const char at[] = " object at 0x";
@@ -120,8 +121,8 @@ static bool add_range(mv_kineto *k, const trace_event *e, mv_around_kind kind)
     if (!mv_json_ns(&k->json, e->time, &range.start_ns) ||
         !mv_json_ns(&k->json, e->duration, &duration) || !take_thread(k, e, &range.thread, &pid))
         return !k->is_out_of_memory;
-    /* Some releases of PyTorch write an end before the beginning of a range that was still open at
-     * the end of the profile. */
+    /* If a range was still open at the end of the profile, some releases of PyTorch write an end
+     * that is before its beginning. */
     range.end_ns = duration < 0 ? INT64_MAX : range.start_ns + duration;
     name = without_address(mv_json_text(&k->json, e->name, text, sizeof text));
     range.name = mv_texts_add(names, name);
@@ -157,7 +158,7 @@ static bool add_step(mv_kineto *k, const trace_event *e)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Reads a number in the arguments: its absolute value, and whether it is negative. */
+/* Reads the absolute value and the sign of a number in the arguments. */
 static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
 {
     mv_json_token value;
@@ -174,7 +175,7 @@ static uint32_t refuse(mv_kineto *k, const char *why)
     return MV_NO_ROW;
 }
 
-/* The row of a device; MV_NO_ROW when the file is refused. */
+/* The row of a device; MV_NO_ROW if the file is refused. */
 static uint32_t device_row(mv_kineto *k, int64_t type, int64_t id, uint64_t pid)
 {
     for (uint32_t i = 0; i < k->device_count; i++) {
@@ -272,8 +273,8 @@ static bool begins(const mv_json *j, mv_json_token t, const char *with)
     return t.length >= strlen(with) && memcmp(mv_json_span(j, t).data, with, strlen(with)) == 0;
 }
 
-/* Category names as in libkineto's ActivityType.cpp; PyTorch 1.8 to 1.11 called operators
- * "Operator". */
+/* The category names are those in libkineto's ActivityType.cpp; PyTorch 1.8 to 1.11 called
+ * operators "Operator". */
 static bool add_event(mv_kineto *k, const trace_event *e)
 {
     mv_json *j = &k->json;

@@ -5,8 +5,8 @@
 
 /* ---- the window --------------------------------------------------------------------------- */
 
-/* Reads until the window has at least `more` bytes from `pos` on. Drops bytes before *first, or
- * before `pos` if `first` is NULL, unless they are kept. */
+/* Reads until the window has at least `more` bytes starting at `pos`. Drops bytes before *first, or
+ * before `pos` if `first` is NULL, unless tokens are kept. */
 static bool read_on(mv_json *j, uint64_t more, uint64_t *first)
 {
     uint64_t drop = j->is_kept ? 0 : first ? *first : j->pos;
@@ -43,8 +43,8 @@ void mv_json_go(mv_json *j, uint64_t place)
     j->pos = place;
 }
 
-/* Classes of bytes outside texts; bytes before QUOTE are skipped. The window is followed by
- * zeros. */
+/* Classes of bytes outside strings; bytes of classes before QUOTE are skipped. The window is
+ * followed by zeros. */
 enum { OTHER, BLANK, WORD, QUOTE, OPEN, CLOSE, NUL };
 
 static const uint8_t kind[UINT8_MAX + 1] = {
@@ -53,7 +53,7 @@ static const uint8_t kind[UINT8_MAX + 1] = {
     ['}'] = CLOSE,  [']'] = CLOSE,        ['.'] = WORD,         ['-'] = WORD,
     ['+'] = WORD,   ['0' ... '9'] = WORD, ['A' ... 'Z'] = WORD, ['a' ... 'z'] = WORD};
 
-/* As mv_json_next, but keeps everything from *first on. */
+/* Like mv_json_next, but keeps *first and all bytes after it. */
 static uint8_t next_from(mv_json *j, uint64_t *first)
 {
     do {
@@ -76,7 +76,7 @@ uint8_t mv_json_next(mv_json *j)
 
 /* ---- texts and words ---------------------------------------------------------------------- */
 
-/* The first quote, backslash or 0 from `at` on. The window is followed by a 0. */
+/* Finds the first quote, backslash or 0 at or after `at`. The window is followed by a 0. */
 static const uint8_t *find_end(const uint8_t *at)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -92,8 +92,8 @@ static const uint8_t *find_end(const uint8_t *at)
         if (!found)
             continue;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return at + __builtin_ctzll(found) / 8; /* borrows carry upwards: only the lowest is
-                                                 * exact */
+        return at + __builtin_ctzll(found) / 8; /* borrows carry upwards, so only the lowest match
+                                                 * is exact */
 #else
         while (*at != '"' && *at != '\\' && *at != 0)
             at++;
@@ -102,7 +102,7 @@ static const uint8_t *find_end(const uint8_t *at)
     }
 }
 
-/* The next byte must be the opening quote. */
+/* Reads a string. The next byte must be its opening quote. */
 static bool take_text(mv_json *j, mv_json_token *out)
 {
     uint64_t first = ++j->pos;
@@ -112,7 +112,7 @@ static bool take_text(mv_json *j, mv_json_token *out)
     for (;;) {
         const uint8_t *from = j->source->at, *end = j->source->end;
         const uint8_t *at = find_end(from + j->pos);
-        while (*at == 0 && at < end) /* a NUL within the text */
+        while (*at == 0 && at < end) /* a NUL inside the string */
             at = find_end(at + 1);
         j->pos = (uint64_t)(at - from);
         if (at < end && *at == '"')
@@ -203,7 +203,7 @@ bool mv_json_enter(mv_json *j, char bracket)
     return true;
 }
 
-/* Skips the comma, if any. Returns the first byte of the next member or element. */
+/* Skips the comma, if there is one. Returns the first byte of the next member or element. */
 static uint8_t next_of_many(mv_json *j)
 {
     uint8_t c = mv_json_next(j);
@@ -256,7 +256,7 @@ static uint32_t hex_of(const uint8_t *four)
     return code;
 }
 
-/* The character after a backslash at text[*at], as UTF-8; moves *at past it. */
+/* Writes the character after the backslash at text[*at] as UTF-8, and moves *at past it. */
 static uint32_t take_escape(mv_span text, uint64_t *at, uint8_t out[4])
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
@@ -317,7 +317,8 @@ bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_n
     return at > *is_negative;
 }
 
-/* A number with an exponent, which programs write that have read the number as a double. */
+/* Converts a number with an exponent, which is written by programs that have read the number as a
+ * double. */
 static bool ns_of_double(mv_span text, int64_t *ns)
 {
     char copy[40];

@@ -98,7 +98,7 @@ static bool read_members(mv_kineto *k)
     return !j->failed;
 }
 
-/* Skips blanks after the last value: they are not worth a note. */
+/* Skips blanks after the last value, because they are not worth a note. */
 static void pass_blanks(mv_source *source)
 {
     while (
@@ -109,8 +109,8 @@ static void pass_blanks(mv_source *source)
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
-/* Devices keep their numbers. If there are two kinds of devices, those of the second kind follow.
- * The CPU is last. */
+/* Numbers the devices. Devices keep their numbers in the file. If there are two kinds of devices,
+ * the devices of the second kind follow those of the first. The CPU comes last. */
 static bool number_devices(mv_kineto *k)
 {
     int64_t first_type = -1;
@@ -155,7 +155,7 @@ static void add_memory(mv_kineto *k, const mv_kineto_memory *m)
                             .total = m->allocated,
                             .reserved = m->reserved};
 
-    /* The file has no figure for reserved CPU memory. */
+    /* The file does not contain the size of reserved CPU memory. */
     entry.has_reserved = k->devices[m->device].type != MV_KINETO_CPU && m->reserved != MV_NO_BYTES;
     k->failures += m->kind == MV_BLOCK_STEP_FAILURE;
     if (m->kind == MV_BLOCK_STEP_ALLOC)
@@ -196,7 +196,7 @@ static void add_steps(mv_kineto *k)
     }
 }
 
-/* Fails with the reason why the file contains nothing to show, or nothing trustworthy. */
+/* Fails with the reason why the file contains nothing that can be shown, or nothing trustworthy. */
 static mv_code refuse(mv_kineto *k)
 {
     const char *why;

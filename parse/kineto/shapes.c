@@ -29,7 +29,8 @@ static const struct {
 enum { MOST_TENSORS = 4, MOST_TENSOR = 48, MOST_TYPE = 24 };
 
 typedef struct {
-    char size[MOST_TENSOR]; /* "[4096,1024]" or "37 tensors"; "": not a tensor, or an empty one */
+    char size[MOST_TENSOR]; /* "[4096,1024]" or "37 tensors"; "": not a tensor, or an empty
+                             * tensor */
     char type[MOST_TYPE];
 } one_input;
 
@@ -47,7 +48,8 @@ static void brief_type(mv_span name, char out[MOST_TYPE])
                    (const char *)name.data);
 }
 
-/* One value in the list of sizes, without blanks; for a list of lists their number. */
+/* Copies one value in the list of sizes without blanks; for a list of lists, writes their
+ * number. */
 static void take_size(mv_span value, char out[MOST_TENSOR])
 {
     uint64_t length = 0, lists = 0;
@@ -63,12 +65,12 @@ static void take_size(mv_span value, char out[MOST_TENSOR])
     out[length] = 0;
     if (lists > 0)
         snprintf(out, MOST_TENSOR, "%llu tensor%s", (unsigned long long)lists, mv_plural(lists));
-    else if (length < 3 || strcmp(out, "[0]") == 0) /* an output whose size is not yet known */
+    else if (length < 3 || strcmp(out, "[0]") == 0) /* an output whose size is not known yet */
         *out = 0;
 }
 
-/* The next value of the list that begins at text[0]; *at must be 0 at first. False after the last
- * value. */
+/* Finds the next value of the list that begins at text[0]; *at must be 0 for the first value.
+ * Returns false after the last value. */
 static bool next_value(mv_span text, uint64_t *at, mv_span *value)
 {
     uint64_t first, depth = 0;
@@ -133,7 +135,8 @@ const char *mv_kineto_shapes(mv_span inputs, char out[MV_KINETO_SHAPES])
     uint32_t count;
 
     *out = 0;
-    while (line && line + 1 < inputs.data + inputs.length && line[1] != '[') /* within the sizes */
+    while (line && line + 1 < inputs.data + inputs.length && line[1] != '[') /* the line end is
+                                                                              * inside the sizes */
         line = memchr(line + 1, '\n', (uint64_t)(inputs.data + inputs.length - line - 1));
     if (line) {
         sizes.length = (uint64_t)(line - inputs.data);

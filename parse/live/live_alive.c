@@ -2,11 +2,11 @@
 
 #include "base/grow.h"
 
-/* The effect of a call on the object that its key names: the call makes or ends the object. */
+/* The effect of a call on the object that its key identifies: the call makes or ends the object. */
 typedef struct {
     uint8_t key; /* mv_live_alive_key; MV_ALIVE_KEYS: none */
     bool is_by_handle, makes, ends;
-    uint8_t ended_by; /* if the call makes the object: the action that ends it */
+    uint8_t ended_by; /* action that ends the object, if this call makes it */
 } effect;
 
 #define MAKES(what, by_handle, ended_by)                           \
@@ -18,7 +18,7 @@ typedef struct {
         MV_ALIVE_##what, by_handle, false, true, 0 \
     }
 
-/* Actions without a row here make nothing that is kept. */
+/* Actions without a row make no object that is kept. */
 static const effect effects[MV_API_ACTION_COUNT] = {
     [MV_API_ALLOC] = MAKES(ADDR, false, FREE),
     [MV_API_FREE] = ENDS(ADDR, false),
@@ -98,8 +98,8 @@ static void drop(mv_live_alive *a, uint32_t row)
     a->kept--;
 }
 
-/* Keeps the record as the newest of its key. With `hides`, an older record of the key stays below
- * it; otherwise it is dropped. */
+/* Keeps the record as the newest record with its key. If `hides` is set, an older record with this
+ * key stays below the new record; otherwise the older record is dropped. */
 static bool hold(mv_live_alive *a, mv_map *map, uint64_t key, const mv_live_record *r, bool hides)
 {
     uint32_t older = mv_map_find(map, key), row;
@@ -113,7 +113,7 @@ static bool hold(mv_live_alive *a, mv_map *map, uint64_t key, const mv_live_reco
     return true;
 }
 
-/* Ends the newest record of a key. Returns the record's size, or 0 if there is none. */
+/* Drops the newest record with a key. Returns the record's size; 0 if there is none. */
 static uint64_t end(mv_live_alive *a, mv_map *map, uint64_t key)
 {
     uint32_t row = mv_map_take(map, key), outer;
@@ -125,7 +125,7 @@ static uint64_t end(mv_live_alive *a, mv_map *map, uint64_t key)
     outer = a->rows[row].outer;
     drop(a, row);
     if (outer != MV_NOT_IN_MAP)
-        mv_map_put(map, key, outer); /* cannot fail: the slot was just emptied */
+        mv_map_put(map, key, outer); /* cannot fail, because the slot was just emptied */
     return size;
 }
 
@@ -153,7 +153,8 @@ static bool add_block(mv_live_alive *a, const mv_live_record *r)
     return hold(a, &a->blocks[list], r->addr, r, false);
 }
 
-/* One unmap call may end several pieces that were mapped separately. */
+/* Drops the mappings that an unmap call ends. One call may end several pieces that were mapped
+ * separately. */
 static void end_mappings(mv_live_alive *a, const mv_live_record *r)
 {
     uint64_t found = 0, size;
@@ -179,8 +180,8 @@ static bool add_call(mv_live_alive *a, const mv_live_record *r)
     return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
 }
 
-/* The heap's block at an address; for heap 0, the newest block of any heap. *above is the row that
- * hides it: blocks of several heaps may begin at one address. */
+/* The row of the heap's block at an address; for heap 0, the newest block of any heap. *above is
+ * the row that hides the block, since blocks of several heaps may begin at the same address. */
 static uint32_t find_heap_block(const mv_live_alive *a, uint64_t heap, uint64_t addr,
                                 uint32_t *above)
 {
@@ -217,7 +218,8 @@ static void reset_heap(mv_live_alive *a, uint64_t heap)
     }
 }
 
-/* A resize counts as a free and an allocation with the same stack. */
+/* Adds a call about a heap. A resize counts as a free, followed by an allocation with the same
+ * stack. */
 static bool add_heap(mv_live_alive *a, const mv_live_record *r)
 {
     uint32_t above, row = find_heap_block(a, r->text, r->addr, &above);
@@ -239,7 +241,8 @@ static bool add_heap(mv_live_alive *a, const mv_live_record *r)
     return r->action == MV_HEAP_FREE || hold(a, &a->by[MV_ALIVE_HEAP], r->addr, &made, true);
 }
 
-/* A new pinned mark replaces the previous one, which becomes an ordinary mark. */
+/* Adds a mark. A new pinned mark replaces the previous mark with the same string, which becomes an
+ * ordinary mark. */
 static bool add_mark(mv_live_alive *a, const mv_live_record *r)
 {
     uint32_t row, swapped, *place;
@@ -280,7 +283,7 @@ static bool add_range(mv_live_alive *a, const mv_live_record *r)
     }
 }
 
-/* The clocks of a call are in later records. */
+/* Adds a clock of the last call. The clocks of a call are in the records after it. */
 static bool add_clock(mv_live_alive *a, const mv_live_record *r)
 {
     if (r->kind == MV_LIVE_EVENT_LAUNCHES && r->number > a->launches)

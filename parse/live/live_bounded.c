@@ -31,7 +31,7 @@ int mv_live_folded_open(const char *path)
     return open(folded, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Appends bytes of a file, and zeros for those beyond its end. False when out of memory. */
+/* Appends bytes of a file, and zeros for bytes beyond its end. Returns false when out of memory. */
 static bool append(image *i, int fd, uint64_t at, uint64_t length)
 {
     uint64_t done = 0;
@@ -56,8 +56,8 @@ static uint64_t slots(uint64_t bytes)
     return (bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-/* The header of the chunk at `at`. Returns the bytes of the chunk's slots, or 0 if there is no
- * chunk. */
+/* Reads the header of the chunk at `at`. Returns the number of bytes in the chunk's slots; 0 if
+ * there is no chunk. */
 static uint64_t chunk_at(int fd, uint64_t at, uint64_t file_bytes, mv_wire_chunk *head)
 {
     uint8_t bytes[sizeof *head];
@@ -70,8 +70,8 @@ static uint64_t chunk_at(int fd, uint64_t at, uint64_t file_bytes, mv_wire_chunk
     return slots(length + sizeof *head);
 }
 
-/* Appends a chunk that may still be growing. The seal is read first, because the count is final
- * once the chunk is sealed. */
+/* Appends a chunk that may still be growing. The seal is read before the count, because the count
+ * is final once the chunk is sealed. */
 static bool append_chunk(image *i, uint64_t at, uint64_t bytes)
 {
     uint64_t seal = 0, head = i->count + sizeof(mv_wire_chunk) + offsetof(mv_live_head, seal);
@@ -85,7 +85,7 @@ static bool append_chunk(image *i, uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* Appends the chunks of one kind at `places`, and all from `start` on. */
+/* Appends the chunks of one kind at `places`, and all chunks of this kind at or after `start`. */
 static bool append_kind(image *i, uint16_t kind, const uint64_t *places, uint64_t count,
                         uint64_t start)
 {
@@ -106,7 +106,7 @@ static bool append_kind(image *i, uint16_t kind, const uint64_t *places, uint64_
     return true;
 }
 
-/* Reads the content of a PLACES chunk; NULL when out of memory. */
+/* Reads the contents of a PLACES chunk. Returns NULL when out of memory. */
 static uint64_t *read_places(mv_arena *arena, int folded, uint64_t at, uint64_t bytes,
                              uint64_t *count)
 {
@@ -142,7 +142,7 @@ mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *ou
     places_bytes = chunk_at(folded, at + bytes, (uint64_t)b.st_size, &next);
     places = read_places(arena, folded, at + bytes, next.kind == MV_LIVE_PLACES ? places_bytes : 0,
                          &count);
-    /* Names are committed before the records that use them, so they are read last. */
+    /* Names are committed before the records that use them, so names are read last. */
     if (!places || !append(&i, live, 0, MV_LIVE_CHUNK_BYTES) ||
         !append(&i, folded, MV_LIVE_CHUNK_BYTES, MV_LIVE_CHUNK_BYTES + bytes) ||
         !append_kind(&i, MV_LIVE_EVENTS, places, count, head.table_rows) ||

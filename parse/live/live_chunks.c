@@ -5,10 +5,11 @@
 
 #include "base/grow.h"
 
-/* Number of bytes that are zero where no chunk has begun, except for headers being written. */
+/* At a position where no chunk has begun, this many bytes are zero, except for headers being
+ * written. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
-/* The committed bytes of a chunk at the first look. */
+/* Number of committed bytes of a chunk at the first reading. */
 typedef struct {
     uint64_t at, committed;
 } seen;
@@ -18,7 +19,7 @@ typedef struct {
     mv_span file;
     mv_build *build;
     mv_live_chunks *out;
-    bool names; /* read only NAMES chunks; else all others */
+    bool names; /* read only NAMES chunks, or else all other chunks */
     seen *seen; /* [seen_count] in file order */
     uint32_t seen_count, seen_capacity, next_seen;
 } search;
@@ -90,7 +91,8 @@ static uint64_t seen_before(search *s, uint64_t at)
                : 0;
 }
 
-/* Finds the records of the chunk whose header is at `at`; false if they are not plausible. */
+/* Finds the records of the chunk whose header is at `at`. Returns false if their position and size
+ * are not plausible. */
 static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *chunk)
 {
     uint64_t body = chunk->at + sizeof *head, room = s->file.length - body;
@@ -122,7 +124,7 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* The position after a chunk, which may be cut, or after a slot without a chunk. */
+/* The position after the chunk at `at`, which may be cut, or after a slot without a chunk. */
 static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
 {
     uint64_t left = file.length - at, bytes;
@@ -134,7 +136,7 @@ static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head
            MV_LIVE_CHUNK_BYTES;
 }
 
-/* The first look, at chunks of events only. */
+/* Reads chunks for the first time. Only chunks of events are read. */
 static bool look_first(search *s)
 {
     mv_wire_chunk head;
@@ -153,8 +155,8 @@ static bool look_first(search *s)
     return true;
 }
 
-/* Reads the chunk that may begin at a position. Returns the next position, or MV_NO_OFFSET when out
- * of memory. */
+/* Reads the chunk at a position, if one begins there. Returns the next position, or MV_NO_OFFSET
+ * when out of memory. */
 static uint64_t look_at(search *s, uint64_t at)
 {
     mv_live_chunk chunk = {.at = at};

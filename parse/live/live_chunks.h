@@ -1,33 +1,36 @@
-/* Finds the chunks of a live file, and how much of each can be read. */
+/* Finds the chunks of a live file, and how many bytes of each can be read. */
 #ifndef MV_LIVE_CHUNKS_H
 #define MV_LIVE_CHUNKS_H
 
 #include "capture/wire_folded.h"
 #include "parse/model/build.h"
 
-/* Number of ids that earlier NAMES chunks have made. */
+/* Numbers of ids that earlier NAMES chunks have made. */
 typedef struct {
     uint32_t strings, codes, modules, frames, stacks;
 } mv_live_made;
 
 typedef struct {
-    uint64_t at;     /* byte of its header in the file */
+    uint64_t at;     /* position of the chunk's header in the file */
     uint16_t kind;   /* mv_live_kind */
-    uint32_t thread; /* EVENTS: thread of the first record */
+    uint32_t thread; /* EVENTS: kernel id of the first record's thread */
     uint64_t first_sequence, first_time_us;
-    mv_live_made made; /* NAMES: from the header; all 0 if the header has none */
-    mv_span records;   /* the bytes committed when the chunk was read */
-    uint64_t seen;     /* how many of them were committed at the first look */
-    bool is_sealed;    /* there will be no more records */
-    bool is_folded;    /* EVENTS: records kept in a FOLDED chunk */
+    mv_live_made made; /* NAMES: numbers of ids made before the chunk, from its header; all 0 if the
+                        * header does not contain them */
+    mv_span records;   /* the bytes that were committed when the chunk was read */
+    uint64_t seen;     /* number of bytes that were already committed when the chunk was read for
+                        * the first time */
+    bool is_sealed;    /* no more records will be added */
+    bool is_folded;    /* EVENTS: the records are the ones kept in a FOLDED chunk */
 } mv_live_chunk;
 
 typedef struct {
-    mv_live_chunk *rows; /* [count] in file order, but NAMES after all others */
+    mv_live_chunk *rows; /* [count] chunks in file order, except that NAMES chunks follow all
+                          * others */
     uint32_t count, capacity;
-    uint64_t through;    /* records with numbers up to this one are only in FOLDED chunks; 0: there
-                          * are none */
-    uint64_t damaged_at; /* the first damaged part; MV_NO_OFFSET: none */
+    uint64_t through;    /* number of the last folded record: records up to it are only in FOLDED
+                          * chunks; 0: there are none */
+    uint64_t damaged_at; /* position of the first damaged part of the file; MV_NO_OFFSET: none */
 } mv_live_chunks;
 
 /* Whether there is an intact chunk header, of any kind, at `at`. */
@@ -37,9 +40,9 @@ bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 mv_live_made mv_live_made_before(const mv_wire_chunk *head);
 
 /* Fills `out` from `arena`; damage becomes notes. The capture may still be running, so event chunks
- * are read twice: records committed at the first look come before all records that are new at the
- * second. Names are committed before the records that use them, so NAMES chunks are read last.
- * False when out of memory. */
+ * are read twice: records committed at the first reading come before all records that are new at
+ * the second. Names are committed before the records that use them, so NAMES chunks are read last.
+ * Returns false when out of memory. */
 bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "parse/live/live_events.h"
 
-/* When numbers are equal, the earlier chunk comes first: TOTALS follows its event. */
+/* Whether chunk `a` comes before chunk `b`. If their numbers are equal, the earlier chunk comes
+ * first, so that TOTALS follows its event. */
 static bool is_before(const mv_live_merge *m, uint32_t a, uint32_t b)
 {
     uint64_t x = m->streams[a].next.sequence, y = m->streams[b].next.sequence;
@@ -51,7 +52,8 @@ static bool may_continue(const mv_live_merge *m, const mv_live_chunk *chunk)
     return !m->has_ended && !chunk->is_sealed;
 }
 
-/* Finds the first record to use. In a chunk that is not folded, folded records are skipped. */
+/* Finds the first record of a chunk that is used. If the chunk is not folded, records that were
+ * folded are skipped. */
 static bool begin_records(mv_live_stream *s, const mv_live_chunk *chunk, uint64_t through,
                           mv_build *b)
 {
@@ -102,7 +104,7 @@ static void count_missing(mv_live_merge *m, uint64_t count)
     m->lost += count - under_way;
 }
 
-/* Checks for missing numbers. The first number is 0 or 1. */
+/* Counts missing numbers before a record. The first number is 0 or 1. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
     if (mv_live_is_beside(r->kind) || (m->through && r->sequence <= m->through))

@@ -41,7 +41,7 @@ static int64_t fact_number(const mv_trace *trace, const char *key)
     return text && mv_number_read(text, &value) && value < INT64_MAX / 4 ? (int64_t)value : 0;
 }
 
-/* The facts contain the time of one moment on both clocks. */
+/* The facts contain the same point in time on both clocks. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace)
 {
     int64_t monotonic = fact_number(trace, "monotonic_us");

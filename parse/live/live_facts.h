@@ -1,18 +1,19 @@
-/* The facts of a live file: texts about the process and the recording. read_live.h declares the
- * functions for readers of a trace. */
+/* The facts of a live file, which are strings about the process and the recording. read_live.h
+ * declares the functions for readers of a trace. */
 #ifndef MV_LIVE_FACTS_H
 #define MV_LIVE_FACTS_H
 
 #include "parse/model/build.h"
 
-/* Adds the records of a FACTS chunk. False if some are damaged: the records before them are
- * added. */
+/* Adds the records of a FACTS chunk. Returns false if the chunk is damaged, in which case only the
+ * records before the damage are added. */
 bool mv_live_facts_read(mv_build *b, mv_span records);
 
 void mv_live_fact_add(mv_build *b, const char *key, const char *value);
 void mv_live_fact_add_number(mv_build *b, const char *key, uint64_t value);
 
-/* Notes events that got no number because the program wrote faster than its launcher folded. */
+/* Adds a note about events that have no number because the program wrote faster than its launcher
+ * folded. */
 void mv_live_facts_note_lost(mv_build *b);
 
 /* Whether the recording has ended, and nothing more will be written. */

@@ -15,33 +15,38 @@
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
-    LEAST_RECORD = 2, /* smallest record that makes an id, in bytes */
-    NEAR_SLOTS = 32,  /* slots to check beyond the last chunk at each update: a chunk that is being
-                       * written leaves up to MV_LIVE_MOST_TABLE bytes, 17 slots, blank before it */
-    FAR_UPDATES = 16, /* one update in this many checks all slots up to the end of the file */
-    PATIENCE = 2      /* updates after which a number that no thread can write is lost */
+    LEAST_RECORD = 2, /* size in bytes of the smallest record that makes an id */
+    NEAR_SLOTS = 32,  /* number of slots checked beyond the last chunk at each update. A chunk whose
+                       * headers are still being written looks like up to 17 blank slots
+                       * (MV_LIVE_MOST_TABLE bytes) */
+    FAR_UPDATES = 16, /* one in this many updates checks all slots up to the end of the file */
+    PATIENCE = 2      /* number of updates after which a number that no thread can be writing is
+                       * lost */
 };
 
-/* Seal of a chunk that is cut by the end of the file, or whose counts are damaged. */
+/* Stands for the seal of a chunk that is cut by the end of the file, or whose counts are
+ * damaged. */
 #define CUT 1
 
-/* A source's place in the heap. */
+/* The position of a source in the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
-    IDLE,      /* not in the heap: all its records were returned, and more may come */
-    UNREAD,    /* by the chunk's first number: sealed, and nothing was read yet */
-    READY      /* by its next record */
+    IDLE,      /* not in the heap, because all its records were returned; more may follow */
+    UNREAD,    /* ordered by the chunk's first number: the chunk is sealed, and has not been read
+                * yet */
+    READY      /* ordered by the source's next record */
 } source_state;
 
-/* An EVENTS chunk. The bytes from s.c.span.data on were read, but not all were decoded. */
+/* An EVENTS chunk. The bytes starting at s.c.span.data were read, but not all of them were
+ * decoded. */
 typedef struct {
     mv_live_stream s;
     uint64_t at;     /* position of the chunk's header */
     uint64_t end;    /* position of the slot after it */
-    int fd;          /* the file that contains it */
-    uint64_t room;   /* bytes of records that the chunk can hold */
-    uint64_t read;   /* bytes of records read so far */
-    uint64_t sealed; /* the seal; 0: open */
+    int fd;          /* descriptor of the file that contains the chunk */
+    uint64_t room;   /* number of bytes of records for which the chunk has space */
+    uint64_t read;   /* number of bytes of records read so far */
+    uint64_t sealed; /* the chunk's seal; 0: the chunk is open */
     uint8_t *bytes;  /* [capacity] */
     uint64_t capacity;
     source_state state;
@@ -54,7 +59,7 @@ typedef struct {
 
 /* A NAMES chunk that is not complete yet. */
 typedef struct {
-    mv_live_chunk chunk; /* its `records` were read so far */
+    mv_live_chunk chunk; /* the chunk; its `records` are the bytes read so far */
     uint8_t *bytes;      /* [room] */
     uint64_t room;
 } names_chunk;
@@ -66,13 +71,15 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* seen_bytes: size when all slots were last checked */
-    uint64_t frontier;               /* no chunk has been found from here on */
-    uint64_t *blank;                 /* [blank_count] slots before the frontier without a chunk */
+    uint64_t file_bytes, seen_bytes; /* size of the file now, and when all slots were last
+                                      * checked */
+    uint64_t frontier;               /* position at or after which no chunk has been found */
+    uint64_t *blank;                 /* [blank_count] positions of slots before the frontier that
+                                      * have no chunk */
     uint32_t blank_count, blank_capacity;
     source *sources; /* [source_count] */
     uint32_t source_count, source_capacity;
-    uint32_t *heap; /* [heap_count] rows of `sources`, by next record */
+    uint32_t *heap; /* [heap_count] rows of `sources`, as a heap ordered by their next record */
     uint32_t heap_count, heap_capacity;
     names_chunk *open_names; /* [names_count] */
     uint32_t names_count, names_capacity;
@@ -81,19 +88,20 @@ struct mv_live_follow {
     finished *finished; /* [finished_count] */
     uint32_t finished_count, finished_capacity;
     int folded;        /* descriptor of the folded part; -1: none */
-    char *folded_path; /* NULL: the file is not bounded */
+    char *folded_path; /* path of the folded part; NULL: the file is not bounded */
     uint64_t facts_read;
-    uint64_t after; /* numbers up to here are in the folded part */
-    uint64_t next;  /* the next number expected */
+    uint64_t after; /* the last number that is in the folded part */
+    uint64_t next;  /* number of the next record expected */
     uint64_t now_us;
     uint32_t updates,
-        nobody; /* nobody: consecutive updates in which no thread could write `next` */
+        nobody; /* number of consecutive updates at which no thread could be writing `next` */
     bool has_started;
 };
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 
-/* Reads up to `length` bytes at `at`; fewer at the end of the file. */
+/* Reads up to `length` bytes at `at`, and fewer at the end of the file. Returns the number of bytes
+ * read. */
 static uint64_t read_at(mv_live_follow *f, int fd, void *to, uint64_t length, uint64_t at)
 {
     uint64_t done = 0;
@@ -115,7 +123,8 @@ static bool read_word(mv_live_follow *f, int fd, uint64_t at, uint64_t *value)
     return read_at(f, fd, value, sizeof *value, at) == sizeof *value;
 }
 
-/* The seal is read first: once a chunk is sealed, its count is final. */
+/* Reads the seal and the count of a chunk. The seal is read first, because the count is final once
+ * the chunk is sealed. */
 static bool read_counts(mv_live_follow *f, int fd, uint64_t at, uint64_t *seal, uint64_t *committed)
 {
     uint64_t head = at + sizeof(mv_wire_chunk);
@@ -132,7 +141,8 @@ static bool out_of_memory(mv_live_follow *f)
 
 /* ---- the heap ---------------------------------------------------------------------------- */
 
-/* When numbers are equal, the earlier chunk comes first, as in live_events.c. */
+/* Whether source `a` comes before source `b`. If their numbers are equal, the earlier chunk comes
+ * first, as in live_events.c. */
 static bool is_before(const mv_live_follow *f, uint32_t a, uint32_t b)
 {
     const source *x = &f->sources[a], *y = &f->sources[b];
@@ -244,7 +254,8 @@ static bool refill(mv_live_follow *f, source *s)
     return committed <= s->read || read_records(f, s, committed);
 }
 
-/* Decodes the next record of a source. False if it has none now; the source may be gone then. */
+/* Decodes the next record of a source. Returns false if there is no record at present, in which
+ * case the source may have been dropped. */
 static bool advance(mv_live_follow *f, source *s)
 {
     if (mv_live_stream_next(&s->s, NULL))
@@ -263,7 +274,7 @@ static bool advance(mv_live_follow *f, source *s)
 
 /* ---- chunks ------------------------------------------------------------------------------ */
 
-/* Reads the headers of a chunk in one call: writers store the magic last. */
+/* The headers of a chunk. They are read in one call, because writers store the magic last. */
 typedef struct {
     mv_wire_chunk wire;
     mv_live_head live;
@@ -327,7 +338,7 @@ static bool add_names(mv_live_follow *f, uint64_t at, const headers *h)
            out_of_memory(f);
 }
 
-/* Adds the chunk at a slot, if one has begun there. */
+/* Adds the chunk at a slot, if a chunk has begun there. */
 static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
 {
     headers h;
@@ -346,7 +357,7 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
     return h.wire.kind != MV_LIVE_NAMES || add_names(f, at, &h);
 }
 
-/* Checks slots again that were blank. */
+/* Checks again the slots that were blank. */
 static bool look_back(mv_live_follow *f)
 {
     uint32_t kept = 0;
@@ -418,7 +429,7 @@ static bool read_facts(mv_live_follow *f)
     return f->build.code == MV_OK;
 }
 
-/* Reads the new records of a NAMES chunk; *is_done: there will be no more. */
+/* Reads the new records of a NAMES chunk. *is_done is set if no more records will follow. */
 static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
 {
     uint64_t seal = 0, committed = 0, had = n->chunk.records.length, got;
@@ -469,7 +480,8 @@ static bool read_folded(mv_live_follow *f, int fd, uint64_t *through, headers *f
            folded->wire.kind == MV_LIVE_FOLDED && (*through = folded->wire.first_row, true);
 }
 
-/* Whether records were folded, since the file was opened, before this reader returned them. */
+/* Whether any records were folded after the file was opened but before this reader returned
+ * them. */
 static bool is_overtaken(mv_live_follow *f)
 {
     headers folded;
@@ -530,7 +542,7 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-/* Makes the first source of the heap ready. False if there is none. */
+/* Makes the first source of the heap ready. Returns false if the heap is empty. */
 static bool ready_first(mv_live_follow *f)
 {
     while (f->heap_count) {
@@ -556,7 +568,8 @@ static bool is_given_up(const mv_live_follow *f, const mv_live_record *first)
            (f->now_us > first->time_us && f->now_us - first->time_us > MV_LIVE_FOLLOW_LATE_US);
 }
 
-/* Whether the record may be returned now. Updates the counts of missing numbers. */
+/* Whether the record may be returned now, rather than held back. Updates the counts of missing
+ * numbers. */
 static bool count_number(mv_live_follow *f, const mv_live_record *r)
 {
     mv_live_follow_state *status = &f->status;

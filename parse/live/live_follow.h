@@ -15,7 +15,7 @@
  * the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
  *
  * A missing number may belong to a call that is under way (a cudaFree that waits for the device),
- * so later records are held back until it arrives. They are returned without it
+ * so later records are held back until the missing record arrives. They are returned without it
  *
  *     - when the recording has ended: its facts contain the end, or the caller passes
  *       MV_LIVE_FOLLOW_ENDED because the process was killed;
@@ -24,71 +24,73 @@
  *
  * A record that arrives later is returned when it arrives, with `is_late` in mv_live_follow_status.
  *
- * The file is read, never mapped: if it becomes shorter, a chunk ends early, and no signal is
- * raised. A bounded file (docs/recorder.md) is read together with its folded part: first the
- * records in the folded part, then the others. When the launcher folds records that this reader has
- * not read yet, `overtaken` is set: the records are lost for this reader, and the caller must close
- * it and open another. */
+ * The file is read, never mapped, so if it becomes shorter, a chunk ends early, but no signal is
+ * raised. A bounded file (docs/recorder.md) is read together with its folded part, whose records
+ * are returned first. If the launcher folds records that this reader has not read yet, `overtaken`
+ * is set. Those records are lost for this reader, so the caller must close it and open a new
+ * one. */
 #ifndef MV_LIVE_FOLLOW_H
 #define MV_LIVE_FOLLOW_H
 
 #include "parse/live/live_names.h"
 #include "parse/live/live_records.h"
 
-/* If a call takes longer, the records after it are returned first, and the call when it ends.
- * Source: PyTorch's longest cudaFree waits for the work in flight, which training loops limit to a
- * few steps. */
+/* If a call takes longer than this, the records after it are returned first, and the call is
+ * returned when it ends. Reason for the value: PyTorch's longest cudaFree waits for the work in
+ * flight, which training loops limit to a few steps. */
 enum { MV_LIVE_FOLLOW_LATE_US = 2000000 };
 
 typedef struct mv_live_follow mv_live_follow;
 
-/* NULL if the file cannot be opened or is not a live file; `err` has the reason. A live file may
- * have no chunks yet. Memory comes from the arena's budget. */
+/* Returns NULL, with the reason in `err`, if the file cannot be opened or is not a live file. A
+ * live file may have no chunks yet. Memory comes from the arena's budget. */
 mv_live_follow *mv_live_follow_open(mv_arena *arena, const char *path, mv_err *err);
-/* The same for an open file; the reader then owns the descriptor. */
+/* Does the same for an open file; the reader then owns the descriptor. */
 mv_live_follow *mv_live_follow_open_fd(mv_arena *arena, int fd, mv_err *err);
 void mv_live_follow_close(mv_live_follow *f); /* NULL is allowed */
 
-/* As `now_us`: nothing more will be written, so missing numbers are lost. */
+/* Passed as `now_us`, it means that nothing more will be written, so missing numbers are lost. */
 #define MV_LIVE_FOLLOW_ENDED UINT64_MAX
 
 /* Looks for new records, names and facts. `now_us` is CLOCK_MONOTONIC, as are the records' times.
- * Fails when memory runs out or the file cannot be read; the reader can only be closed then. Costs
- * O(new bytes + open chunks). */
+ * Fails if memory runs out or the file cannot be read; after a failure, the reader can only be
+ * closed. Takes O(new bytes + open chunks). */
 mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err);
 
-/* The next record. False if there is none until another update. */
+/* Returns the next record; false if there is none until another update. */
 bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out);
 
 typedef struct {
-    uint64_t events;   /* returned so far, without additional records of an event */
+    uint64_t events;   /* number of records returned so far, not counting additional records of an
+                        * event */
     uint64_t sequence; /* the highest number returned */
-    uint64_t time_us;  /* of the latest record returned, CLOCK_MONOTONIC; 0: none yet */
-    uint64_t lost;     /* numbers given up that have not arrived since */
-    uint64_t late;     /* numbers that arrived after they were given up */
-    uint64_t bytes;    /* read from the file so far */
-    uint64_t damaged;  /* chunks and records that could not be read */
-    bool is_late;      /* the last record returned counts in `late` */
+    uint64_t time_us;  /* time of the latest record returned, CLOCK_MONOTONIC; 0: none yet */
+    uint64_t lost;     /* count of numbers that were given up and have not arrived since */
+    uint64_t late;     /* count of numbers that arrived after they were given up */
+    uint64_t bytes;    /* number of bytes read from the file so far */
+    uint64_t damaged;  /* number of chunks and records that could not be read */
+    bool is_late;      /* the last record returned is counted in `late` */
     bool is_waiting;   /* records are held back for a missing number */
     bool has_ended;    /* the facts contain the end, or the caller passed MV_LIVE_FOLLOW_ENDED */
-    bool overtaken;    /* see above */
+    bool overtaken;    /* records were folded before this reader had read them, as described
+                        * above */
 } mv_live_follow_state;
 
 const mv_live_follow_state *mv_live_follow_status(const mv_live_follow *f);
 
-/* For the launcher, which removes chunks that were read (docs/recorder.md): a complete chunk whose
- * records were all returned. False if there is no other. */
+/* For the launcher, which removes chunks that were read (docs/recorder.md). Returns the next
+ * complete chunk whose records were all returned; false if there is no more such chunk. */
 bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes);
 
-/* The chunks that are still needed: NAMES, unfinished ones, and slots where a chunk may begin.
- * Returns their positions in ascending order, in `arena`; NULL when out of memory. No chunk has
- * been found from *start on. */
+/* Returns the positions of the chunks that are still needed, in ascending order: NAMES chunks,
+ * unfinished chunks, and slots where a chunk may begin. The result is allocated in `arena`; NULL
+ * when out of memory. No chunk has been found at or after *start. */
 uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
                                 uint64_t *start);
 
-/* The meaning of id + 1 in a record. The first call after an update looks up the lines and symbols
- * of new frames. 0 gives MV_NO_STACK and an empty text. The returned trace has the tables for
- * mv_stack_frames, and grows with each call. */
+/* The stack or the text for an id + 1 in a record; 0 gives MV_NO_STACK or an empty text. The first
+ * call after an update looks up the lines and symbols of new frames. The returned trace has the
+ * tables for mv_stack_frames, and grows with each call. */
 mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1);
 mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1);
 const mv_trace *mv_live_follow_trace(const mv_live_follow *f);

@@ -25,7 +25,7 @@ static void resolve_as(mv_live_names *n, uint32_t frame, const mv_frame_row *row
     n->resolved[n->resolved_count++] = mv_build_frame(n->build, row);
 }
 
-/* The frames of one code object, sorted by offset. */
+/* Finds the lines of the frames of one code object, which are sorted by offset. */
 static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t count,
                          uint32_t *offsets, int64_t *lines)
 {
@@ -37,7 +37,8 @@ static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t 
         offsets[i] = places[i].offset;
         lines[i] = MV_NO_LINE;
     }
-    /* An empty table was too long to be recorded: then only the first line is known. */
+    /* An empty table means that the table was too long to be recorded, so only the first line is
+     * known. */
     if (code->table.length == 0)
         for (uint32_t i = 0; i < count; i++)
             lines[i] = code->first_line;

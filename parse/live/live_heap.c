@@ -3,9 +3,9 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-/* Sources: kSmallSize, kSmallBuffer, PyTorch CUDACachingAllocator. A block of the small pool has at
- * most SMALL_BLOCK bytes, a block of the large pool has more, so the final heap shows which pool a
- * segment is in. */
+/* Sources: kSmallSize and kSmallBuffer in PyTorch's CUDACachingAllocator. A block of the small pool
+ * has at most SMALL_BLOCK bytes and a block of the large pool has more, so the final heap shows to
+ * which pool a segment belongs. */
 enum { SMALL_BLOCK = 1 << 20, SMALL_SEGMENT = 2 << 20 };
 
 /* ---- holdings ---------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ void mv_live_holdings_init(mv_arena *arena, mv_live_holdings *out)
         out->row_of[i].arena = arena;
 }
 
-/* An unused row, or a new one. */
+/* Takes an unused row, or adds a row. */
 static bool take_row(mv_live_holdings *h, uint32_t *row)
 {
     if (h->spare != MV_NOT_IN_MAP) {
@@ -66,7 +66,7 @@ bool mv_live_release_any(mv_live_holdings *h, uint32_t lists, uint64_t addr, mv_
 /* ---- the final heap ---------------------------------------------------------------------- */
 
 typedef struct {
-    mv_live_holding *rows; /* by device and address */
+    mv_live_holding *rows; /* holdings sorted by device and address */
     uint64_t count;
 } sorted;
 
@@ -88,7 +88,7 @@ static void note_conflict(tiling *t, const mv_live_holding *h)
                   (unsigned long long)h->size, (unsigned long long)h->addr, h->list);
 }
 
-/* Drops all but the newest of overlapping holdings: the others must have ended. */
+/* Drops all but the newest of overlapping holdings, because the older ones must have ended. */
 static void drop_overlaps(tiling *t, sorted *s)
 {
     uint64_t kept = 0;
@@ -216,7 +216,7 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
     end_segment(t, &row);
 }
 
-/* Adds blocks outside all segments, up to `limit`: adjacent blocks share a new segment. */
+/* Adds the blocks outside all segments, up to `limit`. Adjacent blocks share a new segment. */
 static void tile_strays(tiling *t, uint64_t limit)
 {
     const mv_live_holding *first = &t->blocks.rows[t->next_block], *block = first;
@@ -242,7 +242,7 @@ static void tile_strays(tiling *t, uint64_t limit)
                   (unsigned long long)row.total_size, (unsigned long long)made.addr, made.list);
 }
 
-/* Sort order: a segment comes before the block at its beginning. */
+/* Whether the segment comes first. A segment comes before the block at its beginning. */
 static bool is_first(const mv_live_holding *segment, const mv_live_holding *block)
 {
     return segment->list != block->list ? segment->list < block->list

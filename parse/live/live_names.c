@@ -3,12 +3,13 @@
 #include "base/grow.h"
 #include "parse/live/varint.h"
 
-/* Functions that the compiler inlined have their own frames. */
+/* Limit for frames of a stack in the model, which is higher because functions that the compiler
+ * inlined have separate frames. */
 enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Room for `count` rows; new ones are zero, which is "lost". */
+/* Makes room for `count` rows; new rows are zero, which means "lost". */
 #define MAKE_ROWS(n, table, count) mv_room_for((n)->arena, (n)->table, (count), (n)->room.table)
 
 /* Appends a row to a table. */
@@ -103,7 +104,7 @@ static bool read_stack(mv_live_names *n, mv_cursor *c)
     return ADD_ROW(n, stacks, row);
 }
 
-/* Reads one record. Thread names are skipped, because the model has no column for them. */
+/* Reads one record. Names of threads are skipped, because the model has no column for them. */
 static bool read_record(mv_live_names *n, mv_cursor *c)
 {
     uint8_t kind = mv_take_u8(c);
@@ -143,7 +144,7 @@ static bool is_within(uint32_t number, uint32_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
-/* Whether the counts in a chunk's header are possible after those made so far. */
+/* Whether the counts in a chunk's header can follow the ids made so far. */
 static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
     return is_within(stated->strings, made->strings, most) &&
@@ -153,7 +154,7 @@ static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uin
            is_within(stated->stacks, made->stacks, most);
 }
 
-/* Adds rows for a lost chunk: their numbers are used, but their content is unknown. */
+/* Adds rows for a lost chunk, whose numbers are in use although their content is unknown. */
 static void lose_rows(mv_live_names *n, const mv_live_made *stated)
 {
     for (; n->made.strings < stated->strings; n->made.strings++)
@@ -168,8 +169,8 @@ static void lose_rows(mv_live_names *n, const mv_live_made *stated)
         n->stacks[n->made.stacks] = (mv_live_stack){.caller = MV_NO_ROW, .frame = MV_NO_ROW};
 }
 
-/* Raises the counts to those in the chunk's header. `*usable` is false if the chunk's ids cannot be
- * known. */
+/* Raises the counts to the ones in the chunk's header. Sets *usable to false if the ids of the
+ * chunk's records cannot be determined. */
 static bool catch_up(mv_live_names *n, const mv_live_chunk *chunk, bool damaged, uint64_t most,
                      bool *usable)
 {

@@ -26,7 +26,7 @@ static bool is_text(mv_span span, const char *text)
     return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
 }
 
-/* As mv_live_facts_have_end, but reads only the FACTS chunk. */
+/* Like mv_live_facts_have_end, but reads only the FACTS chunk. */
 static bool have_end(int fd, const headers *facts)
 {
     uint8_t bytes[MV_LIVE_CHUNK_BYTES];
@@ -50,7 +50,8 @@ static uint64_t slot_after(uint64_t at, uint64_t bytes, uint64_t most)
     return (end + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-/* Skips parts that were removed from a bounded recording (docs/recorder.md). */
+/* Computes the mark of a file. Skips parts that were removed from a bounded recording
+ * (docs/recorder.md). */
 static uint64_t find_mark(int fd, const struct stat *st)
 {
     uint64_t mark = mv_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);

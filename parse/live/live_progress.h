@@ -1,5 +1,5 @@
-/* Progress of a live file (capture/wire_live.h), from its chunk headers alone: whether there is
- * anything new to read. Costs one small read for each chunk. */
+/* Tells whether a live file (capture/wire_live.h) has anything new to read, from its chunk headers
+ * only. This takes one small read for each chunk. */
 #ifndef MV_LIVE_PROGRESS_H
 #define MV_LIVE_PROGRESS_H
 
@@ -8,7 +8,8 @@
 
 typedef struct {
     uint64_t mark;  /* changes when records are added or removed, or the file is replaced */
-    bool has_ended; /* its facts contain the end: nothing more will be written */
+    bool has_ended; /* the file's facts contain the end of the recording, so nothing more will be
+                     * written */
 } mv_live_progress;
 
 /* Returns false if the file cannot be opened or is not a live file. */

@@ -19,7 +19,7 @@ static bool push(mv_live_ranges *r, uint64_t thread, mv_string_id name)
            mv_map_put(&r->innermost, thread, r->open_count - 1);
 }
 
-/* The name of the range that ends; false if none is open. */
+/* Ends the thread's innermost range, and returns its name; false if no range is open. */
 static bool pop(mv_live_ranges *r, uint64_t thread, mv_string_id *name)
 {
     uint32_t row = mv_map_take(&r->innermost, thread);
@@ -27,7 +27,7 @@ static bool pop(mv_live_ranges *r, uint64_t thread, mv_string_id *name)
     if (row == MV_NOT_IN_MAP)
         return false;
     *name = r->open[row].name;
-    /* Cannot fail: the key exists. */
+    /* Cannot fail, because the key exists. */
     return r->open[row].outer == MV_NOT_IN_MAP ||
            mv_map_put(&r->innermost, thread, r->open[row].outer);
 }

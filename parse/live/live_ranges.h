@@ -1,5 +1,5 @@
-/* Marks that threads write to a live file: moments, ranges that nest within a thread (PUSH, POP),
- * and ranges that may end in another thread (BEGIN, END). */
+/* Marks and ranges in a live file: single marks, ranges that nest within a thread (PUSH, POP), and
+ * ranges that may end in another thread (BEGIN, END). */
 #ifndef MV_LIVE_RANGES_H
 #define MV_LIVE_RANGES_H
 
@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     mv_map innermost; /* row of a thread's innermost open range */
-    mv_map named;     /* mv_string_id of an open range's name, by the range's number */
+    mv_map named;     /* name (mv_string_id) of each open range, by the range's number */
     mv_live_open *open;
     uint32_t open_count, open_capacity;
 } mv_live_ranges;
@@ -24,7 +24,7 @@ typedef struct {
 void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out);
 
 /* Adds the annotation of a MARK, PUSH, POP, BEGIN or END record; an end without a beginning is
- * counted as loose. `time_us` is on the model's clock. False when out of memory. */
+ * counted as loose. `time_us` is on the model's clock. Returns false when out of memory. */
 bool mv_live_ranges_add(mv_live_ranges *r, mv_build *b, mv_live_names *names,
                         const mv_live_record *record, int64_t time_us);
 

@@ -9,20 +9,21 @@
 
 typedef struct {
     bool blocks[MV_LIVE_LISTS];
-    bool calls[MV_LIVE_LISTS]; /* with calls that prove that the device exists */
+    bool calls[MV_LIVE_LISTS]; /* whether there are calls which prove that the device exists */
     bool heaps[MV_LIVE_LISTS];
 } seen_devices;
 
-/* One of the two readers, and the set of records that are alive at its position. */
+/* One of the two readers, with the records of everything that is alive at its position. */
 typedef struct {
     mv_arena arena;
     mv_live_follow *follow;
     mv_live_alive alive;
-    mv_live_record next; /* decoded, but later than `until_us` */
+    mv_live_record next; /* a record that was decoded, but is later than `until_us` */
     bool has_next;
-    bool has_any;            /* a record was taken */
-    uint64_t sequence;       /* the highest number taken */
-    uint64_t records, bytes; /* all taken so far, including those of closed followers */
+    bool has_any;            /* at least one record was taken */
+    uint64_t sequence;       /* highest number of a record taken */
+    uint64_t records, bytes; /* number of records and bytes read so far, including those of closed
+                              * followers */
     seen_devices used;
 } reader;
 
@@ -68,7 +69,7 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Whether the name now belongs to another file, or the file became shorter. */
+/* Whether the path now names a different file, or the file became shorter. */
 static bool is_replaced(const mv_live_watch *w, const struct stat *now)
 {
     return w->file.st_dev != now->st_dev || w->file.st_ino != now->st_ino ||
@@ -93,7 +94,7 @@ static void note_device(seen_devices *used, const mv_live_record *r)
     }
 }
 
-/* Takes the records up to a given time. False when out of memory. */
+/* Takes the records up to a given time. Returns false when out of memory. */
 static bool take_records(reader *r, uint64_t until_us)
 {
     for (;; r->has_next = false) {
@@ -178,16 +179,17 @@ void mv_live_watch_close(mv_live_watch *w)
 
 typedef enum { MADE, MADE_BEFORE, ENDED } place_kind;
 
-/* A record of the trace, and its place there. */
+/* A record of the trace, and its position there. */
 typedef struct {
-    uint64_t part;  /* 0: up to `since`; 1: ends of blocks after it; 2: blocks made after it */
-    uint64_t order; /* within the part: the number; in part 1 its complement, so that the newest end
-                     * comes first */
-    uint32_t row;   /* row of w->now for MADE, else of w->before */
+    uint64_t part;  /* part of the trace: 0: up to `since`; 1: ends of blocks after `since`; 2:
+                     * blocks made after `since` */
+    uint64_t order; /* order within the part: the record's number; in part 1 its complement, so that
+                     * the newest end comes first */
+    uint32_t row;   /* row of the record in w->now for MADE, else in w->before */
     place_kind kind;
 } place;
 
-/* The used rows of a reader, by number. */
+/* Returns the used rows of a reader, sorted by number. */
 static place *sort_rows(mv_arena *arena, const reader *r, place_kind kind, uint64_t *count)
 {
     place *rows = mv_push_array(arena, place, r->alive.kept + 1);
@@ -201,7 +203,7 @@ static place *sort_rows(mv_arena *arena, const reader *r, place_kind kind, uint6
     return rows;
 }
 
-/* All records of the trace, in order. NULL when out of memory. */
+/* Returns all records of the trace, in order; NULL when out of memory. */
 static place *find_places(const mv_live_watch *w, mv_arena *arena, uint64_t *count)
 {
     uint64_t now_count, before_count, k = 0;
@@ -241,7 +243,7 @@ static mv_live_alive_row row_at(const mv_live_watch *w, const place *p)
     return row;
 }
 
-/* The number of accelerators: all ordinals in the records are below it. */
+/* The number of accelerators, which is above all ordinals in the records. */
 static uint32_t count_devices(const reader *r)
 {
     uint32_t devices = 0;
@@ -273,7 +275,7 @@ mv_code mv_live_watch_trace(mv_live_watch *w, mv_arena *arena, mv_trace *out, mv
     return code;
 }
 
-/* CPU tensors come after the devices. */
+/* Makes the sets of devices. The bit for CPU tensors comes after those of the accelerators. */
 static mv_live_used bits_of(const reader *r, uint32_t gpus)
 {
     mv_live_used bits = {0};

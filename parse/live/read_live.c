@@ -10,17 +10,19 @@
 #include "parse/live/live_ranges.h"
 
 enum {
-    LEAST_RECORD = 2,      /* smallest record that makes an id, in bytes */
+    LEAST_RECORD = 2,      /* size in bytes of the smallest record that makes an id */
     MOST_SKEW_US = 1000000 /* times of different threads are put in order if they differ by no more
                             * than this */
 };
 
 /* The events of one device. */
 typedef struct {
-    mv_event_row *rows; /* [count]; NULL: the list's events go directly to the builder */
+    mv_event_row *rows; /* [count] rows of events; NULL: the list's events go directly to the
+                         * builder */
     uint32_t count, capacity;
-    uint64_t allocated, reserved;         /* sums over the events */
-    uint64_t off_allocated, off_reserved; /* how far the framework's last totals differed */
+    uint64_t allocated, reserved;         /* bytes allocated and reserved according to the events */
+    uint64_t off_allocated, off_reserved; /* difference between the framework's last totals and the
+                                           * sums */
     int64_t last_us;
     uint64_t last_stack; /* stack of the last event, as id + 1 */
     uint32_t last_thread;
@@ -30,21 +32,21 @@ typedef struct {
 typedef struct {
     mv_arena scratch;
     mv_build build;
-    mv_live_names *names; /* may build another trace */
+    mv_live_names *names; /* names in the file; their builder may build a different trace */
     mv_live_ranges ranges;
     mv_live_holdings blocks, segments, reservations;
-    mv_live_holdings foreign; /* mapped memory of other processes, all in list 0 */
-    mv_map imports;           /* handles of other processes' memory */
+    mv_live_holdings foreign; /* mapped memory that belongs to other processes, all in list 0 */
+    mv_map imports;           /* handles to other processes' memory */
     mv_map pools;             /* device + 1 of each pool, by its handle; 0: the host */
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* the list whose rows go directly to the builder; MV_NO_ROW: none yet */
-    uint32_t gpus;       /* all ordinals in the records are below this */
-    bool has_cpu;        /* CPU tensors have a list, even without events */
+    uint32_t gpus;       /* number of accelerators, which is above all ordinals in the records */
+    bool has_cpu;        /* there is a list for CPU tensors, even if it has no events */
     int64_t accelerator; /* device type of the ordinals; 0: none yet */
     int64_t to_epoch_us;
-    uint64_t launches, waits; /* from the latest records */
+    uint64_t launches, waits; /* values of the clocks in the latest records */
     uint64_t order;
-    bool is_uncached; /* PyTorch's cache is off: each cudaMalloc of its allocator is one block */
+    bool is_uncached; /* PyTorch's cache is off, so each cudaMalloc of its allocator is one block */
 } live;
 
 static bool out_of_memory(live *l)
@@ -67,8 +69,8 @@ static void read_facts(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. Ordinals belong to the first
- * device type in the records that is not the CPU. */
+/* The list of a c10::Device; MV_NO_ROW if it has no list. Ordinals belong to the first device type
+ * in the records that is not the CPU. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)
@@ -93,8 +95,9 @@ static int64_t epoch_us(const live *l, uint64_t monotonic_us)
     return (int64_t)(monotonic_us + (uint64_t)l->to_epoch_us);
 }
 
-/* A thread takes its number before its time, so times of neighbours may be out of order by
- * microseconds: then the later number gets the time of the earlier one. */
+/* Puts times in order. A thread takes a number before it takes the time, so the times of
+ * neighbouring records may be out of order by microseconds. In this case the later record is given
+ * the time of the earlier record. */
 static int64_t ordered_us(device_list *d, int64_t time_us)
 {
     if (d->count && time_us < d->last_us && (uint64_t)d->last_us - (uint64_t)time_us < MOST_SKEW_US)
@@ -148,8 +151,8 @@ static bool is_segment_action(uint8_t action)
     return action >= MV_ACTION_SEGMENT_ALLOC && action <= MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Segment events and the alloc after them are one allocator call if one thread made them with one
- * stack; each other event is a separate call. */
+/* The call number of an event. Segment events and the alloc after them are one allocator call if
+ * they have the same thread and the same stack; every other event is a separate call. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -193,7 +196,7 @@ static bool add_block(live *l, uint32_t list, const mv_live_record *r)
     return append_event(l, list, &row, r);
 }
 
-/* Both free events at once, with the stack of the alloc, as PyTorch's own recorder writes them. */
+/* Adds both free events at once, with the stack of the alloc, as PyTorch's recorder does. */
 static bool end_block(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_event_row row = MV_EVENT_ROW;
@@ -223,8 +226,8 @@ static bool add_oom(live *l, uint32_t list, const mv_live_record *r)
     return append_event(l, list, &row, r);
 }
 
-/* Compares the framework's own totals with the sum of the events. Totals reported by CPU allocators
- * do not count. */
+/* Compares the framework's totals with the sums of the events. Totals reported by CPU allocators
+ * are ignored. */
 static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];
@@ -261,7 +264,8 @@ static bool is_allocator(mv_span path)
     return false;
 }
 
-/* An expandable segment is mapped in pieces, by a loop; PyTorch's own traces have one event. */
+/* Whether the call continues the last event. A loop maps an expandable segment in pieces, for which
+ * PyTorch's own traces have only one event. */
 static bool continues_last(live *l, uint32_t list, mv_action action, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];
@@ -309,7 +313,8 @@ static bool add_segment(live *l, uint32_t list, mv_action action, const mv_live_
     return true;
 }
 
-/* PyTorch may release memory of one device while another is current. */
+/* Removes the segment at an address. PyTorch may release memory of one device while another device
+ * is current. */
 static bool release_segment(live *l, uint32_t list, uint64_t addr, mv_live_holding *out)
 {
     if (!mv_live_release(&l->segments, list, addr, out) &&
@@ -337,7 +342,7 @@ static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
     return append_segment(l, segment.list, MV_ACTION_SEGMENT_FREE, &with_size);
 }
 
-/* Another process's memory is not reserved by PyTorch. */
+/* Applies a map call. Memory of another process is not reserved by PyTorch. */
 static bool map_memory(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_live_holding mapping = {.addr = r->addr, .size = r->size}, old;
@@ -348,8 +353,8 @@ static bool map_memory(live *l, uint32_t list, const mv_live_record *r)
     return add_segment(l, list, MV_ACTION_SEGMENT_MAP, r);
 }
 
-/* One unmap may end several pieces that were mapped separately. Adjacent pieces on one device are
- * one event. */
+/* Applies an unmap call, which may end several pieces that were mapped separately. Adjacent pieces
+ * on one device are one event. */
 static bool end_mapping(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_live_record ended = *r;
@@ -415,7 +420,7 @@ static bool is_ordinal(int64_t device)
     return device >= 0 && device < MV_LIVE_CPU;
 }
 
-/* Remembers the pool that a call makes, until it is destroyed. */
+/* Remembers the pool that a call makes until the pool is destroyed. */
 static bool know_pool(live *l, const mv_live_record *r)
 {
     uint32_t value = is_ordinal(r->device) ? (uint32_t)r->device + 1 : 0;
@@ -428,7 +433,7 @@ static bool know_pool(live *l, const mv_live_record *r)
 }
 
 /* The device of a call's memory; -1: none, or unknown. Calls are recorded with the current device,
- * but a pool has its own device. */
+ * but the memory of a pool is on the pool's device. */
 static int32_t device_of(const live *l, const mv_live_record *r)
 {
     uint32_t pool =
@@ -439,8 +444,8 @@ static int32_t device_of(const live *l, const mv_live_record *r)
     return is_ordinal(r->device) ? (int32_t)r->device : -1;
 }
 
-/* A call that succeeded, or ran out of memory, proves that its device exists; a call that failed
- * otherwise may have named one that does not. */
+/* Whether a call proves that its device exists, because it succeeded or ran out of memory. A call
+ * that failed for another reason may have named a device that does not exist. */
 static bool shows_device(const live *l, int32_t device, int64_t result)
 {
     enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
@@ -514,7 +519,8 @@ static bool add_framework_event(live *l, const mv_live_record *r)
     }
 }
 
-/* Threads share the counters but write separately: a count never falls below an earlier value. */
+/* Adds a value of a counter. Threads share the counters but write records separately, so a smaller
+ * value than before is ignored. */
 static bool add_count(uint64_t number, uint64_t *latest, mv_value_of_RISING *last)
 {
     if (number > *latest)
@@ -603,7 +609,7 @@ static void renumber(uint32_t *calls, mv_range rows, uint32_t *number, uint32_t 
     }
 }
 
-/* Calls are numbered list by list, not by time over all lists. */
+/* Numbers the calls, list by list rather than by time over all lists. */
 static bool number_calls(live *l, const mv_range *ranges, uint32_t devices, mv_range segments)
 {
     mv_build *b = &l->build;
@@ -665,7 +671,8 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-/* Paths in a file from another machine have no meaning here, or a meaning that its author chose. */
+/* Whether the file is from another machine. Paths in such a file have no meaning on this machine,
+ * or a meaning that the file's author chose. */
 static bool is_elsewhere(const live *l)
 {
     const char *host = mv_fact_find(l->names->build->trace, "host");
@@ -674,7 +681,7 @@ static bool is_elsewhere(const live *l)
     return !host || uname(&here) != 0 || strcmp(host, here.nodename) != 0;
 }
 
-/* Lines and symbols of frames, and facts about the records. */
+/* Looks up lines and symbols of frames, and adds facts about the records. */
 static mv_code know_names(live *l, bool looks_here, mv_err *err)
 {
     const mv_trace *facts = l->names->build->trace;

@@ -1,13 +1,13 @@
 /* Converts a live file (capture/wire_live.h) to the model. mv_snapshot_read uses this for a `.bin`
  * whose capture is still running, or whose process was killed.
  *
- *     live_chunks   the readable chunks, and how far each can be read
- *     live_names    ids to strings, frames and stacks; lines and symbols
- *     live_events   the records of all threads, in the order of their numbers
- *     live_ranges   marks of threads: moments and nested ranges
- *     live_heap     blocks that are alive: the allocator's segments, and the blocks in them
- *     live_facts    texts about the process and the recording
- *     read_live.c   records to rows
+ *     live_chunks   finds the readable chunks, and how much of each can be read
+ *     live_names    converts ids to strings, frames and stacks; looks up lines and symbols
+ *     live_events   returns the records of all threads, in the order of their numbers
+ *     live_ranges   converts marks and ranges of threads
+ *     live_heap     tracks what is alive: the allocator's segments, and the blocks in them
+ *     live_facts    reads facts about the process and the recording
+ *     read_live.c   converts records to rows
  *
  * docs/capture.md, "Reading", describes the conversion of each record. */
 #ifndef MV_READ_LIVE_H
@@ -17,36 +17,38 @@
 #include "parse/live/live_names.h"
 #include "parse/readers.h"
 
-/* A fact known to the process that finalises a capture, and missing from its file. */
+/* A fact that is missing from a capture's file, but known to the process that finalises the
+ * capture. */
 typedef struct {
     const char *key, *value;
 } mv_live_fact;
 
 typedef struct {
-    const mv_live_fact *facts; /* [fact_count] replaces facts of the file with the same key */
+    const mv_live_fact *facts; /* [fact_count] facts that replace facts of the file with the same
+                                * key */
     uint32_t fact_count;
     bool looks_here; /* look for libraries here although the capture is from another machine */
 } mv_live_opts;
 
-/* Whether a `.bin` is a live file, judging by the first intact chunk header. */
+/* Returns whether a `.bin` is a live file, judging by its first intact chunk header. */
 bool mv_live_probe(mv_span file);
 
 /* Fills `out`, except for its origin; temporary memory comes from the arena's budget. `opts` may be
- * NULL. Damage and losses become notes. It fails when memory or row numbers run out, or no chunk
- * can be used. The file may grow during the call. */
+ * NULL. Damage and losses become notes. Fails if memory or row numbers run out, or if no chunk can
+ * be used. The file may grow during the call. */
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
-/* Records of a live file that are enough to reconstruct the live blocks (live_alive.h). */
+/* The records of a live file from which the live blocks can be reconstructed (live_alive.h). */
 typedef struct {
-    const mv_live_alive_row *rows; /* [count] in the order in which they happened */
+    const mv_live_alive_row *rows; /* [count] records, in the order in which they happened */
     uint64_t count;
-    uint32_t gpus; /* minimum number of devices in the trace */
+    uint32_t gpus; /* smallest number of accelerators that the trace must have */
     bool has_cpu;  /* the trace has a list of CPU tensors */
 } mv_live_kept;
 
-/* Fills `out` from such records. Texts, frames, stacks and facts are those of `names` and its
- * builder, which the trace shares: it is valid until these get more. */
+/* Fills `out` from the kept records. The trace shares strings, frames, stacks and facts with
+ * `names` and its builder, so it is valid until more are added to them. */
 mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
                         mv_trace *out, mv_err *err);
 
@@ -54,8 +56,8 @@ mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kep
  * began; 0 if these facts are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
 
-/* Of a bounded recording (docs/recorder.md) the time of the first event that was folded, or of the
- * last: on the model's clock. MV_NO_TIME: none was. */
+/* In a bounded recording (docs/recorder.md), the time of the first event that was folded, and of
+ * the last such event, on the model's clock; MV_NO_TIME if no event was folded. */
 int64_t mv_live_folded_since_us(const mv_trace *trace);
 int64_t mv_live_folded_until_us(const mv_trace *trace);
 

@@ -1,11 +1,11 @@
-/* Numbers and texts in a live file's records (capture/wire_live.h), read through a cursor with
+/* Reads numbers and strings in a live file's records (capture/wire_live.h), through a cursor with
  * sticky failure. */
 #ifndef MV_VARINT_H
 #define MV_VARINT_H
 
 #include "base/cursor.h"
 
-/* LEB128, at most 10 bytes; longer ones overrun the cursor. */
+/* Reads a LEB128 number of at most 10 bytes; a longer number overruns the cursor. */
 static inline uint64_t mv_take_varint(mv_cursor *c)
 {
     uint64_t value = 0;
@@ -30,7 +30,7 @@ static inline int64_t mv_take_signed(mv_cursor *c)
     return mv_unzigzag(mv_take_varint(c));
 }
 
-/* A length and that many bytes; empty if the cursor overran. */
+/* Reads a length and that many bytes; the result is empty if the cursor overran. */
 static inline mv_span mv_take_text(mv_cursor *c)
 {
     uint64_t length = mv_take_varint(c);

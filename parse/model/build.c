@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Rows are 32-bit, and the last number means "none". */
+/* Largest number of rows: row numbers have 32 bits, and the last one means "none". */
 #define MOST_ROWS (UINT32_MAX - 1)
 
 static bool fail(mv_build *b, mv_code code)
@@ -44,12 +44,13 @@ void *mv_build_rows(mv_build *b, const mv_model_table *table)
     return (char *)b->trace + table->at;
 }
 
-/* Makes space for `more` rows after the last. */
+/* Makes space for `more` rows after the last row of a table. */
 static bool reserve(mv_build *b, uint16_t kind, uint64_t more)
 {
     const mv_model_table *table = mv_table_find(kind);
     void *rows = mv_build_rows(b, table);
-    uint64_t wanted = *(const uint32_t *)rows + more; /* every one begins with `count` */
+    uint64_t wanted = *(const uint32_t *)rows + more; /* every struct of columns begins with
+                                                       * `count` */
     uint32_t capacity;
 
     if (wanted <= b->capacity[kind])
@@ -66,7 +67,8 @@ static bool reserve(mv_build *b, uint16_t kind, uint64_t more)
     return true;
 }
 
-/* Makes space in a column shared by the rows of a table, each of which has any number of values. */
+/* Makes space in a column of values that the rows of a table share; each row may own any number of
+ * values. */
 static bool reserve_values(mv_build *b, void *column, uint64_t *capacity, uint64_t wanted,
                            uint64_t size)
 {
@@ -80,7 +82,8 @@ static bool reserve_values(mv_build *b, void *column, uint64_t *capacity, uint64
     return true;
 }
 
-/* Makes space for a row that interning did not find, and enters it for later lookups. */
+/* Makes space for a row that was not found among the interned rows, and enters it for later
+ * lookups. */
 static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16_t kind,
                          uint32_t row)
 {
@@ -89,14 +92,15 @@ static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16
     return mv_intern_add(interned, hash, row) || fail(b, MV_NOMEM);
 }
 
-/* The default stream must not depend on which stream comes first in the file. */
+/* Replaces a missing stream by the default stream, so that it does not depend on which stream comes
+ * first in the file. */
 static void settle_stream(mv_build *b, mv_stream_id *stream)
 {
     if (stream->row == MV_NO_ROW)
         *stream = mv_build_stream(b, 0);
 }
 
-/* Appends a row of the table's row type: the values are copied column by column. */
+/* Appends a row, which has the table's row type. The values are copied column by column. */
 static uint32_t append(mv_build *b, uint16_t kind, const void *row)
 {
     const mv_model_table *table = mv_table_find(kind);
@@ -116,8 +120,8 @@ static uint32_t append(mv_build *b, uint16_t kind, const void *row)
     return at;
 }
 
-/* For code that cannot use the table because it runs once per event or frame: a statement or a
- * comparison for each column. */
+/* A statement or a comparison for each column, for code that is too slow with a loop over the
+ * table's columns, because it runs once per event or frame. */
 #define STORE(table, number, name, ...) (table)->name[at] = row->name;
 #define SETTLE(table, number, name, kind, ...) \
     if (MV_KIND_##kind == MV_KIND_STREAM)      \
@@ -235,7 +239,7 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value)
     uint64_t hash = mv_mix(value, 1);
     uint32_t row = s->count;
 
-    /* Neighbouring events usually share their stream. */
+    /* Neighbouring events usually have the same stream. */
     if (!b->streams.is_blind && b->last_stream < s->count && s->value[b->last_stream] == value)
         return (mv_stream_id){b->last_stream};
 

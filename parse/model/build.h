@@ -1,12 +1,12 @@
-/* Builds a trace: every reader, and every fixture in the tests, appends to it.
+/* Builds a trace. Every reader, and every fixture in the tests, appends rows to it.
  *
  * The builder interns strings, frames, stacks, streams, pools and tags by content and appends rows
- * to the columns. The events of all devices and the host go into one staging table, the segments
- * into another; mv_build_finish cuts the trace's tables out of them by ranges, so nothing is
- * copied.
+ * to the columns. The events of all devices and the host go into one staging table, and all
+ * segments go into another. mv_build_finish makes the trace's tables from ranges of the staging
+ * tables, so nothing is copied.
  *
- * A failure is sticky, as in a cursor: when memory or row numbers run out, `code` is set and ids
- * are row 0. The caller checks `code` once per record or once at the end. */
+ * A failure is sticky, as in a cursor: when memory or row numbers run out, `code` is set, and all
+ * functions return row 0. The caller checks `code` once per record or once at the end. */
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
@@ -31,7 +31,7 @@ typedef struct {
 } mv_fx_row;
 typedef struct {
     MV_CODE_COLUMNS(MV_ROW_MEMBER, )
-    mv_fx_row fx; /* all absent: no row in mv_fx */
+    mv_fx_row fx; /* data of torch.fx; if all its columns are absent, no row is added to mv_fx */
 } mv_frame_row;
 typedef struct {
     MV_SEGMENT_COLUMNS(MV_ROW_MEMBER, )
@@ -64,8 +64,8 @@ typedef struct {
     MV_FACT_COLUMNS(MV_ROW_MEMBER, )
 } mv_fact_row;
 
-/* Rows with every column absent: start from these. Without a stream, the row gets the default
- * stream. */
+/* Rows in which every column is absent, from which callers start. A row without a stream is given
+ * the default stream. */
 #define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
 
 #define MV_EVENT_ROW      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})
@@ -85,15 +85,16 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena; /* owns every column */
-    mv_trace *trace; /* under construction; always readable, but without the staging tables */
-    mv_code code;    /* MV_OK, MV_NOMEM or MV_LIMIT: sticky */
+    mv_trace *trace; /* the trace under construction; always readable, but without the rows in the
+                      * staging tables */
+    mv_code code;    /* MV_OK, or the first failure: MV_NOMEM or MV_LIMIT */
 
     mv_intern strings, frames, stacks, streams, pools, tags, facts;
-    uint32_t last_stream; /* the last row returned by mv_build_stream */
+    uint32_t last_stream; /* the row that mv_build_stream returned last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
     uint32_t capacity[MV_WIRE_KINDS]; /* capacity in rows, by mv_wire_kind */
-    mv_events events;                 /* staging of all devices and the host */
+    mv_events events;                 /* staging table of the events of all devices and the host */
     mv_segments segments;             /* staging */
 } mv_build;
 
@@ -108,7 +109,7 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value);
 mv_pool_id mv_build_pool(mv_build *b, uint64_t capture, uint64_t asked);
 mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row);
 
-/* Append a row and return its position in the staging table. */
+/* Append a row, and return its row number in the table or the staging table. */
 uint32_t mv_build_event(mv_build *b, const mv_event_row *row);
 uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row);
 uint32_t mv_build_block(mv_build *b, const mv_block_row *row);
@@ -120,22 +121,22 @@ uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
 uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row);
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
 
-/* Appends another copy of an existing row. `kind` is a table of rows (mv_wire_kind). */
+/* Appends a copy of an existing row. `kind` is the mv_wire_kind of a table. */
 uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row);
 
-/* Keeps each key once: an existing fact gets the new value. */
+/* Adds a fact, or sets the value of the existing fact with this key. */
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 
-/* The struct of columns to which a table's rows are appended, for readers that fill whole columns.
- * EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
+/* Returns the struct of columns to which a table's rows are appended, for readers that fill whole
+ * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
-/* Counts an oddity; `format` describes its first occurrence. */
+/* Counts a note about odd input; `format` describes the first occurrence. */
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 typedef struct {
-    const mv_range *devices; /* [device_count] rows of b->events */
+    const mv_range *devices; /* [device_count] each device's rows of b->events */
     uint32_t device_count;
     mv_range host_events;   /* rows of b->events */
     mv_range segments;      /* rows of b->segments */
@@ -143,13 +144,14 @@ typedef struct {
 } mv_build_ranges;
 
 /* Makes a trace independent of its format: computes block addresses that are missing in the file,
- * drops settings that are lost or given twice and rows of torch.fx without a text, and records the
- * checks that need no analysis (tiling, time order) in the notes. For readers that fill b->trace
- * themselves; `b->code` is MV_NOMEM when out of memory. */
+ * drops settings that are lost or given twice, drops rows of torch.fx without strings, and adds
+ * notes for checks that need no analysis (whether blocks fill their segment, and whether times are
+ * in order). Only readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when
+ * out of memory. */
 void mv_build_settle(mv_build *b);
 
-/* Cuts the trace's tables out of the staging tables, and settles the trace. Fails with MV_NOMEM or
- * MV_LIMIT. */
+/* Makes the trace's tables from ranges of the staging tables, and settles the trace. Fails with
+ * MV_NOMEM or MV_LIMIT. */
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err);
 
 #endif

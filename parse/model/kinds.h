@@ -1,6 +1,7 @@
-/* The kinds of the model's columns: row numbers, each with its own type, so that a stack cannot be
- * used as a frame, and kinds of values. The lists of columns in parse/model/trace.h name a kind for
- * each column; properties common to all columns of a kind are defined here. */
+/* The kinds of the model's columns. Some kinds are row numbers, which have a separate type for each
+ * table, so that a stack cannot be used as a frame; the others are values. The lists of columns in
+ * parse/model/trace.h name a kind for each column. Properties common to all columns of a kind are
+ * defined here. */
 #ifndef MV_KINDS_H
 #define MV_KINDS_H
 
@@ -28,27 +29,27 @@ typedef struct {
     uint32_t row;
 } mv_tag_id;
 
-/* More ordinals than any machine has devices. The limit exists because each ordinal adds a table to
- * every analysis. */
+/* Limit for ordinals, which is higher than the number of devices of any machine. It exists because
+ * each ordinal adds a table to every analysis. */
 enum { MV_MOST_DEVICES = 4096 };
 
-static inline bool mv_is_ordinal(int64_t device) /* or -1 */
+static inline bool mv_is_ordinal(int64_t device) /* -1 is allowed too */
 {
     return device >= -1 && device < MV_MOST_DEVICES;
 }
 
-/* The table that a column's numbers refer to. */
+/* The table to which a column's numbers refer. */
 typedef enum {
     MV_REF_NONE,
     MV_REF_STRING,
     MV_REF_FX,
     MV_REF_STACK,
     MV_REF_POOL,
-    MV_REF_CALL, /* MV_NO_ROW is allowed for this one and those above */
+    MV_REF_CALL, /* MV_NO_ROW is allowed for this reference and the ones above */
     MV_REF_FRAME,
     MV_REF_STREAM,
     MV_REF_TAG,
-    MV_REF_CODE, /* a code: smaller than a limit */
+    MV_REF_CODE, /* a code, which must be below its kind's limit */
     MV_REF_COUNT
 } mv_row_ref;
 
@@ -62,8 +63,8 @@ typedef enum {
     MV_FORM_NONE,   /* in no column table */
     MV_FORM_BYTES,  /* uint64_t; MV_NO_BYTES is nil */
     MV_FORM_TIME,   /* int64_t; MV_NO_TIME is nil */
-    MV_FORM_DELTA,  /* a time, written as its difference (modulo 2^64) to the previous one, which is
-                     * 0 at first */
+    MV_FORM_DELTA,  /* a time, written as its difference (modulo 2^64) from the previous time, which
+                     * is 0 for the first */
     MV_FORM_DEVICE, /* int32_t from -1 to MV_MOST_DEVICES - 1 */
     MV_FORM_INT,    /* int32_t */
     MV_FORM_CODE,   /* uint8_t below its kind's limit */

@@ -1,42 +1,44 @@
-/* The blocks and segments alive before an event, so that the events after it can be analyzed as if
- * the earlier ones were present.
+/* The blocks and segments that are alive before an event. They make it possible to analyze the
+ * later events as if the earlier ones were present.
  *
  *     events of the whole trace     0 1 2 3 4 5 6 7 8 9
  *     alive before event 7            1     4                living = {.count = 2, .first = 7}
  *     rows of the part                0     1     2 3 4
  *
- * The first rows of a part, its live rows, are the events that began these blocks and segments: the
- * alloc of a block, and its free_requested if it waits for a stream; the segment_alloc or
- * segment_map of a segment, or of the remaining piece of one. Writers store live rows only for
- * traces without uncertain lifetimes, so reports on the window equal reports on the same window of
- * the whole trace. */
+ * The first rows of a part are its live rows: copies of the events that began the live blocks and
+ * segments. A block has its alloc, and also its free_requested if the block is waiting for a
+ * stream. A segment, or a remaining piece of a segment, has its segment_alloc or segment_map.
+ * Writers store live rows only for traces without uncertain lifetimes, so reports about the part
+ * equal reports about the same window of the whole trace. */
 #ifndef MV_LIVING_H
 #define MV_LIVING_H
 
 #include "parse/model/digest.h"
 
 typedef struct mv_living {
-    uint32_t count;        /* live rows before the part */
-    uint32_t first;        /* event in row `count`; `total` if there is none; 0: the part begins
-                            * with the first event, and `count` is 0 */
-    uint32_t total;        /* events of the device */
+    uint32_t count;        /* number of live rows */
+    uint32_t first;        /* number of the event in row `count`, or `total` if there is no such
+                            * event; 0: the part begins with the first event, and `count` is 0 */
+    uint32_t total;        /* total number of events of the device */
     bool is_cut;           /* later events are missing, so the final heap cannot be used */
-    const uint64_t *block; /* [count] bytes that the allocated block occupies; 0 in other rows */
-    uint32_t older;        /* blocks from before the first event, which have no rows */
-    const uint64_t *older_addr, *older_block; /* [older] */
+    const uint64_t *block; /* [count] bytes that the block of each alloc occupies; 0 in other
+                            * rows */
+    uint32_t older;        /* number of blocks from before the first event, which have no rows */
+    const uint64_t *older_addr, *older_block; /* [older] addresses and sizes of these blocks */
 } mv_living;
 
 /* The live rows, as stored in a file. */
 typedef struct {
     mv_events rows;
-    uint32_t *event; /* event number of each row; MV_NO_ROW: a block from before the first event */
-    uint64_t *block; /* as in mv_living */
+    uint32_t *event; /* [rows.count] event number of each row; MV_NO_ROW: a block from before the
+                      * first event */
+    uint64_t *block; /* [rows.count] as in mv_living */
 } mv_living_columns;
 
-/* The lifetimes of a device, for writers (analyze/lives/digests.h): columns of mv_alloc_lives and
- * mv_segment_lives. */
+/* The lifetimes on a device, for writers (analyze/lives/digests.h). The arrays are columns of
+ * mv_alloc_lives and mv_segment_lives. */
 typedef struct {
-    bool is_known; /* no lifetime is uncertain; if false, the rest is zero */
+    bool is_known; /* no lifetime is uncertain; if false, all other fields are zero */
     uint32_t allocs, segments;
     const uint64_t *addr, *requested, *block; /* [allocs] */
     const uint32_t *birth, *freed, *completed;
@@ -44,7 +46,7 @@ typedef struct {
     const uint32_t *segment_birth, *segment_death;
 } mv_spans;
 
-/* Whether events of the device were left out. */
+/* Whether some events of the device were left out. */
 static inline bool mv_living_is_part(const mv_living *l)
 {
     return l->first > 0 || l->is_cut;
@@ -55,8 +57,8 @@ static inline mv_living mv_living_of(const mv_trace *trace, uint32_t device)
     return trace->living && device < trace->device_count ? trace->living[device] : (mv_living){0};
 }
 
-/* The number of the event in a row; UINT32_MAX for UINT32_MAX. For a live row, the number of the
- * event before the part. */
+/* The number of the event in a row; UINT32_MAX stays UINT32_MAX. For a live row, the result is the
+ * number of the last event before the part. */
 static inline uint32_t mv_event_number(const mv_trace *trace, uint32_t device, uint32_t row)
 {
     mv_living l = mv_living_of(trace, device);
@@ -73,7 +75,8 @@ static inline uint32_t mv_event_total(const mv_trace *trace, uint32_t device)
                                                          : mv_trace_events(trace, device).count;
 }
 
-/* The row of an event. For an event outside the part, the first row of the part, or its end. */
+/* The row of an event. For an event before the part, the result is the first row after the live
+ * rows; for an event after the part, it is the number of rows. */
 static inline uint32_t mv_row_of_event(const mv_trace *trace, uint32_t device, uint32_t number)
 {
     mv_living l = mv_living_of(trace, device);

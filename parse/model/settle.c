@@ -1,4 +1,4 @@
-/* Final steps common to all readers, once a trace is filled. */
+/* Final steps after a trace is filled, which are the same for all readers. */
 #include "parse/model/build.h"
 #include "parse/model/digest.h"
 
@@ -21,9 +21,10 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);
 }
 
-/* Rows are in the order in which memory changed hands. In a capture older than 0.2, a free's
- * number, and so its row, was taken before the call, but its time after the call: the time of the
- * next row is an upper limit. */
+/* Puts the times of calls in order. Rows are in the order in which memory was allocated and freed.
+ * In captures from before release 0.2, the number of a free, and therefore its row, was taken
+ * before the call, but its time was taken after the call; the time of the next row is an upper
+ * limit for it. */
 static void order_times(mv_api_calls *c)
 {
     int64_t next = INT64_MAX;
@@ -37,8 +38,9 @@ static void order_times(mv_api_calls *c)
     }
 }
 
-/* Blocks tile their segment, which before PyTorch 2.1 is the only source of their addresses. After
- * a block without bytes, which damaged files contain, addresses are unknown. */
+/* Computes missing addresses of blocks. Before PyTorch 2.1, an address is known only because the
+ * blocks cover their segment without gaps. After a block of zero bytes, which occurs in damaged
+ * files, addresses are unknown. */
 static void place_blocks(const mv_segments *s, mv_blocks *k)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -75,7 +77,7 @@ static void check_tiles(mv_build *b, const mv_segments *s)
 
 #define IS_NONE(fx, number, name, ...) &&(fx)->name[row].row == MV_NO_ROW
 
-/* False in a damaged file that has lost all texts of the row. */
+/* Whether a row has no strings, which happens if a damaged file has lost all of them. */
 static bool is_empty_fx(const mv_fx *fx, uint32_t row)
 {
     return true MV_FX_COLUMNS(IS_NONE, fx);
@@ -86,7 +88,7 @@ static bool has_fx(const mv_trace *t, uint32_t frame)
     return t->frames.fx[frame] != MV_NO_ROW && !is_empty_fx(&t->fx, t->frames.fx[frame]);
 }
 
-/* Whether each frame with torch.fx data has its own row, and no row is empty. */
+/* Whether each frame with torch.fx data has a separate row, and no row is empty. */
 static bool fx_is_tidy(const mv_trace *t)
 {
     uint32_t next = 0;
@@ -137,7 +139,7 @@ static uint64_t hash_of(const char *text)
     return XXH3_64bits_withSeed(text, strlen(text), mv_hash_key());
 }
 
-/* A setting's own name, or the name of its table. */
+/* The name of a setting, or of the table that contains it. */
 static const char *name_of(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
@@ -200,8 +202,9 @@ static bool is_lost(const mv_trace *trace, uint32_t row)
            (s->kind[row] == MV_SETTING_TEXT && s->text[row].row == MV_NO_ROW);
 }
 
-/* As in a dict, the last value of a key wins: of settings with the same name, only the last one is
- * kept, or the last table, whose rows are adjacent. */
+/* Removes lost and duplicate settings. As in a dict, the last value of a key wins: of several
+ * settings with the same name, only the last one is kept. If that is a table, all its rows, which
+ * are adjacent, are kept. */
 static void tidy_settings(mv_build *b)
 {
     mv_settings *s = &b->trace->settings;

@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Not defined by the headers of Linux 5.15 and older. */
+/* The headers of Linux 5.15 and older do not define this constant. */
 #ifndef CIFS_SUPER_MAGIC
 #define CIFS_SUPER_MAGIC 0xff534d42
 #define SMB2_SUPER_MAGIC 0xfe534d42
@@ -23,8 +23,8 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Whether the file system keeps files in memory, or is remote: a lost connection would be a fault
- * here. */
+/* Whether the file system keeps files in memory, or is remote, in which case a lost connection
+ * would end the program with a fault. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,
@@ -41,7 +41,8 @@ static bool is_unfit(int file)
     return false;
 }
 
-/* Writing beyond the process's file size limit would kill it with a signal. */
+/* Whether a file of this size is allowed. Writing beyond the process's limit for file sizes would
+ * kill the process with a signal. */
 static bool has_room(int file, uint64_t bytes)
 {
     struct rlimit limit;
@@ -67,8 +68,8 @@ static int open_nameless(const char *folder)
     return file;
 }
 
-/* Creates a file of `bytes` bytes, reserved if the file system can do that. -1 if this folder
- * cannot be used. */
+/* Creates a file of `bytes` bytes, and reserves its space if the file system can do that. Returns
+ * -1 if this folder cannot be used. */
 static int open_in(const char *folder, uint64_t bytes)
 {
     int file = folder && *folder ? open_nameless(folder) : -1;
@@ -114,7 +115,8 @@ typedef struct {
     uint64_t bytes;
 } page_run;
 
-/* The whole pages of a block. Other allocations may share the first and the last page. */
+/* The pages that belong entirely to a block. Other allocations may share its first and its last
+ * page. */
 static page_run pages_of(const mv_arena_large *block)
 {
     uint64_t skipped = -(uint64_t)(uintptr_t)block->at & (PAGE - 1);
@@ -135,8 +137,9 @@ static uint64_t unmoved_bytes(const mv_arena *arena)
     return bytes;
 }
 
-/* The file's pages are mapped elsewhere and then moved over the block's pages in one step: a reader
- * sees the old pages or the new ones, which are equal. */
+/* Replaces the pages of a block by those of the file. The file's pages are mapped elsewhere and
+ * then moved over the block's pages in one step, so other threads read either the old pages or the
+ * new ones, which are equal. */
 static bool move_block(int file, page_run run, uint64_t at)
 {
     void *mapped;

@@ -2,7 +2,7 @@
 
 #include "parse/model/digest.h"
 
-/* A sum in two halves, which 2^32 rows cannot overflow. */
+/* A sum in two halves, which cannot overflow with 2^32 rows. */
 typedef struct {
     uint64_t low, high;
 } sum;
@@ -56,7 +56,7 @@ static void add_events(sum *sums, const mv_events *e)
     }
 }
 
-/* Whether the sum is below the limit even if every size were as large as the largest. */
+/* Whether the sums would be below the limit even if every size were as large as the largest one. */
 static bool is_small(const mv_trace *trace)
 {
     uint64_t bits = 0, rows = 0, most;

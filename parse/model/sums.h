@@ -1,11 +1,13 @@
-/* Checks that the sizes in a trace can be added up: every total of every report relies on it. */
+/* Checks that the sizes in a trace can be added up without overflow, on which every total in every
+ * report relies. */
 #ifndef MV_SUMS_H
 #define MV_SUMS_H
 
 #include "parse/model/trace.h"
 
-/* No machine has this much memory, or hands out as much in one run; PyTorch refuses a single
- * request above it. A few such sums, and their differences, fit in 63 bits and a sign. */
+/* Limit for the sums. No machine has this much memory or allocates this much in one run, and
+ * PyTorch refuses a larger single request. A few sums below the limit, and their differences, fit
+ * in a signed 64-bit number. */
 #define MV_SUM_LIMIT ((uint64_t)1 << 60)
 
 /* Fails with MV_RANGE if the allocations, the frees, the reserved segments, the released segments,

@@ -16,7 +16,7 @@ enum { MV_KIND_LIST(REF) };
 enum { MV_KIND_LIST(LIMIT) };
 enum { MV_KIND_LIST(TRANSFORM) };
 
-/* A required row cannot be none, so values that are missing from the file are row 0. */
+/* A required row number cannot be none, so values that are missing from the file become row 0. */
 #define ABSENT(kind, absent_value) \
     ((int)REF_##kind > MV_REF_CALL && (int)REF_##kind < MV_REF_CODE ? 0 : (uint64_t)(absent_value))
 

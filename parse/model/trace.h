@@ -1,8 +1,9 @@
-/* The model: one memory snapshot, from any file format.
+/* The model of one memory snapshot, which readers make from any file format.
  *
- * Tables of columns. Each kind of row number has its own type, so that a stack cannot be used as a
- * frame. Every column is in the arena given to the reader and is read-only afterwards: analyzers
- * create side columns instead of adding fields here.
+ * A snapshot consists of tables, which are stored as columns. Each kind of row number has a
+ * separate type, so that a stack cannot be used as a frame. Every column is allocated in the arena
+ * given to the reader, and is read-only after reading. Analyzers keep their results in separate
+ * columns, instead of adding fields here.
  *
  *     mv_trace
  *      ├─ strings, frames, stacks, streams, pools, tags      interned: each content once
@@ -15,8 +16,8 @@
  *      ├─ api_calls, heap_calls, samples, facts              only in captured files
  *      └─ notes                                              oddities of the file
  *
- * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. Source of the
- * facts about PyTorch's files: PyTorch 1.13 to 2.14, torch/csrc/cuda/Module.cpp,
+ * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. Sources for the
+ * statements about PyTorch's files: PyTorch 1.13 to 2.14, torch/csrc/cuda/Module.cpp,
  * torch/csrc/cuda/memory_snapshot.cpp, c10/cuda/CUDACachingAllocator.cpp. */
 #ifndef MV_TRACE_H
 #define MV_TRACE_H
@@ -31,43 +32,44 @@
 #include "parse/model/kinds.h"
 
 #define MV_NO_ROW    UINT32_MAX
-#define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was absent (or None) */
-#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded: the key was absent */
+#define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was missing or None */
+#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded (the key is missing) */
 #define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the file does not contain the pool */
 #define MV_NO_CALL   UINT32_MAX
 #define MV_NO_TIME   INT64_MIN
 #define MV_NO_BYTES  UINT64_MAX /* a size or address that the file does not contain */
 #define MV_NO_LINE   (-1)
 
-#define MV_EMPTY_STACK  ((mv_stack_id){0}) /* a stack was recorded, without frames */
+#define MV_EMPTY_STACK  ((mv_stack_id){0}) /* a stack was recorded, but has no frames */
 #define MV_DEFAULT_POOL ((mv_pool_id){0})  /* (0, 0) */
-#define MV_PLAIN_TAG    ((mv_tag_id){0})   /* all tag fields are absent */
+#define MV_PLAIN_TAG    ((mv_tag_id){0})   /* all fields of the tag are absent */
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
-/* A table's columns are a list of rows
+/* The columns of a table are defined by a list of rows
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and no column is named anywhere else: the struct below the list, the builder's row, the tables of
- * the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
- * pages are generated from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
+ * and no column is named anywhere else. The list generates the struct below it, the builder's row,
+ * the tables of the formats, `memviz dump`, the exports, the checks in the tests and the tables in
+ * the documentation of the formats (parse/model/tables.h). docs/internals/model.md shows how to add
+ * a column.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
- *   column takes the next one and has `.since`, so that files without it are read.
- * - The order of the list is the order in text: compact msgpack, dump, pages.
+ *   column takes the next number, and sets `.since` so that files without the column can be read.
+ * - Compact msgpack, dumps and documentation have the columns in the order of the list.
  * - Kinds are listed in parse/model/kinds.h. Sizes and addresses are in bytes, times in
  *   microseconds since the Unix epoch.
- * - The absent value is the initial value in a row of the builder, and the value for files without
- *   the column. Streams: the default stream.
- * - "more": other fields of mv_table_column, seldom needed. T is for the macro X. */
+ * - The absent value is the initial value in a row of the builder, and the value of all rows if a
+ *   file does not contain the column. For streams, it is replaced by the default stream.
+ * - "more" sets other fields of mv_table_column, which is seldom needed. T is passed on to X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
-/* Bytes as they are in the file: usually UTF-8, but lone surrogates (from odd file names) and NULs
- * occur. A NUL follows each text and is not part of it: text i is bytes[at[i]] to bytes[at[i + 1] -
- * 2]. `at` has count + 1 entries; the first is 0. */
+/* Strings, whose bytes are the same as in the file: usually UTF-8, but lone surrogates (from odd
+ * file names) and NULs occur. A NUL follows each string and is not part of it, so string i is
+ * bytes[at[i]] to bytes[at[i + 1] - 2]. `at` has count + 1 entries; the first is 0. */
 #define MV_STRING_COLUMNS(X, T) \
     X(T, 1, at, END, 0, "byte after the NUL of the text", .label = "end")
 #define MV_STRING_BYTE_COLUMNS(X, T) \
@@ -78,7 +80,7 @@ typedef struct {
     MV_STRING_BYTE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_strings;
 
-/* torch.fx data about a frame in generated code (augment_with_fx_traces=True). */
+/* Data of torch.fx about a frame in generated code (augment_with_fx_traces=True). */
 #define MV_FX_COLUMNS(X, T)                                           \
     X(T, 1, op, STRING, MV_NO_ROW, "fx_node_op", .label = "")         \
     X(T, 2, name, STRING, MV_NO_ROW, "fx_node_name", .label = "")     \
@@ -89,8 +91,8 @@ typedef struct {
     MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Lines of code. Frames of forward_frames and cpp_frames are plain text in the file: the text is in
- * `function`, and there is neither file nor line. */
+/* Frames, each of which is a line of code. In the file, frames of forward_frames and cpp_frames are
+ * plain text; here the text is in `function`, and the frame has neither a file nor a line. */
 #define MV_CODE_COLUMNS(X, T)                                                 \
     X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
     X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \
@@ -103,8 +105,8 @@ typedef struct {
     MV_FRAME_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_frames;
 
-/* Stacks, distinct by content. Row 0 is the empty stack. Stack i is frame[first[i]], the innermost,
- * to frame[first[i + 1] - 1]. `first` has count + 1 entries. */
+/* Stacks, distinct by content. Row 0 is the empty stack. Stack i consists of frame[first[i]], which
+ * is the innermost, to frame[first[i + 1] - 1]. `first` has count + 1 entries. */
 #define MV_STACK_COLUMNS(X, T) \
     X(T, 1, first, END, 0, "row of the frames after the last of the stack", .label = "end")
 #define MV_STACK_FRAME_COLUMNS(X, T) \
@@ -132,7 +134,8 @@ typedef struct {
     MV_POOL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_pools;
 
-/* Properties that rarely vary between events, distinct by content. Row 0 has everything absent. */
+/* Tags: properties that rarely vary between events. Tags are distinct by content. In row 0
+ * everything is absent. */
 #define MV_TAG_COLUMNS(X, T)                                                                      \
     X(T, 1, compile_context, STRING, MV_NO_ROW,                                                   \
       "since PyTorch 2.8; \"N/A\" outside compiled regions", .is_rare = true)                     \
@@ -190,8 +193,9 @@ typedef enum {
     MV_ACTION_LIST(MV_ACTION_ENUM) MV_ACTION_COUNT
 } mv_action;
 
-/* The trace of one device, in the order in which its allocator acted (it holds a lock, so the order
- * is true). An event is named by its position here, from 0. Each event takes 41 bytes.
+/* The events of one device, in the order in which its allocator acted. The allocator holds a lock
+ * while it acts, so the order is reliable. An event is identified by its position here, counted
+ * from 0. Each event takes 41 bytes.
  *
  * `call` is the identity of the stack object: two events with the same call came from the same
  * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache()) or
@@ -222,11 +226,13 @@ typedef struct {
     mv_events events;
 } mv_device;
 
-/* In a part of a trace: the number of allocations at each address before an event. */
+/* An opening, used if only part of a trace was read: the number of allocations at each address
+ * before an event. */
 typedef struct {
-    uint32_t event;   /* the events from this one on, up to the end of the part, were read */
-    uint32_t count;   /* number of addresses; 0: before the first event */
-    uint64_t *addr;   /* [count] ascending */
+    uint32_t event;   /* number of the first event that was read; reading continues to the end of
+                       * the part */
+    uint32_t count;   /* number of addresses; 0 before the first event */
+    uint64_t *addr;   /* [count] addresses in ascending order */
     uint32_t *allocs; /* [count] */
 } mv_opening;
 
@@ -242,10 +248,10 @@ typedef enum {
     MV_SEGMENT_KIND_LIST(MV_SEGMENT_KIND_ENUM)
 } mv_segment_kind;
 
-/* Regions that the allocator holds: one cudaMalloc each, or one contiguous mapped range of an
- * expandable segment. In file order (PyTorch sorts by device, then address). The sums are kept as
- * they are in the file, so that an audit can compare them. The blocks of a segment tile it in
- * address order. */
+/* Segments, which are the regions that the allocator has reserved: the result of one cudaMalloc, or
+ * one contiguous mapped range of an expandable segment. Segments are in file order (PyTorch sorts
+ * them by device, then by address). The sums are the ones in the file, so that an audit can compare
+ * them. The blocks of a segment cover it without gaps, in address order. */
 #define MV_SEGMENT_COLUMNS(X, T)                                                                   \
     X(T, 1, device, DEVICE, 0, "ordinal; -1: host memory")                                         \
     X(T, 2, address, ADDRESS, MV_NO_BYTES, "start; none in files that the profiler made",          \
@@ -275,7 +281,8 @@ typedef struct {
     MV_SEGMENT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_segments;
 
-/* ALLOCATED: in use. PENDING_FREE: freed, but a stream may still use it. */
+/* ALLOCATED: the block is in use. PENDING_FREE: the block was freed, but a stream may still use
+ * it. */
 #define MV_BLOCK_STATE_LIST(X)             \
     X(INACTIVE, "inactive")                \
     X(ALLOCATED, "active_allocated")       \
@@ -308,7 +315,7 @@ typedef struct {
     MV_BLOCK_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_blocks;
 
-/* Earlier uses of a block's bytes, only from PyTorch 1.13 and 2.0. */
+/* Earlier allocations in a block's bytes, which only PyTorch 1.13 and 2.0 record. */
 #define MV_HISTORY_COLUMNS(X, T)                                                         \
     X(T, 1, addr, ADDRESS, MV_NO_BYTES, "start of the block at the time")                \
     X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size")                     \
@@ -323,7 +330,8 @@ typedef struct {
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-/* MARK is a moment, not the end of a range: memviz_mark() and nvtxMark() in captured files. */
+/* START and END are the ends of a range. MARK is a single point in time: memviz_mark() and
+ * nvtxMark() in captured files. */
 #define MV_STAGE_LIST(X) \
     X(START, "START")    \
     X(END, "END")        \
@@ -335,8 +343,8 @@ typedef enum {
     MV_STAGE_LIST(MV_STAGE_ENUM)
 } mv_stage;
 
-/* Beginnings and ends of record_function ranges (in captures: of NVTX and memviz_push() ranges),
- * and marks, in file order. */
+/* Annotations, in file order: beginnings and ends of record_function ranges (in captures, of NVTX
+ * and memviz_push() ranges), and marks. */
 #define MV_ANNOTATION_COLUMNS(X, T)                                                         \
     X(T, 1, name, STRING, MV_NO_ROW, "name of the range or mark", .label = "", .rank = 1)   \
     X(T, 4, stage, STAGE, MV_STAGE_OTHER, "which end of the range, or a mark", .label = "", \
@@ -361,7 +369,7 @@ typedef enum {
 } mv_setting_kind;
 
 /* allocator_settings at the time of the snapshot, in file order. Text formats write a setting as
- * PyTorch does: a key and a value. */
+ * PyTorch does, as a key and a value. */
 #define MV_SETTING_COLUMNS(X, T)                                                                   \
     X(T, 1, parent, STRING, MV_NO_ROW,                                                             \
       "key of the nested table (roundup_power2_divisions); none: not nested", .is_unshown = true)  \
@@ -375,10 +383,11 @@ typedef struct {
     MV_SETTING_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_settings;
 
-/* Memory calls of the CUDA runtime and driver, by PyTorch and all other callers: one row per call,
- * in the order in which memory changed hands. A call that makes other calls is listed once, under
- * the name called by the program. Calls of PyTorch's allocator are also in its device's events, as
- * segment_alloc and the like. Only captured files have them. */
+/* Calls of the CUDA runtime and driver that concern memory, made by PyTorch and all other callers.
+ * There is one row per call, in the order in which memory was allocated and freed. A call that
+ * makes other calls is listed once, under the name that the program called. Calls of PyTorch's
+ * allocator are also among its device's events, as segment_alloc and similar actions. Only captured
+ * files contain this table. */
 #define MV_API_CALL_COLUMNS(X, T)                                                                  \
     X(T, 11, action, API_ACTION, 0, "what the call does (mv_api_action)", .label = "", .rank = -1, \
       .is_unlisted = true)                                                                         \
@@ -404,9 +413,9 @@ typedef struct {
 } mv_api_calls;
 
 /* Calls that report blocks of allocators registered through memviz.h or NVTX's memory extension
- * (docs/heaps.md), such as CuPy's or the program's own. They are in the order in which memory
- * changed hands, as the program reported it: addresses may be freed twice or never. Only captured
- * files have them. */
+ * (docs/heaps.md), such as CuPy's or the program's own. They are in the order in which memory was
+ * allocated and freed, as the program reported it, so addresses may be freed twice or never. Only
+ * captured files contain this table. */
 #define MV_HEAP_CALL_COLUMNS(X, T)                                                               \
     X(T, 7, action, HEAP_ACTION, 0, "what the call does (mv_heap_action)", .label = "",          \
       .rank = -1)                                                                                \
@@ -424,8 +433,8 @@ typedef struct {
     MV_HEAP_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_heap_calls;
 
-/* NVML's figures for the device's memory during the run, read from outside the process. A device's
- * times do not decrease. */
+/* Samples of the memory in use on a device during the run, as NVML reports it outside the process.
+ * The times of a device do not decrease. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
@@ -437,8 +446,8 @@ typedef struct {
     MV_SAMPLE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_samples;
 
-/* Facts of a capture about itself and its process, by key: "pid", "command", "rank", "stacks",
- * "lost_space" (capture/wire_live.h lists them); and facts in files of other tools
+/* Facts about a capture and its process, each with a key such as "pid", "command", "rank", "stacks"
+ * or "lost_space" (capture/wire_live.h lists them), and facts in files of other tools
  * (docs/other-files.md). Each key occurs once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
     X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
@@ -461,10 +470,10 @@ typedef enum {
 #undef MV_TENSOR_ROLE_ENUM
 } mv_tensor_role;
 
-/* Tensors that were alive when the file was written and have a name: memviz.record(names=) stores
- * the tensors of modules and optimizers, memviz.name() stores any (docs/python.md). Several may
- * share bytes, as views do. NAMED: the program gave the name, but the tensor's purpose is
- * unknown. */
+/* Tensors with a name that were alive when the file was written: memviz.record(names=) stores the
+ * tensors of modules and optimizers, and memviz.name() stores any tensor (docs/python.md). Several
+ * tensors may share bytes, as views do. The role NAMED means that the program named the tensor, but
+ * its purpose is unknown. */
 #define MV_TENSOR_COLUMNS(X, T)                                                            \
     X(T, 1, name, STRING, MV_NO_ROW,                                                       \
       "name: \"layers.7.mlp.up_proj.weight\"; of a gradient or a "                         \
@@ -483,7 +492,8 @@ typedef struct {
     MV_TENSOR_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_tensors;
 
-/* Odd but readable input is counted, never dropped silently; `memviz info` shows the counts. */
+/* Notes about input that is odd but readable. Such input is counted, never dropped silently, and
+ * `memviz info` shows the counts. */
 #define MV_NOTE_LIST(X)                                                                        \
     X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
     X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")      \
@@ -510,7 +520,8 @@ typedef enum {
     MV_NOTE_LIST(MV_NOTE_ENUM) MV_NOTE_COUNT
 } mv_note_code;
 
-/* All readers derive these from the data; notes of these kinds in a file are skipped. */
+/* Whether readers derive the note from the data. Such notes are skipped when a file contains
+ * them. */
 static inline bool mv_note_is_found(mv_note_code code)
 {
     return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
@@ -518,24 +529,24 @@ static inline bool mv_note_is_found(mv_note_code code)
 
 typedef struct {
     uint64_t count;
-    char first[96]; /* the first occurrence: "key 'foo' at byte 1234" */
+    char first[96]; /* description of the first occurrence: "key 'foo' at byte 1234" */
 } mv_note;
 
-/* Keys of PyTorch's dict that show which release wrote it, even when they are empty or the model
- * can express their values anyway. 0: unknown, as in files of older memviz. Files contain these
- * numbers. */
+/* Keys of PyTorch's dict that show which release wrote it. They are kept because the model itself
+ * does not show whether a key was present but empty. 0: unknown, as in files written by older
+ * releases of memviz. These numbers are stored in files. */
 typedef enum {
     MV_KEYS_KNOWN = 1,
     MV_KEY_SETTINGS = 2,      /* allocator_settings */
     MV_KEY_ANNOTATIONS = 4,   /* external_annotations */
-    MV_KEY_HOST = 8,          /* host_segments or host_traces */
+    MV_KEY_HOST = 8,          /* host_segments, host_traces */
     MV_KEY_BLOCK_ADDRESS = 16 /* address of a block */
 } mv_key;
 
 typedef enum {
     MV_FORMAT_NONE,
     MV_FORMAT_PICKLE,
-    MV_FORMAT_MSGPACK, /* the same plain dict as in a pickle */
+    MV_FORMAT_MSGPACK, /* msgpack with the same plain dict as in a pickle */
     MV_FORMAT_COMPACT, /* msgpack with stack tables */
     MV_FORMAT_BIN,
     MV_FORMAT_RMM,    /* RMM's log, CSV */
@@ -547,16 +558,18 @@ typedef enum {
 /* Origin of the trace. `convert` does not preserve it. */
 typedef struct {
     mv_format format;
-    uint8_t pickle_protocol;   /* 0 when not a pickle */
-    bool is_page;              /* inside an HTML page of _memory_viz */
-    uint64_t file_bytes;       /* as stored; MV_NO_BYTES on a pipe */
-    uint64_t data_bytes;       /* after decompression */
+    uint8_t pickle_protocol;   /* protocol of the pickle; 0: not a pickle */
+    bool is_page;              /* the pickle was inside an HTML page of _memory_viz */
+    uint64_t file_bytes;       /* size of the stored file; MV_NO_BYTES for a pipe */
+    uint64_t data_bytes;       /* size after decompression */
     const char *compression;   /* "none", "gzip", "zstd" */
-    const char *level;         /* level of the events (analyze/levels); NULL: as in the file */
+    const char *level;         /* name of the level to which the events belong (analyze/levels);
+                                * NULL: the file's own level */
     bool is_heap;              /* the level is a registered heap */
-    uint32_t first_call_frame; /* only in a level: frames from this row on are CUDA calls, or calls
-                                * of a heap */
-    const struct mv_trace *as_read; /* only in a level: the trace from which the level was made */
+    uint32_t first_call_frame; /* only in traces of a level: first frame that is a CUDA call, or a
+                                * call of a heap; all later frames are calls too */
+    const struct mv_trace *as_read; /* only in traces of a level: the trace from which the level was
+                                     * made */
 } mv_origin;
 
 typedef struct mv_trace {
@@ -568,25 +581,27 @@ typedef struct mv_trace {
     mv_pools pools;
     mv_tags tags;
 
-    uint32_t device_count;           /* number of lists in device_traces, which are numbered by
-                                      * ordinal; 0: none */
+    uint32_t device_count;           /* number of lists in device_traces, each of which is for the
+                                      * device with its number as ordinal; 0: none */
     mv_device *devices;              /* [device_count] */
-    const struct mv_digest *digests; /* [device_count] of all events, if the reader left some out;
-                                      * else NULL. Then there are no columns
-                                      * (mv_read_opts.digest_suffices), or, with `openings`, only
-                                      * the part's rows, the first and the last are set, and others
-                                      * are zero. See also `living` */
-    const mv_opening *openings;      /* [device_count] only for a part (mv_read_opts.part) */
-    const struct mv_living *living;  /* [device_count] only for a part that is analyzed like a whole
-                                      * trace (parse/model/living.h): row numbers are not event
-                                      * numbers */
+    const struct mv_digest *digests; /* [device_count] digest of all events of each device, if the
+                                      * reader left out some events; else NULL. In this case the
+                                      * events have no columns (mv_read_opts.digest_suffices), or,
+                                      * with `openings`, only the rows of the part, the first row
+                                      * and the last row are set, and all other rows are zero. See
+                                      * also `living` */
+    const mv_opening *openings;      /* [device_count] only if a part was read (mv_read_opts.part);
+                                      * else NULL */
+    const struct mv_living *living;  /* [device_count] only if a part was read that is analyzed like
+                                      * a whole trace (parse/model/living.h), in which case row
+                                      * numbers are not event numbers; else NULL */
     uint32_t calls;                  /* number of calls; calls are numbered from 0 */
 
     mv_segments segments;
     mv_blocks blocks; /* blocks of segments and of host_segments */
     mv_history history;
     mv_segments host_segments;
-    mv_events host_events; /* in recorded order; written by several threads */
+    mv_events host_events; /* in recorded order; several threads wrote them */
 
     mv_annotations annotations;
     mv_settings settings;
@@ -597,14 +612,14 @@ typedef struct mv_trace {
     mv_samples samples;
     mv_facts facts;
 
-    uint32_t keys; /* set of mv_key: the keys in the dict */
+    uint32_t keys; /* set of mv_key: the keys that the dict contained */
     mv_origin origin;
     mv_note notes[MV_NOTE_COUNT];
 } mv_trace;
 
 /* ---- reading the model ------------------------------------------------------------------- */
 
-/* The text of a string; "" for MV_NO_STRING. NUL-terminated. */
+/* The bytes of a string, which are NUL-terminated; "" for MV_NO_STRING. */
 static inline mv_span mv_string_span(const mv_trace *trace, mv_string_id id)
 {
     const mv_strings *s = &trace->strings;
@@ -620,8 +635,8 @@ static inline const char *mv_string_text(const mv_trace *trace, mv_string_id id)
     return (const char *)mv_string_span(trace, id).data;
 }
 
-/* The frames of a stack: the address of the innermost, and their number in *count; NULL and 0 if
- * there are none, or for MV_NO_STACK. */
+/* The frames of a stack: returns the address of the innermost frame, and the number of frames in
+ * *count; NULL and 0 if the stack has no frames, or is MV_NO_STACK. */
 static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack_id id,
                                                  uint32_t *count)
 {
@@ -632,16 +647,17 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
         return NULL;
     }
     *count = (uint32_t)(s->first[id.row + 1] - s->first[id.row]);
-    return *count ? s->frame + s->first[id.row] : NULL; /* if there are none, `frame` is NULL */
+    return *count ? s->frame + s->first[id.row] : NULL; /* without any frames, s->frame is NULL */
 }
 
-/* The trace as read from the file, with all CUDA calls, whatever the level of `trace`. */
+/* The trace that was read from the file, with all CUDA calls, whatever the level of `trace`. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;
 }
 
-/* Whether a frame is a library's CUDA call: only in traces of a level (analyze/levels). */
+/* Whether a frame is a library's CUDA call, which happens only in traces of a level
+ * (analyze/levels). */
 static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 {
     return trace->origin.level && frame.row >= trace->origin.first_call_frame &&
@@ -654,103 +670,110 @@ static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT]);
 
 const char *mv_action_name(mv_action action); /* "free_requested" */
-/* The name in the file of an action that has no name here; "other" if the file has no name. */
+/* The name of an event's action. For MV_ACTION_OTHER, the name is taken from the file; "other" if
+ * the file has no name either. */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
 const char *mv_tensor_role_name(mv_tensor_role role);   /* "optimizer_state" */
 
-/* The name of a code of this kind; "0" or "1" for flags. */
+/* The name of a code in a column of this kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);
 
 const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin", "rmm" */
 const char *mv_note_name(mv_note_code code);  /* "unknown_key" */
 const char *mv_note_text(mv_note_code code);
 
-/* Sets the text of a note, cut to fit, without control characters. */
+/* Sets the description of a note's first occurrence, cut to fit, without control characters. */
 void mv_note_describe(mv_note *note, const char *text, uint64_t length);
 
-/* One more than the largest ordinal of any event list or segment. */
+/* The number of devices, which is one more than the largest ordinal of any event list or
+ * segment. */
 uint32_t mv_trace_devices(const mv_trace *trace);
 
-/* The events of a device; an empty set for an ordinal without a trace. */
+/* The events of a device; none for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
 
-/* The first API call from row `from` on whose `event` exceeds its device's number of events, or
- * MV_NO_ROW. Readers ensure that there is none. */
+/* The first API call at or after row `from` whose `event` exceeds the number of events of its
+ * device, or MV_NO_ROW. Readers ensure that there is no such call. */
 uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 
 /* The value of a fact; NULL if the file does not contain it. */
 const char *mv_fact_find(const mv_trace *trace, const char *key);
 
-/* Whether the trace was captured by memviz. If so, block events have the sizes of blocks, rounded
- * by the allocator; requested sizes, streams and pools are unknown. A free is recorded when it is
- * requested, not when it completes, so free_requested and free_completed are always neighbours. */
+/* Whether the trace was captured by memviz. In captures, block events have the sizes of blocks, as
+ * rounded by the allocator; requested sizes, streams and pools are unknown. A free is recorded when
+ * it is requested, not when it completes, so free_requested and free_completed are always
+ * neighbours. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
 /* Whether the trace was captured, or damage may hide that it was. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
 
-/* Whether the file contains no final heap at all; an empty heap is not missing. In that case, the
- * blocks alive at the end are derived from the events, and the heap before the events is
- * unknown. */
+/* Whether the file contains no final heap at all; an empty heap does not count as missing. If the
+ * heap is missing, the blocks alive at the end are derived from the events, and the heap before the
+ * events is unknown. */
 static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 {
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
 
 /* The allocator in a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
- * for a trace of its profiler (docs/kineto.md). In such a trace each block fills its own segment.
- * NULL for PyTorch's snapshots, and for captures. */
+ * for a trace of its profiler (docs/kineto.md). In traces from such files, each block fills a
+ * separate segment. NULL for PyTorch's snapshots and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
 
-/* Whether the file does not contain its allocator's reserved bytes: reserved and allocated are then
- * equal in the model. Of all other tools' files, only those of PyTorch's profiler contain them. */
+/* Whether the file lacks its allocator's reserved bytes, in which case reserved and allocated are
+ * equal in the model. Of the files of other tools, only those of PyTorch's profiler contain
+ * reserved bytes. */
 bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
-/* Facts of an XLA file for each device, whose number follows the key: the most bytes that its
- * allocator had allocated at once, and the same peak if it was before the first event. */
+/* Facts in an XLA file for each device, whose number follows the key: the largest number of bytes
+ * that its allocator had allocated at once, and the same number if that peak was before the first
+ * event. */
 #define MV_FACT_PEAK        "peak_"
 #define MV_FACT_PEAK_BEFORE "peak_before_"
 
-/* In a file of another tool, the number of places where missing events may have ended either of
- * several blocks: it is uncertain then which blocks were kept to the end. */
+/* In a file of another tool, the number of points at which missing events may have ended any of
+ * several blocks, so that it is uncertain which blocks were kept to the end. */
 #define MV_FACT_UNSURE "unsure_ends"
 
-/* Number of buffers in JAX's profile, if the model has one block for all buffers of a sample;
- * number of executables; number of executables of unknown size. */
+/* Facts in JAX's profile: the number of buffers, if the model has one block for all buffers of a
+ * sample; the number of executables; the number of executables of unknown size. */
 #define MV_FACT_BUFFERS             "buffers"
 #define MV_FACT_EXECUTABLES         "executables"
 #define MV_FACT_UNSIZED_EXECUTABLES "executables_without_size"
 /* The first CPU device; all later devices are CPU devices too. */
 #define MV_FACT_CPU_DEVICE "cpu_device"
 
-/* In a capture: PyTorch's allocator ran without a cache, so each of its calls is one block. */
+/* Fact in a capture: PyTorch's allocator ran without a cache, so each of its CUDA calls is one
+ * block. */
 #define MV_FACT_NO_CACHING "no_caching"
 
-/* The number in a fact about a device; 0 if there is none, and in traces of a level other than the
- * file's own (analyze/levels). */
+/* The number in a fact about a device; 0 if there is no such fact, and in traces of a level other
+ * than the file's own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
-/* File names of frames that are not lines of a file. In traces of "xla": functions compiled by JAX,
- * and operations of TensorFlow. In traces of "jax": compiled programs, at the inner end of their
- * stacks. In traces of "rmm": threads, and sizes of requests. */
+/* File names for frames that are not lines of a file. In traces of "xla": functions compiled by
+ * JAX, and operations of TensorFlow. In traces of "jax": compiled programs, at the inner end of
+ * their stacks. In traces of "rmm": threads, and sizes of requests. */
 #define MV_JIT_FILE        "<jit>"
 #define MV_OP_FILE         "<op>"
 #define MV_EXECUTABLE_FILE "<executable>"
 #define MV_THREAD_FILE     "<thread>"
 #define MV_SIZE_FILE       "<size>"
 
-/* The row of a setting by its key (of the top level if parent is NULL), or MV_NO_ROW. */
+/* The row of the setting with this key, or MV_NO_ROW. If `parent` is NULL, the setting is at the
+ * top level. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict in the file had a key; if that is unknown, whether there is a value for the
- * key. */
+/* Whether the dict in the file had a key. If this is unknown, returns whether the key has a
+ * value. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
-/* Whether the top level has this number or flag, and it is above 0. */
+/* Whether the top level has a number or flag with this key that is above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);
 
 #endif

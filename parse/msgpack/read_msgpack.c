@@ -7,7 +7,7 @@ enum { PROGRESS_BYTES = 4 << 20 };
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* The number of array items or map pairs in the container at the cursor; 0 if there is no
+/* Returns the number of array items or map pairs in the container at the cursor; 0 if there is no
  * container. */
 static uint32_t take_container(mv_cursor *c, uint8_t fixed, uint8_t wide)
 {
@@ -29,8 +29,8 @@ static uint32_t take_map(mv_cursor *c)
     return take_container(c, 0x80, 0xde);
 }
 
-/* The visible part of a string at the cursor; a NULL pointer if there is no string or it is empty.
- * Writers without a text type write keys as `bin`. */
+/* Returns the string at the cursor, as far as it is in the window; a NULL pointer if there is no
+ * string or it is empty. Writers in languages without a string type write keys as `bin`. */
 static mv_span take_key(mv_cursor *c)
 {
     uint8_t byte = mv_take_u8(c);
@@ -57,7 +57,7 @@ static bool is_visible(mv_span text)
     return true;
 }
 
-/* The first key of the root map, or of the first map in the root list. */
+/* Returns the first key of the root map, or of the first map in the root list. */
 static mv_span first_key(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);
@@ -109,7 +109,8 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
     return -1;
 }
 
-/* Extensions are refused by their header, so there is no need to wait for their data. */
+/* Whether the parser is inside an extension. Extensions are refused after their header, so there is
+ * no need to wait for their data. */
 static bool is_extension(unsigned state)
 {
     switch (state) {
@@ -158,7 +159,7 @@ mv_code mv_msgpack_feed(mv_source *source, const mv_read_opts *opts, mv_msgpack_
 
     for (;;) {
         mv_msgpack_step s;
-        /* The template takes a string in one piece, so an incomplete one stays in the window. */
+        /* The template takes a string in one piece, so an incomplete string stays in the window. */
         if (!mv_source_need(source, wanted))
             return mv_source_fail(source, err, wanted > 1 ? "inside a value" : "");
         s = step(parser, (mv_span){source->at, (uint64_t)(source->end - source->at)});

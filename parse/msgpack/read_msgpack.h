@@ -1,5 +1,6 @@
-/* The common parts of the two msgpack readers. Each is an instance of msgpack-c's push parser
- * (msgpack/unpack_template.h): callbacks for every value, no object tree, a fixed depth. */
+/* The common parts of the two msgpack readers. Each reader is an instance of msgpack-c's push
+ * parser (msgpack/unpack_template.h), which calls a function for every value, builds no tree of
+ * objects, and allows a fixed depth. */
 #ifndef MV_READ_MSGPACK_H
 #define MV_READ_MSGPACK_H
 
@@ -8,11 +9,12 @@
 
 #include "parse/readers.h"
 
-/* The template's limit for nested containers. A snapshot needs 7; unknown keys may need more. */
+/* The template's limit for nested containers. A snapshot needs 7 levels; values of unknown keys may
+ * need more. */
 #undef MSGPACK_EMBED_STACK_SIZE
 #define MSGPACK_EMBED_STACK_SIZE 64
 
-/* Why a parser stopped: set by its callbacks. */
+/* The reason why a parser stopped, set by its callbacks. */
 typedef struct {
     mv_code code; /* MV_OK: nothing failed */
     char detail[120];
@@ -24,10 +26,11 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
 
 /* The result of one step of a parser. */
 typedef struct {
-    int status;      /* as from the template's _execute: 1 done, 0 needs more, negative: failed */
-    size_t used;     /* bytes of the window that were consumed */
+    int status;      /* result of the template's _execute: 1: done; 0: needs more bytes; negative:
+                      * failed */
+    size_t used;     /* number of bytes of the window that were consumed */
     unsigned state;  /* msgpack_unpack_state */
-    unsigned wanted; /* contiguous bytes that the current token needs */
+    unsigned wanted; /* number of contiguous bytes that the current token needs */
 } mv_msgpack_step;
 
 typedef mv_msgpack_step mv_msgpack_step_fn(void *parser, mv_span window);

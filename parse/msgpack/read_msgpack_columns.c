@@ -98,7 +98,7 @@ int mv_columns_nil(mv_column_reader *r)
     }
 }
 
-/* Fills a column that the file's writer did not know. */
+/* Fills a column that did not exist when the file was written. */
 static int fill_absent(mv_column_reader *r, uint32_t index)
 {
     const mv_table_column *column = &r->table->columns[index];

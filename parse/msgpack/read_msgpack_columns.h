@@ -1,5 +1,5 @@
 /* Fills tables from the columns of a compact msgpack file, one number at a time. Columns grow as
- * numbers arrive, because a length in the file is only a claim. */
+ * numbers arrive, because a length in the file cannot be trusted. */
 #ifndef MV_READ_MSGPACK_COLUMNS_H
 #define MV_READ_MSGPACK_COLUMNS_H
 
@@ -14,29 +14,30 @@ typedef struct {
     const char *name;  /* name of the table, for messages */
     void *rows;        /* the table's struct; new rows are appended */
     uint32_t base;     /* number of rows that the table had before */
-    uint32_t count;    /* rows in the file: length of the first column */
+    uint32_t count;    /* number of rows in the file, which is the length of the first column */
     uint32_t finished; /* set of filled columns */
 
     /* the column that is being filled */
     const mv_table_column *column;
-    void *data;     /* its values, from row 0 of the table on */
-    uint32_t at;    /* next row */
-    uint32_t end;   /* row after the last one of this column */
-    uint32_t room;  /* capacity in rows */
+    void *data;     /* the column's values, starting at row 0 of the table */
+    uint32_t at;    /* row that is filled next */
+    uint32_t end;   /* row after the last row of this column */
+    uint32_t room;  /* capacity of `data` in rows */
     uint8_t form;   /* mv_form */
-    uint64_t bound; /* CODE, ROW: the first number out of range */
-    uint64_t last;  /* DELTA: the last time that was not nil */
+    uint64_t bound; /* CODE, ROW: the smallest number that is out of range */
+    uint64_t last;  /* DELTA: the last time in the column that was not nil */
 } mv_column_reader;
 
-/* Starts a table. Its columns may come in any order. */
+/* Starts a table. The table's columns may come in any order. */
 void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
                       void *rows);
 
-/* The position of a column by its name, or MV_TABLE_COLUMNS. */
+/* The position of the column with this name; MV_TABLE_COLUMNS if there is none. */
 uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length);
 
-/* Begins the array of column `index`. `rows_of` is the row count of the table that its row numbers
- * refer to. This function and those below return 0, or -1 with the fault set. */
+/* Begins the array of column `index`. `rows_of` is the number of rows in the table to which the
+ * column's row numbers refer. This function and the functions below return 0, or -1 after setting
+ * the fault. */
 int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_t rows_of);
 
 /* Ends the table. Columns added by releases newer than the file may be missing; all others must be

@@ -1,11 +1,12 @@
 /* Reads the compact form (docs/internals/msgpack-format.md). Every open container has a role, which
- * decides what may be inside it; the innermost role determines the meaning of a scalar. */
+ * determines what the container may contain. The innermost role determines the meaning of a
+ * scalar. */
 #include "base/grow.h"
 #include "parse/model/build.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
-/* Keys of the root map in the order in which they were written, and their tables. Rows come before
- * the numbers that refer to them, so that the reader can check each number at once. */
+/* Keys of the root map, in the order in which they are written, and their tables. Rows come before
+ * the row numbers that refer to them, so that the reader can check each number immediately. */
 #define MV_SECTION_LIST(X)                                      \
     X(FORMAT, "format", 0)                                      \
     X(VERSION, "version", 0)                                    \
@@ -37,7 +38,7 @@ typedef enum {
     MV_SECTION_LIST(MV_SECTION_ENUM) MV_SECTION_COUNT
 } section_id;
 
-/* The last name is for unknown keys. */
+/* Names of the keys and sections; the last one stands for unknown keys. */
 static const struct {
     const char *name;
     uint16_t table; /* mv_wire_kind */
@@ -51,7 +52,7 @@ static const struct {
 enum { NEWEST_VERSION = 1, FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
 
 typedef enum {
-    ROLE_FILE, /* around the root map */
+    ROLE_FILE, /* the level that contains the root map */
     ROLE_ROOT,
     ROLE_STRINGS,
     ROLE_FRAMES,
@@ -77,10 +78,10 @@ typedef enum {
 typedef struct {
     uint8_t role;
     bool is_map;
-    bool at_key;    /* in a map: a key comes next */
+    bool at_key;    /* in a map: whether a key comes next */
     uint32_t key;   /* meaning of the last key: a section, column, tag field, note or string */
-    uint32_t index; /* items so far */
-    uint32_t left;  /* items to come */
+    uint32_t index; /* number of items so far */
+    uint32_t left;  /* number of items still to come */
 } level;
 
 typedef struct {
@@ -101,14 +102,14 @@ typedef struct {
     mv_build_ranges ranges;
     mv_note notes[MV_NOTE_COUNT]; /* notes in the file */
 
-    number numbers[FX_FRAME_NUMBERS]; /* of the current frame or pool */
+    number numbers[FX_FRAME_NUMBERS]; /* numbers of the current frame or pool */
     mv_tag_row tag;
     mv_arena *scratch;
-    mv_frame_id *frames; /* of the current stack */
+    mv_frame_id *frames; /* frames of the current stack */
     uint64_t frame_capacity;
 } compact;
 
-/* The name of the section with the rows that a reference refers to. */
+/* The name of the section whose rows a reference refers to. */
 static const char *section_of(mv_row_ref ref)
 {
     section_id i = 0;
@@ -133,8 +134,9 @@ static int wrong_type(compact *c)
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
-/* Each row of the file becomes a row of the model, even if it equals another one, which happens if
- * the file was converted from a damaged one. Row 0 of some tables already exists. */
+/* Returns the builder for a row that must not be merged with an equal row: each row of the file
+ * becomes a row of the model. Equal rows occur if the file was converted from a damaged file. Row 0
+ * of some tables already exists. */
 static mv_build *build_row(compact *c)
 {
     mv_build *b = &c->build;
@@ -158,7 +160,7 @@ static int built(compact *c, uint32_t row, uint32_t expected)
     return 0;
 }
 
-/* Checks a row number, which may be -1 for none. */
+/* Checks a row number, which is -1 for none. */
 static int take_row(compact *c, number n, mv_row_ref ref, uint32_t *out)
 {
     if (n.bits >= mv_ref_rows(c->build.trace, ref) && !(n.negative && n.bits == UINT64_MAX))
@@ -332,7 +334,7 @@ static inline int on_number(compact *c, bool negative, uint64_t bits)
     return other_number(c, (number){negative, bits});
 }
 
-/* nil, true, false and floats occur in settings; nil also in columns. */
+/* Handles nil, true, false and floats, which occur in settings; nil also occurs in columns. */
 static int on_scalar(compact *c, mv_setting_row row)
 {
     if (c->top->is_map && c->top->at_key)
@@ -474,10 +476,10 @@ static int on_text(compact *c, const char *text, uint32_t length)
 
 /* ---- containers -------------------------------------------------------------------------- */
 
-/* Which containers may be where, and their roles. */
+/* The containers that are allowed inside each role, and their roles. */
 static const struct {
     uint8_t in;      /* role of the enclosing container */
-    uint8_t section; /* in the root: the container's key */
+    uint8_t section; /* key of the container, if it is in the root map */
     bool is_map;
     uint8_t role;
 } places[] = {
@@ -512,7 +514,7 @@ static const struct {
     {ROLE_NOTES, 0, true, ROLE_NOTE},
 };
 
-/* Values of unknown keys may be anything. */
+/* Whether the value of an unknown key is being skipped, which may be anything. */
 static bool is_skipped(const level *around)
 {
     switch ((role)around->role) {

@@ -1,5 +1,5 @@
-/* The plain form: PyTorch's own dict as msgpack. Every value goes to the machine that the pickle
- * reader uses, so no tree is built. */
+/* Reads the plain form, which is PyTorch's dict as msgpack. Every value is passed to the machine
+ * that the pickle reader uses too, so no tree is built. */
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/values/machine.h"
 
@@ -9,9 +9,9 @@
 /* ---- known stacks ------------------------------------------------------------------------ */
 
 /* The plain form repeats every stack at every event, so 95 % of all bytes have occurred before. A
- * stack whose bytes equal those of an earlier stack is compared instead of parsed. The stack to
- * compare with is guessed from the two previous stacks; if the guess is wrong, it is looked up by a
- * hash of the bytes. */
+ * stack whose bytes equal those of an earlier stack is compared with it instead of parsed. The
+ * earlier stack is guessed from the two previous stacks; if the guess is wrong, it is looked up by
+ * a hash of the bytes. */
 
 typedef struct {
     const uint8_t *bytes;
@@ -20,14 +20,14 @@ typedef struct {
 } spelling;
 
 typedef struct {
-    mv_arena *scratch; /* owns everything below */
+    mv_arena *scratch; /* owns all memory below */
     mv_intern by_bytes;
     spelling *known; /* [count] */
     uint32_t count;
-    uint64_t bytes;         /* total bytes of known stacks */
-    uint32_t *guesses;      /* [1 << GUESS_BITS] row + 1, by the two previous rows */
-    uint32_t last, earlier; /* the two previous rows + 1 */
-    uint64_t wasted;        /* bytes searched without result */
+    uint64_t bytes;         /* total number of bytes of known stacks */
+    uint32_t *guesses;      /* [1 << GUESS_BITS] guessed row + 1, by the two previous rows */
+    uint32_t last, earlier; /* rows of the last stack and the one before it, + 1 */
+    uint64_t wasted;        /* number of bytes that were searched without a result */
 } spelled_stacks;
 
 enum {
@@ -38,7 +38,7 @@ enum {
     LEAST_WASTE = 1 << 20
 };
 
-/* False when out of memory. */
+/* Returns false when out of memory. */
 static bool init_spelled(spelled_stacks *s, mv_arena *scratch)
 {
     *s = (spelled_stacks){.scratch = scratch, .by_bytes = {.arena = scratch}};
@@ -47,7 +47,7 @@ static bool init_spelled(spelled_stacks *s, mv_arena *scratch)
     return s->known && s->guesses;
 }
 
-/* The big-endian number of `width` bytes after the byte at `at`. */
+/* Returns the big-endian number of `width` bytes after the byte at `at`. */
 static uint64_t number_after(const uint8_t *at, unsigned width)
 {
     uint64_t value = 0;
@@ -57,8 +57,8 @@ static uint64_t number_after(const uint8_t *at, unsigned width)
     return value;
 }
 
-/* The length of the token at `at` without its items; adds the number of its items to *items. 0 for
- * types that do not occur in stacks. Loads up to 8 bytes after `at`. */
+/* Returns the length of the token at `at` without its items, and adds the number of its items to
+ * *items. Returns 0 for types that do not occur in stacks. Loads up to 8 bytes after `at`. */
 static uint64_t token_length(const uint8_t *at, uint64_t *items)
 {
     uint8_t byte = *at;
@@ -75,7 +75,7 @@ static uint64_t token_length(const uint8_t *at, uint64_t *items)
         return 1u + (byte & 31);
     if (byte >= 0xcc && byte <= 0xd3) /* integers of 1, 2, 4, 8 bytes */
         return 1u + (1u << (byte & 3));
-    if (byte >= 0xd9 && byte <= 0xdb) /* texts with a length of 1, 2, 4 bytes */
+    if (byte >= 0xd9 && byte <= 0xdb) /* strings with a length of 1, 2, 4 bytes */
         return 1u + (1u << (byte - 0xd9)) + number_after(at, 1u << (byte - 0xd9));
     if (byte == 0xdc) {
         *items += number_after(at, 2);
@@ -84,8 +84,8 @@ static uint64_t token_length(const uint8_t *at, uint64_t *items)
     return 0;
 }
 
-/* The length of the array at the beginning of `rest`; 0 if there is none, it is too long, or it is
- * incomplete. */
+/* Returns the length of the array at the beginning of `rest`; 0 if there is no array, or if it is
+ * too long or incomplete. */
 static uint64_t array_length(mv_span rest, uint64_t *walked)
 {
     uint64_t at = 0, left = 1;
@@ -129,9 +129,9 @@ static void follow(spelled_stacks *s, uint32_t row)
     s->last = row + 1;
 }
 
-/* The known stack at the beginning of `rest`, or NULL. For NULL, *length is the length of an array
- * worth remembering, or 0. `seen` bytes of the file have been read: the search takes at most a
- * share of them. */
+/* Returns the known stack at the beginning of `rest`, or NULL. If the result is NULL, *length is
+ * the length of an array that is worth remembering, or 0. `seen` is the number of bytes of the file
+ * read so far, which limits the number of bytes that are searched. */
 static const spelling *find_spelled(spelled_stacks *s, mv_span rest, uint64_t seen,
                                     uint64_t *length)
 {
@@ -180,23 +180,23 @@ static void learn_spelled(spelled_stacks *s, mv_span bytes, mv_stack_id stack)
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
-/* Long containers are filled piece by piece, as CPython's pickler does it, so a list of a million
- * events is never on the machine's stack as a whole. */
+/* Long containers are filled in batches, as CPython's pickler does, so a list of a million events
+ * is never on the machine's stack as a whole. */
 enum { BATCH = 1000 };
 
 typedef struct {
     mv_machine machine;
     mv_msgpack_fault fault;
     spelled_stacks spelled;
-    const spelling *recalled; /* the stack for which the next nil stands */
-    mv_stack_id parsed;       /* the last array, if it was a stack */
-    uint64_t seen;            /* bytes of the file consumed so far */
+    const spelling *recalled; /* the stack that the next nil represents */
+    mv_stack_id parsed;       /* stack of the last array, if the array was a stack */
+    uint64_t seen;            /* number of bytes of the file consumed so far */
     uint64_t base;            /* offset of the first byte passed to the template */
     uint64_t at;              /* offset of the template's current byte */
 } plain;
 
-/* The template's record of a value. For a container: the stack position of its first item, and how
- * many items are still to come. */
+/* The template's record of a value. For a container, it has the stack position of its first item,
+ * and the number of items still to come. */
 typedef struct {
     uint64_t from;
     uint32_t left;
@@ -299,7 +299,7 @@ static inline plain_object root(plain *p)
     return (plain_object){0};
 }
 
-/* Local variables of the template: its current byte, and the first byte passed to it. */
+/* Local variables of the template: the current byte, and the first byte passed to the template. */
 #define TEMPLATE_AT (p - (const unsigned char *)data)
 
 #define msgpack_unpack_struct(name)         struct plain##name
@@ -330,7 +330,7 @@ static inline plain_object root(plain *p)
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
 #include <msgpack/unpack_template.h>
 
-/* The position after the next key "frames" from `from` on: a stack may begin there. */
+/* The position after the next key "frames" at or after `from`, where a stack may begin. */
 static size_t after_frames(mv_span window, size_t from)
 {
     static const char key[] = "\xa6"
@@ -350,9 +350,9 @@ static uint64_t notes_of(const plain *p)
     return notes[MV_NOTE_UNKNOWN_KEY].count + notes[MV_NOTE_DUPLICATE_KEY].count;
 }
 
-/* Called when the parser is before a value. If the value is a known stack, a nil is parsed instead,
- * for which push_nil pushes the stack. Any other value is parsed, and stacks are remembered, unless
- * parsing them adds a note: notes must be counted each time. */
+/* Called when the parser is before a value. If the value is a known stack, a nil is parsed in its
+ * place, for which push_nil pushes the stack. Any other value is parsed. Stacks are remembered,
+ * unless parsing them adds a note, because notes must be counted each time. */
 static int recall(struct plain_context *context, mv_span window, size_t *used)
 {
     plain *p = &context->user;
@@ -384,7 +384,7 @@ static mv_msgpack_step step(void *parser, mv_span window)
     mv_msgpack_step s = {0};
 
     for (size_t end = 0; s.status == 0 && end < window.length;) {
-        /* A text that the parser has begun may contain bytes that look like the key. */
+        /* A string that the parser has begun may contain bytes that look like the key. */
         size_t begun = context->cs == MSGPACK_CS_HEADER ? 0 : context->trail;
         end = after_frames(window, s.used + begun);
         context->user.base = context->user.seen;

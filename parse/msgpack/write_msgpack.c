@@ -1,5 +1,5 @@
-/* Writes msgpack of PyTorch's own dict: keys and their order follow PyTorch's Python writer
- * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp); keys without a value in the model are
+/* Writes PyTorch's dict as msgpack. Keys and their order are those of PyTorch's Python writer
+ * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp). Keys without a value in the model are
  * omitted. Files from PyTorch's C++ writer have the same keys in a different order. */
 #include <msgpack/pack.h>
 
@@ -9,7 +9,7 @@
 
 enum { BUFFER = 64 << 10, PROGRESS_STEP = 1 << 16 };
 
-/* Collects the small pieces that msgpack-c writes. Failures stay in the sink. */
+/* Collects the small pieces that msgpack-c writes. The sink records failures. */
 typedef struct {
     msgpack_packer packer;
     const mv_trace *trace;
@@ -94,7 +94,7 @@ static void put_real(packing *w, double value)
     msgpack_pack_double(&w->packer, value);
 }
 
-/* Integers take the shortest form. */
+/* Writes an integer in its shortest form. */
 static void put_int(packing *w, int64_t value)
 {
     msgpack_pack_int64(&w->packer, value);
@@ -125,7 +125,7 @@ static void put_string(packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
-/* The number of rows from `row` on that are in the same nested table. */
+/* The number of consecutive rows, starting at `row`, that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
     uint32_t end = row + 1;
@@ -181,14 +181,15 @@ static void put_settings(packing *w)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Whether to write a stack. Stacks are most of the work, so they are skipped once the output has
- * failed (the disk is full, or the output too large). */
+/* Whether to write a stack. Writing stacks is most of the work, so they are skipped once the output
+ * has failed (because the disk is full or the output too large). */
 static bool is_spelled(const packing *w, mv_stack_id id)
 {
     return id.row != MV_NO_ROW && !w->sink->failed;
 }
 
-/* The torch.fx keys occur all together or not at all; single values may be None. */
+/* Writes the torch.fx keys, which occur either all together or not at all; single values may be
+ * None. */
 static void pack_fx(packing *w, uint32_t row)
 {
     const mv_fx *fx = &w->trace->fx;
@@ -235,7 +236,7 @@ static void pack_frames(packing *w, const char *key, mv_stack_id stack)
         pack_frame(w, frame[i]);
 }
 
-/* Writes forward_frames or cpp_frames: stacks as lines of text. */
+/* Writes forward_frames or cpp_frames, which are stacks as lines of text. */
 static void pack_lines(packing *w, const char *key, mv_stack_id stack)
 {
     const mv_frames *f = &w->trace->frames;
@@ -407,13 +408,15 @@ static void pack_blocks(packing *w, const mv_segments *s, uint32_t i)
         pack_block(w, j);
 }
 
-/* PyTorch 2.1 added this key and the pool's key together, so a file has both or neither. */
+/* Whether the file has the key is_expandable. PyTorch 2.1 added this key together with the pool's
+ * key, so a file has both or neither. */
 static bool says_expandable(const mv_segments *s, uint32_t i)
 {
     return s->is_expandable[i] || s->pool[i].row != MV_NO_ROW;
 }
 
-/* Files made by the profiler do not have the kind or these sums. */
+/* Whether the file has this sum. Files made by the profiler contain neither the kind nor these
+ * sums. */
 static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
 {
     return sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN;
@@ -427,7 +430,8 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
-/* Writes UINT64_MAX as a number, because it is the value in the file; elsewhere it means none. */
+/* Writes a sum of a segment. UINT64_MAX is written as a number, because it was the value in the
+ * file; elsewhere it means none. */
 static void pack_sum(packing *w, const char *key, uint64_t bytes)
 {
     put_text(w, key);
@@ -453,8 +457,8 @@ static void pack_segment(packing *w, const mv_segments *s, uint32_t i)
     uint32_t frames;
     bool stack_first;
 
-    /* PyTorch writes the same empty stack for all segments before the blocks, and a separate one
-     * after them. */
+    /* PyTorch writes the same empty stack for all segments before the blocks, and a separate empty
+     * stack after them. */
     mv_stack_frames(w->trace, s->stack[i], &frames);
     stack_first = frames == 0;
     put_map(w, segment_pairs(s, i));
@@ -529,7 +533,7 @@ static void pack_tensors(packing *w)
     }
 }
 
-/* A file written from torch.cuda.memory_snapshot(), a list. */
+/* Whether the file was written from torch.cuda.memory_snapshot(), which is a list. */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
@@ -569,12 +573,12 @@ static void pack_root(packing *w)
 
 /* ---- size -------------------------------------------------------------------------------- */
 
-/* Limit of the output: writing out every stack can turn a small damaged file into one that fills
- * any disk. Real traces grow up to 35 times; a trace of ten million events with deep C++ stacks
- * becomes 46 GB. */
+/* Limit for the size of the output, because writing out every stack can turn a small damaged file
+ * into a file that fills any disk. Real traces grow by a factor of up to 35; a trace of ten million
+ * events with deep C++ stacks becomes 46 GB. */
 #define MOST_BYTES (1ull << 38)
 
-/* Lower bound for the keys and numbers of a frame, without its strings. */
+/* Lower bounds for the bytes of a frame's keys and numbers, without its strings. */
 enum { FRAME_BYTES = 40, FX_BYTES = 64 };
 
 static uint64_t frame_size(const mv_trace *t, uint32_t frame)

@@ -1,8 +1,11 @@
-/* Detects pickles of protocols 0 and 1. They have no header, and their opcodes are letters, so a
- * text may begin with the same bytes: a name in a table, a word in brackets. */
+/* Detects pickles of protocols 0 and 1. They have no header, and their opcodes are letters, so
+ * ordinary text may begin with the same bytes, such as a name in a table or a word in brackets. */
 #include "parse/readers.h"
 
-enum { MOST_FIRST_MEMO = 8 }; /* the first memo numbers: from 0, or from 1 in old writers */
+enum {
+    MOST_FIRST_MEMO = 8
+}; /* largest number expected for the first memo entry; numbers begin at
+                               * 0, or at 1 in files of old writers */
 
 static bool take(mv_cursor *c, uint8_t byte)
 {
@@ -18,8 +21,8 @@ static bool is_of_name(uint8_t c)
            c == '.';
 }
 
-/* A line with a Python name or a number. If the file was transferred as text, the line may end in
- * \r\n. */
+/* Reads a line with a Python name or a number. If the file was transferred as text, the line may
+ * end in \r\n. */
 static bool take_line(mv_cursor *c, bool is_number)
 {
     uint64_t from = c->at;
@@ -34,7 +37,8 @@ static bool take_line(mv_cursor *c, bool is_number)
     return take(c, '\n');
 }
 
-/* PUT: in protocol 0 a line, in protocol 1 a byte that does not occur in texts. */
+/* Reads PUT, whose operand is a line in protocol 0, and a byte that does not occur in text in
+ * protocol 1. */
 static bool take_memo(mv_cursor *c)
 {
     if (take(c, 'p'))
@@ -43,7 +47,7 @@ static bool take_memo(mv_cursor *c)
 }
 
 /* Accepts a dict, a list or an object of a class, possibly as the first item of a tuple. Pickles
- * store each in the memo before adding items to it. */
+ * store each of these in the memo before adding items to it. */
 bool mv_pickle_is_old(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);

@@ -1,4 +1,5 @@
-/* The opcodes of pickle, protocols 0 to 5: name and byte. Source: CPython Lib/pickletools.py. */
+/* The opcodes of pickle protocols 0 to 5, each with its name and its byte. Source: CPython
+ * Lib/pickletools.py. */
 #ifndef MV_OPCODES_H
 #define MV_OPCODES_H
 

@@ -23,7 +23,7 @@ static word word_at(const mv_source *page)
     return WORDS;
 }
 
-/* Finds the next word and moves page->at to it; WORDS at the end. */
+/* Finds the next word and moves page->at to it. Returns WORDS at the end. */
 static word next_word(mv_source *page)
 {
     mv_source_need(page, LONGEST);
@@ -45,7 +45,8 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Skips the key, a colon and the quote that opens the text. False if the word is not a key. */
+/* Skips the key, a colon and the quote that opens the string. Returns false if the word is not a
+ * key. */
 static bool open_text(mv_source *page)
 {
     uint64_t at = strlen(words[SNAPSHOT]), left;
@@ -149,7 +150,7 @@ static bool decode_group(mv_page_text *t, mv_err *failure)
     return true;
 }
 
-/* False at the end, and after a failure. */
+/* Decodes the next group of letters. Returns false at the end, and after a failure. */
 static bool next_group(mv_page_text *t, mv_err *failure)
 {
     if (t->ended || t->failed)

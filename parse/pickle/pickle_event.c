@@ -9,25 +9,26 @@ enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
 
 /* The bytes of a list of frames, from MARK to APPENDS. */
 typedef struct {
-    uint32_t length; /* 0: empty entry */
+    uint32_t length; /* length of the bytes; 0: the entry is empty */
     mv_stack_id stack;
     uint8_t bytes[LIST_BYTES];
 } spelled_stack;
 
 struct mv_pickle_memory {
     uint64_t overwrites;     /* m->overwrites when the entries were made */
-    uint32_t keys;           /* number of keys of the last event decoded here; 0: none */
-    uint64_t key[KEYS];      /* bytes of each key: BINGET or LONG_BINGET and operand */
-    uint64_t key_mask[KEYS]; /* significant bytes */
+    uint32_t keys;           /* number of keys of the last event that was decoded here; 0: none */
+    uint64_t key[KEYS];      /* bytes of each key: BINGET or LONG_BINGET, and its operand */
+    uint64_t key_mask[KEYS]; /* mask of the significant bytes of each key */
     uint8_t key_length[KEYS];
     uint8_t word[KEYS];          /* meaning of each key (mv_word) */
-    uint64_t text[MV_WORD_KEYS]; /* first 8 bytes of each text field's last value */
+    uint64_t text[MV_WORD_KEYS]; /* first 8 bytes of the last value of each string field */
     uint64_t text_mask[MV_WORD_KEYS];
-    uint8_t text_length[MV_WORD_KEYS]; /* length of these bytes; 0: none */
-    mv_ref text_ref[MV_WORD_KEYS];     /* the value that its MEMOIZE stored; 0: it was fetched */
+    uint8_t text_length[MV_WORD_KEYS]; /* number of these bytes; 0: none */
+    mv_ref text_ref[MV_WORD_KEYS];     /* value that the MEMOIZE of each string stored; 0: the
+                                        * string was fetched from the memo */
     mv_string_id text_id[MV_WORD_KEYS];
     uint8_t next_way[2 * SETS];
-    spelled_stack stacks[2 * SETS][WAYS]; /* short lists, then long ones */
+    spelled_stack stacks[2 * SETS][WAYS]; /* sets of short lists, then sets of long lists */
 };
 
 mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
@@ -35,8 +36,8 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
     return mv_push_struct(scratch, mv_pickle_memory);
 }
 
-/* One attempt to decode a dict. The hot path keeps `at` in a local variable, which is passed and
- * returned by value; cold functions use the copy here. */
+/* State of one attempt to decode a dict. The hot path keeps `at` in a local variable, which is
+ * passed and returned by value; cold functions use this copy. */
 typedef struct {
     mv_machine *m;
     mv_pickle_memory *memory;
@@ -49,8 +50,8 @@ typedef struct {
 
 #define HOT static inline __attribute__((always_inline))
 
-/* The value that the BINGET or LONG_BINGET at *at fetches; 0 if there is no such opcode, or the
- * value needs care. */
+/* Returns the value that the BINGET or LONG_BINGET at *at fetches; 0 if there is no such opcode, or
+ * if the value needs special treatment. */
 HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
 {
     uint32_t slot;
@@ -67,7 +68,7 @@ HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
     return slot < entries ? m->memo[slot] : 0;
 }
 
-/* Decodes an integer. Returns the byte after it, or NULL. */
+/* Decodes an integer. Returns the position after it, or NULL. */
 HOT const uint8_t *take_integer(const uint8_t *at, int64_t *out)
 {
     switch (*at) {
@@ -113,7 +114,8 @@ static void remember_text(mv_pickle_memory *memory, mv_word word, const uint8_t 
     memory->text_id[word] = id;
 }
 
-/* Decodes a text, which is either written here, and stored by MEMOIZE, or fetched. */
+/* Decodes a string, which is either written here and stored by MEMOIZE, or fetched from the
+ * memo. */
 static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 {
     const uint8_t *from = d->at;
@@ -145,14 +147,14 @@ static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* The cache set of a short list depends on its first bytes. */
+/* The cache set for a short list, which depends on its first bytes. */
 HOT uint32_t short_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
 }
 
-/* Long lists, which contain C++ frames, have equal beginnings, so their cache set depends on their
- * middle. */
+/* The cache set for a long list, which depends on its middle, because long lists contain C++ frames
+ * and have equal beginnings. */
 HOT uint32_t long_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at + 48) ^ mv_load_u64(at + 88),
@@ -174,7 +176,8 @@ static void remember_stack(mv_pickle_memory *memory, const uint8_t *from, const 
     memcpy(entry->bytes, from, entry->length);
 }
 
-/* Decodes an unknown list of frames: MARK, fetched frames, APPENDS. */
+/* Decodes a list of frames that is not in the cache: MARK, frames fetched from the memo,
+ * APPENDS. */
 static bool take_other_frames(decoder *d)
 {
     mv_frame_id *frames = d->m->frames;
@@ -207,7 +210,7 @@ HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const
     return NULL;
 }
 
-/* Looks up a list of frames by its bytes. Returns the byte after it, or NULL. */
+/* Looks up a list of frames by its bytes. Returns the position after it, or NULL. */
 HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_stack_id *stack)
 {
     const uint8_t *after = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
@@ -217,8 +220,8 @@ HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_sta
     return after;
 }
 
-/* PyTorch's C++ writer stores an object in the memo when it is complete, without gaps between
- * entries. */
+/* Reads an opcode that stores an object in the memo. PyTorch's C++ writer stores an object when it
+ * is complete, without gaps between entries. */
 static bool take_put(decoder *d, mv_ref ref)
 {
     uint64_t slot;
@@ -241,7 +244,7 @@ HOT bool is_put(const uint8_t *at)
     return *at == MV_OP_BINPUT || *at == MV_OP_LONG_BINPUT;
 }
 
-/* Decodes a fetched stack. False if the value is not a stack. */
+/* Decodes a stack that is fetched from the memo. Returns false if the value is not a stack. */
 static bool take_shared_stack(decoder *d)
 {
     mv_ref ref = take_get(d->m, d->entries, &d->at);
@@ -257,7 +260,7 @@ static bool take_shared_stack(decoder *d)
     return true;
 }
 
-/* Decodes a list of frames that is written here: a new call. */
+/* Decodes a list of frames that is written here, which is a new call. */
 HOT bool take_new_stack(decoder *d)
 {
     const uint8_t *at = d->at + 1, *after;
@@ -266,7 +269,7 @@ HOT bool take_new_stack(decoder *d)
 
     if (*at == MV_OP_MEMOIZE) {
         slot = d->entries++;
-        d->m->memo[slot] = 0; /* cannot be fetched before it is complete */
+        d->m->memo[slot] = 0; /* the entry cannot be fetched before the object is complete */
         at++;
     }
     d->at = at;
@@ -317,7 +320,7 @@ HOT const uint8_t *take_stack(decoder *d, const uint8_t *at)
     return (*at == MV_OP_EMPTY_LIST ? take_new_stack(d) : take_shared_stack(d)) ? d->at : NULL;
 }
 
-/* A pair of integers, stored by MEMOIZE. */
+/* Decodes a pair of integers, which MEMOIZE stores. */
 static bool take_pool(decoder *d)
 {
     int64_t a, b;
@@ -366,8 +369,8 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
     }
 }
 
-/* Decodes the beginning of every event: MARK, with or without MEMOIZE before it. *slot is the memo
- * entry that will refer to the event. */
+/* Decodes the beginning of an event, which is MARK, with or without MEMOIZE before it. *slot is the
+ * memo entry that will refer to the event. */
 HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     d->row = MV_EVENT_ROW;
@@ -381,8 +384,8 @@ HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
     return *at == MV_OP_MARK ? at + 1 : NULL;
 }
 
-/* Decodes a dict with the same keys as the last event. `at` is the byte after EMPTY_DICT. Returns
- * the byte after SETITEMS, or NULL. */
+/* Decodes a dict with the same keys as the last event. `at` is the position after EMPTY_DICT.
+ * Returns the position after SETITEMS, or NULL. */
 HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     const mv_pickle_memory *memory = d->memory;
@@ -397,7 +400,7 @@ HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot
     return at && at < d->safe && *at == MV_OP_SETITEMS ? at + 1 : NULL;
 }
 
-/* Decodes a dict with other keys, and remembers them for the next event. */
+/* Decodes a dict with different keys, and remembers these keys for the next event. */
 static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     mv_pickle_memory *memory = d->memory;

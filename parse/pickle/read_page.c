@@ -42,7 +42,7 @@ static void place_error(const mv_page_text *text, const mv_source *inner, mv_err
     err->offset = mv_page_offset(text, err->offset);
 }
 
-/* If there are several snapshots, the first is read. */
+/* Reads the page to its end. If it contains several snapshots, only the first is used. */
 static mv_code read_rest(mv_source *page, mv_trace *out, mv_err *err)
 {
     mv_note *note = &out->notes[MV_NOTE_LOOSE];

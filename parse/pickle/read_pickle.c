@@ -1,7 +1,8 @@
-/* PyTorch snapshots as pickle: protocols 2 to 5, from CPython's pickler or PyTorch's own.
+/* Reads PyTorch snapshots as pickles of protocols 2 to 5, written by CPython's pickler or by
+ * PyTorch's.
  *
- * A pickle is a program for a stack machine. This machine runs the opcodes that build plain data
- * and refuses all others by name: nothing is ever imported, called or executed. */
+ * A pickle is a program for a stack machine. The machine here runs the opcodes that build plain
+ * data, and refuses all others by name, so nothing is ever imported, called or executed. */
 #include "parse/pickle/opcodes.h"
 #include "parse/pickle/pickle_event.h"
 #include "parse/readers.h"
@@ -15,8 +16,7 @@ static const char *const opcode_names[256] = {
 #undef OPCODE_NAME
 };
 
-/* The longest operand of fixed length has 9 bytes; the source's window has more padding than
- * that. */
+/* The longest operand of fixed length has 9 bytes. The padding of the source's window is longer. */
 enum { LONGEST_FIXED = 16, PROGRESS_BYTES = 4 << 20 };
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
 
 /* ---- operands ---------------------------------------------------------------------------- */
 
-/* Two's complement of `length` bytes, 0 to 8. */
+/* Returns the two's complement number of `length` bytes, 0 to 8. */
 static int64_t short_long(const uint8_t *at, unsigned length)
 {
     unsigned shift = 64 - 8 * length;
@@ -38,7 +38,8 @@ static int64_t short_long(const uint8_t *at, unsigned length)
     return length ? (int64_t)(mv_load_u64(at) << shift) >> shift : 0;
 }
 
-/* Nine bytes are enough for an unsigned 64-bit number and its sign. */
+/* Pushes a number of up to nine bytes, which are enough for an unsigned 64-bit number and its
+ * sign. */
 static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 {
     if (length <= 8)
@@ -52,8 +53,7 @@ static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 
 /* ---- rare or complex opcodes ------------------------------------------------------------- */
 
-/* Whether users put objects of this module into snapshots, such as a counter, an array or a
- * time. */
+/* Whether users add objects of this module to snapshots, such as a counter, an array or a time. */
 static bool is_of_data(mv_machine *m, const mv_value *module)
 {
     static const char *const modules[] = {"collections", "torch", "numpy", "datetime", "pathlib"};
@@ -67,7 +67,7 @@ static bool is_of_data(mv_machine *m, const mv_value *module)
     return false;
 }
 
-/* Refuses an object that only Python can construct: the values after it cannot be read. */
+/* Refuses an object that only Python can construct, because the values after it cannot be read. */
 static bool refuse_object(mv_machine *m, uint8_t op)
 {
     const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
@@ -122,8 +122,8 @@ static bool push_mark(mv_machine *m)
     return true;
 }
 
-/* Removes the topmost mark and returns its depth. With a container, the container must be below the
- * items. */
+/* Removes the topmost mark and returns its depth. There must be at least `below` values below the
+ * mark, such as the container to which the items are added. */
 static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
 {
     if (m->mark_count == 0)
@@ -143,7 +143,7 @@ static bool has_values(mv_machine *m, uint64_t count)
            mv_machine_fail(m, MV_CORRUPT, "%s", "the stack is too short");
 }
 
-/* LIST, DICT and TUPLE: makes a container from the values above the mark. */
+/* Runs LIST, DICT or TUPLE, which make a container from the values above the mark. */
 static bool make_from_mark(mv_machine *m, uint8_t op)
 {
     uint64_t from = 0;
@@ -163,7 +163,8 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
                             : mv_machine_set_items(m, from + 1);
 }
 
-/* Drops the values from `from` on. Fails for a container to which a memo entry refers. */
+/* Drops the value at `from` and all values above it. Fails for a container to which a memo entry
+ * refers. */
 static bool drop(mv_machine *m, uint64_t from)
 {
     for (uint64_t at = from; at < m->depth; at++)
@@ -194,14 +195,15 @@ static bool discard(mv_machine *m)
     return has_values(m, 1) && drop(m, m->depth - 1);
 }
 
-/* Opcodes before this position run without checks: their operands are in the window. */
+/* Returns the position before which opcodes can run without checks, because their operands are in
+ * the window. */
 static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
 {
     return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
 }
 
-/* Makes sure that the `length` bytes at `at` are in the window, and returns their position, or NULL
- * if the stream ends before. */
+/* Makes sure that the `length` bytes at `at` are in the window, and returns their position; NULL if
+ * the stream ends before they do. */
 static const uint8_t *bring(pickle *p, const uint8_t *at, uint64_t length)
 {
     mv_machine *m = &p->machine;
@@ -218,7 +220,7 @@ static const uint8_t *bring(pickle *p, const uint8_t *at, uint64_t length)
     return at;
 }
 
-/* Pushes a text, and returns the byte after it. */
+/* Pushes a string, and returns the position after it. */
 static const uint8_t *push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **safe)
 {
     const uint8_t *text = bring(p, at, length);
@@ -240,7 +242,7 @@ static const uint8_t *pass_over(pickle *p, const uint8_t *at, uint64_t length, c
     return bytes + length;
 }
 
-/* Pushes a refused value: bytes may occur under a user's own key. */
+/* Pushes a refused value, because bytes may occur under a key that the user added. */
 static const uint8_t *push_bytes(pickle *p, uint8_t op, const uint8_t *at, uint64_t length,
                                  const uint8_t **safe)
 {
@@ -261,7 +263,7 @@ static bool run_set(mv_machine *m, uint8_t op)
     return pop_mark(m, 1, &from) && mv_machine_add_items(m, from);
 }
 
-/* Runs opcodes that occur once, or in few files; `*at` is the byte after the opcode. */
+/* Runs opcodes that occur once, or only in few files. `*at` is the position after the opcode. */
 static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
 {
     mv_machine *m = &p->machine;
@@ -328,7 +330,7 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* Number of operand bytes of fixed length, including the length of a text or number. */
+/* The number of operand bytes of fixed length, including the length of a string or number. */
 static unsigned fixed_operand(uint8_t op)
 {
     switch (op) {
@@ -360,8 +362,8 @@ static unsigned fixed_operand(uint8_t op)
     }
 }
 
-/* Reads more of the stream into the window, from `at` on. False if no complete opcode follows: the
- * padding does not count. */
+/* Reads more of the stream into the window, which then begins at `at`. Returns false if no complete
+ * opcode follows, not counting the padding. */
 static bool refill(pickle *p, const uint8_t *at)
 {
     bool past = at > p->source->end; /* an operand extended into the padding */
@@ -374,8 +376,8 @@ static bool refill(pickle *p, const uint8_t *at)
     return at < p->source->end && fixed_operand(*at) < (uint64_t)(p->source->end - at);
 }
 
-/* Runs the opcode before `at`, and returns the position of the next one. Operands of fixed length
- * are loaded without a check, because the window is padded. Failures are recorded in the
+/* Runs the opcode before `at`, and returns the position of the next opcode. Operands of fixed
+ * length are loaded without a check, because the window is padded. Failures are recorded in the
  * machine. */
 static inline __attribute__((always_inline)) const uint8_t *
 run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
@@ -458,9 +460,9 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
     }
 }
 
-/* Runs opcodes until STOP; the stream's last bytes one by one. A text or number that extends beyond
- * the window is detected before the next opcode. On failure, p->source->at is the opcode that
- * failed, or the end of the stream. */
+/* Runs opcodes until STOP. Opcodes in the last bytes of the stream are run one by one. A string or
+ * number that extends beyond the window is detected before the next opcode. On failure,
+ * p->source->at is the opcode that failed, or the end of the stream. */
 static bool run(pickle *p)
 {
     mv_machine *m = &p->machine;

@@ -1,5 +1,5 @@
 /* Reads JAX's device memory profile (docs/other-files.md): a pprof Profile, which is one protobuf
- * message. Field numbers: profile.proto of github.com/google/pprof. */
+ * message. Source of the field numbers: profile.proto of github.com/google/pprof. */
 #include <inttypes.h>
 
 #include "base/grow.h"
@@ -18,38 +18,40 @@ enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 enum {
-    MOST_FRAMES = 512,     /* frames of a stack */
-    MOST_BLOCKS = 1 << 20, /* buffers of all samples; if there are more, each sample is one block */
+    MOST_FRAMES = 512,     /* largest number of frames in a stack */
+    MOST_BLOCKS = 1 << 20, /* largest number of buffers in all samples; if there are more, each
+                            * sample is one block */
     MOST_DEVICES = 128,
     MOST_TYPES = 16
 };
 
 typedef struct {
     mv_span bytes;
-    mv_string_id id; /* set on first use, so that the text is interned once */
+    mv_string_id id; /* id of the string, set on first use, so that the string is interned only
+                      * once */
 } named_text;
 
 typedef struct {
-    uint64_t name, file; /* numbers of texts */
+    uint64_t name, file; /* numbers of the strings with the name and the file */
 } function;
 
 typedef struct {
-    uint32_t first, count; /* rows of `frames` */
+    uint32_t first, count; /* range of rows in `frames` */
 } location;
 
 typedef struct {
-    mv_string_id device; /* MV_NO_STRING: no device in the file */
+    mv_string_id device; /* name of the device; MV_NO_STRING: the file does not contain a device */
     uint32_t ordinal;
     uint64_t count, bytes;
     mv_stack_id stack;
 } sample;
 
-/* A sample that is being read. Its kind may come after its values. */
+/* A sample that is being read. The sample's kind may come after its values. */
 typedef struct {
     sample sample;
     uint32_t values;
     bool is_executable;
-    const uint8_t *negative; /* position of a negative size; NULL: none */
+    const uint8_t *negative; /* position of a negative size in the file; NULL: none */
 } reading;
 
 typedef struct {
@@ -74,18 +76,22 @@ typedef struct {
     device devices[MOST_DEVICES];
     uint32_t device_count;
     bool is_jax;                              /* a type or a label shows that JAX wrote the file */
-    char type_names[64];                      /* "alloc_objects, alloc_space", cut */
-    mv_map function_of, location_of;          /* rows by the file's ids */
-    uint32_t count_value, bytes_value, types; /* positions in a sample's values; MV_NO_ROW: none */
+    char type_names[64];                      /* names of the value types, cut to fit:
+                                               * "alloc_objects, alloc_space" */
+    mv_map function_of, location_of;          /* rows of functions and locations, by their ids in
+                                               * the file */
+    uint32_t count_value, bytes_value, types; /* positions of the count and the bytes in a sample's
+                                               * values, MV_NO_ROW: none; number of value types */
     uint64_t executables, unsized;            /* number of executables, and of those without a
                                                * size */
-    mv_frame_id executable;                   /* the innermost frame of their stacks */
+    mv_frame_id executable;                   /* innermost frame of the stacks of executables */
     mv_err *err;
 } profile;
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* A profile begins with its value types, which have two numbers each. */
+/* Whether the file may be a profile, which begins with its value types, each of which has two
+ * numbers. */
 bool mv_pprof_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head), inner;
@@ -117,7 +123,7 @@ static bool out_of_memory(profile *p)
     return false;
 }
 
-/* The text with this number. False if there is none, with the error set. */
+/* Finds the string with this number. Returns false and sets the error if there is none. */
 static bool text_of(profile *p, uint64_t number, const uint8_t *at, mv_span *out)
 {
     if (number >= p->text_count)
@@ -140,7 +146,8 @@ static bool string_of(profile *p, uint64_t number, const uint8_t *at, mv_string_
     return true;
 }
 
-/* The values of fields 1 to 4 of a message that are numbers; the last value of a field wins. */
+/* Reads the values of fields 1 to 4 of a message, if they are numbers. The last value of a field
+ * wins. */
 static bool take_numbers(profile *p, mv_span message, uint64_t out[5])
 {
     mv_cursor c = mv_cursor_over(message);
@@ -192,7 +199,7 @@ static bool add_frame(profile *p, mv_span line)
            out_of_memory(p);
 }
 
-/* The lines of a location are inlined functions, innermost first. */
+/* Adds a location, whose lines are inlined functions, innermost first. */
 static bool add_location(profile *p, mv_span message)
 {
     mv_cursor c = mv_cursor_over(message);
@@ -242,7 +249,8 @@ static bool add_text(profile *p, mv_span bytes)
            out_of_memory(p);
 }
 
-/* Called for every field with a given number that is a message or a text. */
+/* A function that is called for every field that has a given number and is a message or a
+ * string. */
 typedef bool field_fn(profile *p, mv_span bytes);
 
 static bool each_field(profile *p, uint64_t number, field_fn *call)
@@ -329,8 +337,8 @@ static mv_frame_id frame_of_executables(profile *p)
     return p->executable;
 }
 
-/* Runtimes that do not report the size of a program, such as TPU runtimes, write -1 for each
- * program. */
+/* Checks the values of a sample. Runtimes that do not report the size of a program, such as TPU
+ * runtimes, write -1 for each program. */
 static bool settle_values(profile *p, const reading *r, mv_span message)
 {
     if (r->values != p->types)
@@ -349,7 +357,7 @@ static bool settle_values(profile *p, const reading *r, mv_span message)
 static bool add_sample(profile *p, mv_span message)
 {
     mv_cursor c = mv_cursor_over(message);
-    mv_frame_id frames[MOST_FRAMES + 1]; /* the first frame is for executables */
+    mv_frame_id frames[MOST_FRAMES + 1]; /* the first frame is reserved for executables */
     reading r = {.sample = {.device = MV_NO_STRING, .count = 1}};
     uint32_t depth = 0;
     mv_pb_field f;
@@ -410,8 +418,8 @@ static uint32_t device_of(profile *p, mv_string_id label)
     return i < MOST_DEVICES ? i : MOST_DEVICES - 1;
 }
 
-/* Ordinals are the numbers in the labels, if these are all different. CPU devices follow the
- * others. Returns the number of ordinals. */
+/* Gives the devices their ordinals, which are the numbers in their labels if these are all
+ * different. CPU devices follow all other devices. Returns the number of ordinals. */
 static uint32_t number_devices(profile *p)
 {
     bool is_taken[2 * MOST_DEVICES] = {false};
@@ -447,7 +455,7 @@ static uint32_t lowest_ordinal(const profile *p)
     return lowest;
 }
 
-/* Samples without a device belong to the first device of the file. */
+/* Assigns samples to devices. Samples without a device belong to the first device of the file. */
 static uint32_t place_samples(profile *p)
 {
     uint32_t end, lowest;
@@ -467,8 +475,8 @@ static uint32_t place_samples(profile *p)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* Buffers of a sample are given equal sizes, because the file contains only their sum; the first
- * buffer gets the remainder. */
+/* Adds the buffers of a sample as blocks of equal size, because the file contains only the sum of
+ * their sizes. The remainder is added to the first buffer. */
 static bool add_blocks(profile *p, const sample *s, bool are_single, uint64_t *address)
 {
     uint64_t count = are_single || s->count == 0 || s->count > s->bytes ? 1 : s->count;

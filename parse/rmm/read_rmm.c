@@ -1,4 +1,5 @@
-/* Reads RMM's allocation log (docs/other-files.md): lines of text, with a header. */
+/* Reads RMM's allocation log (docs/other-files.md), which consists of lines of text with a
+ * header. */
 #include <stdio.h>
 
 #include "base/numbers.h"
@@ -7,16 +8,16 @@
 
 enum {
     COLUMNS = 6,
-    MOST_COLUMN = 64, /* significant characters of a column */
+    MOST_COLUMN = 64, /* number of significant characters in a column */
     REPORT_LINES = 1 << 16,
     DAY_S = 24 * 60 * 60,
-    MOST_SET_BACK_S = 2 * 60 * 60 /* the end of summer time sets clocks back by one hour, in some
-                                   * places by two */
+    MOST_SET_BACK_S = 2 * 60 * 60 /* longest step by which a clock is set back: the end of summer
+                                   * time sets clocks back by one hour, and by two in some places */
 };
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
 
-/* U+FEFF, which some editors put before a text. */
+/* U+FEFF, which some editors write at the beginning of a file. */
 static const char mark[] = "\xef\xbb\xbf";
 
 enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM };
@@ -26,16 +27,17 @@ typedef struct {
     mv_build build;
     mv_block_log log;
     mv_span file;
-    int64_t day_us;    /* the previous line's time since midnight */
-    int64_t days_us;   /* days passed, minus the steps by which the clock was set back */
+    int64_t day_us;    /* time of the previous line since midnight */
+    int64_t days_us;   /* length of the days that have passed, minus the steps by which the clock
+                        * was set back */
     uint64_t set_back; /* number of times that the clock was set back */
-    bool has_clock;    /* a line had a time of day */
+    bool has_clock;    /* at least one line had a time of day */
     uint64_t good, bad, failures;
     uint64_t second;  /* position of a header after log lines; 0: none */
     bool are_several; /* the file contains several logs: headers followed by lines */
     uint64_t last_thread;
-    mv_frame_id thread_frame;   /* frame of last_thread */
-    mv_frame_id size_frame[64]; /* by log2 of the size */
+    mv_frame_id thread_frame;   /* frame for last_thread */
+    mv_frame_id size_frame[64]; /* frames for sizes, by log2 of the size */
     bool has_size[64];
 } rmm;
 
@@ -48,7 +50,8 @@ static bool begins_with(mv_span text, const char *with)
 
 typedef char column_text[MOST_COLUMN];
 
-/* Splits a line at its commas. False if the number of columns differs, or one is too long. */
+/* Splits a line at its commas. Returns false if the number of columns is wrong, or a column is too
+ * long. */
 static bool cut_line(mv_span line, column_text columns[COLUMNS])
 {
     uint32_t column = 0, length = 0;
@@ -81,7 +84,7 @@ static bool read_address(const char *text, uint64_t *out)
     return mv_number_take(&at, 16, out) && *at == 0;
 }
 
-/* Up to six digits after the point count as microseconds; the rest is dropped. */
+/* Reads up to six digits after the point as microseconds; further digits are dropped. */
 static bool take_fraction(const char **at, uint64_t *us)
 {
     uint64_t unit = 100000;
@@ -94,7 +97,7 @@ static bool take_fraction(const char **at, uint64_t *us)
     return true;
 }
 
-/* HH:MM:SS.us, HH:MM:SS:us, or seconds.us since the epoch. */
+/* Reads a time written as HH:MM:SS.us, HH:MM:SS:us, or seconds.us since the epoch. */
 static bool read_time(const char *at, uint64_t *us, bool *is_of_day)
 {
     uint64_t number[3] = {0}, fraction = 0;
@@ -120,7 +123,7 @@ static bool read_time(const char *at, uint64_t *us, bool *is_of_day)
 }
 
 typedef struct {
-    mv_block_entry entry; /* without time and stack */
+    mv_block_entry entry; /* the line's entry, without its time and stack */
     uint64_t thread, us;
     bool is_of_day;
     uint8_t kind; /* mv_block_step_kind */
@@ -158,7 +161,7 @@ static bool parse_line(mv_span text, rmm_line *out)
     return true;
 }
 
-/* The next line, without its line end; moves *at past it. */
+/* Returns the next line without its line end, and moves *at past the line. */
 static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 {
     const uint8_t *from = file.data + *at;
@@ -172,7 +175,7 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* The beginning of the first line, which may be the header. */
+/* The position of the first line, which may be the header. */
 static uint64_t begin_of(mv_span head)
 {
     return begins_with(head, mark) ? strlen(mark) : 0;
@@ -185,8 +188,8 @@ static bool has_header(mv_span head)
     return begins_with((mv_span){head.data + at, head.length - at}, header);
 }
 
-/* A part of a log, or RMM's lines picked from another program's log, has no header, and its first
- * line may be cut. */
+/* Whether the file may be a log. A part of a log has no header, and its first line may be cut; the
+ * same is true of RMM's lines when they are taken from another program's log. */
 bool mv_rmm_probe(mv_span head)
 {
     uint64_t at = begin_of(head);
@@ -200,10 +203,11 @@ bool mv_rmm_probe(mv_span head)
 
 /* ---- times ------------------------------------------------------------------------------- */
 
-/* The log has times of day without a date. A backward step of hours means that midnight has passed.
- * A smaller backward step means that the clock was set back, and time continues from where it was;
- * steps of less than a second come from late threads, whose lines are sorted later. A forward step
- * of nearly a day is a line of a late thread from before midnight. */
+/* Converts a time of day to a time on the calendar, because the log has no dates. A backward step
+ * of hours means that midnight has passed. A smaller backward step means that the clock was set
+ * back, and time continues from where it was. Steps of less than a second come from late threads,
+ * whose lines are sorted later. A forward step of nearly a day is a line of a late thread from
+ * before midnight. */
 static int64_t on_the_calendar(rmm *r, int64_t day_us)
 {
     const int64_t second = 1000000, day = DAY_S * second;
@@ -233,7 +237,8 @@ static mv_frame_id frame_of(rmm *r, const char *file, const char *function)
     return mv_build_frame(&r->build, &row);
 }
 
-/* A frame such as "512 KiB to 1 MiB": above half of a power of two, up to the power. */
+/* Makes a frame such as "512 KiB to 1 MiB", for sizes above half of a power of two, up to the power
+ * itself. */
 static mv_frame_id size_frame(rmm *r, uint32_t power)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -249,8 +254,8 @@ static mv_frame_id size_frame(rmm *r, uint32_t power)
     return r->size_frame[power];
 }
 
-/* Makes a stack from thread and size. The log has no stacks, but requests from one place often have
- * the same size. */
+/* Makes a stack from the thread and the size. The log has no stacks, but requests from the same
+ * line of code often have the same size. */
 static mv_stack_id stack_of(rmm *r, uint64_t thread, uint64_t bytes)
 {
     char text[MV_DIGITS + 1];
@@ -284,8 +289,8 @@ static void read_line(rmm *r, const rmm_line *line)
         mv_block_log_free(&r->log, &entry);
 }
 
-/* Whether an unreadable line may contain an alloc or a free: it contains the name of one, or begins
- * with a number and a time, as they do. */
+/* Whether an unreadable line may be an alloc or a free, which is the case if it contains the name
+ * of one, or begins with a number and a time, as such lines do. */
 static bool may_be_event(mv_span line)
 {
     static const char *const names[] = {",allocate,", ",free,", ",deallocate,"};
@@ -300,8 +305,8 @@ static bool may_be_event(mv_span line)
            line.data[at + 1] <= '9' && !memmem(line.data, line.length, ",allocate failure,", 18);
 }
 
-/* If the last line has no end, the log was cut, because the program crashed or is still running and
- * has not flushed everything. */
+/* Adds a line. If the last line has no line end, the log was cut, because the program crashed, or
+ * because it is still running and has not flushed everything. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
     rmm_line parsed;

@@ -1,5 +1,5 @@
-/* The only library file with file-level state: a signal handler cannot be given data in any other
- * way. */
+/* This is the only library file with file-level state, because a signal handler cannot be given
+ * data in any other way. */
 #include "parse/source/mapping.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 enum { SLOTS = 64 };
 
-/* `begin` is set last and cleared first: slots with begin 0 are skipped. */
+/* The mappings. `begin` is set last and cleared first, because slots with begin 0 are skipped. */
 static struct {
     atomic_bool is_taken;
     _Atomic uintptr_t begin, end;
@@ -20,9 +20,9 @@ static struct {
 static struct sigaction previous;
 static uintptr_t page_bytes;
 
-/* Replaces all pages from the fault on with zeros, because files shrink from the end; the
- * instruction then runs again. A fault elsewhere, or one that zeros do not repair, goes to the
- * previous signal handler. */
+/* Handles a fault. The page of the fault and all later pages are replaced by zeros, because files
+ * shrink from the end, and the instruction runs again. A fault elsewhere, or one that zeros do not
+ * repair, is passed to the previous signal handler. */
 static void mend(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;

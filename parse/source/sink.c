@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END 24 /* ".PID.N", and some margin */
+#define LONGEST_END 24 /* longest suffix of a temporary name: ".PID.N", and some margin */
 
 static bool to_stdout(const mv_sink *sink)
 {
@@ -48,8 +48,8 @@ bool mv_sink_is_in_place(const char *path)
     return mv_sink_descriptor_of(path) >= 0 || mv_source_is_special(path);
 }
 
-/* Opens an output that is written in place. With a descriptor, output continues at its current
- * position. */
+/* Opens an output that is written in place. If the path names a descriptor, output continues at the
+ * descriptor's current position. */
 static int open_in_place(const char *path)
 {
     int fd = mv_sink_descriptor_of(path);
@@ -57,9 +57,9 @@ static int open_in_place(const char *path)
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Opens a file without a name: if the program is killed, nothing remains. -1 if the file system
- * does not support such files, or there is no /proc, which is needed to name the file at the
- * end. */
+/* Opens a file without a name, of which nothing remains if the program is killed. Returns -1 if the
+ * file system does not support files without names, or if there is no /proc, which is needed to
+ * name the file at the end. */
 static int open_nameless(const mv_sink *sink)
 {
 #ifdef MV_POSIX
@@ -78,8 +78,9 @@ static int open_nameless(const mv_sink *sink)
 #endif
 }
 
-/* Tries names in the target's folder until one is free, because only a rename within a file system
- * can replace the target. A long name is cut to leave space for the suffix. */
+/* Makes a temporary file in the target's folder, because only a rename within a file system can
+ * replace the target. Tries names until one is free; a long name is cut to leave space for the
+ * suffix. */
 static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
 {
     const char *name = name_of(sink), *slash = strrchr(name, '/');
@@ -136,7 +137,8 @@ static int open_replacement(mv_sink *sink)
     return fd;
 }
 
-/* The limit was set by cli/program.c or by the user. */
+/* Describes the errno of a failed write. The limit for file sizes was set by cli/program.c or by
+ * the user. */
 static const char *reason(int why)
 {
     return why == EFBIG ? "File too large: over 1 GiB plus 1 KiB for each byte of input, or over "
@@ -172,7 +174,7 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
-/* Whether a path is a folder, or a link to one, which a file in its place would replace. */
+/* Whether a path is a folder, or a link to a folder, which a rename would replace by the file. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -208,8 +210,8 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     return start(sink, open_replacement(sink), err);
 }
 
-/* Moves the file into place, unless a write has failed. A signal that would end the program waits
- * until the temporary name is gone. False with errno. */
+/* Moves the file into place, unless a write has failed. A signal that would end the program is
+ * delayed until the temporary name is gone. On failure, returns false and sets errno. */
 static bool put_in_place(mv_sink *sink)
 {
     int why = sink->failed ? sink->why : 0;

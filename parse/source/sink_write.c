@@ -1,4 +1,4 @@
-/* Writing to a sink, independent of the place of its file. */
+/* Functions that write to a sink, wherever its file is. */
 #include "parse/source/sink.h"
 
 #include <errno.h>

@@ -11,34 +11,35 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Readers may load a few bytes beyond the end of the window without a check. */
+/* Padding of the window, because readers may load a few bytes beyond its end without a check. */
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
-/* Limit for holes, zeros that take no disk space, but every reader's time. Recordings by memviz
- * have holes of at most 64 MiB, where space is reserved in advance. */
+/* Limit for holes, which are zeros that take no disk space but cost every reader time. Recordings
+ * by memviz have holes of at most 64 MiB, where space is reserved in advance. */
 #define MOST_HOLES (1u << 30)
 
 typedef enum { PLAIN, GZIP, ZSTD } compression;
 
 struct mv_source_state {
     mv_arena *arena;
-    int fd;                  /* -1: in memory */
-    mv_span memory;          /* stored bytes when fd is -1 */
-    mv_source_fill_fn *fill; /* supplies the stored bytes instead; NULL: none */
+    int fd;                  /* descriptor of the input; -1: the input is in memory */
+    mv_span memory;          /* the stored bytes, if `fd` is -1 */
+    mv_source_fill_fn *fill; /* function that supplies the stored bytes in place of a file; NULL:
+                              * none */
     void *user;
-    uint64_t taken;  /* stored bytes read so far */
-    uint64_t most;   /* limit of stored bytes to read */
-    uint64_t stored; /* size of the file; UINT64_MAX on a pipe */
+    uint64_t taken;  /* number of stored bytes read so far */
+    uint64_t most;   /* largest number of stored bytes to read */
+    uint64_t stored; /* size of the file; UINT64_MAX for a pipe */
     compression how;
-    bool ended;     /* no byte follows the window */
-    bool fd_ended;  /* no stored byte follows the buffer */
-    bool in_member; /* inside a gzip member or a zstd frame */
-    mv_err failure; /* code MV_OK: none */
+    bool ended;     /* no bytes follow the window */
+    bool fd_ended;  /* no stored bytes follow those in `buffer` */
+    bool in_member; /* the position is inside a gzip member or a zstd frame */
+    mv_err failure; /* the read error; its code is MV_OK if there is none */
 
-    uint8_t *window; /* [window_bytes + PAD] */
+    uint8_t *window; /* [window_bytes + PAD] the window and its padding */
     uint64_t window_bytes;
-    uint8_t *buffer; /* stored bytes of a compressed file */
+    uint8_t *buffer; /* buffer for the stored bytes of a compressed file */
     uint64_t buffer_at, buffer_end;
     mv_mapping mapped;
 
@@ -47,8 +48,8 @@ struct mv_source_state {
     ZSTD_DStream *zstd;
 };
 
-/* A cancelled reader stops even at the end of a file that needs no memory, such as a hole of
- * terabytes. */
+/* Whether reading was cancelled. Checked here too, so that a cancelled reader stops even where it
+ * needs no memory, such as in a hole of terabytes. */
 static bool is_given_up(mv_source_state *s)
 {
     if (__atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED) != 0)
@@ -106,7 +107,8 @@ static uint64_t damaged(mv_source_state *s, uint64_t offset, const char *why)
     return 0;
 }
 
-/* Works like zcat: members follow one another; bytes that do not begin a member end the data. */
+/* Decompresses gzip. As in zcat, members may follow one another, and bytes that do not begin a
+ * member end the data. */
 static uint64_t inflate_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
 {
     s->gzip.next_out = to;
@@ -162,7 +164,8 @@ static uint64_t read_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64
         return inflate_some(s, to, room, offset);
     if (s->how == ZSTD)
         return unzstd_some(s, to, room, offset);
-    if (s->buffer_at < s->buffer_end) { /* the first bytes, read to detect the format */
+    if (s->buffer_at < s->buffer_end) { /* these are the first bytes, which were read to detect the
+                                         * format */
         uint64_t left = s->buffer_end - s->buffer_at;
         if (room > left)
             room = left;
@@ -207,7 +210,7 @@ bool mv_source_need(mv_source *source, uint64_t bytes)
     }
     while (kept < bytes && !s->ended && s->failure.code == MV_OK) {
         uint64_t got;
-        /* A length in the input is only a claim: the window grows as bytes actually arrive. */
+        /* A length in the input cannot be trusted, so the window grows only as bytes arrive. */
         if (kept == s->window_bytes && !grow_window(source, s->window_bytes * 2))
             break;
         got = read_some(s, s->window + kept, s->window_bytes - kept, source->passed);
@@ -229,8 +232,8 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
-/* pzstd files and zstd's seekable format begin with a skippable frame, which contains the size of
- * the next frame. */
+/* Whether the bytes begin zstd data. pzstd files and zstd's seekable format begin with a skippable
+ * frame, which contains the size of the next frame. */
 static bool begins_zstd(const uint8_t *head)
 {
     uint32_t magic = mv_load_u32(head);
@@ -308,7 +311,7 @@ static int open_regular(const char *path)
     return fd;
 }
 
-/* Waits for pipes, unless the path was a regular file a moment ago. */
+/* Opens a file. Waits for pipes, unless the path was a regular file just before. */
 static int open_any(const char *path)
 {
     struct stat st;
@@ -320,8 +323,8 @@ static int open_any(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The number of bytes in holes; stops counting above MOST_HOLES. 0 if the file system cannot report
- * holes. */
+/* The number of bytes in holes, which are counted only until they exceed MOST_HOLES; 0 if the file
+ * system cannot report holes. */
 static uint64_t holes_of(int fd, off_t bytes)
 {
     uint64_t holes = 0;

@@ -1,9 +1,10 @@
-/* Bytes of an input: a file, standard input ("-") or memory; plain, gzip or zstd. Compression is
- * detected from the first bytes. It is transparent to readers: offsets count decompressed bytes.
+/* Reads the bytes of an input: a file, standard input ("-") or memory, either plain or compressed
+ * with gzip or zstd. Compression is detected from the first bytes, and is transparent to readers:
+ * offsets count decompressed bytes.
  *
- * A source is a window that slides over the stream, so an input of any size takes only the window's
- * memory. Readers take bytes between `at` and `end` directly, and call mv_source_need when they
- * want more:
+ * A source is a window that slides over the stream, so that an input of any size takes no more
+ * memory than the window. Readers take bytes between `at` and `end` directly, and call
+ * mv_source_need when they need more bytes:
  *
  *      already taken        window                     not read yet
  *     ···················|─────────────────────────|··················
@@ -20,69 +21,71 @@
 typedef struct mv_source_state mv_source_state;
 
 typedef struct {
-    const uint8_t *at;  /* next byte; the reader moves it */
+    const uint8_t *at;  /* the next byte; readers advance it */
     const uint8_t *end; /* end of the window */
     uint64_t passed;    /* offset of `end` in the stream */
     mv_source_state *state;
 } mv_source;
 
-/* Opens `path` ("-" is standard input) and checks its first bytes. Memory comes from `arena`; call
- * mv_source_close even after a failure (a zeroed source can be closed). */
+/* Opens `path` ("-" is standard input) and checks its first bytes. Memory comes from `arena`. Call
+ * mv_source_close even after a failure (a zeroed source can be closed too). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* Opens a regular file only, for paths that the user did not type: the folder's owner may replace a
- * file with a pipe at any moment, and a server or a list of files must not wait for a pipe. "-" is
- * a file with that name. Pipes, devices and sockets fail with MV_IO. */
+/* Opens only regular files. Used for paths that the user did not type, because the folder's owner
+ * may replace a file with a pipe at any time, and a server or a list of files must not wait for a
+ * pipe. Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
 mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* For format detection: makes the stream end after this many stored bytes, because a few compressed
- * bytes can be followed by terabytes that decompress to nothing. */
+/* Makes the stream end after this many stored bytes. Used for detecting formats, because a few
+ * compressed bytes can be followed by terabytes that decompress to nothing. */
 void mv_source_limit(mv_source *source, uint64_t stored_bytes);
 
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
 
-/* Whether `path` is "-" or names a pipe, a device or the like: reading it may wait for another
- * program, and a rename must not replace it. */
+/* Whether `path` is "-" or names a pipe, a device or something similar, so that reading from it may
+ * wait for another program and a rename must not replace it. */
 bool mv_source_is_special(const char *path);
 
-/* Stores up to `room` more bytes and returns their number; 0 at the end, or with *failure
- * filled. */
+/* Stores up to `room` more bytes and returns their number. Returns 0 at the end, and after a
+ * failure, for which it fills *failure. */
 typedef uint64_t mv_source_fill_fn(void *user, uint8_t *to, uint64_t room, mv_err *failure);
 
-/* Reads the bytes that `fill` supplies; `user` must live as long as the source. */
+/* Opens a source of the bytes that `fill` supplies; `user` must stay valid until the source is
+ * closed. */
 mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
                        mv_err *err);
 void mv_source_close(mv_source *source);
 
-/* Makes at least `bytes` contiguous bytes available in the window. False if the stream ends before
- * that (there are fewer bytes then), reading fails or memory runs out; mv_source_fail reports the
- * reason. */
+/* Makes at least `bytes` contiguous bytes available in the window. Returns false if the stream ends
+ * earlier (the window then contains fewer bytes), reading fails or memory runs out; mv_source_fail
+ * reports the reason. */
 bool mv_source_need(mv_source *source, uint64_t bytes);
 
 /* Reports why mv_source_need returned false: the read error, or MV_TRUNCATED with `what` as
  * detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
 
-/* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied: if it
- * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
+/* Returns all bytes starting at `at` as one span, which is valid until the source is closed. A
+ * plain file is mapped, not copied. If the file shrinks while it is read, the lost bytes become
+ * zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
-/* The same, but only if it takes no memory: returns false if the source is compressed or cannot be
- * mapped. */
+/* Like mv_source_rest, but only if this takes no memory. Returns false if the source is compressed or
+ * cannot be mapped. */
 bool mv_source_map_rest(mv_source *source, mv_span *out);
 
 /* Whether the source is an uncompressed file, which can be read at any position; *bytes is its
  * size. */
 bool mv_source_is_file(const mv_source *source, uint64_t *bytes);
 
-/* Copies bytes of such a file. False when they cannot be read. */
+/* Copies bytes of an uncompressed file. Returns false if they cannot be read. */
 bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes);
 
-/* Fails if a mapped file is shorter than when it was opened: everything read from it, including
- * errors, is then invalid. */
+/* Fails if a mapped file has become shorter since it was opened, in which case everything read from
+ * it, including errors, is invalid. */
 mv_code mv_source_check(const mv_source *source, mv_err *err);
 
-/* Reads the rest of the stream, which also checks the end of a compressed file. *left is the number
+/* Reads the stream to its end, which also checks the end of a compressed file. *left is the number
  * of bytes read, and *are_zero whether all were 0. */
 mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err);
 
@@ -93,7 +96,9 @@ static inline uint64_t mv_source_offset(const mv_source *source)
 }
 
 const char *mv_source_compression(const mv_source *source); /* "none", "gzip", "zstd" */
-uint64_t mv_source_file_bytes(const mv_source *source);     /* UINT64_MAX on a pipe */
-uint64_t mv_source_file_read(const mv_source *source);      /* stored bytes consumed so far */
+uint64_t mv_source_file_bytes(const mv_source *source);     /* size of the file; UINT64_MAX for a
+                                                             * pipe */
+uint64_t mv_source_file_read(const mv_source *source);      /* number of stored bytes consumed so
+                                                             * far */
 
 #endif

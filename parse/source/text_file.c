@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads up to `most` bytes; fewer if the file became shorter. False with errno. */
+/* Reads up to `most` bytes, or fewer if the file became shorter. On failure, returns false and sets
+ * errno. */
 static bool read_bytes(int fd, char *to, uint64_t most, uint64_t *got)
 {
     ssize_t more;
@@ -41,7 +42,7 @@ static mv_code read_open(mv_arena *arena, int fd, mv_span *out, mv_err *err)
     return MV_OK;
 }
 
-/* Opening a pipe without a writer would wait forever. */
+/* Opens a file without waiting, because opening a pipe that has no writer would wait forever. */
 static int open_quietly(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -13,7 +13,7 @@
 enum { MOST_NAME = 4096 };
 
 typedef struct {
-    jmp_buf full; /* exit from the demangler, which allocates only on the stack */
+    jmp_buf full; /* jump out of the demangler, which allocates only on the stack */
     size_t length;
     char text[MOST_NAME];
 } room;
@@ -23,14 +23,14 @@ static void put(const char *text, size_t length, void *context)
     room *r = context;
     size_t left = sizeof r->text - r->length;
 
-    if (length) /* if it is 0, the text may be NULL */
+    if (length) /* if the length is 0, the text may be NULL */
         memcpy(r->text + r->length, text, length < left ? length : left);
     r->length += length < left ? length : left;
     if (length > left)
         longjmp(r->full, 1);
 }
 
-/* False if the name is not mangled. */
+/* Demangles a name. Returns false if the name is not mangled. */
 static bool demangle(const char *name, room *r)
 {
     enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };

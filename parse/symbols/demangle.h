@@ -1,16 +1,16 @@
-/* Readable names of C++ and Rust symbols, by libiberty's demangler. */
+/* Makes C++ and Rust symbols readable, using libiberty's demangler. */
 #ifndef MV_DEMANGLE_H
 #define MV_DEMANGLE_H
 
 #include "base/arena.h"
 
-/* The demangled name, or a copy of `name` if it is not mangled, cannot be demangled, or is longer
- * than 4 KiB. Results longer than 4 KiB are cut, because a short symbol can expand without limit.
- * NULL when the budget is spent. */
+/* Returns the demangled name, or a copy of `name` if it is not mangled, cannot be demangled, or is
+ * longer than 4 KiB. Results are cut at 4 KiB, because a short symbol can expand without limit.
+ * Returns NULL when the budget is spent. */
 const char *mv_demangle(mv_arena *arena, const char *name);
 
-/* Demangles into `out`, cut to fit and NUL-terminated. False, with nothing written, if `name` is
- * not mangled. */
+/* Demangles `name` into `out`; the result is cut to fit and NUL-terminated. Returns false and
+ * writes nothing if `name` is not mangled. */
 bool mv_demangle_into(const char *name, char *out, size_t size);
 
 #endif

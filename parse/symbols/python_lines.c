@@ -2,20 +2,20 @@
 
 #include "parse/model/trace.h"
 
-/* A range of bytecode, which ends before `end`, and its line. */
+/* State of the walk over the table: a range of bytecode, which ends before `end`, and its line. */
 typedef struct {
     mv_cursor table;
     uint64_t end;    /* first byte of code after the range */
-    int64_t line;    /* sum of the deltas */
-    bool has_line;   /* false: the compiler added the code */
-    bool is_damaged; /* there are no more ranges */
+    int64_t line;    /* current line, which is the sum of the differences */
+    bool has_line;   /* whether the code has a line; false: the compiler added the code */
+    bool is_damaged; /* the table is damaged, so there are no more ranges */
 } line_walk;
 
-/* Reads the next range of the table. False at its end. */
+/* Reads the next range of the table. Returns false at the end of the table. */
 typedef bool (*line_step)(line_walk *w);
 
-/* 3.8 and 3.9. A pair has the end of the previous range and the line difference after it; the last
- * range has no end. */
+/* Python 3.8 and 3.9. A pair contains the end of the previous range and the line difference after
+ * it; the last range has no end. */
 static bool step_lnotab(line_walk *w)
 {
     const uint8_t *pair;
@@ -57,7 +57,8 @@ static bool step_linetable(line_walk *w)
     return true;
 }
 
-/* Six bits in each byte, lowest first; 64 is set if more follow. */
+/* Reads a number with six bits in each byte, lowest first; the bit 64 is set if more bytes
+ * follow. */
 static uint32_t take_varint(line_walk *w)
 {
     uint32_t value = 0;
@@ -74,14 +75,15 @@ static uint32_t take_varint(line_walk *w)
     return 0;
 }
 
-/* The sign is in the lowest bit. */
+/* Reads a signed number, whose sign is in the lowest bit. */
 static int64_t take_signed(line_walk *w)
 {
     uint32_t value = take_varint(w);
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* 3.11 and later: entries of one byte with the highest bit set, then bytes without it. */
+/* Python 3.11 and later. An entry is one byte with the highest bit set, followed by bytes without
+ * it. */
 static bool step_locations(line_walk *w)
 {
     enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };

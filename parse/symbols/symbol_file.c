@@ -22,12 +22,12 @@
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,
-    MOST_STEPS = 1 << 28, /* entries and ranges to examine */
+    MOST_STEPS = 1 << 28, /* largest number of entries and ranges to examine */
     SCOPES_PER_ADDRESS = 512,
     KEPT_TEXTS = 256
 };
 
-/* Cache of texts copied from the file: all addresses of a function have the same name. */
+/* Cache of strings copied from the file, because all addresses of a function have the same name. */
 typedef struct {
     const char *from, *copy;
 } kept_text;
@@ -38,13 +38,13 @@ typedef struct {
     Dwarf_Die unit;
     Dwarf_Files *files; /* files of the unit */
     size_t file_count;
-    uint64_t steps;  /* entries that may still be examined */
-    uint64_t scopes; /* ranges that may still be compared with addresses */
+    uint64_t steps;  /* number of entries that may still be examined */
+    uint64_t scopes; /* number of ranges that may still be compared with addresses */
     bool has_room;
     kept_text names[KEPT_TEXTS], paths[KEPT_TEXTS];
 } walk;
 
-/* Returns a copy of a text in the file; NULL for NULL. */
+/* Returns a copy of a string in the file; NULL for NULL. */
 static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name)
 {
     kept_text *slot = &kept[(uintptr_t)from * 0x9e3779b97f4a7c15u >> 56];
@@ -59,8 +59,8 @@ static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name
     return slot->copy;
 }
 
-/* The linkage name, demangled, if there is one; else the name in the source. Either may be in the
- * declaration, or, for an inlined instance, in the original function. */
+/* Returns the demangled linkage name, if there is one, or else the name in the source. Either name
+ * may be in the declaration, or, for an inlined instance, in the original function. */
 static const char *name_of(walk *w, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -130,7 +130,8 @@ static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
     w->answers->frame[at] = frame;
 }
 
-/* Counts the addresses in the ranges of `die`. If it is a function, adds it to their answers. */
+/* Counts the addresses in the ranges of `die`. If the DIE is a function, adds it to the answers for
+ * these addresses. */
 static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined)
 {
     const mv_symbol_answers *a = w->answers;
@@ -188,7 +189,7 @@ static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
     } while (goes_on(w) && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The innermost function's line is the line of the instruction. */
+/* Sets the lines of the innermost functions, which are the lines of the instructions. */
 static void add_lines(walk *w)
 {
     const mv_symbol_answers *a = w->answers;
@@ -209,7 +210,7 @@ static void add_lines(walk *w)
     }
 }
 
-/* Fills the answers' frames. False when the budget was spent. */
+/* Fills the answers' frames. Returns false if the budget was spent. */
 static bool query_dwarf(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers)
 {
     walk w = {.arena = arena, .answers = answers, .steps = MOST_STEPS, .has_room = true};
@@ -254,7 +255,8 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* Whether the kernel generates the files of this file system: reading one may have effects. */
+/* Whether the kernel generates the files of this file system, so that reading them may have side
+ * effects. */
 static bool is_made_up(const char *path)
 {
     static const uint32_t kinds[] = {
@@ -272,8 +274,8 @@ static bool is_made_up(const char *path)
     return false;
 }
 
-/* The path comes from a capture, so it is untrusted. The file is checked before it is opened,
- * because opening a device has effects, and again afterwards. */
+/* Opens a regular file. The path comes from a capture, so it is untrusted. The file is checked
+ * before it is opened, because opening a device has side effects, and checked again afterwards. */
 static int open_regular(const char *path)
 {
     struct stat before, now;
@@ -324,11 +326,11 @@ static bool open_debug(mv_span build_id, open_elf *out)
 /* The closest symbol at or before an address. */
 typedef struct {
     uint64_t value, size;
-    const char *name; /* points into the file; NULL: none */
+    const char *name; /* name of the symbol, in the file's memory; NULL: none */
 } nearest;
 
-/* Assigns a symbol to the first address at or after its beginning. Later addresses inherit it,
- * unless another symbol is closer. */
+/* Assigns a symbol to the first address at or after the symbol's beginning. Later addresses inherit
+ * the symbol, unless another symbol is closer. */
 static void offer(const mv_symbol_answers *answers, nearest *best, const GElf_Sym *symbol,
                   const char *name)
 {
@@ -362,7 +364,7 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Offers the symbols of every section of this type. False if there is no such section. */
+/* Offers the symbols of every section of this type. Returns false if there is no such section. */
 static bool read_tables(Elf *elf, uint32_t type, const mv_symbol_answers *answers, nearest *best)
 {
     bool is_found = false;
@@ -405,8 +407,9 @@ static bool name_by_symbols(mv_arena *arena, Elf *elf, Elf *debug, mv_symbol_ans
 
 /* ---- debug information ---- */
 
-/* libdw searches the stored section for the end of a text, but libelf converts sections whose types
- * contain numbers, which may leave texts unterminated. No genuine file has such sections. */
+/* Whether the sections with debugging information have plain types. libdw searches the stored
+ * section for the end of a string, but libelf converts sections whose type contains numbers, which
+ * may leave strings unterminated. No genuine file has such sections. */
 static bool has_plain_sections(Elf *elf)
 {
     size_t names;

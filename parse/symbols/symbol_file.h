@@ -1,30 +1,32 @@
-/* Queries one ELF file and its debugging information about many addresses at once. symbols.c
+/* Looks up many addresses at once in one ELF file and its debugging information. symbols.c
  * assembles the answers. */
 #ifndef MV_SYMBOL_FILE_H
 #define MV_SYMBOL_FILE_H
 
 #include "parse/symbols/symbols.h"
 
-/* A function on the stack, which was called or inlined into `outer`. Texts are in the arena. */
+/* A function on the stack, which was either called or inlined into `outer`. Strings are in the
+ * arena. */
 typedef struct mv_symbol_frame mv_symbol_frame;
 struct mv_symbol_frame {
-    const mv_symbol_frame *outer; /* NULL: it was called, not inlined */
-    const char *function;         /* NULL: it has no name */
-    const char *file;             /* NULL: none */
-    int64_t line;                 /* MV_NO_LINE: none */
+    const mv_symbol_frame *outer; /* the function into which this one was inlined; NULL: it was
+                                   * called */
+    const char *function;         /* name of the function; NULL: none */
+    const char *file;             /* path of the source file; NULL: none */
+    int64_t line;                 /* line in the file; MV_NO_LINE: none */
 };
 
-/* Distinct addresses of one file, and the results for each. */
+/* Distinct addresses of one file, and the results for each address. */
 typedef struct {
     uint32_t count;
     const uint64_t *address; /* [count] ascending; addresses of the call instructions */
-    const char **symbol;     /* [count] from the symbol table, demangled; NULL: none */
-    mv_symbol_frame **frame; /* [count] innermost frame from DWARF; NULL: none */
+    const char **symbol;     /* [count] demangled names from the symbol table; NULL: none */
+    mv_symbol_frame **frame; /* [count] innermost frames from DWARF; NULL: none */
 } mv_symbol_answers;
 
-/* Fills the answers' symbols and frames, which must be NULL before. False if the file is missing,
- * unreadable, or not the loaded file; all stay NULL then. If the file is damaged, some stay NULL.
- * Sets MV_NOMEM in `err` when the budget is spent. */
+/* Fills the answers' symbols and frames, which must be NULL before the call. Returns false and
+ * leaves them NULL if the file is missing, unreadable, or not the file that was loaded. If the file
+ * is damaged, some of them stay NULL. Sets MV_NOMEM in `err` when the budget is spent. */
 bool mv_symbol_file_query(mv_arena *arena, const mv_symbol_module *module,
                           mv_symbol_answers *answers, mv_err *err);
 

@@ -13,13 +13,13 @@ typedef struct {
     uint32_t module, query;
 } asked;
 
-/* The answer to a query: a chain of frames, or else a single frame for the symbol. */
+/* The answer to a query: a chain of frames, or a single frame for the symbol. */
 typedef struct {
     const mv_symbol_frame *frames;
     const char *symbol;
 } answer;
 
-/* An address in the call instruction, which ends before the return address. */
+/* Returns an address inside the call instruction, which ends just before the return address. */
 static uint64_t call_of(const asked *q)
 {
     return q->address - (q->address > 0);
@@ -55,7 +55,7 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
     return MV_OK;
 }
 
-/* "libfoo.so+0x1234", or "0x1234" outside all modules. */
+/* Returns "libfoo.so+0x1234", or "0x1234" outside all modules. */
 static const char *spell_address(mv_arena *arena, const mv_symbol_module *module, uint64_t address)
 {
     const char *name = module ? module->path : "";
@@ -74,7 +74,7 @@ static uint32_t frames_of(const answer *a)
     return count ? count : 1;
 }
 
-/* Adds the rows of one query, from row `at` on. */
+/* Adds the rows of one query, starting at row `at`. */
 static bool put_rows(mv_arena *arena, const mv_symbol_module *module, uint64_t address,
                      const answer *a, uint32_t at, mv_symbols *out)
 {
@@ -84,7 +84,7 @@ static bool put_rows(mv_arena *arena, const mv_symbol_module *module, uint64_t a
     for (; f; f = f->outer, at++) {
         const char *name = f->function;
         if (!name && !f->outer)
-            name = a->symbol; /* assembler code has no name in DWARF */
+            name = a->symbol; /* functions written in assembly have no name in DWARF */
         if (!name)
             name = spell_address(arena, module, address);
         if (!name)

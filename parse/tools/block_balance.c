@@ -13,12 +13,12 @@
 
 enum { MOST_ALLOCATORS = 256 };
 
-/* Addresses at which blocks begin, and the live blocks. */
+/* The addresses at which blocks begin, and the live blocks at them. */
 typedef struct {
-    uint64_t *addr; /* [count] ascending, distinct */
+    uint64_t *addr; /* [count] distinct addresses in ascending order */
     uint32_t count;
-    uint32_t *of;    /* [entries] rank of each entry's address */
-    uint32_t *block; /* [count] block at each address */
+    uint32_t *of;    /* [entries] rank of each entry's address among all addresses */
+    uint32_t *block; /* [count] live block at each address */
     mv_rankset used;
 } block_places;
 
@@ -28,14 +28,14 @@ typedef struct {
     mv_block_balance *out;
     mv_arena *arena;
     block_places places;
-    uint32_t *block_of; /* [count] block of each alloc and free */
-    uint32_t *birth_at; /* [count] the orphan that begins at this place; MV_NO_ROW: none */
+    uint32_t *block_of; /* [count] block of each entry that is an alloc or a free */
+    uint32_t *birth_at; /* [count] orphan that begins at each entry; MV_NO_ROW: none */
     uint64_t *before;   /* [count] the allocator's total before the entry; MV_NO_BYTES: unknown */
     uint32_t *frees_of; /* [stacks] number of blocks with a free in the log */
     uint32_t stacks;
     struct {
         bool is_known;   /* at least one entry has a total */
-        uint64_t before; /* total before the first entry */
+        uint64_t before; /* the allocator's total before the first entry */
     } allocators[MOST_ALLOCATORS];
 } block_pairs;
 
@@ -72,7 +72,8 @@ static bool find_places(block_pairs *p)
     return true;
 }
 
-/* The live block that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is the rank of `addr`. */
+/* Returns the live block that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is the rank of
+ * `addr`. */
 static uint32_t overlapping_block(const block_pairs *p, uint32_t rank, uint64_t bytes)
 {
     const block_places *s = &p->places;
@@ -122,8 +123,8 @@ static bool pair_alloc(block_pairs *p, uint32_t at, uint32_t *rank_of)
                      (mv_block){.stack = e->stack, .birth = at, .free_entry = MV_BLOCK_NEVER});
 }
 
-/* Whether an entry frees the block at a rank. XLA logs the allocator's size in allocs and frees;
- * RMM logs the size that the program passes, which may be wrong. */
+/* Whether an entry frees the live block at a rank. XLA logs the allocator's size in allocs and
+ * frees. RMM logs the size that the program passes, which may be wrong. */
 static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
 {
     mv_block *block;
@@ -137,7 +138,7 @@ static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
     return !block->is_reused;
 }
 
-/* `seen` is 1 + the last entry of each address, by rank. */
+/* Pairs a free with its alloc. `seen` is 1 + the last entry of each address, by rank. */
 static bool pair_free(block_pairs *p, uint32_t at, const uint32_t *seen)
 {
     uint32_t rank = p->places.of[at];
@@ -189,14 +190,14 @@ static bool has_total(const mv_block_step *s)
            e->bytes < MV_SUM_LIMIT && (s->kind == MV_BLOCK_STEP_FREE || e->total >= e->bytes);
 }
 
-/* The total of an entry's allocator before the entry, computed from the entry. */
+/* The total of an entry's allocator before the entry, computed from the total after it. */
 static uint64_t total_before(const mv_block_step *s)
 {
     return s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.total - s->entry.bytes
                                           : s->entry.total + s->entry.bytes;
 }
 
-/* A place where an alloc may be missing, or a free without an alloc. */
+/* An entry before which an alloc may be missing, or a free without an alloc. */
 typedef struct {
     uint64_t bytes;
     uint32_t allocator, at, block;
@@ -208,10 +209,12 @@ typedef struct {
     uint64_t count, capacity;
 } missing_halves;
 
-/* Sets `before` of each entry, and lists the places where a total rises without an entry. */
+/* Sets `before` of each entry, and lists the entries before which a total has risen without an
+ * alloc. */
 static bool compare_totals(block_pairs *p, missing_halves *list)
 {
-    uint64_t now[MOST_ALLOCATORS] = {0}; /* before the first total: counted from 0, modulo 2^64 */
+    uint64_t now[MOST_ALLOCATORS] = {0}; /* totals; until an allocator's first total, they are
+                                          * counted from 0, modulo 2^64 */
     bool is_done = true;
 
     for (uint32_t i = 0; is_done && i < p->count; i++) {
@@ -242,7 +245,7 @@ static bool compare_totals(block_pairs *p, missing_halves *list)
 
 /* ---- orphans ----------------------------------------------------------------------------- */
 
-/* Matches each free without an alloc with the last place before it where the total rose by the
+/* Matches each free without an alloc with the last earlier entry before which the total rose by the
  * block's size. All rows have the same size and allocator. */
 static void match_orphans(block_pairs *p, const missing_half *rows, uint64_t count, uint32_t *open)
 {
@@ -286,8 +289,8 @@ static bool place_orphans(block_pairs *p, missing_halves *list)
     return true;
 }
 
-/* Whether an orphan may have existed before the first entry: no other block used its bytes since
- * then. */
+/* Whether an orphan may have existed before the first entry, because no other block has used its
+ * bytes since then. */
 static bool fits_before(const block_pairs *p, const mv_block *b, uint64_t room)
 {
     return b->is_orphan && b->birth == MV_BLOCK_NOWHERE && b->earliest == 0 && b->bytes <= room &&
@@ -295,7 +298,7 @@ static bool fits_before(const block_pairs *p, const mv_block *b, uint64_t room)
 }
 
 /* Places the remaining orphans before the first entry, as far as the allocator's total at that time
- * allows. The rest of this total becomes bytes without a stack. */
+ * allows. The remainder of this total becomes bytes without a stack. */
 static bool place_before(block_pairs *p)
 {
     uint64_t room[MOST_ALLOCATORS];
@@ -328,8 +331,8 @@ static bool place_before(block_pairs *p)
     return true;
 }
 
-/* Fills all of *p except steps, count, out and arena. p->out->blocks then has a block for each
- * alloc and for each free without an alloc. False when out of memory. */
+/* Fills all fields of *p except steps, count, out and arena. p->out->blocks then contains a block
+ * for each alloc and for each free without an alloc. Returns false when out of memory. */
 static bool find_pairs(block_pairs *p, uint32_t stacks)
 {
     missing_halves list = {0};
@@ -347,7 +350,7 @@ static bool find_pairs(block_pairs *p, uint32_t stacks)
            place_orphans(p, &list) && place_before(p);
 }
 
-enum { MOST_LOOKED_AT = 1024 }; /* limit of blocks to examine at one place */
+enum { MOST_LOOKED_AT = 1024 }; /* largest number of blocks to examine at an entry */
 
 /* An allocator has two lists of live blocks: blocks whose free is in the log, and all others. */
 enum { WITHOUT_FREE, WITH_FREE };
@@ -458,7 +461,7 @@ static void format_bytes(balance *b, const char *what, uint64_t bytes)
 }
 
 /* Ends the live blocks that overlap a new block. If the total shows that as many bytes as before
- * are allocated, another block begins. */
+ * are allocated, begins another block in their place. */
 static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
 {
     uint32_t over;
@@ -495,8 +498,8 @@ static uint32_t frees_of(const balance *b, const mv_block *block)
     return block->stack.row < b->pairs.stacks ? b->pairs.frees_of[block->stack.row] : 0;
 }
 
-/* A block of this size whose free is missing; MV_NO_ROW if there is none. *is_sure: no block of
- * another stack fits as well. */
+/* Finds a block of this size whose free is missing; MV_NO_ROW if there is none. *is_sure is set if
+ * no block of another stack fits equally well. */
 static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes, bool *is_sure)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], best = MV_NO_ROW, looked = 0;
@@ -519,7 +522,8 @@ static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes,
     return best;
 }
 
-/* Ends the newest blocks whose sizes add up to `bytes`. False if there are none. */
+/* Ends the newest blocks whose sizes add up to `bytes`. Returns false if there are no such
+ * blocks. */
 static bool end_several(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     uint32_t rows[MOST_LOOKED_AT], count = 0, looked = 0;
@@ -559,7 +563,7 @@ static void cut_made(balance *b, uint32_t row, uint64_t bytes)
         act(b, part.birth, b->out->count - 1, MV_BLOCK_ACTION_ALLOC, false);
 }
 
-/* Ends bytes without a stack. Returns how many bytes are still to be ended. */
+/* Ends bytes without a stack. Returns the number of bytes that remain to be ended. */
 static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], looked = 0;
@@ -578,7 +582,8 @@ static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_
     return bytes;
 }
 
-/* Ends the newest blocks. Their bytes beyond `bytes` become bytes without a stack. */
+/* Ends the newest blocks, until `bytes` bytes have ended. Any bytes of these blocks beyond `bytes`
+ * become bytes without a stack. */
 static void end_any(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     b->out->unsure++;
@@ -631,12 +636,12 @@ static void follow_total(balance *b, uint32_t at)
     }
 }
 
-/* Without totals, it is unknown when a block began whose alloc is missing, unless it can have
- * existed from the start: it begins and ends at its free. */
+/* Ends a block whose alloc is missing. Without totals, it is unknown when the block began, so it
+ * begins and ends at its free, unless it can have existed from the start. */
 static void end_lone(balance *b, uint32_t row, uint32_t at)
 {
     if (b->out->blocks[row].end != MV_BLOCK_NEVER)
-        return; /* its bytes were allocated again earlier */
+        return; /* the block's bytes were allocated again earlier */
     b->out->blocks[row].birth = at;
     begin_block(b, row, at, false);
     end_block(b, row, at, true);
@@ -661,7 +666,7 @@ static void apply(balance *b, uint32_t at)
     } else if (b->out->blocks[row].is_alive) {
         end_block(b, row, at, true);
     } else if (b->pairs.allocators[allocator].is_known) {
-        /* Another block was ended in its place when the allocator's total differed. */
+        /* Another block was ended in place of this one when the allocator's total differed. */
         report_half(b, "the alloc", step->entry.addr);
         take_away(b, allocator, step->entry.bytes, at);
     } else {

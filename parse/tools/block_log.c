@@ -92,7 +92,8 @@ static void write_failure(mv_block_log *log, const mv_block_entry *entry)
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-/* Gives addresses to the blocks that are not in the log. False when no address space is left. */
+/* Gives addresses to the blocks that are not in the log. Returns false if no address space is
+ * left. */
 static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -134,7 +135,7 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
 
 /* ---- reserved bytes ------------------------------------------------------------------------ */
 
-/* Reserved bytes beyond the blocks after an entry; MV_NO_BYTES: unknown. */
+/* The number of reserved bytes that are not in blocks after an entry; MV_NO_BYTES: unknown. */
 static uint64_t cached_after(const mv_block_entry *e)
 {
     if (!e->has_reserved || !e->has_total || e->reserved >= MV_SUM_LIMIT ||
@@ -143,9 +144,9 @@ static uint64_t cached_after(const mv_block_entry *e)
     return e->reserved > e->total ? e->reserved - e->total : 0;
 }
 
-/* Sets the reserved bytes beyond the blocks before the first entry that has the figure. The same
- * bytes are assumed to be reserved before and after this entry, so only its block makes a
- * difference. They are 0 if nothing was allocated before. */
+/* Sets the number of reserved bytes that are not in blocks before the first entry that contains the
+ * number of reserved bytes. As many bytes are assumed to be reserved before as after this entry, so
+ * only its block makes a difference. If nothing was allocated before, the result is 0. */
 static void begin_cache(mv_block_log *log)
 {
     const mv_block_step *s = log->steps, *end = s + log->step_count;
@@ -162,7 +163,7 @@ static void begin_cache(mv_block_log *log)
         log->cached -= log->cached < s->entry.bytes ? log->cached : s->entry.bytes;
 }
 
-/* Changes the reserved bytes beyond the blocks; MV_NO_BYTES: unchanged. */
+/* Changes the number of reserved bytes that are not in blocks; MV_NO_BYTES leaves it unchanged. */
 static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
 {
     bool is_more = cached > log->cached;
@@ -179,9 +180,10 @@ static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
     log->cached = cached;
 }
 
-/* Writes the events of an entry. The segments never add up to more than is reserved before or after
- * the entry: reserved bytes shrink before blocks begin, and grow after blocks end. With the entry's
- * own block, they add up to the entry's figure. */
+/* Writes the events of an entry. The segments never add up to more than was reserved before or
+ * after the entry, because the reserved bytes outside blocks shrink before blocks begin, and grow
+ * after blocks end. With the block of the entry, the segments add up to the number of reserved
+ * bytes in the entry. */
 static uint64_t write_step(mv_block_log *log, const mv_block_balance *found, uint32_t at,
                            uint64_t next)
 {
@@ -297,7 +299,7 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
     mv_build_segment(build, &segment);
 }
 
-/* Adds the segment of the reserved bytes beyond the blocks. */
+/* Adds the segment for the reserved bytes that are not in blocks. */
 static void add_cache(mv_build *b, const mv_live_holding *h)
 {
     mv_segment_row segment = MV_SEGMENT_ROW;
@@ -332,7 +334,7 @@ static void add_final(mv_build *b, const mv_live_holding *h)
                        requested, stream, h->stack, h->call);
 }
 
-/* devices: the segment rows of all devices, which come before the host's */
+/* devices: the segment rows of all devices, which come before those of the host */
 static bool build_heap(mv_block_log *log, mv_build_ranges *out)
 {
     const mv_live_holdings *held = &log->held;

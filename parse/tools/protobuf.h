@@ -1,5 +1,5 @@
-/* The wire format of protocol buffers: the fields of a message, one after another, from untrusted
- * bytes. There are no schemas: readers identify fields by number.
+/* Reads the wire format of protocol buffers: the fields of a message, one after another, from
+ * untrusted bytes. There are no schemas, so readers identify fields by number.
  *
  *     mv_cursor c = mv_cursor_over(message);
  *     mv_pb_field f;
@@ -16,19 +16,19 @@
 typedef enum {
     MV_PB_VARINT = 0,
     MV_PB_FIXED64 = 1,
-    MV_PB_BYTES = 2, /* a text, a message, or packed numbers */
+    MV_PB_BYTES = 2, /* a string, a message, or packed numbers */
     MV_PB_FIXED32 = 5
 } mv_pb_type;
 
 typedef struct {
     uint64_t number;
     uint8_t type;   /* mv_pb_type */
-    uint64_t value; /* the bits of any value except MV_PB_BYTES */
-    mv_span bytes;  /* for MV_PB_BYTES; else empty */
+    uint64_t value; /* bits of the value of any type except MV_PB_BYTES */
+    mv_span bytes;  /* value of type MV_PB_BYTES; else empty */
 } mv_pb_field;
 
-/* The next field. False at the end, and with c->overrun if the next bytes are not a field. Groups
- * are not supported, because they have long been obsolete. */
+/* Reads the next field. Returns false at the end; if the next bytes are not a field, also sets
+ * c->overrun. Groups are not supported, because they have long been obsolete. */
 static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
 {
     uint64_t key;
@@ -51,8 +51,9 @@ static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
     return !c->overrun;
 }
 
-/* The next number of a repeated field, which is either packed into bytes or a single number. `*at`
- * must be 0 at first. False after the last; *is_damaged is set if the bytes end inside a number. */
+/* Reads the next number of a repeated field, which is either packed into bytes or a single number.
+ * `*at` must be 0 before the first call. Returns false after the last number; sets *is_damaged if
+ * the bytes end inside a number. */
 static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *out, bool *is_damaged)
 {
     mv_cursor c = {.span = f->bytes, .at = *at};
@@ -69,7 +70,7 @@ static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *ou
     return !c.overrun;
 }
 
-/* Whether a text equals `word`. */
+/* Whether `text` equals `word`. */
 static inline bool mv_pb_is(mv_span text, const char *word)
 {
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;

@@ -22,8 +22,8 @@ static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
     return true;
 }
 
-/* The frame for a value: a frame, or a text, since forward_frames and cpp_frames are lists of
- * strings. */
+/* Returns the frame for a value, which is a frame or a string, since forward_frames and cpp_frames
+ * are lists of strings. */
 static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -49,7 +49,7 @@ static bool reserve_frames(mv_machine *m, uint64_t count)
 
 static bool settle_table(mv_machine *m, uint64_t at);
 
-/* A list filled piece by piece becomes a stack if its items are frames. */
+/* Settles a list that was filled piece by piece, which becomes a stack if its items are frames. */
 static bool settle_chain(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -90,7 +90,7 @@ static bool settle_all(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* Makes the container at stack[at] a refused value. It stays open and accepts anything. */
+/* Makes the container at stack[at] a refused value, which stays open and accepts any items. */
 static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as)
 {
     if (!mv_machine_defer(m, &m->stack[at]))
@@ -104,7 +104,8 @@ static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as
 
 static const char odd_key[] = "a key is not a string";
 
-/* Collects the keys of `count` pairs from stack[from] on into a set, and settles their values. */
+/* Collects the keys of the `count` pairs that begin at stack[from] in a set, and settles their
+ * values. */
 static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t *keys)
 {
     uint64_t set = 0;
@@ -130,7 +131,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
     return true;
 }
 
-/* State to restore when making a record fails. */
+/* State that is restored if making a record fails. */
 typedef struct {
     uint64_t unknown_keys, unknown_actions, unknown_states;
     uint64_t keys;
@@ -166,8 +167,9 @@ static void go_back(mv_machine *m, const before_record *before)
     memcpy(m->listed, before->listed, sizeof before->listed);
 }
 
-/* Makes a record from the dict stack[at], as its keys determine. A user's own dict may have the
- * same keys with other values: it is then not a record, and is refused where one is needed. */
+/* Makes a record from the dict stack[at], whose type its keys determine. A dict that the user added
+ * may have the same keys with different values. Such a dict is not a record, and is refused where a
+ * record is needed. */
 static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
 {
     before_record before;
@@ -179,7 +181,8 @@ static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint
     return refuse_container(m, at, MV_VALUE_DICT);
 }
 
-/* A dict filled pair by pair: once its keys are known, all its pairs are pushed again. */
+/* Settles a dict that was filled pair by pair. Now that its keys are known, all its pairs are
+ * pushed again. */
 static bool settle_table(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -204,7 +207,7 @@ static bool is_open(const mv_value *v, mv_value_kind filled_as)
            (v->kind == filled_as || (v->kind == MV_VALUE_OTHER && v->rows_of == filled_as));
 }
 
-/* Drops the items. */
+/* Adds items to a refused container, which drops them. */
 static bool add_to_other(mv_machine *m, uint64_t from)
 {
     if (!settle_all(m, from, m->depth - from))
@@ -259,7 +262,7 @@ bool mv_machine_set_items(mv_machine *m, uint64_t from)
 
 /* ---- filling lists ----------------------------------------------------------------------- */
 
-/* The usual case: a whole list of frames. *done stays false for anything else. */
+/* Handles the usual case, which is a whole list of frames. *done stays false for anything else. */
 static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *done)
 {
     const mv_value *item = &m->stack[from];
@@ -284,8 +287,8 @@ static bool is_row(uint8_t kind)
     return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_TENSOR;
 }
 
-/* Turns a stack that gets more frames into a chain until it is used: PyTorch writes at most 1,000
- * frames at a time. */
+/* Turns a stack into a chain until it is used, because more frames are added to it. PyTorch writes
+ * at most 1,000 frames at a time. */
 static bool reopen_stack(mv_machine *m, uint64_t at)
 {
     mv_stack_id stack = m->stack_of_call[m->stack[at].bits];
@@ -317,8 +320,8 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* Turns a range of rows into a chain: its rows are not in the order in which they were made, or
- * others are between them. */
+/* Turns a range of rows into a chain, because its rows are not in the order in which they were
+ * made, or because other rows are between them. */
 static bool reopen_rows(mv_machine *m, uint64_t at)
 {
     mv_value *list = &m->stack[at], why = mv_value_of(MV_VALUE_OTHER, 0);
@@ -336,8 +339,8 @@ static bool reopen_rows(mv_machine *m, uint64_t at)
     return true;
 }
 
-/* Rows are made in file order, so a list of rows is a range, unless it is one of the root's lists
- * (rows.c). */
+/* Adds rows to a list. Rows are made in file order, so a list of rows is a range, unless it is one
+ * of the root's lists (rows.c). */
 static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
 {
     const mv_value *item = &m->stack[from];
@@ -358,7 +361,7 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* A pool id: a pair of integers that are not negative. */
+/* Whether a list is a pool id, which is a pair of integers that are not negative. */
 static bool is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&
@@ -382,8 +385,8 @@ static const mv_value *find_refused(const mv_machine *m, uint64_t from, uint64_t
     return NULL;
 }
 
-/* Drops a list, except for the reason why an item was refused, for which the list is refused
- * too. */
+/* Drops a list, except for the reason why one of its items was refused, for which the list is then
+ * refused too. */
 static void make_other(mv_machine *m, mv_value *list, const mv_value *why)
 {
     list->kind = MV_VALUE_OTHER;

@@ -32,8 +32,8 @@ bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
 
 /* ---- refused values ---------------------------------------------------------------------- */
 
-/* Shares the text with the previous refusal: often many values in a row are refused for one
- * reason. */
+/* Stores the reason of a refusal. The text is shared with the previous refusal if it is the same,
+ * because many consecutive values are often refused for the same reason. */
 static const char *keep_detail(mv_machine *m)
 {
     uint32_t count = m->refusal_count;
@@ -226,8 +226,8 @@ mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at)
     return (mv_ref)MV_VALUE_OPEN << MV_REF_BITS | (mv_ref)at;
 }
 
-/* Whether the kind of a container is still undecided: it is decided when something else refers to
- * it. */
+/* Whether the kind of a container is still undecided. It is decided when something else refers to
+ * the container. */
 static bool is_undecided(const mv_value *v)
 {
     return v->fresh &&
@@ -242,7 +242,7 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     if (m->depth == 0)
         return mv_machine_fail(m, MV_CORRUPT, "%s", "nothing to remember");
     if (slot >= m->memo_capacity) {
-        /* Writers number entries without gaps, so a much higher index is wrong, and would cost
+        /* Writers number entries without gaps, so a much higher number is wrong, and would cost
          * memory. */
         if (slot > m->memo_count + (1u << 20))
             return mv_machine_fail(m, MV_RANGE, "memo index %llu", (unsigned long long)slot);
@@ -264,8 +264,8 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
 }
 
 /* Pushes a container that is still on the stack, such as the empty list that a segment without a
- * stack shares with its blocks. The container directly below a mark is being filled; any other is
- * complete. */
+ * stack shares with its blocks. The container directly below a mark is being filled; all other
+ * containers are complete. */
 static bool get_open(mv_machine *m, uint64_t slot)
 {
     uint64_t at = m->memo[slot] & MV_REF_MASK;

@@ -1,32 +1,34 @@
 /* Converts values to rows, for the pickle reader and the plain msgpack reader.
  *
  * Both formats write a snapshot as nested lists and dicts. A reader feeds this machine one value at
- * a time, in the order of a stack machine: an empty container, then its items, then the order to
- * add the items. When a dict is full, its keys identify it, and it becomes a row of the trace; a
- * list of frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there
- * is never a tree of the file:
+ * a time, in the order of a stack machine: an empty container, then its items, then the instruction
+ * to add the items. When a dict is full, its keys identify its type, and it becomes a row of the
+ * trace. A list of frames becomes a stack, and a list of events becomes a range of rows. Nothing
+ * else is kept, so the file never exists as a tree of objects:
  *
  *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        add the items
  *         →   event 812
  *
- * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
- * mv_ref. Sharing therefore costs four bytes per object, and a shared list stays one object (its
- * `call`). An unreadable value may be the user's own, next to PyTorch's keys. Whether it is, is
- * known only when the dict around it is full. So the pickle reader continues with such a value as
- * OTHER, which keeps the reason for the refusal: a record, a list or the root that needs the value
- * fails with this reason, but under an unknown key the value does no harm.
+ * A value to which a reader may refer again (through a pickle's memo) is stored as a 32-bit
+ * reference, mv_ref. Sharing therefore costs four bytes per object, and a shared list stays one
+ * object (its `call`). An unreadable value may have been added by the user, alongside PyTorch's
+ * keys, but this is known only when the dict around the value is full. The pickle reader therefore
+ * continues with an unreadable value as OTHER, which keeps the reason for the refusal: a record, a
+ * list or the root that needs the value fails with this reason, but under an unknown key the value
+ * does no harm.
  *
- * A container may be filled only while it is fresh: before it is put into another or fetched again.
- * Therefore objects cannot form cycles, and shared references cost no more than their size in the
- * file. */
+ * A container may be filled only while it is fresh, which means before it is put into another
+ * container or fetched again. Therefore objects cannot form cycles, and shared references cost no
+ * more than their size in the file. */
 #ifndef MV_MACHINE_H
 #define MV_MACHINE_H
 
 #include "base/grow.h"
 #include "parse/model/build.h"
 
-/* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
- * keys fits in one integer. Action names are in the order of mv_action. */
+/* All words that have a meaning somewhere in a snapshot. Keys come first, and there are at most 64
+ * of them, so that a set of keys fits in one integer. Action names are in the order of
+ * mv_action. */
 #define MV_WORD_LIST(X)                             \
     X(ACTION, "action")                             \
     X(ADDR, "addr")                                 \
@@ -106,7 +108,8 @@ typedef enum {
 /* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
-    MV_VALUE_OPEN,       /* only in references; bits: stack position of an undecided container */
+    MV_VALUE_OPEN,       /* an undecided container, only in references; bits: its position on the
+                          * stack */
     MV_VALUE_WORD,       /* bits: mv_word */
     MV_VALUE_STRING,     /* bits: mv_string_id */
     MV_VALUE_FRAME,      /* bits: mv_frame_id */
@@ -119,18 +122,19 @@ typedef enum {
     MV_VALUE_TENSOR,     /* bits: row */
     MV_VALUE_POOL,       /* bits: mv_pool_id: a pair of integers */
     MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
-    MV_VALUE_OTHER,      /* a value without meaning in a snapshot; bits: row of the machine's
-                          * refusals + 1, or 0 if it was not refused */
-    MV_VALUE_BOXED,      /* only in references; bits: row of mv_machine.boxes */
+    MV_VALUE_OTHER,      /* a value without a meaning in a snapshot; bits: row of the machine's
+                          * refusals + 1, or 0 if the value was not refused */
+    MV_VALUE_BOXED,      /* a value that does not fit a reference, only in references; bits: row of
+                          * mv_machine.boxes */
     MV_VALUE_DICT = 16,  /* fresh and empty */
     MV_VALUE_LIST,       /* fresh and empty */
     MV_VALUE_INT,        /* bits: int64_t */
     MV_VALUE_UINT,       /* bits: uint64_t of 2^63 or more */
     MV_VALUE_FLOAT,      /* bits: double */
     MV_VALUE_BOOL,       /* bits: 0 or 1 */
-    MV_VALUE_NONE,       /* None, nil */
-    MV_VALUE_ROWS,       /* a list of rows of one kind; bits: count << 32 | first; see `rows_of` */
-    MV_VALUE_TABLE,      /* a dict without its own row; bits: chain */
+    MV_VALUE_NONE,       /* None or nil */
+    MV_VALUE_ROWS,       /* a list of rows of the kind `rows_of`; bits: count << 32 | first */
+    MV_VALUE_TABLE,      /* a dict that is not a row; bits: chain */
     MV_VALUE_CHAIN       /* a list of anything; bits: chain */
 } mv_value_kind;
 
@@ -140,16 +144,16 @@ typedef enum {
 
 typedef struct {
     uint8_t kind;    /* mv_value_kind */
-    uint8_t fresh;   /* it may still be filled */
+    uint8_t fresh;   /* the container may still be filled */
     uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows; fresh MV_VALUE_OTHER: MV_VALUE_LIST, _DICT,
                       * or MV_VALUE_UNSET for a set */
     uint32_t slot;   /* memo entry that refers to this fresh container, or MV_NO_SLOT */
     uint64_t bits;
 } mv_value;
 
-typedef uint32_t mv_ref; /* kind << MV_REF_BITS | bits */
+typedef uint32_t mv_ref; /* a reference: kind << MV_REF_BITS | bits */
 
-/* Items of containers that do not become a row: a dict's keys and values, a list's values. */
+/* An item of a container that does not become a row: a dict's key and value, or a list's value. */
 typedef struct {
     mv_value key;
     mv_value value;
@@ -157,20 +161,21 @@ typedef struct {
 } mv_link;
 
 typedef struct {
-    uint32_t first, last; /* row + 1 of a link */
+    uint32_t first, last; /* first and last link, as row + 1 */
     uint32_t count;
-    uint32_t why; /* for rows that are not in the order in which they were made: why that may be
-                   * refused, as row of the machine's refusals + 1; else 0 */
+    uint32_t why; /* if the chain contains rows that are not in the order in which they were made:
+                   * the reason for which this order may be refused, as row of the machine's
+                   * refusals + 1; else 0 */
 } mv_chain;
 
-/* Why PyTorch cannot have written a value. */
+/* The reason why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
-    uint64_t offset; /* byte of the input */
+    uint64_t offset; /* position in the input */
     const char *detail;
 } mv_refusal;
 
-/* A set of rows, one bit for each. */
+/* A set of rows, with one bit for each row. */
 typedef struct {
     uint64_t *words;
     uint64_t capacity;
@@ -181,33 +186,34 @@ enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 /* A recently seen string of up to 8 bytes, and its value. */
 typedef struct {
     uint64_t bytes;
-    uint32_t length; /* length + 1; 0: empty entry */
+    uint32_t length; /* length of the string + 1; 0: the entry is empty */
     mv_ref ref;
 } mv_short_string;
 
 typedef struct {
     mv_build build;
     mv_arena *scratch;
-    mv_code code;       /* MV_OK until a failure; all later calls then do nothing */
+    mv_code code;       /* MV_OK until a failure, after which all calls do nothing */
     char detail[160];   /* reason for the failure */
-    uint64_t failed_at; /* MV_NO_OFFSET: the reader's position */
+    uint64_t failed_at; /* byte of the input at which the failure occurred; MV_NO_OFFSET: the
+                         * reader's position */
 
-    uint64_t (*offset)(const void *reader); /* the reader's position in the input */
+    uint64_t (*offset)(const void *reader); /* returns the reader's position in the input */
     const void *reader;
     mv_refusal *refusals;
     uint32_t refusal_count, refusal_capacity;
 
     mv_value *stack;
-    uint64_t depth;    /* values on the stack */
+    uint64_t depth;    /* number of values on the stack */
     uint64_t capacity; /* capacity of `stack` */
-    uint64_t *marks;   /* [mark_count] stack depths */
+    uint64_t *marks;   /* [mark_count] stack depths at the marks */
     uint32_t mark_count;
 
     mv_ref *memo;
-    uint64_t memo_count; /* entries from here on are not set */
+    uint64_t memo_count; /* number of entries; entries with higher numbers are not set */
     uint64_t memo_capacity;
-    uint64_t overwrites; /* number of entries that were set again: caches made from their old values
-                          * are invalid */
+    uint64_t overwrites; /* number of times that an entry was set again, which invalidates caches
+                          * made from its old value */
     mv_value *boxes;
     uint32_t box_count, box_capacity;
 
@@ -221,16 +227,20 @@ typedef struct {
     mv_chain *chains;
     uint32_t chain_count, chain_capacity;
 
-    /* A record may be in only one list; otherwise a small file could describe a huge heap by
-     * sharing a list. Rows below these numbers are in a list within a record, by mv_value_kind. */
+    /* One more than the last row of each mv_value_kind that is in a list within a record; the next
+     * such list must begin at or after this row. A record may be in only one list, or else a small
+     * file could describe a huge heap by sharing a list. */
     uint32_t listed[MV_VALUE_TENSOR + 1];
-    mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows that are in one of the root's lists */
-    uint64_t copied[MV_VALUE_TENSOR + 1];  /* rows that were copied to put them in order */
+    mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows of each mv_value_kind that are in one of the
+                                            * root's lists */
+    uint64_t copied[MV_VALUE_TENSOR + 1];  /* number of rows that were copied to put them in
+                                            * order */
 
     mv_intern words;
-    mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */
+    mv_string_id word_string[MV_WORD_COUNT]; /* string of each word; MV_NO_STRING until the word is
+                                              * used as data */
     mv_short_string *short_strings;          /* [MV_SHORT_CACHE] */
-    mv_tag_row last_tag;                     /* the last event's tag, and its row */
+    mv_tag_row last_tag;                     /* tag of the last event, and the tag's row */
     mv_tag_id last_tag_id;
 } mv_machine;
 
@@ -259,13 +269,13 @@ static inline mv_value mv_value_of(mv_value_kind kind, uint64_t bits)
     return (mv_value){.kind = (uint8_t)kind, .slot = MV_NO_SLOT, .bits = bits};
 }
 
-/* An empty container, to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
+/* An empty container that is still to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
 static inline mv_value mv_value_fresh(mv_value_kind kind)
 {
     return (mv_value){.kind = (uint8_t)kind, .fresh = 1, .slot = MV_NO_SLOT};
 }
 
-/* The value of a text: a word, or an interned string. */
+/* Makes the value of a string: a word, or an interned string. */
 mv_value mv_machine_string(mv_machine *m, const char *text, uint64_t length);
 
 /* Pushes a value that is refused wherever it is needed. */
@@ -274,31 +284,31 @@ bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ..
 
 /* ---- filling ----------------------------------------------------------------------------- */
 
-/* Adds the values from stack[from] on to the container below them, and pops them. For a dict, keys
- * and values alternate. `from` is at least 1 and at most `depth`. */
+/* Adds stack[from] and all values above it to the container below them, and pops them. For a dict,
+ * keys and values alternate. `from` is at least 1 and at most `depth`. */
 bool mv_machine_set_items(mv_machine *m, uint64_t from);
 bool mv_machine_append_items(mv_machine *m, uint64_t from);
 
-/* Refuses the dict below stack[from] wherever it is needed, because a key is not a string. For
- * readers that find this out before the items are added. */
+/* Refuses the dict below stack[from] wherever it is needed, because one of its keys is not a
+ * string. For readers that detect this before the items are added. */
 bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
-/* Replaces the values from stack[from] on by one tuple of them. */
+/* Replaces stack[from] and all values above it by a tuple of these values. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 
-/* A set, and its items. Sets are refused wherever they are needed. */
+/* Push a set, and add items to it. Sets are refused wherever they are needed. */
 bool mv_machine_push_set(mv_machine *m);
 bool mv_machine_add_items(mv_machine *m, uint64_t from);
 bool mv_machine_make_frozen_set(mv_machine *m, uint64_t from);
 
 /* ---- memo -------------------------------------------------------------------------------- */
 
-/* Stores the top of the stack as entry `slot`. */
+/* Stores the value on top of the stack as entry `slot` of the memo. */
 bool mv_machine_put(mv_machine *m, uint64_t slot);
 
 bool mv_machine_get_slow(mv_machine *m, uint64_t slot);
 
-/* Pushes the value of entry `slot`. */
+/* Pushes the value of entry `slot` of the memo. */
 static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
 {
     mv_ref ref = slot < m->memo_count ? m->memo[slot] : 0;

@@ -26,7 +26,8 @@ static bool take_int(mv_machine *m, mv_word key, const mv_value *v, int64_t *out
     return true;
 }
 
-/* Code objects without line numbers write -1, and PyTorch's Python writer 2^64 - 1. */
+/* Reads a line number. For code objects without line numbers, the value is -1, or 2^64 - 1 from
+ * PyTorch's Python writer. */
 static bool take_line(mv_machine *m, const mv_value *v, int64_t *out)
 {
     if (v->kind == MV_VALUE_UINT) {
@@ -104,7 +105,7 @@ static mv_word word_of(const mv_value *key)
     return key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
 }
 
-/* Stores one pair of a dict in the dict's future row. */
+/* Stores one pair of a dict in the row that is being made from the dict. */
 typedef bool field_fn(mv_machine *m, const mv_value *key, const mv_value *v, void *row);
 
 static bool take_pairs(mv_machine *m, mv_pairs p, field_fn *take, void *row)
@@ -456,8 +457,8 @@ MAKE_ROW(tensor, TENSOR)
 
 #define BIT(word) (1ull << MV_WORD_##word)
 
-/* The record type with these keys, or NULL. The root is not a record, even if the user added a
- * "state" or "stage". */
+/* Returns the function for the record type with these keys, or NULL. The root is not a record, even
+ * if the user added a "state" or "stage". */
 mv_record_make_fn *mv_record_maker(uint64_t keys)
 {
     if (keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES)))

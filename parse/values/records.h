@@ -1,10 +1,10 @@
 /* The parts of the value machine. Only its own files and the readers include this.
  *
- *     machine.c      strings, memo, chains: values
- *     containers.c   filling dicts and lists: completed values
- *     records.c      a dict's pairs -> a row of the trace
- *     rows.c         a list of records -> a range of rows
- *     root.c         the outermost dict -> the trace */
+ *     machine.c      makes values: strings, the memo, chains
+ *     containers.c   fills dicts and lists, which makes complete values
+ *     records.c      converts the pairs of a dict to a row of the trace
+ *     rows.c         converts a list of records to a range of rows
+ *     root.c         converts the outermost dict to the trace */
 #ifndef MV_RECORDS_H
 #define MV_RECORDS_H
 
@@ -19,22 +19,23 @@ bool mv_machine_built(mv_machine *m);
  * reference, or memory ran out. Always returns false. */
 bool mv_machine_full(mv_machine *m, uint64_t count);
 
-/* Whether a list of the machine has space for one more row whose number fits in a reference. */
+/* Makes space for one more row in a list of the machine; false if its number would not fit in a
+ * reference, or memory ran out. */
 #define MV_MACHINE_ROOM(m, rows, count, capacity)                                                  \
     (((m)->count <= MV_REF_MASK && mv_room((m)->scratch, (m)->rows, (m)->count, (m)->capacity)) || \
      mv_machine_full((m), (m)->count))
 
 bool mv_value_is_text(const mv_value *v);
 
-/* The string of a text value. A word is interned only when it is used as data; a function may be
- * called "size", for example. */
+/* Returns the interned string of a string value. A word is interned only when it is used as data,
+ * as when a function is called "size". */
 mv_string_id mv_machine_text(mv_machine *m, const mv_value *v);
 
-/* The bytes of a text value, for messages. */
+/* Returns the bytes of a string value, for messages. */
 const char *mv_machine_quote(mv_machine *m, const mv_value *v);
 const char *mv_word_text(mv_word word);
 
-/* The reference to the undecided container at stack[at]. */
+/* Returns a reference to the undecided container at stack[at]. */
 mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at);
 
 /* Called when the kind of a fresh container is decided: updates the memo entry that refers to
@@ -47,8 +48,8 @@ bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind);
 /* Adds a link to the chain `to`; `key` is NULL in lists. */
 bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, const mv_value *value);
 
-/* Makes the machine's failure the reason why `v` is refused wherever it is needed. False if the
- * failure is not caused by the value. */
+/* Turns the machine's failure into the reason why `v` is refused wherever it is needed. Returns
+ * false if the failure was not caused by the value. */
 bool mv_machine_defer(mv_machine *m, mv_value *v);
 
 /* Fails with the reason why `v` was refused, or why a list of rows is not allowed here. If there is
@@ -65,11 +66,11 @@ static inline bool mv_value_is_refused(const mv_value *v)
 
 /* ---- containers.c ------------------------------------------------------------------------ */
 
-/* Decides the kind of stack[at], because it goes into a container, is fetched again, or is the
- * result. */
+/* Decides the kind of the container at stack[at], because it is put into another container, is
+ * fetched again, or is the result. */
 bool mv_machine_settle(mv_machine *m, uint64_t at);
 
-/* Numbers a new stack object. False when numbers or memory run out. */
+/* Gives a new stack object its number. Returns false when numbers or memory run out. */
 bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call);
 
 /* ---- records.c --------------------------------------------------------------------------- */
@@ -80,24 +81,24 @@ typedef struct {
     uint64_t count;
 } mv_pairs;
 
-/* Makes a row from the pairs, and makes `out`, the dict, a reference to it. */
+/* Makes a row from the pairs of the dict `out`, and replaces the dict by a reference to the row. */
 typedef bool mv_record_make_fn(mv_machine *m, mv_pairs p, mv_value *out);
 
 /* The record type with these keys (bits of mv_word), or NULL. */
 mv_record_make_fn *mv_record_maker(uint64_t keys);
 
-/* Appends an event, and makes `out` a reference to it. */
+/* Appends an event, and replaces `out` by a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
-/* Fails because `v`, the value of `key`, has an unexpected kind, or with the reason why it was
+/* Fails because `v`, the value of `key`, has an unexpected kind, or with the reason why `v` was
  * refused. */
 bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected);
 bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
 
 /* ---- rows.c ------------------------------------------------------------------------------ */
 
-/* The rows of a list, which is the value of `key`; no other list contains them. Rows of the root's
- * lists may be in any order. */
+/* Gets the rows of the list `v`, which is the value of `key`. No other list may contain these rows.
+ * Rows of the root's lists may be in any order. */
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
 

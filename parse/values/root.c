@@ -32,9 +32,9 @@ static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key
     return mv_machine_built(m);
 }
 
-/* Limit for settings that share a dict. Each of them adds all rows of the dict, so a small file
- * could produce a huge table. Real files have a few dozen settings; beyond MOST_SHARED, there may
- * be no more rows than pairs in the file. */
+/* Limit for settings that share a dict. Each such setting adds all rows of the dict, so a small
+ * file could produce a huge table. Real files have a few dozen settings. Beyond MOST_SHARED rows,
+ * there may not be more rows than pairs in the file. */
 enum { MOST_SHARED = 1024 };
 
 static bool take_nested(mv_machine *m, const mv_link *outer)
@@ -102,7 +102,7 @@ static mv_word root_word(const mv_link *link)
     return link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
 }
 
-/* Row ranges that belong to the root's own lists. */
+/* The ranges of rows that belong to the root's lists. */
 typedef struct {
     mv_range annotations, tensors;
 } own_rows;
@@ -138,14 +138,14 @@ static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *rang
 static void note_loose_rows(mv_machine *m, mv_value_kind rows_of, uint64_t made, uint64_t placed,
                             const char *what)
 {
-    uint64_t own = made - m->copied[rows_of]; /* rows without their copies */
+    uint64_t own = made - m->copied[rows_of]; /* number of rows, without their copies */
 
     if (placed < own)
         mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu %s", (unsigned long long)(own - placed),
                       what);
 }
 
-/* Counts rows that are in none of the root's lists. */
+/* Counts the rows that are in none of the root's lists, and adds a note about them. */
 static void note_loose(mv_machine *m, const mv_build_ranges *ranges, const own_rows *own)
 {
     uint64_t placed = ranges->host_events.count;
@@ -186,8 +186,8 @@ bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v)
     return false;
 }
 
-/* If the user dumped several snapshots, or a snapshot inside other data, the message says where one
- * is. */
+/* Refuses a root that is not a snapshot. If the user dumped several snapshots, or a snapshot inside
+ * other data, the message tells where a snapshot is. */
 static bool refuse_root(mv_machine *m, const mv_value *root, const char *otherwise)
 {
     bool has_links = root->kind == MV_VALUE_TABLE || root->kind == MV_VALUE_CHAIN;

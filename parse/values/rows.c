@@ -1,12 +1,13 @@
 #include "parse/values/records.h"
 
-/* Rows are made in file order, so a list of rows is a range, and a list within a record comes after
- * the lists in earlier records. The root's lists may differ: if a user's own list came first, such
- * as the largest events, the rows were made in its order, and PyTorch's list refers to them. */
+/* Gets the rows of lists. Rows are made in file order, so a list of rows is a range, and a list
+ * within a record comes after the lists in earlier records. The root's lists may be different: if a
+ * list that the user added came first, such as the largest events, the rows were made in the order
+ * of that list, and PyTorch's list refers to them. */
 
 static const char expected[] = "a list of its records";
 
-/* The table for rows in the root's lists; 0 for other kinds. */
+/* The kind of table for rows in the root's lists; 0 for other kinds of rows. */
 static uint16_t table_of(mv_value_kind rows_of)
 {
     switch (rows_of) {
@@ -29,7 +30,7 @@ static uint32_t rows_made(mv_machine *m, uint16_t kind)
                                                                               * with `count` */
 }
 
-/* False if the row is already in a list. */
+/* Marks a row as taken. Returns false if the row is already in a list. */
 static bool mark(mv_row_set *taken, uint64_t row)
 {
     uint64_t *word = &taken->words[row >> 6], bit = (uint64_t)1 << (row & 63);

@@ -8,18 +8,20 @@ enum { LINE_TIME = 3, LINE_EVENT };
 enum { EVENT_NAME = 1, EVENT_OFFSET, EVENT_DURATION, EVENT_STAT };
 
 enum {
-    MOST_FRAMES = 128, /* frames of a stack */
+    MOST_FRAMES = 128, /* largest number of frames in a stack */
     MOST_ALLOCATORS = 256,
-    MOST_NAME = 256 /* bytes of an allocator's name, which each event of it contains */
+    MOST_NAME = 256 /* largest number of bytes in an allocator's name, which each of its events
+                     * contains */
 };
 
-/* A line's time below this is relative to the profile's start, any other to the epoch. */
+/* A line's time is relative to the profile's start if it is below this limit, or else to the
+ * epoch. */
 #define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
 
 /* An event in a line. */
 typedef struct {
-    uint64_t start_ps, end_ps; /* relative to the line's time */
-    uint32_t name;             /* row of the plane's events */
+    uint64_t start_ps, end_ps; /* beginning and end of the event, relative to the line's time */
+    uint32_t name;             /* name of the event, as row of the plane's events */
     mv_span bytes;
 } line_event;
 
@@ -29,7 +31,7 @@ typedef struct {
     mv_arena *scratch;
     line_event *events;
     uint64_t count, capacity;
-    uint64_t *open; /* a stack of events: some below the top may have ended */
+    uint64_t *open; /* stack of events, of which some below the top may have ended */
     uint64_t open_count, open_capacity;
     int64_t time_ns;
     bool has_memory;
@@ -115,8 +117,9 @@ static mv_code add_event(xline *l, mv_span event)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* A frame from an event's name: "$core.py:735 bind" is a Python function with its file and first
- * line, "PjitFunction(update)" a function compiled by JAX. Other names are ranges of XLA. */
+/* Makes a frame from an event's name. "$core.py:735 bind" is a Python function with its file and
+ * first line, and "PjitFunction(update)" is a function compiled by JAX. All other names are ranges
+ * of XLA. */
 static mv_frame_row frame_row(mv_build *b, mv_span name)
 {
     static const char jit[] = "PjitFunction(";
@@ -174,7 +177,8 @@ static const char *type_name(uint64_t type)
     return type < sizeof names / sizeof *names && names[type] ? names[type] : "";
 }
 
-/* TensorFlow's description of a request, such as "dense/MatMul float32[128,512] output". */
+/* Adds a frame with TensorFlow's description of a request, such as "dense/MatMul float32[128,512]
+ * output". */
 static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
 {
     mv_span op = s->text[MV_XSTAT_OPERATION], shape = s->text[MV_XSTAT_SHAPE];
@@ -199,8 +203,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* Whether an event is the range in which XLA allocates the buffers of any program: outer ranges are
- * more specific. */
+/* Whether an event is the range in which XLA allocates the buffers of any program. It is left out,
+ * because the ranges around it are more specific. */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
@@ -235,7 +239,8 @@ static bool has_word(mv_span text, const char *word)
     return false;
 }
 
-/* Finds the device in an allocator's name: "GPU_1_bfc" is device 1, "xla_gpu_host_bfc" the host. */
+/* Finds the device in an allocator's name: "GPU_1_bfc" is device 1, and "xla_gpu_host_bfc" is the
+ * host. */
 static uint32_t list_of(mv_span name)
 {
     uint64_t at = 0, number = 0;
@@ -249,8 +254,8 @@ static uint32_t list_of(mv_span name)
     return number < MV_BLOCK_LOG_HOST ? (uint32_t)number : MV_BLOCK_LOG_HOST - 1;
 }
 
-/* Sets *at to the row of an allocator, or to MV_NO_ROW if there are too many. False when out of
- * memory. */
+/* Sets *at to the row of an allocator, or to MV_NO_ROW if there are too many allocators. Returns
+ * false when out of memory. */
 static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
@@ -311,7 +316,7 @@ static mv_code add_memory(xline *l, const line_event *e)
                : MV_NOMEM;
 }
 
-/* Visits the events in order of time; an event that contains others comes before them. */
+/* Visits the events in order of time. An event that contains other events comes before them. */
 static mv_code sweep(xline *l)
 {
     mv_code code = MV_OK;

@@ -18,7 +18,8 @@ typedef struct {
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* An XSpace begins with a plane, which begins with its number, if any, and its name. */
+/* Whether the file may be an XSpace, which begins with a plane, which in turn begins with its
+ * number, if it has one, and its name. */
 bool mv_xspace_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);
@@ -85,8 +86,8 @@ static mv_code read_lines(xspace *x, mv_xplane *plane, mv_span bytes)
     return code;
 }
 
-/* Reads a plane's statistics in a first pass, because times depend on them, and with `with_lines`
- * the lines of a plane with memory events. */
+/* Reads a plane's statistics; a first pass reads only these, because times depend on them. If
+ * `with_lines` is set, also reads the lines of a plane that has memory events. */
 static bool read_plane(xspace *x, mv_span bytes, bool with_lines)
 {
     mv_arena own;
@@ -151,11 +152,13 @@ static void add_event(xspace *x, const mv_xmemory *m)
 
 /* ---- limits ------------------------------------------------------------------------------ */
 
-/* An allocator's own figures, from its events in a list. */
+/* Numbers that an allocator reports in its events in a list. */
 typedef struct {
-    uint64_t limit;       /* from its first event */
-    uint64_t peak;        /* most bytes allocated at once, from its last event */
-    uint64_t peak_before; /* the same from its first event, if the peak was before it; else 0 */
+    uint64_t limit;       /* memory limit, from the allocator's first event */
+    uint64_t peak;        /* largest number of bytes allocated at once, from the allocator's last
+                           * event */
+    uint64_t peak_before; /* the peak in the allocator's first event, if that peak was before the
+                           * event; else 0 */
     bool is_seen;
 } own_words;
 
@@ -179,8 +182,9 @@ static void add_device_fact(xspace *x, const char *key, uint32_t device, uint64_
         mv_live_fact_add_number(&x->build, text, value);
 }
 
-/* A device may have several allocators. Their limits add up, but their peaks may be at different
- * times, so the highest peak is a lower bound for the device. */
+/* Adds facts about the limits of a device's memory. A device may have several allocators. Their
+ * limits add up, but their peaks may be at different times, so the highest peak is a lower bound
+ * for the device. */
 static void add_limits(xspace *x, uint64_t first, uint64_t end)
 {
     own_words of[UINT8_MAX + 1] = {{0}};

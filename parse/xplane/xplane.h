@@ -1,9 +1,10 @@
-/* XLA's profile: an XSpace of planes, lines and events (xplane.proto of github.com/openxla/xla).
- * docs/other-files.md describes the result.
+/* Reads XLA's profile, which is an XSpace of planes, lines and events (xplane.proto of
+ * github.com/openxla/xla). docs/other-files.md describes the result.
  *
- *     planes.c       a plane's event and statistic names
- *     lines.c        a line's memory events, with the events around them as stacks, and its steps
- *     read_xplane.c  converts all memory events, in order, to a trace */
+ *     planes.c       reads a plane's event and statistic names
+ *     lines.c        reads a line's steps, and its memory events, whose stacks are the events
+ *                    around them
+ *     read_xplane.c  converts all memory events, in order of time, to a trace */
 #ifndef MV_XPLANE_H
 #define MV_XPLANE_H
 
@@ -41,7 +42,7 @@ typedef enum {
 typedef struct {
     bool has[MV_XSTAT_COUNT];
     uint64_t number[MV_XSTAT_COUNT]; /* bits of the value, even if it is signed */
-    mv_span text[MV_XSTAT_COUNT];    /* empty for numbers */
+    mv_span text[MV_XSTAT_COUNT];    /* text of the value; empty for numbers */
 } mv_xstats;
 
 typedef enum { MV_XEVENT_RANGE, MV_XEVENT_ALLOC, MV_XEVENT_FREE } mv_xevent_kind;
@@ -55,12 +56,12 @@ typedef struct {
 
 typedef struct {
     mv_span name;
-    uint8_t role; /* MV_XSTAT_COUNT: none */
+    uint8_t role; /* role of the statistic (mv_xstat_role); MV_XSTAT_COUNT: none */
 } mv_xstat_name;
 
 typedef struct {
     mv_arena *arena;
-    mv_map event_of, stat_of; /* row of each file id */
+    mv_map event_of, stat_of; /* row of each id in the file */
     mv_xevent_name *events;
     mv_xstat_name *stats;
     uint32_t event_count, event_capacity, stat_count, stat_capacity;
@@ -71,9 +72,9 @@ typedef struct {
 /* An event of an allocator. */
 typedef struct {
     int64_t time_ns;
-    uint32_t ps;        /* picoseconds within the nanosecond, for the order */
+    uint32_t ps;        /* picoseconds within the nanosecond, used only to order events */
     uint32_t list;      /* list of the block log (MV_BLOCK_LOG_HOST or device) */
-    uint32_t allocator; /* row of mv_xlines.allocators */
+    uint32_t allocator; /* allocator, as row of mv_xlines.allocators */
     bool is_alloc, has_total;
     uint64_t addr, requested, bytes;
     uint64_t total, peak, limit; /* the allocator's totals after the event */
@@ -83,7 +84,7 @@ typedef struct {
 typedef struct {
     mv_string_id name;
     uint32_t list;
-    uint32_t plane; /* the plane that contains its events */
+    uint32_t plane; /* the plane that contains the allocator's events */
 } mv_xallocator;
 
 typedef struct {
@@ -103,15 +104,16 @@ typedef struct {
     uint64_t step_count, step_capacity;
     mv_xallocator *allocators;
     uint32_t allocator_count, allocator_capacity;
-    uint32_t plane;   /* the current plane */
-    bool are_several; /* the file has several profiles: two planes have events of one allocator */
+    uint32_t plane;   /* number of the current plane */
+    bool are_several; /* two planes have events of one allocator, so the file contains several
+                       * profiles */
 } mv_xlines;
 
 /* Return MV_OK, MV_CORRUPT if the bytes are invalid, or MV_NOMEM. */
 mv_code mv_xplane_read(mv_arena *arena, mv_span plane, mv_xplane *out);
 mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 
-/* Adds a statistic to its event. */
+/* Adds a statistic to the statistics of its event or plane. */
 mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
 
 #endif

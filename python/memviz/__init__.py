@@ -1,8 +1,8 @@
-"""GPU memory: record what PyTorch allocates, mark what the program does, and view the result with memviz.
+"""Records what PyTorch allocates in GPU memory, marks what the program does, and shows the result with memviz.
 
     import memviz
 
-    with memviz.record("run.pickle"):      # also writes a snapshot at each out-of-memory
+    with memviz.record("run.pickle"):      # also writes a snapshot at each out-of-memory error
         train()
     memviz.show("run.pickle")              # the viewer, in a notebook or a browser
 
@@ -22,7 +22,7 @@ __all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "name", "pause", 
 
 
 def load_ipython_extension(shell: object) -> None:
-    """`%load_ext memviz`: the magics `%%memviz` and `%memviz`."""
+    """Called by `%load_ext memviz`: registers the magics `%%memviz` and `%memviz`."""
     from .notebook import load
 
     load(shell)

@@ -1,4 +1,4 @@
-"""`python -m memviz ARGUMENTS` replaces the process with `memviz ARGUMENTS`."""
+"""`python -m memviz ARGUMENTS` replaces its process with `memviz ARGUMENTS`."""
 
 import os
 import sys

@@ -9,14 +9,15 @@ from .torch_memory import imported
 def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] = None, steps: int = 1,
             ranks: int = 0) -> Dict[str, Any]:
     """Calls a function `steps` times in a forked copy of this process, in which tensors on the GPU take no memory and
-    nothing is computed. The function must create its model and data itself; it may keep them between calls. It must not
-    use tensors that this process has on a GPU.
-    path   file for a snapshot in PyTorch's format; empty: none is written
+    nothing is computed. The function must create its model and data itself, and may keep them between calls. It must
+    not use tensors that this process has on a GPU.
+    path   file for a snapshot in PyTorch's format; if empty, no snapshot is written
     gpu    a name such as "h100-80gb", or the GPU's memory in MiB
 
-    Returns a dict: allocated and reserved, the peaks in bytes; reserved_least and reserved_most, bounds of the reserved
-    peak, which depends on addresses from the driver and on the GPU's speed; at_least (True if something was unknown) and
-    about (True if something was estimated); verdict, a sentence; notes."""
+    Returns a dict: allocated and reserved, the peaks in bytes; reserved_least and reserved_most, the bounds of the
+    reserved peak, which depends on the addresses that the driver chooses and on the speed of the GPU; at_least (True if
+    something was unknown) and about (True if something was estimated); verdict, a sentence; notes, a list of
+    strings."""
     imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()

@@ -1,5 +1,5 @@
-"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h is the C version); marks
-and ranges also work within record(). Otherwise each call here does nothing."""
+"""Marks, ranges and heaps for a program under `memviz run` (capture/memviz.h is the C version). Marks and
+ranges also work within record(). In all other cases, the functions here do nothing."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ def nothing(*_: Any) -> int:
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """A function of the library that `memviz run` preloads. Calls do not release the interpreter's
+    """Returns a function of the library that `memviz run` preloads. Calls do not release the interpreter's
     lock, because a mark must not cause a thread switch."""
     try:
         found = getattr(LIBRARY, name)
@@ -34,7 +34,8 @@ ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
 
 
-# While record() is active: creates PyTorch's annotations, the only ranges in PyTorch's snapshots.
+# While record() is active, these functions make PyTorch's annotations, the only ranges in PyTorch's
+# snapshots.
 annotating: List[Callable[[str], ContextManager[Any]]] = []
 
 
@@ -49,7 +50,7 @@ def encoded(text: str) -> bytes:
 
 
 def mark(text: str) -> None:
-    """Names this moment, for `--from @TEXT` in reports."""
+    """Names the current point in time, for `--from @TEXT` in reports."""
     MARK(encoded(text))
     with annotation(text):
         pass
@@ -65,7 +66,7 @@ def resume() -> None:
 
 
 def push(name: str) -> None:
-    """Begins a range on this thread, under `memviz run`; pop() ends the innermost one."""
+    """Begins a range on this thread, under `memviz run`; pop() ends the innermost range."""
     PUSH(encoded(name))
 
 
@@ -75,7 +76,7 @@ def pop() -> None:
 
 @contextlib.contextmanager
 def range(name: str) -> Iterator[None]:
-    """Names the duration of a `with` block, or, as a decorator, each call of a function."""
+    """Names the time during which a `with` block runs, or, as a decorator, each call of a function."""
     with annotation(name):
         push(name)
         try:
@@ -85,8 +86,8 @@ def range(name: str) -> Iterator[None]:
 
 
 class Heap:
-    """An allocator of the program, whose blocks `--level NAME` shows. Blocks are charged to the
-    caller of the function that calls alloc(): make the calls in one function of your allocator."""
+    """An allocator of the program, whose blocks `--level NAME` shows. Blocks are attributed to the caller of
+    the function that calls alloc(), so make the calls in one function of your allocator."""
 
     alloc: Callable[[int, int], None]  # alloc(address, bytes), after the block was taken
     free: Callable[[int], None]  # free(address), before it may be taken again
@@ -95,7 +96,8 @@ class Heap:
     def __init__(self, name: str) -> None:
         self.name = name
         number = HEAP(encoded(name))
-        # Not methods, because blocks would be charged to a Python function between the allocator and memviz.
+        # These are not methods, because blocks would then be attributed to a Python function between the
+        # allocator and memviz.
         self.alloc = partial(ALLOC, number)
         self.free = partial(FREE, number)
         self.is_recorded = number != 0

@@ -1,8 +1,9 @@
-"""Names of tensors in snapshots: the tensors of modules and optimizers, and any that the program names.
+"""Adds names of tensors to snapshots: those of the tensors of modules and optimizers, and of any tensor that the
+program names.
 
-Nothing is hooked, and nothing happens while the program runs. When a snapshot is written, the tensors
-of modules and optimizers are listed: address, bytes, shape, type. Modules, optimizers and named
-tensors are not kept alive."""
+Nothing is hooked, and nothing happens while the program runs. When a snapshot is written, the tensors of modules and
+optimizers are listed with their address, bytes, shape and type. Modules, optimizers and named tensors are not kept
+alive."""
 
 import gc
 import sys
@@ -16,9 +17,9 @@ BRIEF = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16
 
 Row = Dict[str, Any]
 
-sources: List["Names"] = []  # of active recordings
+sources: List["Names"] = []  # the names= of active recordings
 given: List["Named"] = []  # tensors named by name()
-prune_at = 1024  # number of names at which those without memory are dropped
+prune_at = 1024  # number of names at which names of freed memory are dropped
 
 
 def name(tensor: Any, text: str) -> Any:
@@ -26,8 +27,8 @@ def name(tensor: Any, text: str) -> Any:
 
         logits = memviz.name(model(x), "logits")
 
-    The name belongs to the memory: it stays as long as a view or the backward pass needs the memory.
-    Tensors that are not on a CUDA device get no name."""
+    The name belongs to the memory, so it stays as long as a view or the backward pass needs the memory. Tensors that
+    are not on a CUDA device are not named."""
     global prune_at
     torch = sys.modules["torch"]
     given.extend(Named(text + inner, part) for inner, part in parts_of(tensor) if is_on_device(torch, part))
@@ -38,7 +39,8 @@ def name(tensor: Any, text: str) -> Any:
 
 
 class Named:
-    """A named part of a storage. The storage is not kept alive: PyTorch has its own kind of weak reference."""
+    """A named part of a storage. The storage is not kept alive, because PyTorch's own kind of weak reference is
+    used."""
 
     def __init__(self, text: str, tensor: Any) -> None:
         storage = tensor.untyped_storage()
@@ -48,7 +50,7 @@ class Named:
         self.row = row_of(text, "tensor", tensor)
 
     def storage(self) -> Any:
-        """The storage; None if its memory was freed."""
+        """Returns the storage; None if its memory was freed."""
         if self.reference.expired():
             return None
         return sys.modules["torch"].UntypedStorage._new_with_weak_ptr(self.reference.cdata)
@@ -61,13 +63,13 @@ class Named:
 
 
 class Names:
-    """The value of names=: a module, an optimizer, a tensor, or a list or dict of these. In a dict, names
-    begin with the key; in a list, names of tensors, and of modules if there are several, begin with the
-    position. A function without arguments is called when a snapshot is written and returns one of the
-    above, for a model that does not exist yet."""
+    """The value of names=: a module, an optimizer, a tensor, or a list or dict of these. In a dict, names begin with
+    the key. In a list, names of tensors begin with the position, and so do names of modules if there are several. For
+    a model that does not exist yet, it can be a function without arguments, which is called when a snapshot is
+    written and returns one of the above."""
 
     def __init__(self, value: Any) -> None:
-        self.things: List[Tuple[str, Any]] = []  # prefix of the names, and a weak reference
+        self.things: List[Tuple[str, Any]] = []  # prefix of the names, and a weak reference to the thing
         self.tensors: List[Named] = []
         self.later = value if callable(value) and not is_module(value) and not is_optimizer(value) else None
         if isinstance(value, Mapping):
@@ -92,7 +94,8 @@ class Names:
                             f"or a function that returns them, not {type(thing).__name__}")
 
     def now(self) -> "Names":
-        """The names at this moment. A function may fail because there is no model yet: there are no names then."""
+        """Returns the current names. A function may fail because there is no model yet, in which case there are no
+        names."""
         try:
             return Names(self.later()) if self.later else self
         except Exception:
@@ -117,8 +120,8 @@ def is_optimizer(thing: Any) -> bool:
 
 
 def parts_of(tensor: Any, inner: str = "", depth: int = 4) -> Iterator[Tuple[str, Any]]:
-    """The plain tensors that a tensor consists of: the local tensor of a DTensor, or the components of a
-    quantized tensor, with their names."""
+    """Yields the plain tensors of which a tensor consists, with their names: the local tensor of a DTensor, or the
+    components of a quantized tensor."""
     local = getattr(tensor, "_local_tensor", None)
     if local is not None and depth:
         yield from parts_of(local, inner, depth - 1)
@@ -134,7 +137,7 @@ def is_on_device(torch: Any, tensor: Any) -> bool:
 
 
 def row_of(text: str, role: str, tensor: Any, slot: Optional[str] = None) -> Optional[Row]:
-    """A row for the snapshot; None for a tensor without memory, such as a parameter that FSDP has freed."""
+    """Returns a row for the snapshot; None for a tensor without memory, such as a parameter that FSDP has freed."""
     if not tensor.numel() or not tensor.untyped_storage().nbytes():
         return None
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
@@ -153,11 +156,12 @@ def row_of(text: str, role: str, tensor: Any, slot: Optional[str] = None) -> Opt
 class Collection:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.rows: Dict[Tuple[Any, ...], Row] = {}  # by bytes and role, so each appears once
+        self.rows: Dict[Tuple[Any, ...], Row] = {}  # by bytes and role, so that each row appears once
         self.names: Dict[int, str] = {}  # parameter names, by identity
 
     def add(self, text: str, role: str, tensor: Any, slot: Optional[str] = None) -> None:
-        """A tensor that cannot be inspected gets no name, so that the snapshot is written in any case."""
+        """Adds a tensor. A tensor that cannot be inspected is left out, so that the snapshot is written in any
+        case."""
         try:
             for inner, part in parts_of(tensor):
                 if is_on_device(self.torch, part):
@@ -182,7 +186,8 @@ class Collection:
             self.add(key + text, "buffer", tensor)
 
     def optimizer(self, key: str, optimizer: Any, has_modules: bool) -> None:
-        """If there are modules, parameters that no module has are copies made by the optimizer."""
+        """Adds the tensors of an optimizer. If there are modules, parameters that no module contains are copies made
+        by the optimizer."""
         kind = type(optimizer).__name__
         for number, group in enumerate(optimizer.param_groups):
             texts = group.get("param_names") or []
@@ -206,7 +211,7 @@ class Collection:
 
 
 def unwrapped(optimizer: Any) -> Any:
-    """PyTorch's own optimizer: Accelerate and others wrap it."""
+    """Returns PyTorch's optimizer, which Accelerate and other libraries wrap."""
     for _ in range(4):
         inner = getattr(optimizer, "optimizer", None)
         if inner is None or not is_optimizer(inner):
@@ -216,8 +221,8 @@ def unwrapped(optimizer: Any) -> Any:
 
 
 def optimizers_of(torch: Any, names: Mapping[int, str]) -> Iterator[Any]:
-    """The program's optimizers that have one of these parameters, so that users who pass only a module
-    also get the state of its optimizer."""
+    """Yields the program's optimizers that have one of these parameters, so that the state of a module's optimizer is
+    named even if users pass only the module."""
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.optim.Optimizer) and hasattr(thing, "param_groups"):
             if any(id(tensor) in names for group in thing.param_groups for tensor in group["params"]):
@@ -225,7 +230,7 @@ def optimizers_of(torch: Any, names: Mapping[int, str]) -> Iterator[Any]:
 
 
 def rows_of(torch: Any, more: Any = None) -> List[Row]:
-    """The current rows of everything named by active recordings, by `more` and by name()."""
+    """Returns the current rows of everything that active recordings, `more` and name() have named."""
     watched = [names.now() for names in [*sources, Names(more)]]
     found = Collection(torch)
     things = [pair for names in watched for pair in names.alive()]

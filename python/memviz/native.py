@@ -1,4 +1,4 @@
-"""The program `memviz`: its path, and its output."""
+"""Finds and runs the program `memviz`."""
 
 import json
 import os
@@ -18,8 +18,8 @@ class Error(RuntimeError):
 
 
 def program() -> str:
-    """The path of the program: $MEMVIZ_PROGRAM, else the program in this package, else the
-    first on the PATH."""
+    """Returns the path of the program: $MEMVIZ_PROGRAM, or else the program in this package, or else the first one
+    on the PATH."""
     given = os.environ.get("MEMVIZ_PROGRAM")
     if given:
         return given
@@ -38,14 +38,14 @@ def not_started(path: str, why: OSError) -> Error:
 
 
 def is_ours(path: str) -> bool:
-    """Whether this is the script that pip installs for this package, which would start itself forever."""
+    """Whether the path is the script that pip installs for this package, which would start itself forever."""
     with open(path, "rb") as file:
         return b"memviz.__main__" in file.read(1024)
 
 
 def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Runs the program and returns what it printed. With `check`, a status other than 0, 3 (a gate
-    of --fail-on was met) and 4 (a gate is unknown) is an Error."""
+    """Runs the program and returns what it printed. With `check`, raises Error for any status other than 0, 3 (a
+    condition of --fail-on was met) and 4 (a condition is unknown)."""
     path = program()
     try:
         done = subprocess.run([path, *(word if isinstance(word, str) else named(word) for word in arguments)],
@@ -59,19 +59,19 @@ def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[st
 
 
 def named(path: Path) -> str:
-    """A path that cannot be mistaken for an option."""
+    """Returns a path in a form that cannot be mistaken for an option."""
     text = os.fspath(path)
     return "./" + text if text.startswith("-") else text
 
 
 def shown(text: Path) -> str:
-    """A text safe for a terminal: control sequences and invalid characters are escaped."""
+    """Returns text that is safe for a terminal: control sequences and invalid characters are escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in os.fspath(text))
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report as `--json` prints it: report("peak", "run.pickle")["sites"]. If the first argument names a
-    file, it is taken as the file, even if it begins like an option."""
+    """Returns a report as `--json` prints it: report("peak", "run.pickle")["sites"]. If the first argument names a
+    file, it is treated as the file even if it begins like an option."""
     words: List[Path] = [command, *arguments, "--json"]
     if arguments and os.path.exists(arguments[0]):
         words[1] = named(arguments[0])

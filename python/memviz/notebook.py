@@ -1,4 +1,5 @@
-"""`%load_ext memviz`: `%%memviz` records a cell and shows it, `%memviz ARGUMENTS` runs the program."""
+"""After `%load_ext memviz`, `%%memviz` records a cell and shows its memory, and `%memviz ARGUMENTS`
+runs the program."""
 
 import argparse
 import os
@@ -14,7 +15,8 @@ from .recording import record
 
 
 class Options(argparse.ArgumentParser):
-    """Raises errors, so that a magic can report them, instead of ending the interpreter."""
+    """A parser that raises errors instead of ending the interpreter, so that a magic can report
+    them."""
 
     def error(self, message: str) -> NoReturn:
         from IPython.core.error import UsageError
@@ -43,12 +45,12 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
             shell.run_cell(cell)
         if recording.is_told:
             return
-        # After an out-of-memory error, show the moment of the error.
+        # After an out-of-memory error, show the snapshot written at the error.
         page = show((recording.oom_paths or [recording.path])[-1], height=given.height)
         if shell_of_notebook():
             display(page)
     finally:
-        if shell_of_notebook() or not os.listdir(folder):  # in a terminal, the browser reads it there
+        if shell_of_notebook() or not os.listdir(folder):  # in a terminal, the browser still reads it
             shutil.rmtree(folder)
 
 

@@ -1,4 +1,4 @@
-"""memviz.show: the viewer as a page with the snapshot inside."""
+"""memviz.show: makes a page that contains the viewer and the snapshot."""
 
 import os
 import sys
@@ -20,14 +20,14 @@ class Page:
         return f"<memviz.Page of {len(self.html)} bytes>"
 
     def _repr_html_(self) -> str:
-        # The page needs to run its scripts, but no access to the notebook.
+        # The page must run its scripts, but needs no access to the notebook.
         text = self.html.replace("&", "&amp;").replace('"', "&quot;")
         return (f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-downloads" allowfullscreen '
                 f'style="width: 100%; height: {self.height}px; border: 0"></iframe>')
 
 
 def shell_of_notebook() -> Any:
-    """IPython's shell if its output is a notebook; None in a terminal or a script."""
+    """Returns IPython's shell if its output is a notebook; None in a terminal or a script."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell if hasattr(shell, "kernel") else None
@@ -35,8 +35,8 @@ def shell_of_notebook() -> Any:
 
 def show(path: Path, *options: str, height: int = 720) -> Page:
     """Shows a snapshot in the viewer. `options` are those of `memviz trace_plot`, such as "--filter",
-    "leak". In a notebook the page appears in the output; otherwise it is written to PATH.html, and
-    opened in the browser if there is a display."""
+    "leak". In a notebook, the page appears in the output. Otherwise it is written to PATH.html, and opened in
+    the browser if there is a display."""
     name = os.fspath(path)
     if shell_of_notebook():
         with tempfile.TemporaryDirectory(prefix="memviz-") as folder:

@@ -1,4 +1,4 @@
-"""Plug-in for pytest: limits the GPU memory of tests, and checks tests for leaks.
+"""A plug-in for pytest that limits the GPU memory of tests, and checks tests for leaks.
 
     pytest --memviz-max-peak 2GiB --memviz-no-leaks
 
@@ -9,8 +9,8 @@
         ...
         assert memviz.peak < 2 << 30
 
-Peaks are PyTorch's own counters. A test that exceeds a limit leaves a snapshot, and its message
-contains a report about the snapshot."""
+Peaks are taken from PyTorch's counters. A test that exceeds a limit leaves a snapshot, and its message contains a
+report about the snapshot."""
 
 import gc
 import importlib
@@ -29,7 +29,7 @@ SIZE = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?) *(?:([kmgtpe])i?)?b?", re.IGNORECA
 
 
 def size(text: Union[str, int]) -> int:
-    """A size in the form of the command line: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
+    """Parses a size as the command line does: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
     if isinstance(text, int):
         return text
     match = SIZE.fullmatch(text) if isinstance(text, str) else None
@@ -39,7 +39,7 @@ def size(text: Union[str, int]) -> int:
 
 
 def limits_of(marker: Any) -> Dict[str, Any]:
-    """The limits in the marker. A misspelt limit fails the test, because it would check nothing."""
+    """Returns the limits in the marker. A misspelt limit fails the test, because it would not check anything."""
     limits = dict(marker.kwargs)
     try:
         if marker.args or not limits.keys() <= {"max_peak", "no_leaks"}:
@@ -53,7 +53,7 @@ def limits_of(marker: Any) -> Dict[str, Any]:
 
 
 class Watch:
-    """A test's memory, which the fixture `memviz` returns."""
+    """The GPU memory of a test, which the fixture `memviz` returns."""
 
     def __init__(self, item: Any) -> None:
         marker = item.get_closest_marker("memviz")
@@ -86,11 +86,11 @@ class Watch:
 
     @property
     def peak(self) -> int:
-        """The maximum of allocated bytes on a device since the test began."""
+        """The largest number of bytes allocated on a device at once since the test began."""
         return max(map(self.peak_of, range(self.torch.cuda.device_count())), default=0)
 
     def snapshot(self, path: Optional[str] = None) -> str:
-        """Writes the test's recording so far, and returns the file's path."""
+        """Writes the recording of the test so far to a file, and returns its path."""
         if path is None:
             if self.folder:
                 os.makedirs(self.folder, exist_ok=True)
@@ -176,5 +176,5 @@ def pytest_runtest_teardown(item: Any) -> None:
 
 @pytest.fixture
 def memviz(request: Any) -> Iterator[Watch]:
-    """This test's GPU memory: .peak, .snapshot(path)."""
+    """The GPU memory of the test: .peak, .snapshot(path)."""
     yield getattr(request.node, WATCH)

@@ -10,7 +10,7 @@ from . import marks, names as naming
 from .native import Error, Path, shown
 from .torch_memory import History, NoDevice, snapshot, torch_with_cuda
 
-MOST_OOM_SNAPSHOTS = 10  # per recording: programs that search for a batch size run out of memory often
+MOST_OOM_SNAPSHOTS = 10  # for each recording; programs that search for a batch size often run out of memory
 RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # in the order of `memviz run`
 
 active: List["record"] = []  # active recordings, the innermost last
@@ -21,19 +21,20 @@ class record(contextlib.ContextDecorator):
     """Records PyTorch's allocations while a `with` block or a decorated function runs, and writes a
     snapshot at the end, even after an exception.
 
-    path         %p becomes the process's id, %r its rank (0 if it has none), %h the host, %% a %
-    max_entries  the number of events to keep, the newest; each takes 0.3 to 1 KB of host memory,
-                 depending on its stack
-    stacks       "python", "all" (C++ frames too: slower), or None
-    on_oom       also write a snapshot whenever an allocation fails, at that moment:
-                 run-oom1.pickle, run-oom2.pickle, ... for run.pickle
-    names        a module, an optimizer, a list or dict of them, or a function that returns these:
+    path         %p becomes the process id, %r the rank (0 if there is none), %h the host, and %% a %
+    max_entries  the number of events to keep; older events are dropped. An event takes 0.3 to 1 KB of host
+                 memory, depending on its stack
+    stacks       "python", "all" (includes C++ frames, and is slower), or None
+    on_oom       whether to also write a snapshot each time an allocation fails: run-oom1.pickle,
+                 run-oom2.pickle, ... for run.pickle
+    names        a module, an optimizer, a list or dict of them, or a function that returns these;
                  snapshots then contain the address, name, shape and type of each parameter, gradient,
                  buffer and optimizer state. A module's optimizers are found automatically. The tensors
                  are listed when a snapshot is written, and not kept alive
 
-    If PyTorch is recording already, as within another record(), its recorder is not changed. If PyTorch sees
-    no CUDA device, the block runs without a recording, which a line on standard error reports."""
+    If PyTorch is recording already, for example within another record(), its recorder is not changed. If
+    PyTorch finds no CUDA device, the block runs without a recording, and a line on standard error reports
+    this."""
 
     def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
@@ -41,9 +42,9 @@ class record(contextlib.ContextDecorator):
         self.on_oom = on_oom
         self.max_entries, self.stacks = max_entries, stacks
         self.names = naming.Names(names)
-        self.oom_paths: List[str] = []  # snapshots written at an out-of-memory
-        self.histories: List[Optional[History]] = []  # one for each active entry; None: no device
-        self.is_told = False  # the missing device was reported
+        self.oom_paths: List[str] = []  # paths of the snapshots written at out-of-memory errors
+        self.histories: List[Optional[History]] = []  # one history for each active entry; None: no device
+        self.is_told = False  # whether the missing device was reported
 
     @property
     def path(self) -> str:
@@ -104,7 +105,7 @@ def rank() -> str:
 
 
 def host() -> str:
-    """The host as part of a file name, as in `memviz run -o`."""
+    """Returns the host's name in a form that can be part of a file name, as in `memviz run -o`."""
     return re.sub("[^A-Za-z0-9.-]|^[.]", "_", os.uname().nodename)
 
 
@@ -115,7 +116,8 @@ def observe(torch: Any) -> None:
 
 
 def ran_out(*_: Any) -> None:
-    """PyTorch calls this before it raises its own error; an exception here would replace it."""
+    """Writes a snapshot when memory has run out. PyTorch calls this before it raises its error; an exception
+    here would replace that error."""
     try:
         for recording in reversed(active):
             if recording.on_oom:

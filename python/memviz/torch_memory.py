@@ -1,4 +1,4 @@
-"""PyTorch's recorder and its snapshots."""
+"""Controls PyTorch's recorder, and writes its snapshots."""
 
 import importlib
 import inspect
@@ -13,11 +13,12 @@ from .native import Error, Path
 
 
 class NoDevice(Error):
-    """PyTorch sees no GPU: nothing can be recorded, but this is not a fault of the program."""
+    """PyTorch finds no GPU, so nothing can be recorded, but this is not an error in the program."""
 
 
 def torch_with_cuda(what: str) -> Any:
-    """The module torch, imported if the program has not done so. Raises NoDevice if PyTorch sees no device."""
+    """Returns the module torch, and imports it if the program has not done so. Raises NoDevice if PyTorch finds no
+    device."""
     torch = sys.modules.get("torch") or imported(what)
     if not torch.cuda.is_available():
         raise NoDevice(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
@@ -37,11 +38,11 @@ def imported(what: str) -> Any:
 
 
 def snapshot(path: Path, named: Any = None) -> str:
-    """Writes the state of PyTorch's allocator, and its recorded history, to a file: PyTorch's own
-    pickle, or the same as msgpack if the name ends in .msgpack. The file is complete or absent. Returns
-    its path.
+    """Writes the state of PyTorch's allocator, and its recorded history, to a file: as PyTorch's pickle, or as
+    msgpack with the same content if the name ends in .msgpack. The file is either complete or absent. Returns its
+    path.
 
-    `named`: as names= of memviz.record."""
+    `named` has the same meaning as names= in memviz.record."""
     name = os.fspath(path)
     torch = torch_with_cuda("memviz.snapshot")
     data = torch.cuda.memory._snapshot()
@@ -105,8 +106,8 @@ def length(small: int, most: int, codes: Tuple[int, int], count: int) -> bytes:
 
 
 class History:
-    """Switches PyTorch's recorder on with start() and off with stop(). Overlapping recordings share it, and
-    the last one switches it off; a recorder that the program itself has started is not changed."""
+    """Switches PyTorch's recorder on with start() and off with stop(). Overlapping recordings share the recorder,
+    and the last one switches it off. A recorder that the program itself has started is not changed."""
 
     running = 0  # number of our recordings
 

@@ -5,9 +5,9 @@ import bisect, math, random, re, time
 from typing import Any, Dict, List, Optional, Tuple
 
 ROUND, SMALL, SMALL_SEGMENT, LARGE, ROUND_LARGE = 512, 1 << 20, 2 << 20, 10 << 20, 2 << 20
-LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # of the driver's address space
-SPACE = 13107 * (20 << 20)  # address space of an expandable segment, 256 GiB: more than the GPU's memory, as in PyTorch
-TRIES = 8  # simulations with random addresses
+LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # end of the driver's address space, and size of its slots
+SPACE = 13107 * (20 << 20)  # address space of an expandable segment, 256 GiB, which as in PyTorch is more than the GPU's memory
+TRIES = 8  # number of simulations with random addresses
 FREE, USED, UNMAPPED = "inactive", "active_allocated", "unmapped"
 IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # effective only with a memory limit
 Stack = List[Dict[str, Any]]
@@ -19,7 +19,7 @@ def up(n: int, to: int) -> int:
 class Settings:
     """PYTORCH_CUDA_ALLOC_CONF, parsed as in CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h."""
     def __init__(self, text: str = "") -> None:
-        self.text, self.divisions = text, [0] * 16  # divisions for sizes from 1 MiB, 2 MiB, 4 MiB ... on
+        self.text, self.divisions = text, [0] * 16  # divisions for sizes of at least 1 MiB, 2 MiB, 4 MiB ...
         found: Dict[str, str] = dict(re.findall(r"(\w+):(\[[^]]*\]|[^,]*)", re.sub(r"\s", "", text)))
         self.large = int(found.pop("large_segment_size_mb", "20")) << 20
         self.slack = int(found.pop("max_non_split_rounding_mb", str(self.large >> 20))) << 20
@@ -43,24 +43,25 @@ class Settings:
                 "roundup_power2_divisions": {str(1 << n): value for n, value in enumerate(self.divisions)}}
 
 class Block:
-    """`segment` is the stack that reserved the block, `origin` the first address of its expandable segment, or 0."""
+    """`segment` is the stack that reserved the block; `origin` is the first address of its expandable segment, or 0."""
     __slots__ = ("address", "size", "requested", "key", "before", "after", "state", "stack", "segment", "origin")
     def __init__(self, address: int, size: int, key: Key, segment: Stack, origin: int, state: str = FREE) -> None:
         self.address, self.size, self.key, self.state, self.requested = address, size, key, state, 0
         self.segment, self.origin, self.stack = segment, origin, []  # type: Stack, int, Stack
         self.before = self.after = None  # type: Optional[Block]
-    def reach(self) -> int:  # the size to which the block could grow
+    def reach(self) -> int:  # size to which the block could grow
         return self.size + (self.after.size if self.after and self.after.state == UNMAPPED else 0)
-    def room(self, size: int) -> bool:  # whether this and the free and unmapped blocks after it have `size` bytes
+    def room(self, size: int) -> bool:  # whether the block and the free and unmapped blocks after it have `size` bytes
         block: Optional[Block] = self
         while block and block.state != USED and size > 0:
             size, block = size - block.size, block.after
         return size <= 0
 
 class OutOfMemory(Exception):
-    """A segment would exceed the limit."""
+    """Raised if a segment would exceed the limit."""
 class Allocator:
-    """The allocator of one device. `limit` is the most bytes that may be reserved; without a limit nothing fails."""
+    """The allocator of one device. `limit` is the largest number of bytes that may be reserved; without a limit,
+    nothing fails."""
     def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None,
                  seed: Optional[int] = None) -> None:
         self.chance = None if seed is None else random.Random(seed)
@@ -71,7 +72,7 @@ class Allocator:
         self.lowest = LAST_ADDRESS + (device << 44)
         self.rests: List[Tuple[int, int]] = []  # addresses and sizes of free parts of slots
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
-        self.late: Dict[int, float] = {}  # by event that frees a block: the event at which the block is free if the GPU is slow
+        self.late: Dict[int, float] = {}  # for each event that frees a block: the event at which the block becomes free if the GPU is slow
         self.pending: List[int] = []  # events whose blocks the GPU may still use
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
         if action not in ("alloc", "free_requested", "free_completed"):
@@ -87,7 +88,7 @@ class Allocator:
     def drop(self, block: Block) -> None:
         blocks = self.lists[block.key, block.state]
         del blocks[bisect.bisect_left(blocks, (block.size if block.state == FREE else 0, block.address))]
-    def split(self, block: Block, size: int) -> None:  # cuts a block to `size`; the rest, if any, becomes another block
+    def split(self, block: Block, size: int) -> None:  # cuts a block to `size`; the remainder, if any, becomes another block
         if size < block.size:
             tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
             tail.before, tail.after, block.after, block.size = block, block.after, tail, size
@@ -122,8 +123,9 @@ class Allocator:
             raise OutOfMemory(total)
         return self.segment(key, total, stack, FREE)
     def address(self, size: int) -> int:
-        """An address as the driver chooses it: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new
-        slot below all others. Recordings on an H200 show this rule, after the free memory of the context has been used."""
+        """Chooses an address as the driver does: cudaMalloc() takes the lowest free part of a slot that is large
+        enough, or else a new slot below all other slots. Recordings on an H200 show this rule once the free memory of
+        the context has been used."""
         if self.chance:
             self.lowest += 1
             return self.chance.randrange(1 << 25) << 48 | self.lowest
@@ -191,7 +193,7 @@ class Allocator:
         block.state = UNMAPPED
         self.note("segment_unmap", low, high - low, block.key[1], None)
         self.settle(block)
-    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # None for 0 bytes: a null pointer, and no event
+    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # None for 0 bytes, for which there is a null pointer and no event
         if not requested:
             return None
         size = self.settings.rounded(requested)
@@ -213,10 +215,10 @@ class Allocator:
         self.note("free_completed", block.address, block.requested, block.key[1], None)
         block.state, block.stack, block.requested = FREE, [], 0
         self.settle(block)
-    def waited(self, until: float = math.inf) -> None:  # the program has waited for the work given to the GPU before an event
+    def waited(self, until: float = math.inf) -> None:  # the program has waited for all work that it gave the GPU before an event
         self.late.update((at, len(self.events)) for at in self.pending if at < until)
         self.pending = [at for at in self.pending if at >= until]
-    def release(self) -> None:  # empty_cache(): releases segments without a live block, large ones first
+    def release(self) -> None:  # empty_cache(): releases segments without live blocks, large segments first
         for key, state in sorted(self.lists):
             for _, _, block in self.lists[key, state][:] if state == FREE else ():
                 if block.origin:
@@ -246,7 +248,8 @@ class Allocator:
         return found
 
 def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = False, seed: Optional[int] = None) -> Allocator:
-    """Repeats a program's requests: under a limit, with blocks that become free as late as possible, or with random addresses."""
+    """Repeats the requests of a program under a limit, with blocks that become free as late as possible, or with random
+    addresses."""
     found = Allocator(limit=limit, records=False, settings=source.settings, seed=seed)
     live, due = {}, {}  # type: Dict[int, Any], Dict[float, List[Block]]
     for at, event in enumerate(source.events):
@@ -262,18 +265,18 @@ def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = Fal
                 found.free(freed)
     return found
 
-def fits(source: Allocator, limit: int) -> bool:  # whether the program would run if no more than this could be reserved
+def fits(source: Allocator, limit: int) -> bool:  # whether the program would run if at most `limit` bytes could be reserved
     try:
         return bool(replayed(source, limit))
     except OutOfMemory:
         return False
 
-def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:  # "probably" if the answer changes with an error of `off`
+def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:  # "probably" if an error of `off` would change the answer
     if most * (1 + off) <= room or not least <= room < most and fits(source, int(room / (1 + off))):
         return "fits" if room >= most else "fits without its cache"
     return ("does not fit" if least > room * (1 + off) and not fits(source, int(room * (1 + off))) else
             "may not fit" if least <= room < most else "probably fits" if fits(source, room) else "probably does not fit")
 
-def others(source: Allocator) -> List[Allocator]:  # other possible results, depending on the GPU's speed and the driver's addresses
+def others(source: Allocator) -> List[Allocator]:  # other possible results, which depend on the GPU's speed and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \
         [replayed(source, seed=seed) for seed in (() if source.settings.expandable else range(TRIES))]

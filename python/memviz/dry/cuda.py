@@ -1,4 +1,4 @@
-"""Replaces torch.cuda, and other parts of PyTorch that need a GPU, so that they behave as if there were one."""
+"""Replaces torch.cuda, and other parts of PyTorch that need a GPU, so that they behave as if there were a GPU."""
 
 import bisect, contextlib, functools, importlib, itertools, os, types
 from typing import Any, Callable, Dict, List, Tuple
@@ -17,12 +17,12 @@ def always(value: Any) -> Callable[..., Any]:
     return lambda *_, **__: value
 
 class Stream:
-    """A stream is only a number. Each stream has its own blocks in the allocator; nothing waits."""
+    """A stream, which is only a number. Each stream has separate blocks in the allocator; nothing waits."""
     new, device_type, query, wait_stream, wait_event = itertools.count(16, 16), 1, always(True), nothing, nothing
     def __init__(self, device: Any = None, priority: int = 0, stream_id: Any = None, **_: Any) -> None:
         self.stream_id = self.cuda_stream = next(Stream.new) if stream_id is None else stream_id
         self.device, self.priority, self.device_index = torch.device("cuda", index_of(device)), priority, index_of(device)
-        self.outer: List[Tuple[int, int]] = []  # for each entry: the stream that was current before, and autograd's number
+        self.outer: List[Tuple[int, int]] = []  # for each `with` block: the stream that was current before it, and autograd's number
     def synchronize(self) -> None:
         active.each("waited")
     def record_event(self, event: Any = None) -> Any:
@@ -129,7 +129,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     torch.backends.cuda.is_built = torch.backends.cudnn.is_available = always(True)
     torch.backends.cudnn.version, torch.backends.cudnn.is_acceptable = always(91000), lambda tensor: tensor.is_cuda
 
-def functions(gpu: kernels.Gpu) -> None:  # functions that choose by GPU in C++, before operators are dispatched
+def functions(gpu: kernels.Gpu) -> None:  # replaces functions whose C++ code depends on the GPU, before operators are dispatched
     F = torch.nn.functional
     F.scaled_dot_product_attention = chosen(F.scaled_dot_product_attention, functools.partial(kernels.attention, gpu))
     torch._C._nn.scaled_dot_product_attention = F.scaled_dot_product_attention
@@ -147,7 +147,7 @@ def chosen(plain: Any, fake: Any) -> Any:
         return (fake if on_gpu(next(iter((*args, *more.values())))) else plain)(*args, **more)
     return run
 
-def flatten(module: Any) -> None:  # cuDNN needs all weights of an RNN in one buffer: torch.backends.cudnn.is_acceptable()
+def flatten(module: Any) -> None:  # cuDNN needs all weights of an RNN in one buffer; see torch.backends.cudnn.is_acceptable()
     weights = module._flat_weights
     is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights)
     if not is_one and all(on_gpu(w) and w.dtype != torch.bfloat16 for w in weights):
@@ -156,7 +156,7 @@ def flatten(module: Any) -> None:  # cuDNN needs all weights of an RNN in one bu
             for w, part in zip(weights, buffer.split([w.numel() for w in weights])):
                 w.data = part.view(w.size())
 
-def modules() -> None:  # parameters are fake from the start, and keep their identity when a module moves
+def modules() -> None:  # makes parameters fake from the start, and keeps their identity when a module moves
     parameter, init = torch.nn.Parameter.__new__, torch.utils.data.DataLoader.__init__
     def new(cls: Any, data: Any = None, requires_grad: bool = True, *rest: Any, **more: Any) -> Any:
         is_real = type(data) is torch.Tensor and data.device.type == "cpu"
@@ -191,7 +191,8 @@ def modules() -> None:  # parameters are fake from the start, and keep their ide
 def tensors() -> None:
     load, data, numpy, resize = torch.load, torch.Tensor.data, torch.Tensor.numpy, torch.UntypedStorage.resize_
     def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Maps the file, so that nothing is read before it is used; then moves the tensors as the program requests."""
+        """Maps the file, so that data is read only when it is used, and then moves the tensors as the program
+        requests."""
         with no_fake(), torch.utils._python_dispatch._disable_current_modes():
             try:
                 found = load(file, "cpu", *args, **{**kwargs, "mmap": isinstance(file, (str, os.PathLike))})
@@ -200,7 +201,7 @@ def tensors() -> None:
         is_moved = "cuda" in str(map_location)
         return torch.utils._pytree.tree_map(lambda t: t.to("cuda") if is_moved and isinstance(t, torch.Tensor) else t, found)
     def array(self: Any, *args: Any, **kwargs: Any) -> Any:
-        value = active.value(self)  # the tensor's values, if they are real
+        value = active.value(self)  # the tensor's values, if they are known
         with no_fake():
             return numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value, *args, **kwargs)
     def resized(self: Any, size: int) -> Any:  # FSDP frees gathered parameters, and allocates their memory again, with this function
@@ -212,12 +213,12 @@ def tensors() -> None:
         self.fake_device = getattr(new, "fake_device", self.fake_device)
     FakeTensor.data = property(data.__get__, moved)
     FakeTensor.__format__ = lambda self, spec: format(str(self) if self.dim() else self.item(), spec)
-    fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # deep copies of a tensor must not copy the mode
+    fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # a deep copy of a tensor must not copy the mode
     torch.UntypedStorage.resize_, torch.load, torch.Tensor.numpy = resized, loaded, array
     torch.save = lambda *_, **__: active.note("assumed", "torch.save() writes nothing", False)
     torch.Tensor.pin_memory, torch.Tensor.is_pinned = (lambda self, *_: self), always(False)
     torch.Tensor.record_stream = lambda self, stream: active.used_by(self, stream.stream_id)
-    # Optimizers: foreach is the default on the GPU, for tensors of the types in these lists.
+    # In optimizers, foreach is the default on the GPU for tensors of the types in these lists.
     optimizer, foreach, clip = (importlib.import_module(f"torch.{name}") for name in
                                 ("optim.optimizer", "utils._foreach_utils", "nn.utils.clip_grad"))
     optimizer._foreach_supported_types.append(FakeTensor)
@@ -238,15 +239,15 @@ def processes(ranks: int) -> None:  # makes this process one of several ranks, w
     torch._C._get_accelerator = always(torch.device("cuda"))
     if not torch.distributed.is_available():
         return
-    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads data that other ranks have sent
-    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # it starts DDP's timers, which need a GPU
+    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # reads data that other ranks have sent
+    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # starts DDP's timers, which need a GPU
     ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
     c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
     make, init = ddp.__init__, c10d.init_process_group
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
-        self.logger = type("Silent", (), {"__getattr__": always(nothing)})()  # DDP's own logger needs a GPU's timers
+        self.logger = type("Silent", (), {"__getattr__": always(nothing)})()  # DDP's logger needs timers on a GPU
     def fake(backend: Any = "", init_method: Any = "", timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
         store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
         init("fake", store=store, rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),

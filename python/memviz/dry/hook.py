@@ -4,7 +4,7 @@ import importlib.abc, importlib.util, os, sys
 from types import ModuleType
 from typing import Any, Optional
 
-def start() -> None:  # not in a process that only starts the ranks: each of those inherits the environment and is a dry run
+def start() -> None:  # not in a process that only starts the ranks: each rank inherits the environment and is a dry run
     words = [*getattr(sys, "orig_argv", [])[1:4], *sys.argv[:1]]
     if any(os.path.basename(word) in ("torchrun", "torch.distributed.run", "torch.distributed.launch") for word in words):
         return

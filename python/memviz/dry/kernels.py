@@ -1,5 +1,6 @@
-"""Rules for memory that GPU kernels take in addition to their results. Each rule names its source. It is called after its
-operator's results were allocated, and returns the sizes of temporary allocations: see Recorder.temporaries()."""
+"""Rules for memory that GPU kernels take in addition to their results. Each rule names its source. A rule is called
+after its operator's results were allocated, and returns the sizes of temporary allocations (see
+Recorder.temporaries())."""
 
 import math, operator, os
 from typing import Any, Callable, Dict, List, NamedTuple, Set, Tuple
@@ -12,7 +13,7 @@ aten = torch.ops.aten
 
 class Gpu(NamedTuple):
     name: str
-    gib: float  # as torch.cuda.get_device_properties() has them
+    gib: float  # as in torch.cuda.get_device_properties()
     major: int
     minor: int
     processors: int  # multi_processor_count
@@ -20,7 +21,8 @@ class Gpu(NamedTuple):
     def memory(self) -> int:
         return int(self.gib * (1 << 30))
 
-# Memory as in PyTorch's out-of-memory errors ("has a total capacity of"), the rest from NVIDIA's data sheets.
+# Memory sizes are those in PyTorch's out-of-memory errors ("has a total capacity of"); all other values are from
+# NVIDIA's data sheets.
 GPUS = {
     "t4": Gpu("Tesla T4", 14.56, 7, 5, 40), "v100-16gb": Gpu("Tesla V100-SXM2-16GB", 15.77, 7, 0, 80),
     "v100-32gb": Gpu("Tesla V100-SXM2-32GB", 31.73, 7, 0, 80), "a10": Gpu("NVIDIA A10G", 21.98, 8, 6, 80),
@@ -54,15 +56,15 @@ SCALED = overloads("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale
 LAST_FIRST = overloads("native_dropout _thnn_fused_gru_cell")  # Dropout.cu, RNN.cu: the result is allocated last
 SEEDS_FIRST = overloads("_scaled_dot_product_cudnn_attention")  # attention.cu, _cudnn_attention_forward()
 BETWEEN = overloads("convolution_backward")
-# Seeds of attention are on the CPU outside of CUDA graphs; fake kernels put them on the GPU.
+# Outside of CUDA graphs, the seeds of attention are on the CPU, but fake kernels put them on the GPU.
 HAS_SEEDS = overloads("_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention")
 
-def made_bytes(args: Any, kwargs: Any) -> int:  # bytes of the result of an operator without tensors, from its size argument
+def made_bytes(args: Any, kwargs: Any) -> int:  # size in bytes of the result of an operator without tensors, from its size argument
     size = args[0] if args and isinstance(args[0], (list, tuple)) else [""]
     dtype = kwargs.get("dtype") or torch.get_default_dtype()
     return math.prod(size) * int(dtype.itemsize) if all(isinstance(n, int) for n in size) else 0
 
-def balanced(func: Any, args: Any, found: List[Any]) -> Any:  # indices as a router might choose them: each equally often
+def balanced(func: Any, args: Any, found: List[Any]) -> Any:  # indices as a router might choose them, each equally often
     if "randint" in func.__name__:
         choices = max(1, args[1] - args[0] if isinstance(args[1], int) else args[0])
     else:
@@ -71,13 +73,13 @@ def balanced(func: Any, args: Any, found: List[Any]) -> Any:  # indices as a rou
     return [None if t.dtype != torch.int64 or t.numel() > 1 << 20 else torch.arange(t.numel()).remainder_(choices).view(t.size())
             for t in found]
 
-def answer(func: Any, args: Any) -> Any:  # the result for finite values; isfinite() compares with infinity and with the tensor itself
+def answer(func: Any, args: Any) -> Any:  # the result if all values are finite; isfinite() compares with infinity and with the tensor itself
     if len(args) == 1 or func.__name__[:3] not in ("eq.", "ne."):
         return "all" in func.__name__ if len(args) == 1 else None
     is_same, other = args[0] is args[1], args[1]
     return ("eq" in func.__name__) == is_same if is_same or isinstance(other, float) and math.isinf(other) else None
 
-def half(func: Any, args: Any, kwargs: Any) -> Any:  # used instead of a result of unknown size
+def half(func: Any, args: Any, kwargs: Any) -> Any:  # used in place of a result of unknown size
     first, name = args[0], func.__name__
     count, some = first.numel(), max(1, first.numel() // 2)
     if "nonzero" in name or "masked" in name:
@@ -85,8 +87,9 @@ def half(func: Any, args: Any, kwargs: Any) -> Any:  # used instead of a result 
     index = torch.zeros(max(1, "bincount" in name and kwargs.get("minlength", 0) or count), dtype=torch.int64)
     return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in name else index
 
-# cuBLAS: CUDABlas.cpp and CublasHandlePool.cpp, getChosenWorkspaceSize(): 32 MiB from Hopper on, else 8,519,680
-# bytes, for each handle (thread) and stream. cuBLASLt: 1 MiB, kept since PyTorch 2.7; before, for each call.
+# cuBLAS: CUDABlas.cpp and CublasHandlePool.cpp, getChosenWorkspaceSize(): 32 MiB on Hopper and later, else 8,519,680
+# bytes, for each handle (thread) and stream. cuBLASLt: 1 MiB, which is kept since PyTorch 2.7; earlier releases
+# allocate it for each call.
 def product(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     """Blas.cpp, isInputCompliesAddmmCudaLt(): products with a one-dimensional bias use cuBLASLt."""
     given = [int(p) for p in os.environ.get("CUBLAS_WORKSPACE_CONFIG", "").split(":") if p.isdigit()]
@@ -99,11 +102,12 @@ def product(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]
         recorder.workspace(device, "cublaslt", size)
     return [size] if is_lt and VERSION < (2, 7) else []
 
-# cuDNN: tensor-core kernels need NHWC. For NCHW the workspace contains copies of input, filter and output, and 16 more
-# bytes; channels are padded for aligned loads. 1 x 1 convolutions with stride 1 are matrix products without copies. Several
-# blocks sum up the filter's gradient, each with its own partial sum. Depthwise convolutions use PyTorch's own kernels.
+# cuDNN: tensor-core kernels need NHWC. For NCHW the workspace contains copies of the input, filter and output, and 16
+# more bytes; channels are padded for aligned loads. 1 x 1 convolutions with stride 1 are matrix products without
+# copies. Several blocks sum up the gradient of the filter, each with a separate partial sum. Depthwise convolutions use
+# PyTorch's own kernels.
 CHOSEN = "cuDNN chooses the workspaces of %s when it runs"
-PARTS = 2064384 + 663  # bytes of the partial sums, for filters of up to 36,864 values; twice as many for larger ones
+PARTS = 2064384 + 663  # bytes of the partial sums, for filters of up to 36,864 values; twice as many for larger filters
 
 def nbytes(tensor: Any) -> int:
     return int(tensor.numel() * tensor.element_size()) if tensor is not None else 0
@@ -112,11 +116,11 @@ def is_last(*tensors: Any) -> bool:  # whether one of the tensors is in NHWC
     return any(t.dim() == 4 and t.size(1) > 1 and not t.is_contiguous() and t.is_contiguous(memory_format=torch.channels_last)
                for t in tensors)
 
-def is_product(value: Any, weight: Any, stride: Any) -> bool:  # directly on NCHW: rows must be aligned to 16 bytes
+def is_product(value: Any, weight: Any, stride: Any) -> bool:  # runs directly on NCHW; rows must be aligned to 16 bytes
     plane: int = nbytes(value) // (value.size(0) * value.size(1))
     return max(weight.size()[2:]) == 1 and max(stride) == 1 and plane % 16 == 0
 
-def padded(*tensors: Any) -> int:  # bytes of copies with padded channels, and 16 more
+def padded(*tensors: Any) -> int:  # bytes of copies with padded channels, plus 16
     pad = {torch.float32: 1, torch.float16: 4}.get(tensors[0].dtype, 8)
     return 16 + sum(nbytes(t) // max(1, int(t.size(1))) * up(t.size(1), pad) for t in tensors)
 
@@ -145,26 +149,26 @@ def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:  #
                 recorder.temporaries(value.fake_device.index or 0, [work])
 
 # Attention. flash_attn/flash_api.cpp, mha_bwd(): dq as float, and the row sums; if there are fewer key heads than query
-# heads, also dk and dv for each query head. attention_backward.cu (memory-efficient): delta, and tiles of dq, each with a
-# lock (kernel_backward.h, workspace_size(); kEnableSplitKeys). cuDNN: dq and the row sums as float, in one workspace (exact
-# to the byte for three shapes that were measured); seeds are on the GPU.
+# heads, also dk and dv for every query head. attention_backward.cu (memory-efficient): delta, and tiles of dq, each
+# with a lock (kernel_backward.h, workspace_size(); kEnableSplitKeys). cuDNN: dq and the row sums as float, in one
+# workspace (exact to the byte for three shapes that were measured); seeds are on the GPU.
 def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     batch, heads, length, width = args[1].size()
     rows = batch * heads * up(length, 128)
     return [rows * 4, rows * up(width, 32) * 4] + [heads_expanded(*args[1:3])] * (2 if heads != args[2].size(1) else 0)
 
-def heads_expanded(query: Any, key: Any) -> int:  # bytes of the keys' or values' gradient with as many heads as the queries have
+def heads_expanded(query: Any, key: Any) -> int:  # bytes of the gradient of the keys or values, with as many heads as the queries have
     return nbytes(query) // max(1, int(query.size(2))) * int(key.size(2))
 
 def cudnn_forward(query: Any, key: Any, value: Any, bias: Any, keeps: bool, *_: Any, **__: Any) -> Any:
-    """Replaces PyTorch's fake kernel, whose result does not have the layout of the query, as the real kernel's has."""
+    """Replaces PyTorch's fake kernel, because the result of the real kernel has the layout of the query."""
     seeds, rows = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)], query.size()[:3]
     out = torch.empty_like(query) if query.size(-1) == value.size(-1) else query.new_empty(*rows, value.size(-1))
     sums = query.new_empty((*rows, 1) if keeps else (0,), dtype=torch.float32)
     return (out, sums, None, None, query.size(2), key.size(2), *seeds, None)
 
 def grouped_product(a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
-    """Replaces PyTorch's fake kernel, which requires bfloat16; the GPU multiplies other types group by group."""
+    """Replaces PyTorch's fake kernel, which requires bfloat16. The GPU multiplies other types group by group."""
     size = ([offs.size(0)] if a.dim() == b.dim() == 2 else [a.size(0)] if a.dim() == b.dim() else []) + [a.size(-2), b.size(-1)]
     return a.new_empty(size, dtype=out_dtype or a.dtype)
 
@@ -172,7 +176,7 @@ def gru_gradients(grad: Any, workspace: Any, has_bias: bool) -> Any:  # RNN.cu: 
     made = [grad.new_empty(len(grad), 3 * grad.size(1)) for _ in range(2)]
     return (*made, torch.empty_like(grad), *(grad.new_empty(3 * grad.size(1)) if has_bias else None for _ in range(2)))
 
-def spectrum(value: Any, dims: Any, _: int, what: Any) -> Any:  # what: the last size if the result is real, else whether the result is one-sided
+def spectrum(value: Any, dims: Any, _: int, what: Any) -> Any:  # `what` is the last size if the result is real, else whether the result is one-sided
     size, is_real = list(value.size()), not isinstance(what, bool)
     size[dims[-1]] = what if is_real else size[dims[-1]] // 2 + 1 if what and not value.is_complex() else size[dims[-1]]
     return value.new_empty(size, dtype=value.dtype.to_real() if is_real else value.dtype.to_complex())
@@ -196,7 +200,7 @@ def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found
     batch, heads, length, width = args[1].size()
     delta, columns = batch * heads * length * 4, 64 if width <= 64 else 128
     tiles = batch * heads * (up(length, 64) // 64) * (up(width, columns) // columns) * (64 * columns + 4) * 4
-    is_whole = args[1].dtype == torch.float32  # otherwise the kernel computes delta itself
+    is_whole = args[1].dtype == torch.float32  # with any other type, the kernel computes delta itself
     return [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if is_whole else [delta, tiles]
 
 # Embedding.cu, embedding_dense_backward_cuda(): up to 3,072 indices need no temporaries. More indices are sorted, and
@@ -209,8 +213,9 @@ def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found
         parts * up(width, 32) * 4]
 
 def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
-    """Reduce.cuh, setReduceConfig(): a sum of many values with few outputs is split over blocks, which need a buffer for their
-    partial sums, and semaphores. The buffer is large only for sums over leading dimensions (gradients of a bias)."""
+    """Reduce.cuh, setReduceConfig(): a sum of many values with few outputs is split over blocks, which need semaphores,
+    and a buffer for their partial sums. The buffer is large only for sums over leading dimensions (gradients of a
+    bias)."""
     value, outputs = args[0], found[0].numel()
     cast = [value.numel() * 8] if found[0].dtype == torch.int64 != value.dtype else []  # ReduceOpsUtils.h, make_reduction(): a copy first
     if not outputs or outputs == value.numel() or not value.is_contiguous():
@@ -218,7 +223,7 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
     is_inner, inputs = not dims or any(d % value.dim() == value.dim() - 1 for d in dims), value.numel() // outputs
     vector = next(v for v in (4, 2, 1) if (inputs if is_inner else value.size(-1)) % v == 0)
-    each = 1 if is_inner else vector  # outputs per thread
+    each = 1 if is_inner else vector  # number of outputs per thread
     sides = (inputs // vector, outputs) if is_inner else (outputs // vector, inputs)
     wide, high = (min(1 << (max(1, side).bit_length() - 1), 512 // each) for side in sides)
     height = min(high, 512 // each // min(wide, 32))
@@ -239,7 +244,7 @@ RULES: Dict[Any, Callable[..., List[int]]] = table(
     ("embedding_dense_backward", embedding_backward),
     # DistanceKernel.cu, cdist_backward_kernel_impl(): a value for each pair and feature, before these are added
     ("_cdist_backward", lambda recorder, device, args, kwargs, found: [nbytes(args[4]) * args[1].size(-1)]),
-    # SpectralOps.cpp: cuFFT overwrites the input of a transform to real values, so it gets a copy
+    # SpectralOps.cpp: cuFFT overwrites the input of a transform to real values, so the input is copied
     ("_fft_r2c _fft_c2c", lambda recorder, *_: left_out(recorder, "cuFFT")),
     ("_fft_c2r", lambda recorder, device, args, kwargs, found: left_out(recorder, "cuFFT", nbytes(args[0]))),
     ("linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_inv_ex linalg_lu_factor_ex linalg_lu linalg_lu_solve _linalg_det "
@@ -254,12 +259,14 @@ RULES: Dict[Any, Callable[..., List[int]]] = table(
     # layer_norm_kernel.cu: a copy of each tensor that is not contiguous
     ("native_layer_norm native_layer_norm_backward", lambda recorder, device, args, kwargs, found:
         [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()]),
-    # attention.cpp, _safe_softmax(): the plain softmax, a mask of the values that are -inf, and one of rows of only -inf
+    # attention.cpp, _safe_softmax(): the plain softmax, a mask of the values that are -inf, and a mask of the rows of
+    # which all values are -inf
     ("_safe_softmax", lambda recorder, device, args, kwargs, found:
         [nbytes(found[0]), found[0].numel(), found[0].numel() // found[0].size(-1)]))
 
 def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> List[str]:
-    """Backends for attention, in order: sdp_utils.cpp, select_sdp_backend(). Since PyTorch 2.9 cuDNN is first on Hopper and Blackwell."""
+    """Backends for attention, in the order of sdp_utils.cpp, select_sdp_backend(). Since PyTorch 2.9, cuDNN comes first
+    on Hopper and Blackwell."""
     width, last, backends, align = query.size(-1), value.size(-1), torch.backends.cuda, 4 if query.dtype == torch.float32 else 8
     same, fits = query.size(1) == key.size(1), width % align == last % align == 0
     is_half = query.dtype in (torch.float16, torch.bfloat16) and width <= 256 and (grouped or same)
@@ -272,14 +279,15 @@ def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: 
         backends.mem_efficient_sdp_enabled()}
     return [name for name, serves in rules.items() if serves and query.dim() == 4]
 
-def autocast(*tensors: Any) -> Any:  # casts an operator's arguments, the last one first, as C++ evaluates them
+def autocast(*tensors: Any) -> Any:  # casts the arguments of an operator in the order in which C++ evaluates them, the last one first
     half = torch.get_autocast_dtype("cuda") if VERSION >= (2, 4) else torch.get_autocast_gpu_dtype()
     is_on = torch.is_autocast_enabled()
     return [t.to(half) if is_on and t is not None and t.dtype == torch.float32 else t for t in tensors[::-1]][::-1]
 
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
-    """scaled_dot_product_attention() as on the GPU. Fused kernels do not support learnt masks (seen with T5's)."""
+    """Does what scaled_dot_product_attention() does on the GPU. Fused kernels do not support learnt masks (seen with
+    T5)."""
     query, key, value, mask = autocast(query, key, value, attn_mask)
     keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     is_learnt = mask is not None and mask.requires_grad and torch.is_grad_enabled()
@@ -309,19 +317,20 @@ def linear(plain: Any, input: Any, weight: Any, bias: Any = None) -> Any:
     out = plain(input, weight, bias) if is_plain else torch.matmul(input, weight.t())
     return out if is_plain else out.add_(bias.to(out.dtype))
 
-# Operators that have a CUDA kernel, but are decomposed before any mode sees them in builds without CUDA.
+# Operators that have a CUDA kernel, but that builds without CUDA decompose before any mode is called.
 LIBRARY = torch.library.Library("aten", "IMPL")
 for _name in () if torch.backends.cuda.is_built() else ("silu_backward", "mish_backward"):
     LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
 
-# RNNs in cuDNN: one buffer of weights, a copy of a batch-first input, a workspace for each call, and a reserve (exact to the byte).
+# RNNs in cuDNN have one buffer of weights, a copy of a batch-first input, a workspace for each call, and a reserve
+# (exact to the byte).
 DROPOUT_STATES = 6488064  # from cudnnDropoutGetStatesSize() on an H100
-RNN_WORK = 12_000_000  # bytes of workspace for each layer in addition to its gates; 9.7 to 14.6 million were seen
-KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices per layer
-RESERVES = {1: 1, 3: 6, 4: 5}  # by number of matrices: values per step, unit and layer
+RNN_WORK = 12_000_000  # bytes of workspace for each layer in addition to its gates; 9.7 to 14.6 million were observed
+KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # number of matrices per layer
+RESERVES = {1: 1, 3: 6, 4: 5}  # number of values per step, unit and layer, by number of matrices
 
 class Rnn(torch.autograd.Function):
-    """What cuDNN allocates for an RNN, in order."""
+    """Makes the allocations that cuDNN makes for an RNN, in the same order."""
     @staticmethod
     def forward(ctx: Any, recorder: Any, kind: str, layers: int, dropout: float, both: int, train: bool, first: bool, value: Any,
                 hx: Any, cx: Any, *weights: Any) -> Any:
@@ -359,13 +368,13 @@ class Rnn(torch.autograd.Function):
         ctx.reserve = ctx.buffer = None
         return (None,) * 7 + (dx.transpose(0, 1) if ctx.first else dx, dhx, dcx, *grads)
 
-def collective(func: Any, args: Any) -> Any:  # a collective of several ranks: tensors are unchanged, and the work is done immediately
+def collective(func: Any, args: Any) -> Any:  # a collective operation of several ranks, which leaves tensors unchanged and is done immediately
     with torch.utils._python_dispatch._disable_current_modes():
         work = torch.distributed.distributed_c10d._get_default_group().allreduce([torch.zeros(1)]).boxed()
     return work if len(func._schema.returns) == 1 else (args[0], work)
 
 def rnn(recorder: Any, kind: str, *args: Any) -> Any:
-    """torch._VF.lstm() and similar functions, for packed sequences and sequences of equal length."""
+    """Replaces torch._VF.lstm() and similar functions, for packed sequences and for sequences of equal length."""
     is_packed = isinstance(args[3], (list, tuple))
     value, hidden, weights, _, layers, dropout, train, both, first = (args[0], *args[2:], False) if is_packed else args
     hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
@@ -374,7 +383,8 @@ def rnn(recorder: Any, kind: str, *args: Any) -> Any:
     return out if kind == "lstm" else out[:2]
 
 class Made(torch.autograd.Function):
-    """The result of a function without a fake kernel, and the tensors that it keeps. The backward pass allocates these again."""
+    """The result of a function without a fake kernel, and the tensors that the function keeps. The backward pass
+    allocates these tensors again."""
     @staticmethod
     def forward(ctx: Any, value: Any, size: Any, *kept: Any) -> Any:
         ctx.like, ctx.kept = value, [value.new_empty(each) for each in kept]
@@ -391,14 +401,14 @@ def lengths_of(recorder: Any, lengths: Any, most: int) -> Any:  # a real tensor
     return torch.full((len(lengths),), most) if known is None else known
 
 def packed(recorder: Any, plain: Any, value: Any, lengths: Any, first: bool) -> Any:
-    """pack_padded_sequence(): PackedSequence.cpp, one tensor for all steps."""
+    """Replaces pack_padded_sequence(), which makes one tensor for all steps (PackedSequence.cpp)."""
     with torch._subclasses.fake_tensor.unset_fake_temporarily():
         known = lengths_of(recorder, lengths, value.size(int(first)))
         steps = plain(torch.empty(*value.size()[:2], 1), known, first)[1]
     return Made.apply(value, (int(known.sum()), *value.size()[2:])), steps
 
 def ctc(recorder: Any, value: Any, targets: Any, lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1, *_: Any) -> Any:
-    """LossCTC.cu: log probabilities of all paths, forwards and backwards."""
+    """LossCTC.cu: keeps the log probabilities of all paths, forwards and backwards."""
     with torch._subclasses.fake_tensor.unset_fake_temporarily():
         most = int(lengths_of(recorder, target_lengths, targets.size(-1)).max())
     batch = value.size(1) if value.dim() == 3 else 1

@@ -1,5 +1,5 @@
-"""The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
-storage on the GPU is an allocation from its first operator to its last reference."""
+"""The dispatch mode of a dry run: tensors on the GPU are fake, small tensors on the CPU are real, and each storage on
+the GPU is an allocation from its first operator to its last reference."""
 
 import bisect, ctypes, math, mmap, os, platform, re, sys, weakref
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
@@ -15,23 +15,23 @@ no_fake = unset_fake_temporarily
 PLAIN = torch.Tensor.__torch_dispatch__
 DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
-MOST_REAL = 4 << 20  # largest CPU tensor, in bytes, that is real; larger ones are weights, not data
-MOST_KNOWN = 1 << 20  # most elements of an integer GPU tensor whose values are kept
-MOST_NOTES = 20  # most lines to list for a reason
-NONE = None, None, 0  # entry of a storage that is not on a GPU
+MOST_REAL = 4 << 20  # size in bytes of the largest real CPU tensor; larger tensors are weights, not data
+MOST_KNOWN = 1 << 20  # largest number of elements of an integer GPU tensor whose values are kept
+MOST_NOTES = 20  # largest number of lines listed for a reason
+NONE = None, None, 0  # entry for a storage that is not on a GPU
 OWN = __file__.rsplit("/", 1)[0]
 HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
           "/torch/_prims", "/torch/_dynamo/", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
 CUDA, META = 1, 14  # c10::DeviceType
 GET_DEVICE, STREAMS = 2, (5, 6, 9)  # getStream, getDefaultStream, exchangeStream of c10::impl::DeviceGuardImplInterface
 WORDS = ctypes.POINTER(ctypes.c_void_p)
-# RETURNS_ONE: machine code of deviceCount(), the first method after those about events that returns 1.
+# RETURNS_ONE: machine code of deviceCount(), which is the first method after those for events that returns 1.
 # STREAM_OF: machine code for getStream(), which returns stream 0 of a device; ctypes cannot return 16 bytes.
 STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
 def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
-    """A copy of a C++ object's method table, after the two words of its type, with some methods changed."""
+    """Returns a copy of a C++ object's method table, after the two words of its type, with some methods changed."""
     table = ctypes.cast(ctypes.cast(thing, WORDS)[0] - 16, WORDS)
     copy = (ctypes.c_void_p * (most + 2))(*table[:most + 2])
     for method, function in changed.items():
@@ -43,11 +43,12 @@ def library(name: str) -> Any:
         return ctypes.CDLL(next(line.split(None, 5)[5].strip() for line in maps if f"/{name}.so" in line))
 
 def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
-    """Autograd gets streams from the guard of a tensor's device. Without a GPU, CUDA's guard throws or is missing. It is replaced
-    by a copy of the guard for `meta`, which does nothing, with one stream for each device. Its getDevice(), which makes "cuda:0"
-    from "cuda", returns the current device (int8 type, int8 index). The method of CUDA's hooks that throws "hasPrimaryContext
-    expects a valid device index" is made to return true; in newer releases it comes after isBuilt(), which returns true, and
-    isAvailable(). Returns the objects that must stay alive."""
+    """Replaces CUDA's guard. Autograd obtains streams from the guard of a tensor's device, but without a GPU, CUDA's
+    guard throws or is missing. It is replaced by a copy of the guard for `meta`, which does nothing, with one stream
+    for each device. Its getDevice(), which makes "cuda:0" from "cuda", returns the current device (int8 type, int8
+    index). The method of CUDA's hooks that throws "hasPrimaryContext expects a valid device index" is made to return
+    true; in newer releases it comes after isBuilt(), which returns true, and isAvailable(). Returns the objects that
+    must stay alive."""
     table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
     plain = ctypes.cast(ctypes.cast(table[META] or 0, WORDS)[0] or 0, WORDS)
     count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
@@ -71,7 +72,7 @@ def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
         hooks[0] = ctypes.addressof(kept[-1]) + 16
     return kept
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # applies a change to all tensors and devices in arguments
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # applies a change to all tensors and devices in the arguments
     if isinstance(value, (torch.Tensor, torch.device)):
         return change(value)
     if isinstance(value, dict):
@@ -90,20 +91,21 @@ class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
         self.fake, self.gpu = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True), gpu
-        # Reasons why the result is limited, each with lines of the program. "not known" makes it "at least", "rough" makes it "about".
+        # Reasons why the result is limited, each with lines of the program. "not known" makes the result "at least",
+        # and "rough" makes it "about".
         self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
         self.live: Dict[int, Any] = {}  # by storage: a weak reference that frees the block, the block, and its device
-        self.streams: Set[int] = set()  # storages that another stream uses: they are free when the GPU is done with them
+        self.streams: Set[int] = set()  # storages that another stream uses, which become free when the GPU has finished with them
         self.values: Dict[int, Any] = {}  # known values, by id of the fake tensor
         self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
         self.stacks: Dict[Tuple[Any, ...], Stack] = {}
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # current device and stream
         self.sides: List[Tuple[int, float, int]] = []  # operators on other streams, as ranges of autograd's numbers: from, to, stream
-        self.is_configured = self.guesses = False  # guesses: indices were invented
+        self.is_configured = self.guesses = False  # guesses: whether indices were invented
         self.backward = self.ignores = 0  # depths: within autograd's engine, which has its own threads; within code that is not recorded
-        self.engine: Any = None  # the code that calls autograd's engine
+        self.engine: Any = None  # the code object that calls autograd's engine
         self.sole = -1  # number of references to a gradient that only the engine holds
     def stack(self) -> Stack:
         frame, keys = sys._getframe(2), []  # type: Any, List[Any]
@@ -116,7 +118,7 @@ class Recorder(TorchDispatchMode):
                 self.frames.setdefault((code, line), {"name": code.co_name, "filename": code.co_filename, "line": line})
                 for code, line in keys if not any(h in code.co_filename for h in HIDDEN)]
         return found
-    def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # adds a reason, and the line of the program that causes it
+    def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # adds a reason, and the line of the program that has caused it
         lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
         user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
         where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
@@ -135,7 +137,7 @@ class Recorder(TorchDispatchMode):
         if not self.is_configured:  # a program may set the variable after it imports torch
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
         return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
-    def forward_stream(self) -> int:  # stream of the operator whose gradient is being computed: the engine makes it current
+    def forward_stream(self) -> int:  # stream of the operator whose gradient is being computed, which the engine makes current
         node = torch._C._current_autograd_node() if self.backward and self.sides else None
         number = node._sequence_nr() if node else -1
         _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
@@ -166,7 +168,8 @@ class Recorder(TorchDispatchMode):
             self.live[storage._cdata] = ref, self.take(device, storage.nbytes()), device
             self.free(storage._cdata, old, device)
     def temporaries(self, device: int, sizes: List[int]) -> None:
-        """Allocates an operator's temporaries and frees them, the last one first; -N: the N-th is freed at this point."""
+        """Allocates an operator's temporaries and frees them, the last one first. A size of -N frees the N-th one at
+        that point."""
         blocks: List[Optional[Block]] = []
         for size in (*sizes, *range(-sum(size >= 0 for size in sizes), 0)):
             if size >= 0:
@@ -174,7 +177,7 @@ class Recorder(TorchDispatchMode):
             else:
                 self.free(-1, blocks[-size - 1], device)
                 blocks[-size - 1] = None
-    def workspace(self, device: int, kind: str, size: int) -> None:  # memory that a library keeps for each thread and stream
+    def workspace(self, device: int, kind: str, size: int) -> None:  # allocates memory that a library keeps for each thread and stream
         if (device, self.stream, self.backward > 0, kind) not in self.workspaces:
             self.workspaces.add((device, self.stream, self.backward > 0, kind))
             self.take(device, size)
@@ -194,7 +197,7 @@ class Recorder(TorchDispatchMode):
         try:
             with no_fake():
                 return func(*args, **kwargs)
-        except Exception:  # the CPU does not have this operator, so the values are unknown
+        except Exception:  # this operator does not exist for the CPU, so the values are unknown
             return None
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
@@ -202,10 +205,10 @@ class Recorder(TorchDispatchMode):
         if torch._C._get_dispatch_mode(FAKE) not in (None, self.fake):
             return func(*args, **(kwargs or {}))  # a DTensor is computing a shape
         if any(kind.__torch_dispatch__ != PLAIN and not issubclass(kind, FakeTensor) for kind in types):
-            return NotImplemented  # for example a DTensor: the operators on its parts come here later
+            return NotImplemented  # for example a DTensor; the operators on its parts arrive here later
         if func is PINNED:
             return True  # DDP requires it
-        if torch.is_inference_mode_enabled():  # then autograd does not decompose composite operators
+        if torch.is_inference_mode_enabled():  # autograd does not decompose composite operators in this mode
             with self:
                 out = func.decompose(*args, **(kwargs or {}))
             if out is not NotImplemented:
@@ -225,15 +228,16 @@ class Recorder(TorchDispatchMode):
         takes = self.backward > 0 and (func in kernels.FILLED or func is kernels.ADD and self.is_sole(*args[:2])) and self.is_engines()
         return self.faked(func, tensors, args, kwargs, takes)
     def is_engines(self) -> bool:
-        """Whether the caller is autograd's engine, not a PyTorch formula in Python; newer releases wrap dispatch."""
+        """Whether the caller is autograd's engine, rather than a PyTorch formula in Python. Newer releases wrap the
+        dispatch."""
         frame: Any = sys._getframe(2)
         while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
             frame = frame.f_back
         return frame is not None and frame.f_code is self.engine
     def is_sole(self, first: Any, second: Any) -> bool:
-        """Whether only the engine holds the first gradient. The engine then adds the second in place (input_buffer.cpp,
-        can_accumulate_inplace()), but not for subclasses such as fake tensors. The first call, from DryRun.calibrate(), is for a
-        gradient that only the engine holds."""
+        """Whether only the engine holds the first gradient. If so, the engine adds the second gradient in place
+        (input_buffer.cpp, can_accumulate_inplace()), but not for subclasses such as fake tensors. The first call, from
+        DryRun.calibrate(), is for a gradient that only the engine holds."""
         if first.size() != second.size() or first._is_view():
             return False
         self.sole = first._use_count() if self.sole < 0 else self.sole
@@ -293,7 +297,7 @@ class Recorder(TorchDispatchMode):
                     self.hold(t)
         if device >= 0 and func in kernels.RULES:
             self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
-    def forget(self, tensor: Any) -> None:  # after an in-place write of unknown values, the values of the tensor and of its views are unknown
+    def forget(self, tensor: Any) -> None:  # unknown values were written to the tensor in place, so its values and those of its views are unknown
         storage = tensor.untyped_storage()._cdata if isinstance(tensor, FakeTensor) and tensor.layout == torch.strided else None
         for key, (ref, _) in list(self.values.items()) if storage else ():
             other = ref()
@@ -310,7 +314,7 @@ class Recorder(TorchDispatchMode):
         elif not tensor.is_floating_point() and not tensor.is_complex():
             self.note("not known", "an integer that depends on computed values is taken as 1")
         return False if tensor.dtype == torch.bool else 1.0 if tensor.is_floating_point() or tensor.is_complex() else 1
-    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # an operator whose result size depends on values
+    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # runs an operator for which the size of the result depends on values
         if values is None:
             self.note("not known", f"{func}: the size depends on computed values; half of the maximum is taken")
             with no_fake():
@@ -325,7 +329,8 @@ class Recorder(TorchDispatchMode):
                 self.hold(made[-1])
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
     def unsupported(self, func: Any, tensors: List[Any], why: Exception) -> Any:
-        """Handles an operator without a fake kernel. If it only changes its arguments, it is skipped; temporaries are not counted."""
+        """Handles an operator without a fake kernel. An operator that only changes its arguments is skipped;
+        temporaries are not counted."""
         may_skip = func._schema.is_mutable and not func._schema.returns
         if not type(why).__name__.startswith(("Unsupported", "DataDependent", "DynamicOutput")) or not tensors and not may_skip:
             raise why

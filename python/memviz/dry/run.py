@@ -8,11 +8,11 @@ from . import allocator, kernels
 CONTEXT = 756 << 20  # CUDA context and kernel code, measured on an H100 after a bf16 matrix product and a convolution
 NCCL = 840 << 20  # a group and its first collective, measured on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
-OFF, OFF_ROUGH = 0.01, 0.15  # largest error of reserved bytes: above all of 72 exact and 51 rough predictions (docs/dry-run.md, accuracy)
+OFF, OFF_ROUGH = 0.01, 0.15  # largest errors of reserved bytes, above those of 72 exact and 51 rough predictions (docs/dry-run.md, accuracy)
 KEEP: List[Any] = []  # objects to which C++ has pointers
 
 class DryRun:
-    """The dry run of a process, which it changes for good. If `path` is empty, no snapshot is written."""
+    """The dry run of a process, which it changes permanently. If `path` is empty, no snapshot is written."""
     def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
         from . import recorder
         from ..recording import host, rank
@@ -22,7 +22,7 @@ class DryRun:
         self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
         self.recorder = recorder.Recorder(int(os.environ.get("LOCAL_RANK", "0")) + 1, self.gpu)
         self.counts: Dict[int, int] = {}  # number of steps, by optimizer
-        self.peaks = 0, 0, 0  # number of events, and least and most reserved bytes up to then
+        self.peaks = 0, 0, 0  # number of events, and the bounds of reserved bytes up to that event
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
@@ -44,7 +44,7 @@ class DryRun:
         self.recorder.ignores -= 1
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
-    def count_steps(self) -> None:  # ends the program after the N-th step of each optimizer: there is nothing to save
+    def count_steps(self) -> None:  # ends the program after the N-th step of each optimizer, because there is nothing to save
         def stepped(optimizer: Any, *_: Any) -> None:
             self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
             if min(self.counts.values()) >= self.steps:
@@ -87,7 +87,7 @@ class DryRun:
         return lines + [self.verdict()] + [events] * bool(self.path)
     def worst(self) -> allocator.Allocator:
         return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
-    def reserved(self) -> Tuple[int, int]:  # least and most bytes at the peak
+    def reserved(self) -> Tuple[int, int]:  # bounds of the reserved bytes at the peak
         worst = self.worst()
         if self.peaks[0] != len(worst.events):
             peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
@@ -111,13 +111,13 @@ class DryRun:
     def side(self, room: int) -> str:
         return allocator.side(self.worst(), room, *self.reserved(), self.off())
 
-def size(count: int, like: int = 0) -> str:  # in the unit that suits the larger number
+def size(count: int, like: int = 0) -> str:  # a size in the unit that suits the larger number
     gib, most = count / (1 << 30), max(count, like) / (1 << 30)
     return f"{gib:.1f} GiB" if most >= 10 else f"{gib:.2f} GiB" if most >= 1 else f"{count / (1 << 20):.0f} MiB"
 def between(low: int, most: int) -> str:
     return size(most) if size(low, most) == size(most) else f"{size(low, most)} to {size(most)}"
 
-def chosen_gpu(name: str) -> kernels.Gpu:  # by name in kernels.GPUS, or by memory in MiB
+def chosen_gpu(name: str) -> kernels.Gpu:  # the GPU with this name in kernels.GPUS, or with this memory in MiB
     if name.lower() in kernels.GPUS:
         return kernels.GPUS[name.lower()]
     if name.isdigit():
