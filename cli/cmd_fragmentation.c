@@ -449,8 +449,8 @@ static mv_code evaluate_gates(fragmentation_report *r, uint32_t index, mv_err *e
     return MV_OK;
 }
 
-/* One device: its holes, and at the same time the floor, which covers the whole trace and PyTorch's
- * memory. */
+/* Analyzes one device: its holes and, at the same time, the floor, which covers the whole trace and
+ * PyTorch's memory. */
 typedef struct {
     fragmentation_report *r;
     uint32_t index;

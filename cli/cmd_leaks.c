@@ -47,7 +47,7 @@ typedef struct {
     uint64_t limit;
 } leak_report;
 
-/* Devices without memory and events do not affect the verdict, unless there are no others. */
+/* Devices without memory and events do not affect the verdict, unless all devices are like that. */
 static bool is_idle(const leak_report *r, uint32_t device)
 {
     return mv_trace_events(r->trace, device).count == 0 &&
@@ -502,7 +502,8 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* Blocks that pile up and are freed all at once: not a leak, but part of the peak. */
+/* Prints blocks that pile up and are freed all at once, which are not a leak but part of the
+ * peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;

@@ -416,8 +416,8 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
                         err) == MV_OK;
 }
 
-/* Searches for the cheapest remedy of the last failure. Not if there is a leak, which needs another
- * remedy. */
+/* Searches for the cheapest remedy of the last failure, unless there is a leak, which needs a
+ * different remedy. */
 static bool find_remedies(oom_report *r, uint32_t index, mv_err *err)
 {
     const mv_ooms *found = &r->found[index];
@@ -452,7 +452,7 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
-/* If PyTorch's allocator did nothing, only calls can fail. */
+/* If PyTorch's allocator was not used, only calls can fail. */
 static bool take_calls(oom_report *r, mv_trace *trace)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

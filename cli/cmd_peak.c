@@ -433,9 +433,9 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* The text that distinguishes the largest site from all others, also from sites outside the table:
- * its label, with its category if another site has the same label. The share is the site's, not the
- * share of its whole line. */
+/* Returns the text that distinguishes the largest site from all others, including sites outside the
+ * table: its label, with its category if another site has the same label. The percentage is that of
+ * the site, not that of its whole line. */
 static const char *largest_label(const peak_report *r, const mv_attribution *found)
 {
     const char **labels = labels_of(r, found, found->count);
@@ -570,7 +570,7 @@ static void put_target(const peak_report *r, const device_peak *d)
     mv_rows_put_hidden(r->out, t->count, r->limit);
 }
 
-/* The names are more useful than further sites, and there may be thousands. */
+/* Names are more useful than further sites, but there may be thousands of them. */
 static uint64_t tensor_rows(const peak_report *r)
 {
     return mv_option_given(&r->cli->options, MV_HAS(LIMIT)) ? r->limit : TENSOR_ROWS;

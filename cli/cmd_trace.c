@@ -384,8 +384,8 @@ static bool ran_out_of_memory(const listing *l)
     return false;
 }
 
-/* Begins at the opening of a part: the event from which on allocations are counted. False when out
- * of memory. */
+/* Begins at the opening of a part, which is the event after which allocations are counted. Returns
+ * false when memory runs out. */
 static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint32_t *event)
 {
     const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
@@ -458,7 +458,7 @@ static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape
     MEMBER("stack", mv_value_u64(i))       \
     MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
 
-/* Numbers the stacks like list_events, for a table of stacks alone. */
+/* Numbers the stacks in the same way as list_events, for a table that contains only stacks. */
 static void number_stacks(const listing *l, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);

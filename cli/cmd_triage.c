@@ -195,8 +195,8 @@ static void put_damage(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-/* ", 10 % of the 2.83 GiB available". A limit of the process lies between bounds, and may
- * have been lowered after the peak: then no share is printed. */
+/* ", 10 % of the 2.83 GiB available". A limit of the process lies between two bounds, and may have
+ * been lowered after the peak; no percentage is printed then. */
 static void say_capacity(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT];
@@ -433,7 +433,7 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
     return to->text && to->level && to->command;
 }
 
-/* The report on a file, copied: then the file's memory can be freed. */
+/* Copies the report on a file, so that the file's memory can be freed. */
 static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t, uint32_t file,
                     mv_err *err)
 {

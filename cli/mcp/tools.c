@@ -140,8 +140,8 @@ static const char *type_of(mv_option_id id)
     }
 }
 
-/* The list is a cost in each session of an agent, and most options are in most tools: an option has
- * a few words, or none if its name and type are enough. */
+/* The list costs tokens in each session of an agent, and most tools have most options, so an option
+ * is described in a few words, or in none if its name and type are enough. */
 static const char *about_option(mv_option_id id, mv_option_set allowed)
 {
     switch (id) {
@@ -494,7 +494,8 @@ static void read_arguments(call *c, const cJSON *arguments)
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */
 
-/* The lines from `offset` on that fit, at least one; a line longer than the limit is cut. */
+/* Returns the lines, starting at `offset`, that fit, but at least one; a line longer than the limit
+ * is cut. */
 static const char *cut(call *c, mv_span text, mv_span *shown)
 {
     const uint8_t *at = text.data, *end = text.data + text.length, *from;
