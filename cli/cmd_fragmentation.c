@@ -24,7 +24,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace;
     mv_sites sites;
-    uint32_t first, end;     /* devices */
+    uint32_t first, end;     /* range of the reported devices */
     mv_lives *lives;         /* [end - first] */
     const char **floor_line; /* [end - first] */
     mv_fragmentation *found; /* [end - first], plus a zero entry */

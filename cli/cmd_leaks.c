@@ -36,9 +36,9 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     int64_t start_us;
-    uint32_t first, end;      /* devices */
+    uint32_t first, end;      /* range of the reported devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
     residual *residual;       /* [end - first] */

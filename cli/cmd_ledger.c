@@ -23,7 +23,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace;
     mv_trace named;       /* its events and times as in other reports: --at names them */
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     int64_t start_us;
     device_ledger *devices; /* [count] */
     uint32_t count;

@@ -34,13 +34,13 @@ typedef struct {
     bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
-    uint32_t first, end;   /* devices */
+    uint32_t first, end;   /* range of the reported devices */
     mv_lives *lives;       /* [end - first] */
     mv_ooms *found;        /* [end - first] */
     mv_remedies *remedies; /* [end - first] for the last failure; `tried` 0: not searched */
-    const char *more;      /* the command that shows all of them; "" */
+    const char *more;      /* command that shows all failures, or "" */
     uint64_t limit;
-    const mv_error_report *errors; /* in place of a snapshot; or NULL */
+    const mv_error_report *errors; /* of a text given in place of a snapshot, or NULL */
 } oom_report;
 
 static const char *label_of(const oom_report *r, mv_stack_id stack, char *label, size_t size)

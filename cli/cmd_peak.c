@@ -32,14 +32,14 @@
 typedef struct {
     uint32_t device;
     uint64_t least; /* lower bound of the peak from the allocator; 0: none */
-    bool has_peak;  /* false: a file of one moment */
+    bool has_peak;  /* false: the file contains only one moment */
     bool is_held;   /* the report shows the moment when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
-    mv_reserved_falls falls; /* of the first sites */
-    mv_low_held held;        /* --at low: at every low point, as in leaks */
-    mv_grouped grouped;      /* --by */
+    mv_reserved_falls falls; /* effect of the first sites on the reserved peak */
+    mv_low_held held;        /* for --at low: what is held at every low point, as in leaks */
+    mv_grouped grouped;      /* groups of --by */
     mv_layers layers;
     mv_site_layers *split; /* [found.count] the sites by layer */
     mv_site_tensors tensors;
@@ -50,9 +50,9 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     mv_rules rules;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     uint32_t count;
     device_peak *devices; /* [count] */
     uint64_t limit;

@@ -12,11 +12,11 @@
 
 struct mv_mcp_tool {
     const char *name;
-    const char *command;   /* NULL: none, as in `memviz FILE` */
-    const char *word;      /* after the command; or NULL */
-    const char *arguments; /* as in mv_command; NULL: the command's options */
-    const char *about;     /* NULL: the command's own help text */
-    const char *limit;     /* --limit when none is given; or NULL */
+    const char *command;   /* name of the command; NULL: none, as in `memviz FILE` */
+    const char *word;      /* word after the command; or NULL */
+    const char *arguments; /* arguments, as in mv_command; NULL: those of the command */
+    const char *about;     /* description; NULL: the command's help text */
+    const char *limit;     /* default for --limit; or NULL */
     mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output, or
                             * whose default is right for nearly all files: the list is short */
     bool is_picture;
