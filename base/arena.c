@@ -30,9 +30,103 @@ struct mv_arena_chunk {
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
     uint64_t filed;       /* for `large`: bytes that are in a file, from the second page on */
+    uint64_t stale;       /* bytes of the mapping, from its start, that may not be zero */
 };
 
 static_assert(sizeof(mv_arena_chunk) <= HEADER, "chunk header must fit");
+
+/* ---- what arenas release ----------------------------------------------------------------- */
+
+/* Lengths are 9 to 16 steps; a step is a page, two, four... */
+enum { STEPS = 8, MOST_DOUBLINGS = MV_POOL_LENGTHS / STEPS - 1 };
+
+static uint64_t length_at(uint32_t nth)
+{
+    return (uint64_t)(STEPS + 1 + nth % STEPS) * MV_PAGE << nth / STEPS;
+}
+
+/* The first length that is long enough; MV_POOL_LENGTHS: it is longer than any. */
+static uint32_t nth_length(uint64_t bytes)
+{
+    uint32_t doublings = 0, nth;
+
+    while (doublings < MOST_DOUBLINGS && bytes > (uint64_t)2 * STEPS * MV_PAGE << doublings)
+        doublings++;
+    for (nth = doublings * STEPS; nth < MV_POOL_LENGTHS && length_at(nth) < bytes;)
+        nth++;
+    return nth;
+}
+
+uint64_t mv_page_pool_length(uint64_t bytes)
+{
+    uint32_t nth = nth_length(bytes);
+
+    return nth < MV_POOL_LENGTHS ? length_at(nth) : bytes;
+}
+
+static void *pool_take(mv_page_pool *pool, uint64_t length)
+{
+    uint32_t nth = nth_length(length);
+    void *at;
+
+    if (nth == MV_POOL_LENGTHS)
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    at = pool->kept[nth];
+    if (at) {
+        pool->kept[nth] = *(void **)at;
+        pool->bytes -= length;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return at;
+}
+
+static bool pool_keep(mv_page_pool *pool, void *at, uint64_t length)
+{
+    uint32_t nth = nth_length(length);
+
+    if (nth == MV_POOL_LENGTHS || length_at(nth) != length || length > pool->most)
+        return false;
+    pthread_mutex_lock(&pool->lock);
+    *(void **)at = pool->kept[nth];
+    pool->kept[nth] = at;
+    pool->bytes += length;
+    pthread_mutex_unlock(&pool->lock);
+    return true;
+}
+
+static bool pool_has_room(mv_page_pool *pool, uint64_t length)
+{
+    bool has_room;
+
+    pthread_mutex_lock(&pool->lock);
+    has_room = pool->bytes + length <= pool->most;
+    pthread_mutex_unlock(&pool->lock);
+    return has_room;
+}
+
+/* Unmaps everything that is kept, and returns the bytes. */
+static uint64_t pool_unmap(mv_page_pool *pool)
+{
+    void *at, *next;
+    uint64_t bytes;
+
+    pthread_mutex_lock(&pool->lock);
+    bytes = pool->bytes;
+    pool->bytes = 0;
+    for (uint32_t i = 0; i < MV_POOL_LENGTHS; i++) {
+        for (at = pool->kept[i]; at; at = next) {
+            next = *(void **)at;
+            UNPOISON(at, length_at(i));
+            mv_pages_unmap(at, length_at(i));
+        }
+        pool->kept[i] = NULL;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+/* ---- mappings ---------------------------------------------------------------------------- */
 
 void mv_arena_init(mv_arena *arena, mv_budget *budget)
 {
@@ -70,35 +164,106 @@ static void *refuse(mv_arena *arena)
     return NULL;
 }
 
+static void drop_pool(mv_budget *budget)
+{
+    if (budget->pool)
+        give_budget(budget, pool_unmap(budget->pool));
+}
+
+void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most)
+{
+    *pool = (mv_page_pool){.most = most};
+    pthread_mutex_init(&pool->lock, NULL);
+    budget->pool = pool;
+}
+
+void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget)
+{
+    drop_pool(budget);
+    budget->pool = NULL;
+    pthread_mutex_destroy(&pool->lock);
+}
+
+/* Bytes to map for so many usable ones. */
+static uint64_t length_for(const mv_budget *budget, uint64_t usable)
+{
+    uint64_t bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
+
+    return budget->pool ? mv_page_pool_length(bytes) : bytes;
+}
+
+static mv_arena_chunk *take_kept(mv_budget *budget, uint64_t bytes)
+{
+    bool is_open = budget->pool && __atomic_load_n(&budget->limit, __ATOMIC_RELAXED) > 0;
+    mv_arena_chunk *chunk = is_open ? pool_take(budget->pool, bytes) : NULL;
+
+    if (!chunk)
+        return NULL;
+    UNPOISON(chunk, bytes);
+    *chunk = (mv_arena_chunk){.mapped = bytes, .stale = bytes};
+    return chunk;
+}
+
+static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes)
+{
+    mv_arena_chunk *chunk;
+
+    if (!take_budget(budget, bytes))
+        return NULL;
+    chunk = mv_pages_map(bytes);
+    if (chunk)
+        chunk->mapped = bytes;
+    else
+        give_budget(budget, bytes);
+    return chunk;
+}
+
 static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
 {
+    mv_budget *budget = arena->budget;
     mv_arena_chunk *chunk;
     uint64_t bytes;
 
     if (usable > UINT64_MAX / 2)
         return refuse(arena);
-    bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
-    if (!take_budget(arena->budget, bytes))
-        return refuse(arena);
-    chunk = mv_pages_map(bytes);
-    if (!chunk) {
-        give_budget(arena->budget, bytes);
-        return refuse(arena);
+    bytes = length_for(budget, usable);
+    chunk = take_kept(budget, bytes);
+    if (!chunk)
+        chunk = map_fresh(budget, bytes);
+    if (!chunk && budget->pool) {
+        drop_pool(budget);
+        chunk = map_fresh(budget, bytes);
     }
-    chunk->mapped = bytes;
-    return chunk;
+    return chunk ? chunk : refuse(arena);
 }
 
 static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
 {
-    give_budget(arena->budget, chunk->mapped);
-    UNPOISON(chunk, chunk->mapped);
-    mv_pages_unmap(chunk, chunk->mapped);
+    uint64_t bytes = chunk->mapped;
+    mv_page_pool *pool = chunk->filed ? NULL : arena->budget->pool;
+
+    if (pool && !pool_has_room(pool, bytes))
+        drop_pool(arena->budget);
+    POISON((char *)chunk + HEADER, bytes - HEADER);
+    if (pool && pool_keep(pool, chunk, bytes))
+        return;
+    give_budget(arena->budget, bytes);
+    UNPOISON(chunk, bytes);
+    mv_pages_unmap(chunk, bytes);
 }
 
 static char *usable(mv_arena_chunk *chunk)
 {
     return (char *)chunk + HEADER;
+}
+
+/* Zeroes usable bytes, where they are not. */
+static void zero(mv_arena_chunk *chunk, uint64_t from, uint64_t to)
+{
+    uint64_t stale = chunk->stale > HEADER ? chunk->stale - HEADER : 0;
+
+    if (from < stale)
+        memset(usable(chunk) + from, 0, (to < stale ? to : stale) - from);
 }
 
 static void link_large(mv_arena *arena, mv_arena_chunk *chunk)
@@ -141,6 +306,7 @@ static void *push_large(mv_arena *arena, uint64_t bytes)
     if (!chunk)
         return NULL;
     chunk->used = bytes;
+    zero(chunk, 0, bytes);
     link_large(arena, chunk);
     POISON(usable(chunk) + bytes, chunk->mapped - HEADER - bytes);
     return usable(chunk);
@@ -187,8 +353,9 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* A block that is in a file cannot grow in place: a copy replaces it. */
-static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
+/* A block that is in a file cannot grow in place: a copy replaces it. Nor do those that a pool keeps
+ * move to other addresses. */
+static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
     char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);
 
@@ -209,9 +376,9 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
     chunk = (mv_arena_chunk *)((char *)old - HEADER);
     if (new_bytes > UINT64_MAX / 2)
         return refuse(arena);
-    if (chunk->filed)
-        return grow_filed(arena, chunk, new_bytes);
-    mapped = (new_bytes + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
+    mapped = length_for(arena->budget, new_bytes);
+    if (chunk->filed || (arena->budget->pool && mapped > chunk->mapped))
+        return grow_copied(arena, chunk, new_bytes);
     UNPOISON(chunk, chunk->mapped);
     if (mapped > chunk->mapped) {
         uint64_t more = mapped - chunk->mapped;
@@ -228,8 +395,10 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         chunk->mapped = mapped;
         link_large(arena, chunk);
     }
-    if (new_bytes > chunk->used)
+    if (new_bytes > chunk->used) {
+        zero(chunk, chunk->used, new_bytes);
         chunk->used = new_bytes;
+    }
     POISON(usable(chunk) + chunk->used, chunk->mapped - HEADER - chunk->used);
     return usable(chunk);
 }
@@ -243,6 +412,12 @@ void mv_arena_drop(mv_arena *arena, void *grown)
     chunk = (mv_arena_chunk *)((char *)grown - HEADER);
     unlink_large(arena, chunk);
     unmap_chunk(arena, chunk);
+}
+
+void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes)
+{
+    if (!arena->budget->pool) /* else it was touched, to be zeroed, or is small */
+        mv_pages_take(at, bytes);
 }
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk)

@@ -13,17 +13,33 @@
 #ifndef MV_BASE_ARENA_H
 #define MV_BASE_ARENA_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define MV_ARENA_LARGE (256u << 10)
 
+enum { MV_POOL_LENGTHS = 8 * 16 };
+
+/* Mappings that arenas released, kept for later arenas of the same budget. For work that comes in
+ * many pieces of like size: bytes that are mapped, and in the caches, are zeroed in a fraction of the
+ * time that the system takes to unmap pages and map others, and threads do not wait for each other's
+ * changes to the mappings.
+ *
+ * A mapping has one of eight lengths in each doubling, so that the next piece's fits into it. */
 typedef struct {
-    uint64_t limit; /* most bytes that may be mapped */
-    uint64_t used;  /* bytes mapped now */
-    uint64_t peak;  /* most bytes ever mapped */
-    bool lacked;    /* a push or a growth was refused: the result may be incomplete */
+    pthread_mutex_t lock;
+    uint64_t most, bytes;        /* limit, and number, of bytes kept */
+    void *kept[MV_POOL_LENGTHS]; /* mappings by length; each mapping links to the next */
+} mv_page_pool;
+
+typedef struct {
+    uint64_t limit;     /* most bytes that may be mapped */
+    uint64_t used;      /* bytes mapped now */
+    uint64_t peak;      /* most bytes ever mapped */
+    bool lacked;        /* a push or a growth was refused: the result may be incomplete */
+    mv_page_pool *pool; /* NULL: none */
 } mv_budget;
 
 typedef struct mv_arena_chunk mv_arena_chunk;
@@ -38,6 +54,15 @@ typedef struct {
     mv_arena_chunk *chunk;
     uint64_t used;
 } mv_arena_mark;
+
+/* From begin to end arenas of the budget keep what they release in `pool`. It counts as mapped. It is
+ * emptied before it has more than `most` bytes, since lengths that were in use once may not come
+ * again, and before a push is refused. No thread uses the budget while these are called. */
+void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most);
+void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget);
+
+/* The length of a mapping for so many bytes. */
+uint64_t mv_page_pool_length(uint64_t bytes);
 
 /* Never allocates. `budget` must outlive the arena. */
 void mv_arena_init(mv_arena *arena, mv_budget *budget);
@@ -54,6 +79,9 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 
 /* Releases a block of mv_arena_grow before its arena. NULL is allowed. */
 void mv_arena_drop(mv_arena *arena, void *grown);
+
+/* A hint that all of a block is about to be written (mv_pages_take). */
+void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes);
 
 /* Temporary memory: rewinding frees everything pushed since mv_arena_here, except blocks that were
  * grown or have MV_ARENA_LARGE bytes or more. */

@@ -25,12 +25,10 @@ void mv_pieces_close(mv_pieces *pieces); /* NULL is allowed */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
-enum { MV_PIECE_SLOTS = 16 };
-
-/* Reads a piece. Its events are in a slot, valid until the slot is used again; the rest is in
- * `arena`. Slots may be used at the same time. Events of other devices are left out. Fails with
- * MV_CORRUPT when a chunk is damaged: read the whole file instead. */
-mv_code mv_pieces_read(mv_pieces *pieces, uint32_t slot, mv_arena *arena, uint32_t device,
-                       uint32_t nth, mv_trace *out, mv_err *err);
+/* Reads a piece into `arena`. Threads with separate arenas may do so at the same time. Events of
+ * other devices are left out. Fails with MV_CORRUPT when a chunk is damaged: then the whole file
+ * must be read. */
+mv_code mv_pieces_read(mv_pieces *pieces, mv_arena *arena, uint32_t device, uint32_t nth,
+                       mv_trace *out, mv_err *err);
 
 #endif

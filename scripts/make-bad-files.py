@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes testdata/bad/: small files that no reader may accept, each named for its error.
+"""Writes testdata/bad/: small files that every reader must refuse, each named after its error.
 
     NAME.CODE.pickle, .msgpack, .bin, .html, .prof, .pb, .csv, each also compressed, with .gz or .zst added
 
-CODE is what memviz must answer (base/err.h). tests/whole/test_bad.c reads them all in little
+CODE is the expected error code (base/err.h). tests/whole/test_bad.c reads all of them in little
 memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
 formats are made from whole files in testdata/corpus/. Run it from anywhere; it replaces the
 folder's files and prints nothing.
@@ -305,12 +305,12 @@ def make_pickles():
 
 
 class Raw(bytes):
-    """Bytes that stand as they are."""
+    """Bytes that are written unchanged."""
 
 
 def packed(value):
-    """`value` in msgpack (spec.md of msgpack.org), each number and length in its widest form but
-    for what fits the one-byte forms."""
+    """`value` in msgpack (spec.md of msgpack.org), each number and length in its widest form except
+    for values of the one-byte forms."""
     if isinstance(value, Raw):
         return bytes(value)
     if value is None:

@@ -2,7 +2,7 @@
 """Writes testdata/releases/: small snapshots as PyTorch 1.13 to 2.14, torch_npu and
 torch.cuda._memory_viz write them.
 
-The program is made up: a model of four lines that trains for six steps, under a small literal
+The program is synthetic: a model of four lines that trains for six steps, under a small literal
 caching allocator with expandable segments. Every file has the keys of its release, and no others.
 Run it from anywhere; it replaces the folder's files and prints nothing.
 """
@@ -32,7 +32,7 @@ def frames(*lines, library="/env/torch/nn/modules/module.py"):
 
 class Heap:
     """One segment for each pool: best fit, the rest split off, neighbours merged. It grows when
-    it is expandable; else one cudaMalloc has to do."""
+    it is expandable; otherwise one cudaMalloc has to suffice."""
 
     def __init__(self, pad=0, expandable=True):
         self.pad = pad  # torch_npu: 32
@@ -188,7 +188,7 @@ SETTINGS = {
 
 
 def with_history(heap, segments, has_requested):
-    """1.13 and 2.0: the stacks of blocks are in their history, and nowhere else."""
+    """1.13 and 2.0: the stacks of blocks are only in their history."""
     for segment in segments:
         for key in ("segment_pool_id", "is_expandable", "frames"):
             del segment[key]
@@ -223,7 +223,7 @@ def each_event(heap, **more):
 
 
 def release(version):
-    """A snapshot with just the keys that this release writes."""
+    """A snapshot with exactly the keys that this release writes."""
     heap = Heap(expandable=version >= (2, 1))
     train(heap)
     segments = heap.segments()
@@ -253,7 +253,7 @@ def release(version):
     return snapshot
 
 
-# ---- 2.14, everything that it can say ----------------------------------------------------------
+# ---- 2.14, everything that it can record --------------------------------------------------------
 
 
 def host(snapshot):
@@ -420,7 +420,7 @@ def last(snapshot, count):
 
 
 def whole_calls(snapshot):
-    """Without the end of a call whose beginning is not there."""
+    """Without the end of a call whose beginning is missing."""
     snapshot["device_traces"] = [
         t[t[0]["action"] == "free_completed" :] for t in snapshot["device_traces"]
     ]
@@ -433,8 +433,8 @@ def idle(*events):
 
 
 def two_phases(steps=1):
-    """Training, then a separate buffer; where a first phase was freed to the last byte before,
-    a ring may keep just this."""
+    """Training, then a separate buffer; if an earlier phase was freed completely,
+    a ring may contain exactly this."""
     heap = Heap()
     train(heap, steps=steps)
     heap.alloc(MIB // 2, frames(("report", 70), ("main", 45)))
@@ -446,9 +446,9 @@ def rings():
     late = forget(whole_calls(last(two_phases(steps=6), 101)))
     count = len(two_phases()["device_traces"][0])
     return {
-        # a ring of one: nothing is allocated on device 0, whatever there was before
+        # a ring of one event: nothing is allocated on device 0, whatever came before
         "ring_of_one": beside(idle("snapshot"), last(release((2, 5)), 1)),
-        # recording was on for long: an idle device beside one with hundreds of events
+        # a long recording: an idle device beside a device with hundreds of events
         "idle_beside_busy": beside(idle("snapshot"), full),
         # device 1 is full, so device 0, with as many events, is full, too
         "full_beside_full": beside(two_phases(), last(release((2, 5)), count)),

@@ -5,7 +5,7 @@
     scripts/make-tool-files.py --xplane IN            cuts a recorded *.xplane.pb to what memviz reads
     scripts/make-tool-files.py --pprof IN             shortens the paths in a recorded memory.prof
 
-A recording cannot be made again here; what is left of it is what the program recorded.
+A recording cannot be made again here; --xplane and --pprof keep the recorded contents.
 """
 
 import gzip
@@ -205,7 +205,7 @@ class Plane:
 
 
 def make_tensorflow(steps):
-    """Two devices, the host, operations and shapes, as TensorFlow writes them: made, not recorded."""
+    """Two devices, the host, operations and shapes, as TensorFlow writes them: synthetic, not recorded."""
     plane, events, held, total = Plane("/host:CPU"), [], {}, {"GPU_0_bfc": 4096, "GPU_1_bfc": 0, "gpu_host_bfc": 0}
 
     def memory(name, us, allocator, addr, requested=0, **more):
@@ -241,7 +241,7 @@ def make_tensorflow(steps):
 
 
 class Bfc:
-    """An allocator that writes its events into a plane, all but those that are dropped."""
+    """An allocator that writes its events into a plane, except dropped ones."""
 
     def __init__(self, plane, name="GPU_0_bfc", limit=8 << 30, before=0, peak=0, first=0x700000000000):
         self.plane, self.name, self.limit, self.next = plane, name, limit, first
@@ -279,7 +279,7 @@ def write_plane(name, plane, *allocators):
 
 
 def make_lossy():
-    """Profiles that lack events, and that know of more than they show."""
+    """Profiles with missing events, whose totals show more than their events."""
     lost_frees = Bfc(Plane("/host:CPU"))
     lost_frees.alloc(5, 1 << 20)
     lost_allocs = Bfc(Plane("/host:CPU"), before=100 << 20)
@@ -338,7 +338,7 @@ def make_lossy():
 
 
 def cut_plane(plane):
-    """Lines with events of memory; of their events those, and what contains them."""
+    """Lines with memory events; only these events and the events around them."""
     names, stats, out, used = {}, {}, b"", set()
     for number, value, _ in fields(plane):
         if number in (4, 5):
@@ -378,7 +378,7 @@ def cut_xplane(path):
             out += field(1, cut_plane(value))
         elif name == b"Task Environment":
             out += whole
-        elif name == b"/host:metadata":  # without the programs that were compiled
+        elif name == b"/host:metadata":  # without the compiled programs
             out += field(1, b"".join(w for n, _, w in fields(value) if n != 4))
     write("tools/jax.xplane.pb.gz", gzip.compress(out, mtime=0))
 
@@ -399,7 +399,7 @@ def strip_pprof(path):
 
 
 def make_pprof():
-    """Two GPUs and the CPU, buffers and executables with bytes, a line that was inlined: made."""
+    """Two GPUs and the CPU, buffers and executables with bytes, an inlined line: synthetic."""
     texts = [""]
 
     def text(s):
@@ -489,7 +489,7 @@ class Kineto:
         return float("%d.%03d" % divmod(ns, 1000))
 
     def within(self, category, name, inside, tid=None, args=None):
-        """An event around what `inside` does."""
+        """An event around the events of `inside`."""
         if category == "python_function" and not self.stacks:
             inside()
             return

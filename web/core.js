@@ -1,3 +1,5 @@
+const PART = 4 << 20; // bytes of a file that are read at once
+
 // The program in WebAssembly, and its imports from JavaScript. `host` has read(blob, from, to), which
 // returns bytes synchronously, copy(text), written(name) and progress(file, share). With `pauses`, progress may
 // return a promise, for which a turn waits: other functions may be called in the meantime, but no other turn.
@@ -57,17 +59,25 @@ class Core {
   }
 
   read(number, from, to, count) {
-    const part = this.part, end = from + count;
     try {
-      if (!part || part.number !== number || from < part.from || end > part.from + part.bytes.length) {
-        const blob = this.blobs[number];
-        this.part = {number, from, bytes: this.host.read(blob, from, Math.min(blob.size, from + Math.max(count, 4 << 20)))};
+      for (let done = 0; done < count;) {
+        const bytes = this.partAt(number, from + done).subarray(0, count - done);
+        new Uint8Array(this.memory.buffer, to + done, bytes.length).set(bytes);
+        done += bytes.length;
       }
-      new Uint8Array(this.memory.buffer, to, count).set(this.part.bytes.subarray(from - this.part.from, end - this.part.from));
       return 1;
     } catch (error) { // the file was removed or changed
       return 0;
     }
+  }
+
+  // The bytes of a file from one place on, up to the end of the part there.
+  partAt(number, at) {
+    const blob = this.blobs[number], from = at - at % PART;
+    if (!this.part || this.part.number !== number || this.part.from !== from)
+      this.part = {number, from, bytes: this.host.read(blob, from, Math.min(blob.size, from + PART))};
+    if (at - from >= this.part.bytes.length) throw new Error('the file is shorter');
+    return this.part.bytes.subarray(at - from);
   }
 
   // The text at an address; null: there is none.

@@ -108,17 +108,58 @@ pump.port1.onmessage = turns;
 let giveUp = null; // while it waits
 
 function pause() {
-  if (performance.now() < turnEnd) return undefined;
+  const next = readAhead();
+  if (!next && performance.now() < turnEnd) return undefined;
   return new Promise((done, fail) => {
-    giveUp = fail;
-    rest.port1.onmessage = () => {
+    const go = () => {
       giveUp = null;
       if (hasInput) paint();
       turnEnd = performance.now() + TURN_MS;
       done();
     };
+    giveUp = fail;
+    rest.port1.onmessage = () => next && !next.isDone ? next.done = go : go();
     rest.port2.postMessage(0);
   });
+}
+
+// Half of the time of reading is waiting for the browser to bring the bytes. So another worker has the next two
+// parts of the file brought, while this one works on those before; pauses let them in.
+const BRING = `const reader = new FileReaderSync();
+onmessage = ({data}) => {
+  let bytes = null;
+  try { bytes = reader.readAsArrayBuffer(data); } catch (error) { /* the other worker finds out, too */ }
+  postMessage(bytes, bytes ? [bytes] : []);
+};`;
+const AHEAD = 2;
+let bringer = null, last = null, coming = []; // the last part taken; later ones, in order: {blob, from, bytes, isDone, done}
+
+function brought({data}) {
+  const part = coming.find(part => !part.isDone) || {};
+  Object.assign(part, {isDone: true, bytes: data && new Uint8Array(data)});
+  if (part.done) part.done();
+}
+
+// Another file, or another place: what is coming is of no use.
+function stopBringing() {
+  if (bringer) bringer.onmessage = null, bringer.terminate();
+  bringer = null;
+  coming = [];
+}
+
+// The next part; null at the end of the file.
+function readAhead() {
+  if (!last) return null;
+  for (let from = last.to; from < last.blob.size && coming.length < AHEAD; from += PART) {
+    if (coming.some(part => part.from === from)) continue;
+    if (!bringer) {
+      bringer = new Worker(URL.createObjectURL(new Blob([BRING], {type: 'text/javascript'})));
+      bringer.onmessage = brought;
+    }
+    coming.push({blob: last.blob, from});
+    bringer.postMessage(last.blob.slice(from, from + PART));
+  }
+  return coming[0] || null;
 }
 
 // The worker ends by itself, once nothing waits in it: Firefox reports an error of its own for a worker
@@ -143,7 +184,13 @@ const warm = guarded(() => {
 // ---- messages from the page --------------------------------------------------------------------
 
 const host = {
-  read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
+  read(blob, from, to) {
+    const next = coming[0], isNext = next && next.isDone && next.blob === blob && next.from === from;
+    if (isNext) coming.shift();
+    else stopBringing();
+    last = {blob, to};
+    return isNext && next.bytes || new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to)));
+  },
   pauses: !!WebAssembly.Suspending,
   progress(file, share) {
     say({progress: [files[file], share]});

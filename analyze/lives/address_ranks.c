@@ -3,7 +3,6 @@
 #include "analyze/lives/lives.h"
 #include "base/grow.h"
 #include "base/map.h"
-#include "base/pages.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -101,7 +100,7 @@ static void begin_part(mv_address_search *s, uint32_t part)
 {
     const address_table *t = &s->parts[part];
 
-    mv_pages_take(s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
+    mv_arena_touch(s->arena, s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
 }
 
 static void end_part(mv_address_search *s, uint32_t part)

@@ -1,7 +1,6 @@
 /* Allocations during the forward sweep. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
-#include "base/pages.h"
 #include "base/parallel_for.h"
 
 static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
@@ -489,7 +488,7 @@ static void take_column(void *user, uint32_t column)
                       {a->completed, 4 * rows},
                       {a->segment, 4 * rows}};
 
-    mv_pages_take(all[column].at, all[column].bytes);
+    mv_arena_touch(r->arena, all[column].at, all[column].bytes);
 }
 
 static bool make_columns(mv_lives_sweep *r)

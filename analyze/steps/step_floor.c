@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/pages.h"
 #include "base/sort.h"
 
 /* A rise needs at least LEAST_BINS bins; with fewer than FEW_BINS, the floor must never fall. */
@@ -32,7 +31,7 @@ int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *befor
 
     *before = 0;
     if (change)
-        mv_pages_take(change, events * sizeof *change);
+        mv_arena_touch(arena, change, events * sizeof *change);
     for (uint32_t i = 0; change && i < a->count; i++) {
         if (a->birth[i] == MV_BEFORE)
             *before += (int64_t)a->block[i];

@@ -1,21 +1,25 @@
 #include "cli/input/pieces.h"
 
+#include <pthread.h>
+
 #include "base/parallel_for.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "parse/pieces.h"
 
-/* One batch is read and analyzed while the previous one is added. */
-enum { BATCHES = 2, MOST_LANES = MV_PIECE_SLOTS / BATCHES };
-
-/* Memory of an event with its life, including temporary memory. */
-enum { EVENT_BYTES = 128 };
+enum {
+    MOST_THREADS = 16,
+    MOST_ROOM = MOST_THREADS + MOST_THREADS / 2, /* so that no thread waits for a slow piece */
+    /* Memory of an event with its life, including temporary memory. */
+    EVENT_BYTES = 128
+};
 
 typedef struct {
     mv_arena arena;
     mv_trace trace;
     mv_lives lives;
     mv_err err;
+    bool is_found; /* and not yet added */
 } piece;
 
 typedef struct {
@@ -24,63 +28,112 @@ typedef struct {
     uint32_t device, count;
     mv_add_piece_fn *add;
     void *user;
-    uint32_t lanes; /* pieces of a batch */
-    uint32_t next;  /* first piece of the next batch */
-    piece pieces[BATCHES][MOST_LANES];
-    mv_err err; /* of `add` */
+    uint32_t room; /* pieces in memory at the same time */
+    pthread_mutex_t lock;
+    pthread_cond_t added_one;
+    uint32_t next, added; /* number of pieces taken by threads, and added in order */
+    bool is_adding;       /* a thread is in `add` */
+    piece pieces[MOST_ROOM];
+    mv_err err; /* of the first piece that failed */
 } walk;
 
-static void find(walk *w, uint32_t nth)
+/* Takes the next piece, once there is room for it. NULL if there is none or a piece has failed. */
+static piece *take(walk *w, uint32_t *nth)
 {
-    uint32_t batch = w->next / w->lanes % BATCHES, at = w->next + nth;
-    piece *p = &w->pieces[batch][nth];
+    bool is_there;
 
-    if (at >= w->count)
-        return;
+    pthread_mutex_lock(&w->lock);
+    *nth = w->next++;
+    while (*nth < w->count && w->err.code == MV_OK && *nth - w->added >= w->room)
+        pthread_cond_wait(&w->added_one, &w->lock);
+    is_there = *nth < w->count && w->err.code == MV_OK;
+    pthread_mutex_unlock(&w->lock);
+    return is_there ? &w->pieces[*nth % w->room] : NULL;
+}
+
+static void find(walk *w, uint32_t nth, piece *p)
+{
     mv_arena_init(&p->arena, &w->cli->budget);
     p->err = (mv_err){.offset = MV_NO_OFFSET};
     p->trace = *w->trace;
-    if (!w->cli->pieces || mv_pieces_read(w->cli->pieces, batch * MOST_LANES + nth, &p->arena,
-                                          w->device, at, &p->trace, &p->err) == MV_OK)
+    if (!w->cli->pieces ||
+        mv_pieces_read(w->cli->pieces, &p->arena, w->device, nth, &p->trace, &p->err) == MV_OK)
         mv_lives_find(&p->arena, &p->trace, w->device, &p->lives, &p->err);
 }
 
-/* Adds the batch before the current one. */
-static void add(walk *w)
+/* Adds the pieces that are next in order, unless another thread is adding. */
+static void add_found(walk *w, piece *found)
 {
-    uint32_t first = w->next - w->lanes;
-
-    for (uint32_t i = 0; w->next > 0 && i < w->lanes && first + i < w->count; i++) {
-        piece *p = &w->pieces[first / w->lanes % BATCHES][i];
-        if (w->err.code == MV_OK)
-            w->err = p->err;
-        if (w->err.code == MV_OK)
-            w->add(w->user, &p->trace, &p->lives, &w->err);
+    pthread_mutex_lock(&w->lock);
+    found->is_found = true;
+    while (!w->is_adding && w->pieces[w->added % w->room].is_found) {
+        piece *p = &w->pieces[w->added % w->room];
+        bool has_failed = w->err.code != MV_OK;
+        w->is_adding = true;
+        pthread_mutex_unlock(&w->lock);
+        if (!has_failed && p->err.code == MV_OK)
+            w->add(w->user, &p->trace, &p->lives, &p->err);
         mv_arena_release(&p->arena);
+        pthread_mutex_lock(&w->lock);
+        if (!has_failed)
+            w->err = p->err;
+        p->is_found = w->is_adding = false;
+        w->added++;
+        pthread_cond_broadcast(&w->added_one);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void work(void *user, uint32_t thread)
+{
+    walk *w = user;
+    uint32_t nth;
+    piece *p;
+
+    (void)thread;
+    while ((p = take(w, &nth)) != NULL) {
+        find(w, nth, p);
+        add_found(w, p);
     }
 }
 
-static void run_lane(void *user, uint32_t lane)
+static uint64_t piece_bytes(const mv_cli *cli, uint32_t device)
 {
-    walk *w = user;
-
-    if (lane == 0)
-        add(w);
-    else
-        find(w, lane - 1);
+    return cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
 }
 
 /* How many pieces fit the remaining memory at the same time. */
-static uint32_t lanes_for(const mv_cli *cli, uint32_t device, uint32_t count)
+static uint32_t room_for(const mv_cli *cli, uint32_t device, uint32_t threads)
 {
-    uint64_t left = cli->budget.limit - cli->budget.used;
-    uint32_t lanes = mv_parallel_for_threads(count < MOST_LANES ? count : MOST_LANES, 0);
-    uint64_t piece_bytes =
-        cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
+    uint64_t left = cli->budget.limit - cli->budget.used, bytes = piece_bytes(cli, device);
+    uint32_t room = threads + threads / 2;
 
-    while (lanes > 1 && lanes * piece_bytes * BATCHES > left / 2)
-        lanes--;
-    return lanes;
+    while (room > 1 && room * bytes > left / 2)
+        room--;
+    return room;
+}
+
+static void walk_all(walk *w)
+{
+    uint32_t threads =
+        mv_parallel_for_threads(w->count < MOST_THREADS ? w->count : MOST_THREADS, 0);
+    mv_budget *budget = &w->cli->budget;
+    mv_page_pool pool;
+
+    w->room = room_for(w->cli, w->device, threads);
+    threads = threads < w->room ? threads : w->room;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->added_one, NULL);
+    if (w->count > 1)
+        mv_page_pool_begin(&pool, budget, w->room * piece_bytes(w->cli, w->device));
+    mv_parallel_for(threads, threads, work, w);
+    for (uint32_t i = 0; i < w->room; i++) /* after a failure */
+        if (w->pieces[i].is_found)
+            mv_arena_release(&w->pieces[i].arena);
+    if (w->count > 1)
+        mv_page_pool_end(&pool, budget);
+    pthread_cond_destroy(&w->added_one);
+    pthread_mutex_destroy(&w->lock);
 }
 
 mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
@@ -93,16 +146,7 @@ mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
     *w = (walk){.cli = cli, .trace = trace, .device = device, .add = add_piece, .user = user};
     w->err.offset = MV_NO_OFFSET;
     w->count = cli->pieces ? mv_pieces_count(cli->pieces, device) : 1;
-    w->lanes = lanes_for(cli, device, w->count);
-    for (; w->next < w->count + w->lanes && w->err.code == MV_OK; w->next += w->lanes)
-        if (w->lanes > 1) {
-            mv_parallel_for(1 + w->lanes, w->lanes, run_lane, w);
-        } else {
-            add(w);
-            find(w, 0);
-        }
-    if (w->err.code != MV_OK)
-        add(w); /* releases the current batch */
+    walk_all(w);
     if (w->err.code == MV_CORRUPT && cli->pieces)
         return mv_input_needs_whole(cli, err);
     if (w->err.code != MV_OK)

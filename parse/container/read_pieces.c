@@ -23,10 +23,6 @@ struct mv_pieces {
     mv_source source;
     const mv_trace *trace;
     device_pieces *devices; /* [trace->device_count] */
-    struct {
-        mv_arena arena;
-        mv_load_room room;
-    } slots[MV_PIECE_SLOTS];
 };
 
 /* ---- where pieces begin ------------------------------------------------------------------ */
@@ -129,10 +125,6 @@ mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace)
     if (!p)
         return NULL;
     mv_arena_init(&p->tables, arena->budget);
-    for (uint32_t i = 0; i < MV_PIECE_SLOTS; i++) {
-        mv_arena_init(&p->slots[i].arena, arena->budget);
-        p->slots[i].room.arena = &p->slots[i].arena;
-    }
     mv_arena_init(&p->load.scratch, arena->budget);
     if (open_file(p, path, trace) && list_devices(p, &has_several) && has_several)
         return p;
@@ -147,8 +139,6 @@ void mv_pieces_close(mv_pieces *p)
     mv_source_close(&p->source);
     mv_arena_release(&p->load.scratch);
     mv_arena_release(&p->tables);
-    for (uint32_t i = 0; i < MV_PIECE_SLOTS; i++)
-        mv_arena_release(&p->slots[i].arena);
 }
 
 uint32_t mv_pieces_count(const mv_pieces *p, uint32_t device)
@@ -230,8 +220,8 @@ static mv_code decode(mv_load *load, const piece *from, mv_load_table *t, mv_err
     return code;
 }
 
-mv_code mv_pieces_read(mv_pieces *p, uint32_t slot, mv_arena *arena, uint32_t device, uint32_t nth,
-                       mv_trace *out, mv_err *err)
+mv_code mv_pieces_read(mv_pieces *p, mv_arena *arena, uint32_t device, uint32_t nth, mv_trace *out,
+                       mv_err *err)
 {
     mv_load load = p->load;
     mv_load_table t;
@@ -242,7 +232,6 @@ mv_code mv_pieces_read(mv_pieces *p, uint32_t slot, mv_arena *arena, uint32_t de
     if (!out->devices)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", out->device_count);
     load.arena = arena;
-    load.room = &p->slots[slot].room;
     mv_arena_init(&load.scratch, arena->budget);
     if (device < out->device_count && p->devices[device].table) {
         t = *p->devices[device].table;

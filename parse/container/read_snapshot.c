@@ -307,19 +307,6 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
-/* A zeroed block: pages that were touched before cost less than new ones. */
-static void *reuse(mv_load_room *room, uint64_t bytes)
-{
-    if (bytes <= room->bytes) {
-        memset(room->block, 0, bytes);
-        return room->block;
-    }
-    mv_arena_drop(room->arena, room->block);
-    room->block = mv_arena_grow(room->arena, NULL, bytes);
-    room->bytes = room->block ? bytes : 0;
-    return room->block;
-}
-
 /* All columns of a table in one block, so that it takes as few pages as possible. */
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
@@ -338,7 +325,7 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
-    block = load->room ? reuse(load->room, bytes) : mv_arena_push(load->arena, bytes, 1);
+    block = mv_arena_push(load->arena, bytes, 1);
     if (!block)
         return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);
@@ -661,8 +648,11 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
 static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
                          const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
 {
-    mv_load load = {
-        .file = file, .arena = arena, .build = {.arena = arena, .trace = out}, .part = part};
+    mv_load load = {.file = file,
+                    .source = source,
+                    .arena = arena,
+                    .build = {.arena = arena, .trace = out},
+                    .part = part};
     mv_code code;
 
     *out = (mv_trace){.origin = {.format = MV_FORMAT_BIN,
@@ -676,15 +666,33 @@ static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const
     return code;
 }
 
+/* Reads a part of a file that has no room in memory, chunk by chunk. False: it is read as others
+ * are, or memory is out. */
+static bool read_in_place(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                          mv_trace *out)
+{
+    mv_span file = {0};
+    mv_err err = {0};
+    bool again;
+
+    return opts && (opts->digest_suffices || opts->part) &&
+           mv_source_is_file(source, &file.length) &&
+           read_file(arena, source, file, opts, opts->part, out, &again, &err) == MV_OK;
+}
+
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                          mv_trace *out, mv_err *err)
 {
     mv_span file;
     bool again;
-    mv_code code = mv_source_rest(source, &file, err);
+    mv_code code;
 
-    if (code != MV_OK)
-        return code;
+    if (!mv_source_map_rest(source, &file)) {
+        if (read_in_place(arena, source, opts, out))
+            return MV_OK;
+        if (mv_source_rest(source, &file, err) != MV_OK)
+            return err->code;
+    }
     code = read_file(arena, source, file, opts, opts ? opts->part : NULL, out, &again, err);
     if (again) {
         *err = (mv_err){.offset = MV_NO_OFFSET};

@@ -45,13 +45,6 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* Memory that is reused for the columns of one table after another. */
-typedef struct {
-    mv_arena *arena;
-    void *block; /* [bytes] from mv_arena_grow, or NULL */
-    uint64_t bytes;
-} mv_load_room;
-
 /* Buffers for one chunk: its stored bytes, if the file is not in memory, and its decompressed
  * bytes. */
 typedef struct {
@@ -61,11 +54,10 @@ typedef struct {
 typedef struct {
     mv_span file; /* no data: the file is read piece by piece from `source` */
     const mv_source *source;
-    mv_arena *arena;    /* owns the columns, unless there is a `room` */
-    mv_load_room *room; /* may be NULL */
-    mv_arena scratch;   /* everything else; same budget */
-    mv_build build;     /* builds the result; used by mv_build_note */
-    bool damaged;       /* something is missing */
+    mv_arena *arena;  /* owns the columns */
+    mv_arena scratch; /* everything else; same budget */
+    mv_build build;   /* builds the result; used by mv_build_note */
+    bool damaged;     /* something is missing */
 
     mv_chunk *chunks; /* in order of discovery; sorting makes chunks of one table neighbours */
     uint32_t chunk_count;

@@ -1,6 +1,5 @@
 #include <stdatomic.h>
 
-#include "base/pages.h"
 #include "base/parallel_for.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_load.h"
@@ -115,7 +114,7 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
     *seen |= 1u << i;
     out = mv_load_value(t, i, chunk->head.first_row);
     if (head->width > 0) /* without stored bytes it may be all zeros */
-        mv_pages_take(out, (uint64_t)chunk->head.count * column->size);
+        mv_arena_touch(w->job->load->arena, out, (uint64_t)chunk->head.count * column->size);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
         chunk->begin = head->start;

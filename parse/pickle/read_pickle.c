@@ -324,7 +324,7 @@ static void report_progress(pickle *p)
 
     if (!p->opts->progress || done < p->next_progress)
         return;
-    p->next_progress = done + PROGRESS_BYTES;
+    p->next_progress = (done / PROGRESS_BYTES + 1) * PROGRESS_BYTES;
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 

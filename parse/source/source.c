@@ -432,8 +432,7 @@ void mv_source_close(mv_source *source)
     *source = (mv_source){0};
 }
 
-/* The stored bytes themselves, if the source is plain and can be mapped. */
-static bool map_rest(mv_source *source, mv_span *out)
+bool mv_source_map_rest(mv_source *source, mv_span *out)
 {
     mv_source_state *s = source->state;
     uint64_t offset = mv_source_offset(source);
@@ -456,7 +455,7 @@ static bool map_rest(mv_source *source, mv_span *out)
 
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err)
 {
-    if (map_rest(source, out))
+    if (mv_source_map_rest(source, out))
         return MV_OK;
     while (mv_source_need(source, (uint64_t)(source->end - source->at) + 1))
         ;

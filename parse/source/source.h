@@ -67,6 +67,10 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
  * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
+/* The same, but only if it takes no memory: returns false if the source is compressed or cannot be
+ * mapped. */
+bool mv_source_map_rest(mv_source *source, mv_span *out);
+
 /* Whether the source is an uncompressed file, which can be read at any position; *bytes is its
  * size. */
 bool mv_source_is_file(const mv_source *source, uint64_t *bytes);

@@ -13,14 +13,14 @@ class Case:
     needs: list = dataclasses.field(default_factory=list)  # programs, or files of the build
     modes: list = None  # None: two of them
     bare: int = 0  # this many recordings without the launcher: finalising thousands takes minutes
-    why: str = ""  # the line printed if nothing is recorded, or not to the end
-    stack: int = None  # most bytes of a stack that are used with the shim and not without
-    complete: bool = True  # each call that returned is in the recording
-    cheap: bool = False  # also in ctest
+    why: str = ""  # the line printed if nothing is recorded, or the recording stops early
+    stack: int = None  # most additional bytes of stack used with the shim
+    complete: bool = True  # each call that returned must be in the recording
+    cheap: bool = False  # also run by ctest
     timed: bool = True
     noisy: bool = False  # standard error differs between two runs of the program alone
-    varies: list = dataclasses.field(default_factory=list)  # patterns of what differs so
-    litter: list = dataclasses.field(default_factory=list)  # files that differ so
+    varies: list = dataclasses.field(default_factory=list)  # patterns of texts that differ in this way
+    litter: list = dataclasses.field(default_factory=list)  # files that differ in this way
     before: list = dataclasses.field(default_factory=list)
     after: list = dataclasses.field(default_factory=list)
     root: bool = False

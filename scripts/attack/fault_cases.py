@@ -1,5 +1,5 @@
-"""What no failing call alone does, for scripts/attack/faults: each case is (command, fault, check), and check(place)
-gives (runs, what was wrong). A place is an empty folder of the case's own.
+"""Faults other than a single failing call, for scripts/attack/faults: each case is (command, fault, check), and check(place)
+returns (runs, errors). A place is the case's own empty folder.
 
 - the launcher of `run`, whose system calls fail by strace(1), so that the recorded program's do not
 - limits (ulimit), closed standard descriptors, clocks that jump
@@ -49,8 +49,8 @@ class Cases:
     # ---- the launcher ---------------------------------------------------------------------------
 
     def run_calls(self, place, group):
-        """Each call of the launcher after the loader's fails once. The program's own status and output stay, unless the
-        launcher refuses before it starts; what it recorded is in a file that is read, or a line says why not."""
+        """Each call of the launcher after the loader's calls fails once. The program's own status and output stay, unless the
+        launcher refuses to start it; the recording is in a readable file, or a line has the reason."""
         calls, errors = CALLS[group]
         if not shutil.which("strace"):
             return 0, ["not here: strace"]
@@ -69,7 +69,7 @@ class Cases:
         r, log = attempt([])
         if r.returncode != 5:
             return 1, ["without a fault: status %d, %s" % (r.returncode, r.stderr)]
-        # The loader and libc are done where the program sets its first signal.
+        # The loader and libc have finished when the program sets its first signal.
         begun = [i for i, line in enumerate(log.splitlines()) if "rt_sigaction(" in line][:1]
         lines = [line for line in log.splitlines() if re.match(r"\w+\(", line)]
         first = len([line for line in lines[:begun[0]] if "rt_sigaction" not in line]) if begun else 0
@@ -103,7 +103,7 @@ class Cases:
     # ---- limits ---------------------------------------------------------------------------------
 
     def limits(self, place, limit):
-        """A report is as without the limit, or there is one line, status 1 and the old output; `-t` ends it by a signal."""
+        """A report is the same as without the limit, or there is one line, status 1 and the old output; `-t` ends it by a signal."""
         commands = [[name, "-q", self.train] for name in ("triage", "info", "stats", "leaks", "peak", "fragmentation", "ranks",
                                                           "memory")]
         commands += [["convert", "-q", self.train, "o.bin"], ["trace_plot", "-q", self.train, "-o", "o.png"],
@@ -128,7 +128,7 @@ class Cases:
                 others = [f for f in os.listdir(place) if f not in made + ["out", "err"]]
                 failed = r.returncode == 1 or (limit[-1] == "f" and said)
                 if "shared libraries" in said or "shared object" in said:
-                    continue  # the loader had no room: the program was not started
+                    continue  # the loader had no memory: the program was not started
                 if others:
                     why = "left %s" % others
                 elif failed:
@@ -144,7 +144,7 @@ class Cases:
     # ---- descriptors ----------------------------------------------------------------------------
 
     def closed(self, place):
-        """Without standard descriptors a file is as with them; what cannot be printed is a failure."""
+        """Without standard descriptors a file is the same as with them; output that cannot be printed is a failure."""
         outputs = {"leaks": "o.csv", "convert": "o.bin", "trace_plot": "o.svg", "export": "o.json", "summarize": "o.summary",
                    "view": "o.png"}
         runs, wrong = 0, []
@@ -192,7 +192,7 @@ class Cases:
     # ---- files that change ----------------------------------------------------------------------
 
     def change(self, place, how):
-        """Does it to the file `a` of the place, again and again, until the event is set."""
+        """Changes the file `a` of the place again and again, until the event is set."""
         whole, other = open(self.train, "rb").read(), open(self.small, "rb").read()
         end = threading.Event()
 
@@ -232,7 +232,7 @@ class Cases:
         return end, thread
 
     def viewer(self, place, how):
-        """It ends by its script, or with one line."""
+        """The viewer ends by its script, or with one line."""
         script = "open a\nwait idle\nkey 2\nwait idle\n" * 6
         with open(place + "/script", "w") as f:
             f.write(script)
@@ -360,7 +360,7 @@ class Server:
         return int(head.split()[1]), body
 
     def made(self, name):
-        """The snapshot of that name: the status and the body."""
+        """The snapshot with that name: the status and the body."""
         rows = {row["name"]: row for row in json.loads(self.get("/files")[1])["files"]}
         if name not in rows:
             return 404, b""

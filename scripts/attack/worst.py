@@ -1,8 +1,8 @@
 """The worst inputs that can be constructed, for scripts/attack/bounds and tests/bounds.
 
-Each function named in SHAPES takes a number of rows and returns (ending, bytes of a file, rows): rows are
-what the reader puts into its tables, events + blocks + segments + frames of stacks + annotations. The same
-number gives the same file. Written by hand where a form matters: PyTorch writes none of these.
+Each function named in SHAPES takes a number of rows and returns (ending, bytes of a file, rows). Rows are
+the entries of the reader's tables: events + blocks + segments + frames of stacks + annotations. The same
+number gives the same file. Bytes are written by hand if their form matters: PyTorch writes none of these files.
 
 worst_files.py has more, and writes them all:
 
@@ -108,7 +108,7 @@ def stack_of_kinds(n):
 
 @shape
 def stack_of_packages(n):
-    """One stack of frames that are no one's but packages', with the interpreter's between them."""
+    """One stack of frames of packages only, with the interpreter's between them."""
     deep = [frame("go", i, "/env/lib/python3.11/site-packages/tool/go%d.py" % (i % 9)) if i % 2 else
             frame("_PyEval_EvalFrameDefault", 0, "??") for i in range(n)]
     return dumped(n, events=allocs(2, lambda i: deep))
@@ -131,7 +131,7 @@ def stack_deep_shared(n):
 
 @shape
 def ooms_deep(n):
-    """Out-of-memories that all have the same deep stack, and so have the blocks that fill the device."""
+    """Out-of-memory events that all have the same deep stack, as do the blocks that fill the device."""
     deep = [frame("f", i) for i in range(n // 3)]
     return dumped(n, events=[event("oom", 1 << 20, 1 << 40, i, deep) if i % 2 else
                              event("alloc", BASE + i * 4096, 512, i, deep) for i in range(2 * n // 3)])
@@ -139,7 +139,7 @@ def ooms_deep(n):
 
 @shape
 def segments_deep(n):
-    """Segments that one block each pins, all with the same deep stack."""
+    """Segments that are each pinned by one block, all with the same deep stack."""
     deep = [frame("f", i) for i in range(n // 4)]
     return dumped(n, events=[event("segment_alloc", BASE + (i << 21), 2 << 20, i, deep) for i in range(n // 4)], segments=[
         segment(BASE + (i << 21), 2 << 20, [block(BASE + (i << 21), 512, frames=deep),
@@ -185,7 +185,7 @@ def stack_grows_in_place(n):
 
 @shape
 def names_differ_last(n):
-    """Frames whose names differ in the last characters only."""
+    """Frames whose names differ only in the last characters."""
     start = "x" * 60
     return dumped(n, events=allocs(n // 2, lambda i: [frame("%s%08d" % (start, i))]))
 
@@ -276,14 +276,14 @@ def segments_many(n):
 
 @shape
 def segments_overlap(n):
-    """All segments over the same addresses, and all blocks of a segment."""
+    """All segments at the same addresses, and all blocks of a segment at the same address."""
     return dumped(n, events=allocs(10), segments=[
         segment(BASE + i, 1 << 30, [block(BASE + i, 1 << 29), block(BASE, 1 << 30)]) for i in range(n // 3)])
 
 
 @shape
 def segments_wrap(n):
-    """Segments and blocks of 4 EiB: their sum is no 64-bit number."""
+    """Segments and blocks of 4 EiB: their sum does not fit 64 bits."""
     return dumped(n, events=[event("segment_alloc", BASE + (i << 20), 1 << 62, i) for i in range(n // 4)] +
                   [event("alloc", BASE + (i << 20), 1 << 62, n + i) for i in range(n // 4)],
                   segments=[segment(BASE + (i << 20), 1 << 62, [block(BASE + (i << 20), 1 << 62)]) for i in range(n // 4)])
@@ -381,7 +381,7 @@ def settings_given_again(n):
 
 @shape
 def values_refused(n):
-    """Under a key of the user's own, what is refused under PyTorch's: a byte for each."""
+    """Under a user's key, values that are refused under PyTorch's keys: one byte each."""
     return "pickle", b"\x80\4}(\x8c\x08segments]\x8c\4mine](" + b"\x8f" * n + b"eu.", n
 
 
@@ -401,13 +401,13 @@ def overlap(n):
 
 @shape
 def overlap_inside(n):
-    """Each block lies within the one before."""
+    """Each block lies within the previous one."""
     return dumped(n, events=allocs(n, size=lambda i: (n - i) * 1024, addr=lambda i: BASE + i * 512))
 
 
 @shape
 def one_address(n):
-    """Each block at the same address, of another size; none is freed."""
+    """Each block at the same address, with another size; none is freed."""
     return dumped(n, events=allocs(n, size=lambda i: 512 + i, addr=lambda i: BASE))
 
 
@@ -468,7 +468,7 @@ def frees_pending(n):
 
 @shape
 def holes(n):
-    """A heap of holes of every size, then requests that fit in few of them."""
+    """A heap with holes of every size, then requests that fit in few of them."""
     k, at, events, where = n // 5, BASE, [event("segment_alloc", BASE, 1 << 45, 0)], []
     for i in range(2 * k):
         size = 512 * (1 + (i * 7919) % k)
@@ -532,14 +532,14 @@ def ooms_released(n):
 
 @shape
 def ooms(n):
-    """Every second event is an out-of-memory, of another size, by another line."""
+    """Every second event is an out-of-memory event, of another size, by another line."""
     return dumped(n, events=[event("oom", 1 << 30, 1 << 40, i, [frame("f", i)]) if i % 2 else
                              event("alloc", BASE + i * 4096, 512, i) for i in range(2 * n // 3)])
 
 
 @shape
 def sizes_differ(n):
-    """No two blocks of one size: freed in another order than made."""
+    """No two blocks of the same size, freed in another order than allocated."""
     k = n // 3
     events = allocs(k, size=lambda i: 512 * (1 + i), addr=lambda i: BASE + (i << 30))
     for i in range(k):
@@ -574,14 +574,14 @@ def periods_grow(n):
 
 @shape
 def no_events(n):
-    """Nothing but blocks: a snapshot without recording."""
+    """Only blocks: a snapshot without recording."""
     return dumped(n, segments=[segment(BASE + i * (2 << 20), 2 << 20, [
         block(BASE + i * (2 << 20), 1 << 20), block(BASE + i * (2 << 20) + (1 << 20), 1 << 20, "inactive")]) for i in range(n // 3)])
 
 
 @shape
 def own_list_first(n):
-    """A list of the user's own before those of PyTorch, which refer to its events the other way round."""
+    """A user's list before PyTorch's lists, which refer to its events in reverse order."""
     events = allocs(n)
     return "pickle", pickle.dumps({"mine": events[::-1], **snapshot(events=events)}, protocol=4), n
 
@@ -644,7 +644,7 @@ def pprof_inlined(n):
 
 @shape
 def xplane_blocks(n):
-    """n blocks of XLA's that are never freed, within ranges within ranges."""
+    """n XLA blocks that are never freed, within nested ranges."""
     stats = [b"allocator_name", b"bytes_allocated", b"bytes_available", b"allocation_bytes", b"requested_bytes", b"addr",
              b"tf_op", b"GPU_0_bfc"]
     ids = {s: i + 1 for i, s in enumerate(stats)}
@@ -674,7 +674,7 @@ def compressed(data, *how):
 
 @shape
 def gzip_of_alike(n):
-    """Events that compress a hundredfold."""
+    """Events that compress by a factor of a hundred."""
     _, data, rows = SHAPES["stack_deep_one_line"](n)
     return "pickle.gz", gzip.compress(data, 9, mtime=0), rows
 
@@ -688,7 +688,7 @@ def zstd_of_alike(n):
 
 @shape
 def gzip_of_zeros(n):
-    """A string of 200 bytes for each row, in the place of a name."""
+    """A string of 200 bytes for each row, in place of a name."""
     long = b"X" + struct.pack("<I", n * 1000) + b"\0" * (n * 1000)
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     return "pickle.gz", packer.compress(b"\x80\x04}(" + long + b"N\x8c\x08segments]\x8c\rdevice_traces](]eu.") + packer.flush(), 5 * n

@@ -1,6 +1,6 @@
-"""More shapes for worst.py: the worst files of memviz's own formats, and claims that do not hold.
+"""More shapes for worst.py: the worst files of memviz's own formats, and files with false claims.
 
-Bytes as docs/internals/snapshot-format.md, docs/internals/msgpack-format.md and docs/ranks.md say.
+The formats are in docs/internals/snapshot-format.md, docs/internals/msgpack-format.md and docs/ranks.md.
 
     python3 worst_files.py SHAPE ROWS OUT      prints the number of rows
 """
@@ -102,7 +102,7 @@ def container(tables, index=True, mend=lambda chunks: chunks, more=b""):
 
 
 def ended(out, entries, count):
-    """With an index and a footer."""
+    """Chunks with an index and a footer."""
     where = len(out)
     out += chunk(3, entries, count, 0, 0)
     foot = b"\xc1MVE\r\n\x1a\n" + struct.pack("<QQ", where, len(out) + 32)
@@ -110,7 +110,7 @@ def ended(out, entries, count):
 
 
 def bases(frames=1):
-    """One stack of a frame, the default stream and pool, and what is absent."""
+    """One stack of one frame, the default stream and pool, and the absent rows."""
     return texts(b"f", b"a.py") + [
         (FRAMES, columns(plain(1, 0), plain(2, 1), plain(3, 7), plain(4, -1)), 1),
         (STACKS, struct.pack("<HBBBBBBqQ", 1, 8, 1, 0, 0, 1, 0, 0, 0) + struct.pack("<QQ", 0, frames), 2),
@@ -137,13 +137,13 @@ def container_of_nothing(n):
 
 @shape
 def container_ooms(n):
-    """The same, all of them out-of-memories."""
+    """The same, all of them out-of-memory events."""
     return "bin", container(bases() + events_of_nothing(n, action=7)), n
 
 
 @shape
 def container_deep(n):
-    """A stack of n frames that take no bytes, of which n / 10 events have it."""
+    """A stack of n frames that take no bytes, used by n / 10 events."""
     return "bin", container(bases(n) + events_of_nothing(n // 10)), n
 
 
@@ -173,7 +173,7 @@ def container_index_repeats(n):
 
 @shape
 def container_heads_nested(n):
-    """n heads of chunks in a file without an index, each of which says that all of the rest is its payload."""
+    """n chunk heads in a file without an index, each of which claims all of the rest as its payload."""
     out = head_of_file()
     size = len(out) + 64 * n
     heads = b"".join(chunk_head(EVENTS, 1, i, n, 8, size - len(out) - 64 * (i + 1), b"\1" * 8) for i in range(n))
@@ -294,7 +294,7 @@ def live_line_table(n):
 
 @shape
 def live_ranges_open(n):
-    """Ranges that begin and do not end, by stack and by number, and ends of which nothing began."""
+    """Ranges that begin and do not end, by stack and by number, and ends without a beginning."""
     names = string(b"") + b"".join(string(b"range %d" % i) for i in range(n // 4))
     events = b"".join(b"\xf8\x01\x01" + varint(i % (n // 4)) for i in range(n // 2))
     events += b"".join(b"\xfa\x01\x01" + varint(i) + varint(i % (n // 4)) for i in range(n // 4))
@@ -304,7 +304,7 @@ def live_ranges_open(n):
 
 @shape
 def live_heaps(n):
-    """A heap for each block, blocks that are all within each other, and a reset of each heap."""
+    """A heap for each block, blocks that are all nested, and a reset of each heap."""
     k = n // 2
     names = string(b"") + b"".join(string(b"heap %d" % i) for i in range(k))
     events = b"".join(b"\xfe\x01\x01" + address(i) + b"\x01" + varint(1 << 30 << 1 | 1) + varint(i + 2) + b"\x01\0\0" for i in range(k))
@@ -314,7 +314,7 @@ def live_heaps(n):
 
 @shape
 def live_calls(n):
-    """Calls of CUDA: memory mapped again and again, and never given back."""
+    """CUDA calls: memory mapped again and again, and never released."""
     names = string(b"") + string(b"cuMemMap") + string(b"/lib/x.so")
     kinds = (1, 8, 10, 14, 18, 20, 17, 6, 2)
     events = b"".join(b"\xf6\x01\x01" + address(i) + varint(kinds[i % 9]) + varint(8192) + varint(i % 100) + b"\x02\x03\0\0\0" for i in range(n))
@@ -359,7 +359,7 @@ def live_cut(n):
 
 
 def pack(v):
-    """msgpack of what a snapshot has."""
+    """The msgpack form of a snapshot's values."""
     if v is None:
         return b"\xc0"
     if isinstance(v, bool):
@@ -396,13 +396,13 @@ def msgpack_stacks_differ(n):
 
 @shape
 def msgpack_empty(n):
-    """A list of a million empty maps, where a key is that no one knows; each is a byte."""
+    """A list of a million empty maps under an unknown key; each is a byte."""
     return "msgpack", b"\x83" + pack("segments") + pack([]) + pack("device_traces") + pack([[]]) + pack("what") + array(n, b"\x80" * n), n
 
 
 @shape
 def msgpack_one_key(n):
-    """A map that has one key again and again."""
+    """A map that repeats one key."""
     return "msgpack", b"\xdf" + struct.pack(">I", n + 2) + pack("segments") + pack([]) + pack("device_traces") + pack([[]]) + \
         (pack("allocator_settings") + pack({"a": 1})) * n, n
 
@@ -443,7 +443,7 @@ def compact_deep(n):
 
 @shape
 def compact_same_rows(n):
-    """Texts, frames and stacks that should all differ and do not."""
+    """Texts, frames and stacks that should all differ but are equal."""
     return "msgpack", compact_of(10, strings=["f"] * (n // 3), frames=[[0, 0, 7]] * (n // 3), stacks=[[]] + [[0]] * (n // 3)), n
 
 
@@ -634,7 +634,7 @@ def xplane_long_name(n):
 
 @shape
 def xplane_lost(n):
-    """At each event bytes are missing that no block has, of which a part ends at the next one."""
+    """At each event bytes without a block are missing, a part of which ends at the next event."""
     return "pb", xplane_of(b"GPU_0_bfc", ((1 << 40) + 511 * i for i in range(n // 2))), n
 
 
@@ -653,7 +653,7 @@ def kineto_alloc(i, when, total):
 
 @shape
 def kineto_deep(n):
-    """Operators within one another, and blocks within all of them."""
+    """Nested operators, and blocks within all of them."""
     k = n // 2
     ranges = [kineto_range(b"op %d" % i, i, 10 * n - i) for i in range(k)]
     return (*kineto(ranges + [kineto_alloc(i, k + i, 512 * (i + 1)) for i in range(k)]), n)
@@ -682,7 +682,7 @@ def kineto_brackets(n):
     return "json", b'{"a":' + b"[" * (10 * n) + b"]" * (10 * n) + b',"traceEvents":[' + kineto_alloc(0, 1, 512) + b"]}", n
 
 
-# ---- what is small for a device, and asked for each time ------------------------------------------
+# ---- small devices, many queries ---------------------------------------------------------------------
 
 
 def live_call(action, i, handle=0, device=0, api=2):
@@ -691,7 +691,7 @@ def live_call(action, i, handle=0, device=0, api=2):
 
 @shape
 def live_resets(n):
-    """A device is reset again and again while memory is held that stays: created, of a pool, and pinned on another device."""
+    """A device is reset again and again while lasting memory is held: created memory, pool memory, and memory pinned on another device."""
     k = n // 2
     names = string(b"") + string(b"cudaDeviceReset") + string(b"/lib/x.so") + string(b"cuMemAllocHost")
     events = b"".join(live_call((14, 3, 8)[i % 3], 1, handle=i + 1, device=i % 3 // 2, api=4) for i in range(k))
@@ -713,7 +713,7 @@ def container_libraries(n):
 
 @shape
 def ooms_split(n):
-    """Requests that a hole would fit, had max_split_size_mb not forbidden to split it; as many holes."""
+    """Requests that a hole would fit if max_split_size_mb allowed splitting it; as many holes."""
     k, mib = n // 2, 1 << 20
     events = [event("segment_alloc", BASE, 1 << 40, 0)] + allocs(k, size=lambda i: mib, addr=lambda i: BASE + i * 2 * mib, time=lambda i: i + 1)
     events += [event("oom", 0, mib // 2, k + i + 1, device_free=1 << 30) for i in range(k)]

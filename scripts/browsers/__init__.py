@@ -1,4 +1,4 @@
-"""Real browsers without a window, driven from Python: browser.py says how."""
+"""Real browsers without a window, driven from Python: see browser.py."""
 
 from browsers.browser import PATIENCE_S, BrowserError, Missing, cost_of
 from browsers.chromium import Chromium
@@ -8,5 +8,5 @@ KINDS = {"chromium": Chromium, "firefox": Firefox}
 
 
 def start(kind, folder, dark=False):
-    """Raises Missing where the browser is not installed."""
+    """Raises Missing if the browser is not installed."""
     return KINDS[kind](folder, dark)

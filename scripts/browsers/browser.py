@@ -1,5 +1,5 @@
-"""A browser without a window, as tests and timings use one: chromium.py and firefox.py drive it
-through its own protocol, with nothing but Python. All that both have in common is here.
+"""A browser without a window, for tests and timings: chromium.py and firefox.py drive it
+through its own protocol, using only Python. Their common code is here.
 
     with browsers.start("chromium", folder, dark=True) as browser:
         page = browser.open(url)
@@ -7,10 +7,10 @@ through its own protocol, with nothing but Python. All that both have in common 
         page.key("Control+e")
         page.evaluate("document.title")
 
-`page.said` has what the console and the page's errors said, `page.expected` expressions for what they
-may say, `page.asked` the addresses that the page asked for, `page.refused_urls` how those begin that it
-may ask for in vain, `browser.proxy.asked` what reached the network: a proxy on this machine takes the
-place of it, refuses all and writes it down."""
+`page.said` has the messages of the console and the page's errors, `page.expected` expressions for messages that
+are allowed, `page.asked` the addresses that the page requested, `page.refused_urls` the beginnings of those that it
+may request without success, `browser.proxy.asked` the requests that reached the network: a proxy on this machine
+replaces the network, refuses everything and logs it."""
 
 import base64
 import collections
@@ -27,7 +27,7 @@ import threading
 import time
 
 
-PATIENCE_S = 250  # for anything to happen: the machine may be busy; more is a hang
+PATIENCE_S = 250  # seconds to wait at most: the machine may be busy; more is a hang
 
 
 class BrowserError(Exception):
@@ -47,7 +47,7 @@ def program(*names):
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """Takes the place of the network: each request is refused and its first line kept, but for those to
+    """Replaces the network: each request is refused and its first line kept, except those to
     `server`, a port of 127.0.0.1, which go there."""
 
     allow_reuse_address = True
@@ -84,9 +84,9 @@ class Proxy(socketserver.ThreadingTCPServer):
 
 
 class Browser:
-    """A process of a browser, and the calls of its protocol: one at a time, events in between."""
+    """A browser process, and the calls of its protocol: one at a time, with events in between."""
 
-    PROGRAMS = ()  # names of its program
+    PROGRAMS = ()  # names of the browser's program
 
     def __init__(self, folder, dark=False):
         self.program = program(*self.PROGRAMS)
@@ -143,7 +143,7 @@ class Browser:
         else:
             self.heard(message)
 
-    # ---- what it costs
+    # ---- its cost
 
     def children(self):
         """Every process of the browser: {pid: (parent, its words)}."""
@@ -187,7 +187,7 @@ class Page:
             time.sleep(every)
 
     def expect_words(self, pattern, seconds=PATIENCE_S):
-        """Waits until the console has said what fits, a regular expression; it may say so from now on."""
+        """Waits until a console message matches a regular expression; such messages are allowed from now on."""
         self.expected.append(pattern)
         end = time.monotonic() + seconds
         while not any(re.search(pattern, line) for line in self.said):
@@ -197,7 +197,7 @@ class Page:
             time.sleep(0.05)
 
     def unexpected(self):
-        """What was said beside that."""
+        """The messages that are not expected."""
         return [line for line in self.said if not any(re.search(pattern, line) for pattern in self.expected)]
 
     def box(self, selector):
@@ -245,7 +245,7 @@ class Page:
         return data
 
     def pid(self):
-        """The process that runs the page: of those of the browser that run pages, the largest."""
+        """The process that runs the page: the largest of the browser's processes that run pages."""
         pages = [pid for pid, (_, words) in self.browser.children().items() if self.browser.PAGES in words]
         return max(pages, key=lambda pid: kib(f"/proc/{pid}/status", "VmRSS"))
 
@@ -254,7 +254,7 @@ Cost = collections.namedtuple("Cost", "cpu_ms pss_bytes peak_bytes threads")
 
 
 def cost_of(pid):
-    """What a process has cost until now: its processor time, also of each thread, {name: ms}; its share of
+    """The cost of a process so far: its processor time, also of each thread, {name: ms}; its share of
     memory now, and the most that was resident."""
     tick = 1000 / os.sysconf("SC_CLK_TCK")
     threads = collections.Counter()

@@ -12,7 +12,7 @@ from browsers.browser import PATIENCE_S, Browser, BrowserError, Page, base64_byt
 MODS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46, "ArrowLeft": 37, "ArrowUp": 38,
          "ArrowRight": 39, "ArrowDown": 40, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36}
-# Without a sandbox: it needs rights that containers do not have, and no page but ours is opened.
+# Without a sandbox: it needs rights that containers do not have, and only our page is opened.
 QUIET = """--headless --no-sandbox --no-first-run --no-default-browser-check --disable-background-networking
     --disable-component-update --disable-default-apps --disable-extensions --disable-sync --disable-gpu
     --disable-dev-shm-usage --metrics-recording-only --no-pings --password-store=basic --use-mock-keychain
@@ -23,7 +23,7 @@ QUIET = """--headless --no-sandbox --no-first-run --no-default-browser-check --d
 
 class Chromium(Browser):
     PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-    PAGES = "--type=renderer"  # in the words of processes that run pages
+    PAGES = "--type=renderer"  # in the command lines of processes that run pages
 
     def __init__(self, folder, dark=False):
         super().__init__(folder, dark)
@@ -104,7 +104,7 @@ class ChromiumPage(Page):
         return self.browser.call(method, params, sessionId=self.session, **more)
 
     def attend(self, session):
-        """Hears all that a page or a worker says and asks for."""
+        """Subscribes to all messages and requests of a page or a worker."""
         for method, params in (("Runtime.enable", {}), ("Log.enable", {}), ("Network.enable", {}),
                                ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False,
                                                          "flatten": True})):

@@ -63,7 +63,7 @@ class WebSocket:
             pass
 
     def more(self, seconds):
-        """False: nothing came in time."""
+        """False: nothing arrived in time."""
         if not select.select([self.socket], [], [], max(0, seconds))[0]:
             return False
         part = self.socket.recv(1 << 20)
@@ -117,7 +117,7 @@ class WebSocket:
 
 class Firefox(Browser):
     PROGRAMS = ("firefox-esr", "firefox")
-    PAGES = "-contentproc"  # in the words of processes that run pages
+    PAGES = "-contentproc"  # in the command lines of processes that run pages
 
     def __init__(self, folder, dark=False):
         super().__init__(folder, dark)
@@ -137,7 +137,7 @@ class Firefox(Browser):
         self.call("session.subscribe", {"events": EVENTS})
 
     def port(self):
-        """Where it listens: it says so in its log."""
+        """The port where it listens, from its log."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end and self.process.poll() is None:
             with open(self.log.name, encoding="utf-8", errors="replace") as file:

@@ -1,6 +1,6 @@
 #include "tests/fixture/fixture_json.h"
 
-/* The runs of whatif with these options on a recording, with (`changed`) or without the changes. */
+/* Runs `whatif` with these options on a recording, with the changes (`changed`) or without them. */
 static cJSON *run_of(const char *options, bool changed)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
@@ -28,7 +28,7 @@ Test(changes, without_any_allocation_nothing_is_allocated)
     cr_expect_eq(peak_of("--drop 'size>0'", "peak_allocated"), 0);
 }
 
-Test(changes, a_change_that_changes_nothing_gives_the_recorded_run)
+Test(changes, a_change_without_effect_gives_the_recorded_run)
 {
     static const char *const idle[] = {"--scale 'size>0=1'", "--drop no_such_line",
                                        "--free-early no_such_line", "--one-stream"};
@@ -55,8 +55,8 @@ Test(changes, less_is_allocated_with_less_to_keep)
                   mvt_json_number(run_of("--one-stream", false), "peak_reserved"));
 }
 
-/* A program that names no steps and in which empty_cache() at the end of each was really called: its
- * peak rose, because the pieces of the first step had fitted the second one. */
+/* A program that names no steps and really called empty_cache() at the end of each. Its peak rose
+ * because the pieces of the first step had fitted the second step. */
 Test(changes, the_cache_is_emptied_where_a_step_holds_least)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json --empty-cache-each step " MV_TESTDATA
@@ -72,7 +72,7 @@ Test(changes, the_cache_is_emptied_where_a_step_holds_least)
     }
 }
 
-Test(changes, all_of_a_command_line_make_one_run_under_each_setting)
+Test(changes, all_changes_of_a_command_line_make_one_run_under_each_setting)
 {
     cJSON *report =
         mvt_json_here(0, "$MEMVIZ whatif --json --drop no_such_line --half no_such_line --conf "

@@ -48,7 +48,7 @@ static void expect_line(const char *name, const char *line)
     cr_expect_str_eq(headline_of(&b).line, line, "%s: %s", name, headline_of(&b).line);
 }
 
-/* These were titled "leak" or "leaks unknown", because titles had the leak report alone. */
+/* Titles once knew only the leak report: these files were titled "leak" or "leaks unknown". */
 Test(headline, the_most_serious_finding_is_first)
 {
     expect_line("oom", "out of memory: capacity");
@@ -81,46 +81,36 @@ static mv_headline_level level_of(bool is_alarm, bool is_known)
     return is_alarm ? MV_HEADLINE_ALARM : is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
 }
 
-/* A row is an alarm when its report says so, and fine only when the report is sure. */
-static void expect_levels(const bench *b, const mv_headline *found, const char *name)
-{
-    cr_assert_eq(found->count, 3, "%s", name);
-    cr_expect_eq(row_of(found, MV_FINDING_OOM)->level,
-                 level_of(b->ooms.count > 0, b->ooms.is_known), "%s: oom", name);
-    cr_expect_eq(
-        row_of(found, MV_FINDING_LEAK)->level,
-        level_of(b->leaks.verdict == MV_VERDICT_LEAK, b->leaks.verdict == MV_VERDICT_CLEAN),
-        "%s: leaks", name);
-    if (b->fragmentation.waits)
-        cr_expect_eq(row_of(found, MV_FINDING_WAITING)->level, MV_HEADLINE_ALARM, "%s", name);
-    else
-        cr_expect_eq(row_of(found, MV_FINDING_FRAGMENTED)->level,
-                     level_of(b->fragmentation.fragmented, b->fragmentation.is_known),
-                     "%s: fragmentation", name);
-}
-
-static void expect_order(const mv_headline *found, const char *name)
-{
-    for (uint32_t i = 0; i < found->count; i++)
-        cr_expect_eq(found->rows[i].level == MV_HEADLINE_ALARM, i < found->alarms, "%s", name);
-    for (uint32_t i = 0; i < found->count; i++) {
-        bool is_in_line = strstr(found->line, found->rows[i].text) != NULL;
-        cr_expect_eq(is_in_line, i < found->alarms || found->alarms == 0, "%s: %s", name,
-                     found->line);
-        cr_expect_neq(found->rows[i].why, NULL);
-        cr_expect(!mv_text_has_ending(found->rows[i].text, ": "), "%s: %s", name, found->line);
-    }
-    cr_expect_lt(strlen(found->line), 200, "%s: %s", name, found->line);
-}
-
 static void compare(const mv_trace *trace, const char *name)
 {
     for (uint32_t d = 0; d < trace->device_count; d++) {
         bench b;
         evaluate(&b, trace, d);
         mv_headline found = headline_of(&b);
-        expect_levels(&b, &found, name);
-        expect_order(&found, name);
+        /* A row is an alarm when its report says so, and fine only when the report is sure. */
+        cr_assert_eq(found.count, 3, "%s", name);
+        cr_expect_eq(row_of(&found, MV_FINDING_OOM)->level,
+                     level_of(b.ooms.count > 0, b.ooms.is_known), "%s: oom", name);
+        cr_expect_eq(
+            row_of(&found, MV_FINDING_LEAK)->level,
+            level_of(b.leaks.verdict == MV_VERDICT_LEAK, b.leaks.verdict == MV_VERDICT_CLEAN),
+            "%s: leaks", name);
+        if (b.fragmentation.waits)
+            cr_expect_eq(row_of(&found, MV_FINDING_WAITING)->level, MV_HEADLINE_ALARM, "%s", name);
+        else
+            cr_expect_eq(row_of(&found, MV_FINDING_FRAGMENTED)->level,
+                         level_of(b.fragmentation.fragmented, b.fragmentation.is_known),
+                         "%s: fragmentation", name);
+        for (uint32_t i = 0; i < found.count; i++)
+            cr_expect_eq(found.rows[i].level == MV_HEADLINE_ALARM, i < found.alarms, "%s", name);
+        for (uint32_t i = 0; i < found.count; i++) {
+            bool is_in_line = strstr(found.line, found.rows[i].text) != NULL;
+            cr_expect_eq(is_in_line, i < found.alarms || found.alarms == 0, "%s: %s", name,
+                         found.line);
+            cr_expect_neq(found.rows[i].why, NULL);
+            cr_expect(!mv_text_has_ending(found.rows[i].text, ": "), "%s: %s", name, found.line);
+        }
+        cr_expect_lt(strlen(found.line), 200, "%s: %s", name, found.line);
     }
 }
 
@@ -167,8 +157,6 @@ Test(headline, memory_runs_out_at_every_place)
         l.code = mv_headline_find(&l.arena, &b.reports, &found, mvt_err());
 }
 
-/* ---- the badge --------------------------------------------------------------------------- */
-
 static const struct {
     const char *name, *badge;
 } badges[] = {{"gpt_train", "fine"},
@@ -179,9 +167,9 @@ static const struct {
               {"ring", "leaks unknown: too few steps"},
               {"late_start", "fine (file damaged)"}};
 
-/* The number counts the findings that report a problem, and it is shown on every tab; a click shows
+/* The number counts the findings that report a problem. Every tab shows it, and a click on it shows
  * the reports. */
-LongTest(headline, badge_of_the_viewer)
+LongTest(headline, the_viewers_badge_counts_the_problems)
 {
     for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
         mv_view *view = mvt_view(badges[i].name);
@@ -205,7 +193,7 @@ LongTest(headline, badge_of_the_viewer)
     }
 }
 
-/* A picture of one level does not say that nothing leaks, if another level does. */
+/* The picture of one level does not claim that nothing leaks if another level leaks. */
 Test(headline, no_leak_names_its_level_where_there_are_others)
 {
     mv_trace capture = mvt_load(mvt_memory(), "nccl_leak.0"),

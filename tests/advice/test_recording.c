@@ -1,4 +1,4 @@
-/* Descriptions of recordings without events, or without memory of PyTorch. */
+/* Descriptions of recordings without events, or without PyTorch's memory. */
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -16,7 +16,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
     cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
 }
 
-/* Without a run of events, the viewer opens on the state. */
+/* Without events in a run, the viewer opens on the state. */
 LongTest(recording, advice_fits_the_missing_data)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
@@ -26,7 +26,7 @@ LongTest(recording, advice_fits_the_missing_data)
     expect_advice("gpt_train", false, NULL);
 }
 
-/* The reports say it too, with the reason. */
+/* The reports say so as well, with the reason. */
 Test(recording, reports_say_how)
 {
     static const char *const names[] = {"no_history", "state_only", "ring", "late_start"};
@@ -53,8 +53,8 @@ static mv_recording_contents describe(const mv_trace *trace)
     return out;
 }
 
-/* A program of CuPy: CUDA calls, and no event of PyTorch. */
-Test(recording, calls_without_pytorch)
+/* A CuPy program: CUDA calls, and no PyTorch events. */
+Test(recording, calls_without_pytorch_are_described)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -79,7 +79,7 @@ static bool shows(const mv_view *view, const char *words)
 }
 
 /* The viewer opens on the memory that the calls got. */
-LongTest(recording, viewer_of_calls_without_pytorch)
+LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
 {
     static const float widths[] = {800, 1280, 3840};
     mvt_calls *c = mvt_calls_new();
@@ -96,8 +96,8 @@ LongTest(recording, viewer_of_calls_without_pytorch)
     }
 }
 
-/* An event of a trace without a single frame: the advice is about stacks. */
-Test(recording, no_stacks)
+/* An event in a trace without a single frame: the advice is about stacks. */
+Test(recording, missing_stacks_get_advice)
 {
     mvt_trace *t = mvt_new();
     bool is_said = false;
@@ -114,7 +114,7 @@ Test(recording, no_stacks)
                      "");
 }
 
-Test(recording, nothing_at_all)
+Test(recording, an_empty_recording_gets_advice)
 {
     mv_recording_contents out = describe(mvt_calls_done(mvt_calls_new()));
 

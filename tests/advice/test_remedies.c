@@ -1,4 +1,4 @@
-/* Changes that reach a target: each is what whatif replays for the same options. */
+/* Changes that reach a target. Each equals the replay of `whatif` with the same options. */
 
 #include "analyze/advice/remedies.h"
 #include "tests/fixture/fixture_json.h"
@@ -28,7 +28,7 @@ Test(remedies, a_setting_that_reaches_the_target_is_cheapest)
     cr_expect_leq(mvt_json_number(first_of(target), "peak_reserved"), 200 * (double)MIB);
 }
 
-Test(remedies, where_no_setting_can_a_change_of_the_code_is_named)
+Test(remedies, a_code_change_is_named_where_no_setting_suffices)
 {
     cJSON *target = target_of("1000MiB", "$SNAPS/gpt_train.pickle"), *row;
     bool has_reached = true;
@@ -74,7 +74,7 @@ static cJSON *last_oom(const char *file)
     return cJSON_GetArrayItem(ooms, cJSON_GetArraySize(ooms) - 1);
 }
 
-/* The rest of the run, by the forecast or by growth, decides together with the request itself. */
+/* The forecast or the growth for the rest of the run decides, together with the request itself. */
 Test(remedies, a_failed_request_is_a_target)
 {
     const char *file = "$SNAPS/../oom/images1_cap.pickle.zst";
@@ -115,7 +115,7 @@ Test(remedies, the_report_on_a_failure_names_the_cheapest)
     }
 }
 
-Test(remedies, a_leak_and_a_program_without_activations_have_none)
+Test(remedies, a_leak_and_a_program_without_activations_have_no_remedy)
 {
     cr_expect(cJSON_IsNull(
         cJSON_GetObjectItem(last_oom("$SNAPS/../oom/resnet-leakoom.pickle.zst"), "remedy")));
@@ -139,7 +139,7 @@ Test(remedies, a_file_without_a_failure_has_no_shortfall)
     cr_expect(strstr(r.err, "at least 1048576; or oom"), "%s", r.err);
 }
 
-/* The sites of frag_pinned_by_small are lines that a filter can name. */
+/* A filter can name the lines of frag_pinned_by_small's sites. */
 Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
 {
     const cJSON *report =

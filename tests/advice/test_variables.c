@@ -1,4 +1,4 @@
-/* A program, allocation by allocation, with what Python would do. */
+/* A program, allocation by allocation, and Python's behaviour with each change. */
 #include "analyze/advice/variables.h"
 
 #include "analyze/code/culprit.h"
@@ -7,22 +7,22 @@
 #define MODULE            "forward:/usr/lib/python3/site-packages/torch/nn/modules/linear.py:9;"
 #define LAYER(line, rest) rest "forward:block.py:" line ";forward:model.py:20;main:train.py:3"
 
-Test(variables, end_with_the_function_that_may_hold_them)
+Test(variables, variables_end_with_the_function_that_may_hold_them)
 {
     static const struct {
         const char *stack;
         uint32_t gone; /* MV_NO_ROW: not within the trace */
     } program[] = {
         {LAYER("8", MODULE), 4},                        /* 0: x + attend(norm(x)): an argument */
-        {LAYER("8", MODULE), 4},                        /* 1: norm's other result */
+        {LAYER("8", MODULE), 4},                        /* 1: the other result of norm */
         {LAYER("8", MODULE "forward:attend.py:3;"), 4}, /* 2: q = self.q(x): a variable */
         {LAYER("8", "forward:attend.py:4;"), 5},        /* 3: returned, read by + */
         {LAYER("8", ""), 7},                            /* 4: x, a variable of the block */
-        {LAYER("9", ""), 7},                            /* 5: a part of an expression */
+        {LAYER("9", ""), 7},                            /* 5: a subexpression */
         {LAYER("9", ""), 9},                            /* 6: the block's result, until the next */
         {LAYER("8", MODULE), 9},                        /* 7: the next block */
         {LAYER("9", ""), 10},                           /* 8 */
-        {LAYER("8", MODULE), 10},                       /* 9: and one more */
+        {LAYER("8", MODULE), 10},                       /* 9: and another one */
         {NULL, 12},                                     /* 10: the backward pass */
         {"<genexpr>:a.py:5;f:a.py:5;main:train.py:4", 14}, /* 11: a, b = (g(x) for x in y) */
         {"g:b.py:1;<genexpr>:a.py:5;f:a.py:5;main:train.py:4", 14}, /* 12 */

@@ -1,4 +1,4 @@
-/* Advice: the settings tried, the trust, the advice; and the command. */
+/* The settings that whatif tries, its confidence, its advice, and the command. */
 #include "analyze/advice/whatif.h"
 
 #include "tests/fixture/fixture.h"
@@ -61,8 +61,8 @@ Test(whatif, given_settings_stay_in_order)
     cr_expect(q.found.runs[1].is_recorded);
 }
 
-/* A max_split_size above every block is not replayed again: it must be the same as if it were. */
-Test(whatif, settings_that_cannot_matter_give_the_same)
+/* A max_split_size above every block is not replayed again; a replay would give the same result. */
+Test(whatif, settings_without_effect_give_the_same_result)
 {
     static const char *const confs[] = {"", "max_split_size_mb:200"};
     mv_replay_opts opts = {.conf = mv_alloc_conf_default()};
@@ -93,8 +93,8 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
             cr_expect_eq(q.found.runs[i].result.counts.ooms, 1, "as recorded, it fails again");
 }
 
-/* The request would have been met, and the next one not: these programs were run under the limit
- * with expandable segments, and failed as well (testdata/oom). */
+/* The request would have succeeded, and the next one would have failed: these programs were run
+ * under the limit with expandable segments, and failed as well (testdata/oom). */
 LongTest(whatif, serving_the_failed_request_does_not_prove_that_the_run_continues)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
@@ -111,8 +111,8 @@ LongTest(whatif, serving_the_failed_request_does_not_prove_that_the_run_continue
     }
 }
 
-/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered during the run,
- * and without it the recorded settings meet the request, too. */
+/* 20 MiB failed although 512 MiB more had been reserved before. A limit was lowered during the run;
+ * without it the recorded settings serve the request, too. */
 static mvt_trace *lowered_limit(void)
 {
     mvt_trace *t = mvt_new();
@@ -153,8 +153,8 @@ Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
         cr_expect_str_eq(mvt_json_text(finding, "verdict"), "unknown");
 }
 
-/* Within a limit that the user gives, the recorded settings fail again or they do not. */
-Test(whatif, a_given_limit_decides)
+/* Within a limit that the user gives, the recorded settings may fail again or not. */
+Test(whatif, a_given_limit_decides_which_requests_fail)
 {
     question q;
 
@@ -166,8 +166,8 @@ Test(whatif, a_given_limit_decides)
     cr_expect(strstr(q.found.verdict, "recorded settings meet the request"), "%s", q.found.verdict);
 }
 
-/* Within 8 GiB the recorded settings need 3.58 GiB, expandable segments 1.72; 2 GiB were recorded.
- */
+/* Within 8 GiB the recorded settings need 3.58 GiB, expandable segments 1.72 GiB; 2 GiB
+ * were recorded. */
 Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_it)
 {
     question q;
@@ -202,7 +202,7 @@ LongTest(whatif, settings_that_fit_within_a_given_limit_are_reported)
                      "within 8.00 GiB, none of the settings tried saves 1% or more");
 }
 
-/* Garbage collection is tried only where there is a limit. */
+/* Garbage collection is tried only under a limit. */
 Test(whatif, a_sum_contains_settings_tried_on_every_device)
 {
     mv_trial of_a[] = {{.conf = ""}, {.conf = "gc"}, {.conf = "split"}};
@@ -247,7 +247,7 @@ Test(whatif, memory_that_others_hold_counts)
     cr_expect_eq(q.found.advice_count, 0);
 }
 
-Test(whatif, refuses_advice_when_the_peak_was_made_before)
+Test(whatif, advice_is_refused_when_the_peak_is_from_before_the_events)
 {
     question q;
 
@@ -258,8 +258,8 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
-/* Settings that the user names are replayed at any trust. */
-Test(whatif, a_figure_of_low_trust_is_shown_but_not_advised)
+/* Settings that the user names are replayed, however low the confidence. */
+Test(whatif, a_figure_of_low_confidence_is_shown_but_not_advised)
 {
     static const char *const confs[] = {"", "expandable_segments:True"};
     question q;
@@ -272,8 +272,8 @@ Test(whatif, a_figure_of_low_trust_is_shown_but_not_advised)
     cr_expect_str_eq(q.found.advice_none, "no advice: the replay is inconclusive");
 }
 
-/* The time of a free does not affect the reserved bytes: a replay is as sure without it. */
-Test(whatif, frees_that_are_one_event_change_no_trust)
+/* The time of a free does not affect the reserved bytes: a replay without it is equally certain. */
+Test(whatif, frees_of_one_event_do_not_lower_the_confidence)
 {
     mv_trace trace = mvt_load(mvt_memory(), "ring");
     mv_events events = mv_trace_events(&trace, 0);
@@ -294,7 +294,7 @@ Test(whatif, frees_that_are_one_event_change_no_trust)
     cr_expect_eq(q.found.trials.trust, MV_TRUST_FAIR, "%s", q.found.trials.trust_why);
 }
 
-LongTest(whatif, with_late_history_it_states_its_certainty)
+LongTest(whatif, late_history_lowers_the_stated_certainty)
 {
     question q;
 
@@ -309,8 +309,7 @@ LongTest(whatif, with_late_history_it_states_its_certainty)
     cr_expect_null(strstr(q.found.verdict, "what the trace shows"), "%s", q.found.verdict);
 }
 
-/* The end of a run, in which a heap laid out anew needs much less than the one that was recorded.
- */
+/* The end of a run whose heap, laid out anew, needs much less than the recorded heap. */
 LongTest(whatif, figures_that_may_be_far_off_are_called_rough)
 {
     mv_trace trace = mvt_load(mvt_memory(), "whatif_2");
@@ -336,8 +335,8 @@ Test(whatif, without_events_there_is_no_answer)
     cr_expect_eq(q.found.run_count, 0);
 }
 
-/* Another allocator than PyTorch's: each allocation somewhere else. */
-Test(whatif, refuses_advice_when_nothing_is_predicted)
+/* An allocator other than PyTorch's: each allocation at an address of its own. */
+Test(whatif, advice_is_refused_when_nothing_is_predicted)
 {
     mvt_trace *t = mvt_new();
     question q;
@@ -352,8 +351,6 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
     cr_expect_not(q.found.trials.fidelity.exact);
     cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
 }
-
-/* ---- settings ---------------------------------------------------------------------------- */
 
 Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
 {
@@ -384,8 +381,8 @@ Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
     cr_expect_eq(c.rules.max_split, UINT64_MAX, "no limit");
 }
 
-/* Every key of any release from 1.13 to 2.14; PyTorch's own documentation and parsers have them. */
-Test(alloc_conf, every_key_of_every_release_is_taken)
+/* Every key of every release from 1.13 to 2.14, from PyTorch's documentation and parsers. */
+Test(alloc_conf, every_key_of_every_release_is_accepted)
 {
     static const char *const texts[] = {
         "max_split_size_mb:64",
@@ -482,7 +479,7 @@ Test(alloc_conf, settings_that_pytorch_refuses_are_named)
     }
 }
 
-Test(alloc_conf, prints_the_parsed_expression)
+Test(alloc_conf, the_parsed_expression_is_printed)
 {
     static const char *const texts[] = {
         "",
@@ -503,8 +500,6 @@ Test(alloc_conf, prints_the_parsed_expression)
         cr_expect(mv_alloc_conf_same(&first, &again), "%s became %s", texts[i], text);
     }
 }
-
-/* ---- the command ------------------------------------------------------------------------- */
 
 Test(whatif_command, figures_of_devices_add_up)
 {
@@ -529,8 +524,8 @@ Test(whatif_command, wrong_settings_are_wrong_usage)
     cr_expect(strstr(run.err, "max_split_size_mb: must be at least 20"), "%s", run.err);
 }
 
-/* It ran out of memory within a limit that the file does not show: the recorded run is as recorded,
- * and whether a request fails in another one is unknown. */
+/* The program ran out of memory within a limit that the file does not contain. The recorded run
+ * stays as recorded; whether a request would fail in another run is unknown. */
 Test(whatif, the_recorded_run_fails_where_the_recording_did)
 {
     const char *file = "$SNAPS/../oom/gpt-oomopt.pickle.zst";

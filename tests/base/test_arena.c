@@ -60,7 +60,7 @@ Test(arena, rewound_memory_comes_back_zeroed)
     mv_arena_release(&arena);
 }
 
-Test(arena, rewind_to_before_the_first_chunk_frees_all)
+Test(arena, rewinding_to_before_the_first_chunk_frees_everything)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;
@@ -202,3 +202,84 @@ Test(arena, freed_and_unused_space_is_poisoned)
     mv_arena_release(&arena);
 }
 #endif
+
+Test(arena, a_pool_keeps_what_arenas_release)
+{
+    enum { FIRST = 3 * MEGABYTE - 1000 };
+    mv_budget budget = {.limit = 16 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena first, second;
+    char *at, *grown;
+
+    mv_page_pool_begin(&pool, &budget, 16 * MEGABYTE);
+    mv_arena_init(&first, &budget);
+    mv_arena_init(&second, &budget);
+    at = mv_arena_push(&first, FIRST, 1);
+    memset(at, 0xff, FIRST);
+    mv_arena_release(&first);
+    cr_expect_gt(budget.used, FIRST);
+    cr_expect_eq(mv_arena_push(&second, FIRST - 5000, 1), at);
+    cr_expect(is_zero(at, FIRST - 5000));
+    memset(at, 0xff, FIRST - 5000);
+    mv_arena_release(&second);
+    grown = mv_arena_grow(&first, NULL, FIRST - 9000);
+    cr_expect_eq(grown, at);
+    cr_expect(is_zero(grown, FIRST - 9000));
+    cr_expect_eq(mv_arena_grow(&first, grown, FIRST), at);
+    cr_expect(is_zero(at, FIRST));
+    memset(at, 0xff, FIRST);
+    grown = mv_arena_grow(&first, at, 5 * MEGABYTE);
+    cr_expect_neq(grown, at);
+    cr_expect(is_zero(grown + FIRST, 5 * MEGABYTE - FIRST));
+    cr_expect_eq((uint8_t)grown[FIRST - 1], 0xff);
+    mv_arena_release(&first);
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
+Test(arena, a_pool_is_emptied_before_it_keeps_too_much)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+
+    mv_page_pool_begin(&pool, &budget, 4 * MEGABYTE);
+    mv_arena_init(&arena, &budget);
+    for (uint64_t bytes = 1 * MEGABYTE; bytes < 3 * MEGABYTE; bytes += 300000) {
+        cr_assert_not_null(mv_arena_push(&arena, bytes, 1));
+        mv_arena_release(&arena);
+        cr_expect_geq(budget.used, bytes);
+        cr_expect_leq(budget.used, 4 * MEGABYTE);
+    }
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
+Test(arena, a_push_gets_what_a_pool_keeps_before_it_is_refused)
+{
+    mv_budget budget = {.limit = 8 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+
+    mv_page_pool_begin(&pool, &budget, 16 * MEGABYTE);
+    mv_arena_init(&arena, &budget);
+    cr_assert_not_null(mv_arena_push(&arena, 5 * MEGABYTE, 1));
+    mv_arena_release(&arena);
+    cr_expect_not_null(mv_arena_push(&arena, 6 * MEGABYTE, 1));
+    cr_expect_null(mv_arena_push(&arena, 3 * MEGABYTE, 1));
+    cr_expect(budget.lacked);
+    mv_arena_release(&arena);
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
+Test(arena, lengths_of_a_pool_fit)
+{
+    for (uint64_t bytes = 4096; bytes < UINT64_C(1) << 36; bytes += bytes / 3) {
+        uint64_t length = mv_page_pool_length(bytes);
+        cr_expect_geq(length, bytes);
+        cr_expect_eq(mv_page_pool_length(length), length);
+        cr_expect(bytes < 36864 || length <= bytes + bytes / 8 + 4096, "%llu: %llu",
+                  (unsigned long long)bytes, (unsigned long long)length);
+    }
+}

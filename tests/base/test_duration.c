@@ -9,7 +9,7 @@ static void expect(int64_t us, const char *text)
     cr_expect_str_eq(mv_duration_text(out, us), text, "%lld us: %s", (long long)us, out);
 }
 
-Test(duration, has_three_digits_in_the_largest_unit_that_fits)
+Test(duration, duration_has_three_digits_in_the_largest_unit_that_fits)
 {
     expect(0, "0 us");
     expect(850, "850 us");

@@ -20,7 +20,7 @@ static const char *escaped(const char *text, uint64_t length, mv_escape manner)
     return out;
 }
 
-Test(escape, each_place_has_its_manner)
+Test(escape, each_place_has_its_own_escapes)
 {
     static const struct {
         const char *text, *word, *lines, *quoted, *json, *csv, *database;

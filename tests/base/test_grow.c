@@ -39,7 +39,7 @@ Test(grow, a_row_may_be_a_struct_with_commas)
     cr_assert(count == 2 && rows[0].b == 2 && rows[1].a == 4);
 }
 
-Test(grow, as_many_as_requested)
+Test(grow, rows_are_as_many_as_requested)
 {
     list l = {0};
 

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* The number of rows that the table offers for a hash, `want` among them. */
+/* The number of rows that the table returns for a hash, `want` included. */
 static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, bool *found)
 {
     unsigned count = 0;
@@ -15,7 +15,7 @@ static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, boo
     return count;
 }
 
-Test(intern, empty_table_knows_nothing)
+Test(intern, an_empty_table_finds_nothing)
 {
     mv_intern t = {0};
     mv_probe p = mv_intern_start(&t, 42);
@@ -43,7 +43,7 @@ Test(intern, every_row_is_found_again)
         cr_assert_eq(candidates(&t, mv_mix(i, 2), i, &found) > 1, 0);
 }
 
-Test(intern, rows_of_equal_hash_are_all_offered)
+Test(intern, all_rows_of_equal_hash_are_found)
 {
     mv_intern t = {0};
     bool found;
@@ -73,7 +73,7 @@ Test(intern, a_blind_table_keeps_one_of_equal_rows)
     cr_assert(found);
 }
 
-Test(intern, without_memory_the_table_stays_as_it_was)
+Test(intern, without_memory_the_table_is_unchanged)
 {
     mv_arena *arena = mvt_arena_of(16 << 10);
     mv_intern t = {0};

@@ -10,7 +10,7 @@ static uint64_t key_of(uint32_t k)
     return (uint64_t)(2 * (k / 3) + 1) << (k % 3 * 20 + 9);
 }
 
-Test(map, against_a_list)
+Test(map, a_map_equals_a_list)
 {
     static uint32_t value[KEYS];
     static bool has[KEYS];
@@ -45,7 +45,7 @@ Test(map, against_a_list)
         cr_assert_eq(mv_map_find(&map, key_of(k)), has[k] ? value[k] : MV_NOT_IN_MAP);
 }
 
-Test(map, every_key_and_value_is_fine)
+Test(map, every_key_and_value_is_allowed)
 {
     mv_arena *arena = mvt_arena_of(1 << 20);
     mv_map map = {.arena = arena};
@@ -74,7 +74,7 @@ Test(map, reserved_keys_cannot_fail)
     cr_assert_eq(map.slots, slots);
 }
 
-Test(map, without_memory_it_stays_as_it_was)
+Test(map, without_memory_a_map_is_unchanged)
 {
     mv_arena *arena = mvt_arena_of(1 << 20);
     mv_map map = {.arena = arena};
@@ -91,11 +91,11 @@ Test(map, without_memory_it_stays_as_it_was)
     cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
 }
 
-/* A hash that multiplies keys by a constant and folds the product puts all of these in one place: a
- * file of such addresses took quadratic time. */
+/* A hash that multiplies keys by a constant and folds the product puts all of these keys in one
+ * place: a file with such addresses took quadratic time. */
 Test(map, keys_cannot_be_chosen_to_share_a_place)
 {
-    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
+    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* multiples of 0x9e3779b97f4a7c15 */
     enum { CHOSEN = 10000 };
     mv_map map = {.arena = mvt_arena_of(1 << 22)};
     uint32_t places = 0;

@@ -73,7 +73,7 @@ Test(numbers, an_invalid_number_leaves_the_value_unchanged)
     }
 }
 
-Test(numbers, taken_from_the_middle_of_a_text)
+Test(numbers, numbers_are_read_from_the_middle_of_a_text)
 {
     const char *at = "12,Ff-", *start = at;
     uint64_t value;
@@ -104,7 +104,7 @@ Test(numbers, reals_are_as_short_as_they_can_be)
         cr_expect_str_eq(mv_real_text(text, cases[i].real), cases[i].text);
 }
 
-Test(numbers, fractions)
+Test(numbers, fractions_are_read)
 {
     static const char *const bad[] = {"",      "nan",   "inf", "0x10", " 1", "1 ",
                                       "1e999", "1.5.2", "e",   ".",    "-"};

@@ -20,7 +20,7 @@ static bool is_in(const char *pattern, const char *text)
     return mv_pattern_is_in(read(pattern), mv_text_span(text));
 }
 
-Test(pattern, functions_of_posix)
+Test(pattern, patterns_match_as_posix_defines)
 {
     static const struct {
         const char *pattern, *yes, *no;
@@ -104,7 +104,7 @@ Test(pattern, faults_are_reported)
     }
 }
 
-Test(pattern, the_largest_ones_are_read)
+Test(pattern, the_largest_patterns_are_read)
 {
     char deep[2 * MV_PATTERN_MOST_DEPTH + 8] = "", wide[MV_PATTERN_MOST_BYTES + 1], text[1 << 12];
 
@@ -120,7 +120,7 @@ Test(pattern, the_largest_ones_are_read)
     cr_assert(is_in("(a{30}){30}$", text));
 }
 
-/* Both read it, or neither; and then match the same. */
+/* Both parsers accept the pattern, or both refuse it; accepted patterns match the same texts. */
 static void compare(const char *pattern, uint64_t *state)
 {
     static const char letters[] = "aabbc_ 1-";
@@ -142,7 +142,7 @@ static void compare(const char *pattern, uint64_t *state)
     regfree(&regex);
 }
 
-LongTest(pattern, matches_like_the_c_library)
+LongTest(pattern, patterns_match_as_in_the_c_library)
 {
     static const char *const parts[] = {
         "a",   "b",   "c",   ".",   "[ab]",  "[^a]",  "[[:alpha:]]", "(", ")",   "|",
@@ -156,7 +156,7 @@ LongTest(pattern, matches_like_the_c_library)
         for (uint64_t i = 0; i < count; i++) {
             const char *part = parts[mvt_random(&state, sizeof parts / sizeof *parts)];
             repeats += strchr("*+?{", *part) != NULL;
-            if (repeats <= 3 || !strchr("*+?{", *part)) /* the C library writes them all out */
+            if (repeats <= 3 || !strchr("*+?{", *part)) /* the C library expands all of them */
                 mv_text_append(pattern, sizeof pattern, "%s", part);
         }
         compare(pattern, &state);

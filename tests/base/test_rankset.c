@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* The slow and obvious answers. */
+/* The slow and obvious versions. */
 static uint32_t next_of(const bool *member, uint32_t count, uint32_t rank)
 {
     while (rank < count && !member[rank])
@@ -41,7 +41,7 @@ static void check(uint32_t count, uint32_t density)
     free(member);
 }
 
-Test(rankset, finds_neighbours_as_a_plain_array_does)
+Test(rankset, neighbours_equal_those_of_a_plain_array)
 {
     static const uint32_t counts[] = {1, 2, 63, 64, 65, 4095, 4096, 4097, 20000, 262145};
 

@@ -4,7 +4,7 @@
 
 enum { MOST = 40 };
 
-Test(search, bounds_are_those_of_a_walk)
+Test(search, bounds_equal_those_of_a_linear_search)
 {
     uint32_t small[MOST];
     uint64_t large[MOST];
@@ -32,7 +32,7 @@ Test(search, bounds_are_those_of_a_walk)
     }
 }
 
-Test(search, bisect_compares_rows_of_its_part_alone)
+Test(search, bisection_compares_only_rows_of_its_part)
 {
     for (uint64_t low = 0; low < 20; low++)
         for (uint64_t high = low; high < 20; high++)
@@ -48,7 +48,7 @@ Test(search, bisect_compares_rows_of_its_part_alone)
             }
 }
 
-Test(search, ends_of_the_range_of_numbers)
+Test(search, bounds_are_right_at_the_limits_of_the_numbers)
 {
     mv_bisect b = mv_bisect_over(0, UINT64_MAX);
 

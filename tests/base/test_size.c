@@ -34,7 +34,7 @@ Test(size, text_has_three_digits_and_a_unit)
                          (unsigned long long)all[i].bytes, text);
 }
 
-/* The slow, obvious way agrees on sizes of every magnitude. */
+/* The slow, obvious way gives the same text for sizes of every magnitude. */
 Test(size, text_agrees_with_printf)
 {
     char text[MV_SIZE_TEXT], expected[MV_SIZE_TEXT];
@@ -83,7 +83,7 @@ Test(size, sizes_are_read_in_every_unit)
         cr_expect(!mv_size_parse(bad[i], &bytes), "%s", bad[i]);
 }
 
-Test(size, signs_and_percentages)
+Test(size, signs_and_percentages_are_printed)
 {
     char text[MV_SIZE_TEXT];
 
@@ -99,7 +99,7 @@ Test(size, signs_and_percentages)
     cr_expect_str_eq(mv_percent_text(text, 0, 0), "0 %");
 }
 
-Test(nearest, distance)
+Test(nearest, distance_counts_edits)
 {
     cr_expect_eq(mv_word_distance("trace", "trace"), 0);
     cr_expect_eq(mv_word_distance("tarce", "trace"), 1);
@@ -109,7 +109,7 @@ Test(nearest, distance)
     cr_expect_eq(mv_word_distance("leaks", "stats"), 3);
 }
 
-Test(nearest, takes_the_best_and_nothing_far)
+Test(nearest, the_best_word_is_taken_and_no_distant_one)
 {
     mv_nearest nearest = {0};
 

@@ -36,7 +36,7 @@ static const char *const texts[] = {NULL,
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-/* Few values for each member, so that there are many ties. */
+/* Each member has few values, which gives many ties. */
 static row *random_rows(uint32_t count, uint64_t seed)
 {
     static const double doubles[] = {-INFINITY, -1e300, -1.5,     -0.0, 0.0,
@@ -60,8 +60,6 @@ static row *random_rows(uint32_t count, uint64_t seed)
     }
     return rows;
 }
-
-/* ---- the slow model: insertion by plain comparisons ---------------------------------------- */
 
 static int sign(bool is_less, bool is_more)
 {
@@ -133,22 +131,17 @@ static int model_compare(const void *a, const void *b, const void *context)
     return 0;
 }
 
-static void model_sort(row *rows, uint32_t count, const key_list *list)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        row held = rows[i];
-        uint32_t at = i;
-        for (; at > 0 && model_compare(&rows[at - 1], &held, list) > 0; at--)
-            rows[at] = rows[at - 1];
-        rows[at] = held;
-    }
-}
-
 static void check_sorts(mv_arena *arena, uint32_t count, uint64_t seed, const key_list *list)
 {
     row *rows = random_rows(count, seed), *wanted = random_rows(count, seed);
 
-    model_sort(wanted, count, list);
+    for (uint32_t i = 1; i < count; i++) {
+        row held = wanted[i];
+        uint32_t at = i;
+        for (; at > 0 && model_compare(&wanted[at - 1], &held, list) > 0; at--)
+            wanted[at] = wanted[at - 1];
+        wanted[at] = held;
+    }
     mv_sort(arena, rows, count, sizeof *rows, list->keys, list->count);
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(rows[i].id, wanted[i].id, "row %u of %u", i, count);
@@ -184,7 +177,7 @@ static void check_all(mv_arena *arena)
     }
 }
 
-LongTest(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
+LongTest(sort, with_memory_the_order_is_that_of_a_slow_stable_sort)
 {
     mv_arena *arena = mvt_arena_of(64 << 20);
 
@@ -228,7 +221,7 @@ static int compare_wide(const void *a, const void *b, const void *context)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-Test(sort, rows_of_any_size)
+Test(sort, rows_may_have_any_size)
 {
     enum { COUNT = 200 };
     for (uint32_t round = 0; round < 2; round++) {
@@ -251,7 +244,7 @@ Test(sort, rows_of_any_size)
     }
 }
 
-Test(sort, columns)
+Test(sort, columns_are_sorted_together)
 {
     static const uint32_t counts[] = {0, 1, 2, 25, 1000, 70000};
     mv_arena *arena = mvt_arena_of(64 << 20);

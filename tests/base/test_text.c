@@ -3,7 +3,7 @@
 #include "base/texts.h"
 #include "tests/fixture/fixture_test.h"
 
-Test(text, text_of_any_length)
+Test(text, texts_have_any_length)
 {
     mv_budget budget = {.limit = 1 << 20};
     mv_arena arena;
@@ -24,7 +24,7 @@ Test(text, text_of_any_length)
     cr_assert_null(mv_arena_printf(&arena, "x"));
 }
 
-Test(text, endings_of_names)
+Test(text, endings_of_names_are_found)
 {
     cr_assert(mv_text_has_ending("a.svg", ".svg"));
     cr_assert(mv_text_has_ending(".svg.svg", ".svg"));
@@ -33,7 +33,7 @@ Test(text, endings_of_names)
     cr_assert_not(mv_text_has_ending("", ".svg"));
 }
 
-Test(text, added_to_the_end_and_cut_between_characters)
+Test(text, appended_text_is_cut_between_characters)
 {
     char text[8] = "";
 
@@ -49,7 +49,7 @@ Test(text, added_to_the_end_and_cut_between_characters)
     cr_assert(mv_text_append(text, sizeof text, "abcd%s", "\xe2\x80\xa6"));
 }
 
-Test(texts, each_has_one_number)
+Test(texts, each_text_has_one_number)
 {
     mv_arena *arena = mvt_arena_of(16 << 20);
     mv_texts texts = {.arena = arena};

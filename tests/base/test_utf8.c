@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* Unicode's own way: encode a code point. 0 bytes when it has no encoding. */
+/* Encodes a code point as the Unicode standard defines it; 0 bytes when it has no encoding. */
 static uint32_t encode(uint32_t code, uint8_t out[4])
 {
     if (code < 0x80) {
@@ -48,8 +48,9 @@ LongTest(utf8, every_code_point_is_read_as_it_was_written)
     }
 }
 
-/* All of two bytes and a sample of four: what is valid is just what encode() can make. */
-Test(utf8, no_other_bytes_are_a_character)
+/* All sequences of two bytes and a sample of four-byte ones: exactly the results of encode()
+ * are valid. */
+Test(utf8, no_other_byte_sequence_is_a_character)
 {
     uint8_t c[4], back[4];
     uint64_t random = 9;
@@ -73,7 +74,7 @@ Test(utf8, no_other_bytes_are_a_character)
     }
 }
 
-Test(utf8, cut_between_characters)
+Test(utf8, texts_are_cut_between_characters)
 {
     const char *text = "a\xc3\xa9\xe2\x80\xa6\xf0\x9f\x98\x80z";
     static const uint64_t cuts[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11};
@@ -85,7 +86,7 @@ Test(utf8, cut_between_characters)
     cr_assert_eq(mv_utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5, "no character at all");
 }
 
-Test(utf8, made_harmless_for_a_terminal)
+Test(utf8, texts_are_made_harmless_for_a_terminal)
 {
     char text[] = "a\x1b[1m\xc3\xa9\xff\xe2\x80\n\xc2\x9b\x7f.";
 

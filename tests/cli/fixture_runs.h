@@ -3,17 +3,17 @@
  *     static const mvt_expected_run all[] = {{"--at 0", 2, NULL, "expected --at"}};
  *     MVT_EXPECT_RUNS("$MEMVIZ fit %s", all);
  *
- * A row without words is about the run of the row before it: a further part of its output. */
+ * A row without words checks another part of the previous row's output. */
 #ifndef MV_FIXTURE_RUNS_H
 #define MV_FIXTURE_RUNS_H
 
 #include "tests/fixture/fixture_program.h"
 
 typedef struct {
-    const char *words; /* in place of the %s of the command; NULL: the last run once more */
+    const char *words; /* replaces the %s of the command; NULL: the previous run */
     int status;
     const char *out; /* a part of standard output, "!part": not in it; NULL: it must be empty */
-    const char *err; /* the same of standard error */
+    const char *err; /* a part of standard error, in the same form */
 } mvt_expected_run;
 
 /* Runs them as mvt_here_or_sh does. With status 1 or 2 standard error has one line. */

@@ -1,5 +1,5 @@
-/* The launcher's socket (record/control.h) in hostile company: it never waits for a client, and
- * refuses other users. */
+/* The launcher's socket (record/control.h) with hostile clients: the launcher never waits for a
+ * client, and refuses other users. */
 #include "record/control.h"
 
 #include <dirent.h>
@@ -57,7 +57,7 @@ static void say(int link, const char *text)
     cr_assert_eq(send(link, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* Until the server has answered or dropped the client. */
+/* Serves until the client has its answer or has been dropped. */
 static void expect_answer(server *s, int link, const char *answer)
 {
     char text[256] = "";
@@ -159,7 +159,7 @@ Test(control, another_user_is_refused)
     int status;
 
     if (getuid() != 0)
-        return; /* only root becomes another user */
+        return; /* only root can become another user */
     open_server(&s);
     pid_t child = fork();
     if (child == 0) {
@@ -176,7 +176,7 @@ Test(control, another_user_is_refused)
     close_server(&s);
 }
 
-Test(control, without_a_descriptor_for_a_client_others_are_not_polled_for)
+Test(control, without_a_free_descriptor_no_client_is_polled_for)
 {
     server s = {.control = {.socket = 5, .is_full = true}};
     struct pollfd fds[MV_CONTROL_FDS];

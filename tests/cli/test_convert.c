@@ -1,4 +1,4 @@
-/* memviz convert: contents survive a detour through other formats. */
+/* memviz convert: contents survive a conversion to another format and back. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -24,7 +24,7 @@ LongTest(convert, every_format_keeps_the_dump)
     }
 }
 
-/* The plain form is the very tree that Python packs, where its own msgpack is installed. */
+/* The plain form is exactly the tree that Python packs, where Python's msgpack is installed. */
 Test(convert, plain_equals_the_output_of_python)
 {
     static const char program[] =
@@ -45,7 +45,7 @@ Test(convert, plain_equals_the_output_of_python)
     }
 }
 
-Test(convert, reports_its_actions)
+Test(convert, conversion_reports_its_actions)
 {
     static const mvt_expected_run all[] = {
         {"$SNAPS/gpt_train.pickle x.bin", 0, "x.bin: 6562 events, 577 KiB to ", ""},
@@ -60,7 +60,7 @@ Test(convert, reports_its_actions)
     MVT_EXPECT_RUNS("$MEMVIZ convert %s", all);
 }
 
-/* Events belong to one call if their stack is one object, a property that msgpack does not store; a
+/* Events belong to one call if they share a stack object, a property that msgpack does not store. A
  * log with missing events counts as complete once its note is lost. */
 Test(convert, losses_of_the_plain_form_are_reported)
 {
@@ -89,7 +89,7 @@ Test(convert, names_without_a_known_ending_are_refused)
     MVT_EXPECT_RUNS("$MEMVIZ convert %s; status=$?; ls; exit $status", all);
 }
 
-Test(convert, failure_leaves_nothing)
+Test(convert, a_failed_conversion_leaves_no_file)
 {
     static const mvt_expected_run all[] = {{"head -c 5000 $SNAPS/oom.pickle >cut; $MEMVIZ convert "
                                             "cut x.bin; s=$?; rm cut; ls; exit $s",
@@ -101,7 +101,7 @@ Test(convert, failure_leaves_nothing)
 }
 
 /* The input is read to its end before the output replaces it. */
-Test(convert, not_in_place)
+Test(convert, a_file_is_not_converted_in_place)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert -q - x.bin <$SNAPS/oom.pickle; cp x.bin y.bin;"
                        "$MEMVIZ convert -q x.bin x.bin; s=$?; cmp x.bin y.bin; $MEMVIZ dump x.bin;"
@@ -112,7 +112,7 @@ Test(convert, not_in_place)
     cr_expect(strstr(r.out, "memviz dump 1\n") == r.out);
 }
 
-/* The layout of a container can be seen even where its contents cannot be read. */
+/* The layout of a container is printed even when its contents cannot be read. */
 LongTest(convert, chunks_are_listed)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; $MEMVIZ dump --chunks x.bin");

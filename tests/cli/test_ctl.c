@@ -1,9 +1,10 @@
-/* memviz ctl: a run is steered while it goes on, by its user alone. */
+/* memviz ctl: only the user of a run can control it, while it is running. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture_json.h"
 
-/* A program with a mark and a block of 512 bytes runs while COMMAND does; then it marks again. */
+/* Runs COMMAND while a program has a mark and a block of 512 bytes; then the program
+ * marks again. */
 #define WHILE_RUNNING(command)                                                                     \
     "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool mark one touch ready await enough "       \
     "mark two & L=$!; until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command \
@@ -14,7 +15,7 @@ static mvt_run run(const char *command)
     return mvt_sh("%s", command);
 }
 
-/* The output of these commands, then of those after the program's end. */
+/* Expects this output of the commands, and of those after the program's end. */
 static void expect(const char *command, const char *out)
 {
     mvt_run r = run(command);
@@ -88,7 +89,7 @@ Test(ctl, pause_and_resume_alternate)
                "the recording is paused already");
 }
 
-Test(ctl, a_snapshot_is_a_recording_of_its_own)
+Test(ctl, a_snapshot_is_a_separate_recording)
 {
     expect(
         WHILE_RUNNING("mkdir out; cd out; $MEMVIZ ctl $P snapshot now.bin >said; cd ..; "
@@ -123,7 +124,7 @@ Test(ctl, wrong_words_are_wrong_usage)
                "process 2147483647 was not");
 }
 
-Test(ctl, the_program_goes_on_without_its_launcher)
+Test(ctl, the_program_continues_without_its_launcher)
 {
     expect_err(WHILE_RUNNING("kill -9 $L; while kill -0 $L 2>no; do wait $L; done; "
                              "$MEMVIZ ctl $P mark x; touch enough; exit"),
@@ -144,10 +145,8 @@ Test(ctl, nothing_is_left_in_the_temporary_folder)
            "memviz: memviz run (process N) has no socket: it could not make a folder in TMPDIR\n");
 }
 
-/* ---- pauses ------------------------------------------------------------------------------ */
-
-/* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are
- * microseconds: what is in a pause has others than what is outside. */
+/* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are in
+ * microseconds: times within a pause differ from times outside it. */
 static const char phases[] = "cat >phases.c <<'EOF'\n"
                              "#include <unistd.h>\n"
                              "#include \"capture/memviz.h\"\n"

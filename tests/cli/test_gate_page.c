@@ -40,7 +40,7 @@ Test(gate_page, junit_distinguishes_unknown_met_and_waived)
     cr_expect(strstr(fine.out, "name=\"peak&gt;70.0 GiB\"/>"), "%s", fine.out);
 }
 
-/* A rank that was not read has not passed, whatever reads the file of results. */
+/* A rank that was not read has not passed, whatever tool reads the results file. */
 Test(gate_page, a_file_that_cannot_be_read_is_an_error)
 {
     mvt_run r = page_of("junit", "--fail-on leak none.pickle $SNAPS/leak_cycle.pickle");
@@ -80,8 +80,8 @@ Test(gate_page, markdown_needs_no_gate)
     cr_expect(begins(r.out, "### memviz stats: report\n\n    device 0"), "%s", r.out);
 }
 
-/* Names of files come from others. */
-Test(gate_page, names_are_no_markup)
+/* File names are untrusted. */
+Test(gate_page, names_are_not_markup)
 {
     static const char line[] = "N='a`|<b>&\"``.pickle'; cp $SNAPS/leak_cycle.pickle \"$N\"; "
                                "$MEMVIZ leaks --fail-on leak --format %s \"$N\"";
@@ -93,7 +93,7 @@ Test(gate_page, names_are_no_markup)
     cr_expect_null(strstr(r.out, "<b>"));
 }
 
-Test(gate_page, options_that_do_not_fit_are_wrong_usage)
+Test(gate_page, conflicting_options_are_wrong_usage)
 {
     static const mvt_expected_run all[] = {
         {"leaks --format junit a", 2, NULL,

@@ -9,8 +9,8 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* The rows of the tree are each no larger than their callers, which hold at least the bytes below
- * them. */
+/* No row of the tree is larger than its caller, and each caller holds at least the bytes of the
+ * rows below it. */
 static void expect_tree(const cJSON *tree, double all)
 {
     double above[400], below[400] = {0};
@@ -79,7 +79,7 @@ static uint32_t rows_in(const char *text)
     return rows;
 }
 
-Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
+Test(memory, limit_and_depth_omit_small_and_deep_rows)
 {
     mvt_run all = mvt_here("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
     mvt_run usual = mvt_here("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
@@ -96,7 +96,7 @@ Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
     cr_expect_not_null(strstr(flat.out, "    train.py:240 <module>"), "%s", flat.out);
 }
 
-/* At any width every row has its figures and the name of its line. */
+/* At any width every row shows its figures and the name of its line. */
 Test(memory, the_tree_fits_the_terminal)
 {
     static const unsigned widths[] = {60, 80, 120, 200};
@@ -119,11 +119,11 @@ Test(memory, a_filter_leaves_a_smaller_tree)
     const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
-    /* The bytes that peak charges to that line. */
+    /* The same bytes that `peak` charges to that line. */
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
 }
 
-Test(memory, colour_is_as_everywhere)
+Test(memory, colours_follow_the_general_rules)
 {
     cr_expect_null(strchr(mvt_here("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
     cr_expect_not_null(

@@ -33,7 +33,7 @@ static void expect_figures(const char *command, const char *ending, const char *
     cJSON_Delete(report);
 }
 
-LongTest(pictures, are_written_in_every_format)
+LongTest(pictures, pictures_are_written_in_every_format)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
         uint32_t figures = mv_pictures[i].figures;
@@ -46,13 +46,14 @@ LongTest(pictures, are_written_in_every_format)
     }
 }
 
-/* export writes folded stacks by the same driver. */
+/* export writes folded stacks through the same code. */
 Test(pictures, export_reports_the_figures_of_folded_stacks)
 {
     expect_figures("export", ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
 }
 
-/* Only flame graphs can be folded stacks. Standard input has no name to write beside. */
+/* Only flame graphs can be folded stacks. Standard input has no file name to derive an output
+ * name from. */
 LongTest(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
@@ -76,7 +77,7 @@ LongTest(pictures, other_endings_are_refused)
     }
 }
 
-LongTest(pictures, are_titled_as_asked)
+LongTest(pictures, pictures_have_the_requested_title)
 {
     static const char *const all[] = {"trace_plot g.pickle -o x.svg",
                                       "segment_plot g.pickle -o x.svg",

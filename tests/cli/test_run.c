@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
-/* Asks the process that `leave` started to end, and waits for it. */
+/* Asks the process that `leave` started to end, and waits for its end. */
 #define END_OF_LEFT "touch enough; while [ -e enough ]; do sleep 0.05; done"
 
 static mvt_run run_sh(const char *command)
@@ -34,7 +34,7 @@ static void expect_err(const char *command, int status, const char *part)
 
 /* ---- the program is unchanged ----------------------------------------------------------- */
 
-Test(run, status_is_the_programs)
+Test(run, the_status_is_the_programs)
 {
     expect("$MEMVIZ run -q -- true", 0, "");
     expect("$MEMVIZ run -q -- sh -c 'exit 7'", 7, "");
@@ -43,7 +43,7 @@ Test(run, status_is_the_programs)
     expect("$MEMVIZ run -q $MARKING kill 15", 143, "");
 }
 
-Test(run, a_program_that_cannot_be_started_has_a_shells_status)
+Test(run, a_program_that_cannot_be_started_has_the_status_of_a_shell)
 {
     expect_err("$MEMVIZ run -- no-such-program", 127, "no-such-program: No such file");
     expect_err("$MEMVIZ run ./no/such/program", 127, "No such file");
@@ -66,7 +66,7 @@ Test(run, input_and_output_pass_through)
 {
     expect("printf 'a\\0b' | $MEMVIZ run -q -- cat | od -An -c | tr -s ' '", 0, " a \\0 b\n");
     expect("$MEMVIZ run -q -- sh -c 'echo out; echo err >&2' 2>err; cat err", 0, "out\nerr\n");
-    /* A closed pipe does to the program what it does without us. */
+    /* A closed pipe has the same effect on the program as without memviz. */
     expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
 }
 
@@ -75,7 +75,7 @@ Test(run, options_after_the_program_belong_to_the_program)
     expect("$MEMVIZ run -q echo -q --json -o x -- y", 0, "-q --json -o x -- y\n");
 }
 
-Test(run, signals_are_as_they_were)
+Test(run, signal_dispositions_are_unchanged)
 {
     expect("$MARKING signals >bare; $MEMVIZ run -q $MARKING signals >under; cmp bare under", 0, "");
     expect("trap '' PIPE CHLD INT TERM; $MARKING signals >bare;"
@@ -97,18 +97,18 @@ Test(run, sigterm_reaches_the_program)
         0, "5\nup\ncaught\n");
 }
 
-Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
+Test(run, an_interrupt_from_the_terminal_does_not_end_the_launcher)
 {
-    /* To both, as a terminal sends it: of two signals that wait, INT is the first. */
+    /* Sent to both, as a terminal does: of two pending signals, INT is delivered first. */
     expect("env --default-signal setsid $MEMVIZ run -q sh -c 'trap \"\" INT; "
            "exec $MARKING touch began await never' & until [ -e began ]; do sleep 0.05; done; "
            "kill -INT -- -$!; kill -TERM $!; wait $!; echo $?",
            0, "143\n");
 }
 
-/* A program that says which of these signals it gets, under a launcher that leads a group. All that
- * was sent to the launcher before `done_with` has been forwarded after it, or never will be: the
- * launcher takes one after the other, those with the highest number last. */
+/* A program that prints which of these signals it receives, under a launcher that leads a group.
+ * The launcher forwards one signal after another, those with the highest number last: once
+ * `done_with` returns, every earlier signal has been forwarded or never will be. */
 #define SIGNALLED                                                                           \
     "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                     \
     "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
@@ -126,12 +126,12 @@ LongTest(run, signals_to_the_launcher_reach_the_program_once)
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
 
     expect(SIGNALLED EACH_TO("$!"), 0, once);
-    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to all of its group */
+    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to its whole group */
     /* To the group first, then to the launcher alone. */
     expect(SIGNALLED "kill -s INT -- -$!; heard INT; done_with $! 1; kill -s INT $!; heard INT 2; "
                      "done_with $! 2; touch enough; wait $!; grep -c INT out",
            0, "2\n");
-    /* By the line that started it. */
+    /* By the command line that started it. */
     expect(SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; heard USR1; done_with $! 1; touch enough; "
                      "wait $!; grep -c USR1 out",
            0, "1\n");
@@ -154,15 +154,13 @@ Test(run, nothing_is_lost_without_a_reader_of_messages)
            2, "3\n2\n");
 }
 
-/* ---- the environment --------------------------------------------------------------------- */
-
 Test(run, the_shim_comes_after_other_preloaded_libraries)
 {
     expect("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6 "
            "$MEMVIZ run -q sh -c 'echo "
            "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo after'",
            0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nafter\n");
-    /* The loader says that it cannot load this one, and continues. */
+    /* The loader reports that it cannot load this library, and continues. */
     expect("echo >shim; export LD_PRELOAD=$PWD/shim MEMVIZ_SHIM=$PWD/shim; $MEMVIZ run -q "
            "sh -c 'test $LD_PRELOAD = $PWD/shim && echo once'",
            0, "once\n");
@@ -185,8 +183,6 @@ Test(run, a_shim_that_cannot_be_preloaded_is_refused)
         "space");
 }
 
-/* ---- nothing to record ------------------------------------------------------------------- */
-
 Test(run, an_empty_recording_has_a_reason)
 {
     expect_err("$MEMVIZ run true; ls", 0, "nothing was recorded: no CUDA call");
@@ -199,9 +195,9 @@ Test(run, an_empty_recording_has_a_reason)
                "nothing was recorded");
 }
 
-Test(run, a_scripts_interpreter_is_looked_at)
+Test(run, a_scripts_interpreter_is_checked)
 {
-    /* One whose loader has the name of musl's: that would refuse the shim. */
+    /* A program whose loader has musl's name, which would refuse the shim. */
     expect(
         "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
         "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "
@@ -237,7 +233,7 @@ Test(run, the_result_is_a_capture_that_can_be_read)
         0, "1\n");
 }
 
-Test(run, the_devices_that_the_process_sees_are_a_fact)
+Test(run, the_visible_devices_are_recorded_as_a_fact)
 {
     expect("CUDA_VISIBLE_DEVICES=3,1 $MEMVIZ run -q -o a.bin $MARKING mark x; "
            "$MEMVIZ info --json a.bin | grep -o '\"cuda_visible_devices\",\"value\":\"[^\"]*'",
@@ -246,7 +242,7 @@ Test(run, the_devices_that_the_process_sees_are_a_fact)
 
 Test(run, several_processes_make_several_files)
 {
-    /* The first keeps the name. */
+    /* The first process keeps the name. */
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; ls | sed 's/[0-9][0-9]*/N/'", 0,
            "a.N.bin\na.bin\n");
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; $MEMVIZ dump a.bin | grep -c "
@@ -265,7 +261,7 @@ Test(run, the_lowest_rank_keeps_the_name)
            0, "a.N.bin\na.bin\na.r1.bin\n1\n1\n");
 }
 
-Test(run, a_launcher_for_each_rank_does_not_overwrite)
+Test(run, one_launcher_for_each_rank_overwrites_nothing)
 {
     expect("RANK=1 $MEMVIZ run -q -o a.bin $MARKING mark one; RANK=0 $MEMVIZ run -q -o a.bin "
            "$MARKING mark zero; ls; $MEMVIZ dump a.bin | grep -c '^mark.*zero'",
@@ -338,11 +334,8 @@ Test(run, an_impossible_result_is_reported_before_the_program_runs)
     expect("$MEMVIZ run -o - echo ran 2>err; echo $?", 0, "1\n");
 }
 
-/* ---- others in the folder ---------------------------------------------------------------- */
-
-/* Files that someone else puts next to those of a run, under similar names. MEMVIZ_OUT is their
- * common beginning.
- */
+/* Files that someone else puts next to a run's files, under similar names. MEMVIZ_OUT is their
+ * common prefix. */
 static void expect_refused(const char *alloc_nodes, const char *why)
 {
     mvt_run run = run_sh(":");
@@ -354,7 +347,7 @@ static void expect_refused(const char *alloc_nodes, const char *why)
     cr_assert_not_null(strstr(run.err, why), "%s: %s", alloc_nodes, run.err);
 }
 
-Test(run, files_that_others_put_there_are_not_taken)
+Test(run, files_of_other_users_are_refused)
 {
     expect_refused("mkfifo $f", "not a regular file");
     expect_refused("mkdir $f", "not a regular file");
@@ -364,7 +357,7 @@ Test(run, files_that_others_put_there_are_not_taken)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }
 
-/* Its length is the host's, since it is a fact in the middle of others. */
+/* As long as the real host name, because other facts follow it in the file. */
 Test(run, a_host_that_looks_like_a_path_is_only_a_word)
 {
     expect("mkdir s; h=$(uname -n); evil=$(printf %s $h | tr -c '' x | sed 's|^.|/|');"
@@ -373,8 +366,6 @@ Test(run, a_host_that_looks_like_a_path_is_only_a_word)
            0, "E.bin\n");
 }
 
-/* ---- who still writes -------------------------------------------------------------------- */
-
 Test(run, a_process_that_stays_is_noticed_with_any_file_name)
 {
     expect("$MEMVIZ run -o \"$(printf 'a\\nb.bin')\" $MARKING mark x leave 2>err; "
@@ -382,7 +373,7 @@ Test(run, a_process_that_stays_is_noticed_with_any_file_name)
            0, "1\n1\n");
 }
 
-Test(run, a_process_with_a_number_of_its_own_is_finalised)
+Test(run, a_process_in_its_own_pid_namespace_is_finalised)
 {
     mvt_run run = run_sh("unshare -fp true 2>/dev/null || { echo a.bin; exit; }; "
                          "$MEMVIZ run -q -o a.bin unshare -fp $MARKING mark x; ls");
@@ -390,8 +381,8 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
-/* Events that a daemon records after the program's end stay in its live file. */
-Test(run, a_process_that_goes_on_without_a_file_is_named)
+/* A daemon's events after the program's end stay in its live file. */
+Test(run, a_process_that_continues_without_a_file_is_named)
 {
     mvt_run run = run_sh(
         "$MEMVIZ run -o a.bin -- sh -c '{ until [ -e enough ]; do sleep 0.05; done; $MARKING mark "
@@ -432,8 +423,9 @@ Test(run, a_program_with_few_open_files_runs_without_being_recorded)
            "5\na.bin\n");
 }
 
-/* It was killed when it had its space and before it wrote anything; one that has more is kept. */
-Test(run, a_file_without_anything_is_removed)
+/* As if the process was killed after its space was allocated and before it wrote anything. A file
+ * with contents is kept. */
+Test(run, an_empty_file_is_removed)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
            "dd if=/dev/zero of=$f bs=64k count=128 conv=notrunc 2>/dev/null; done' 2>&1 | "
@@ -447,7 +439,7 @@ Test(run, a_file_without_anything_is_removed)
            0, "left\n");
 }
 
-/* 100 KiB are enough for the facts about the process, without any event. */
+/* 100 KiB suffice for the facts about the process, without any events. */
 Test(run, a_recording_that_stopped_early_is_reported)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "

@@ -1,11 +1,11 @@
-/* The words of the reports: the table, the command that prints it, and docs/glossary.md. */
+/* The terms of the reports: the table, the command that prints it, and docs/glossary.md. */
 #include "cli/terms.h"
 
 #include <ctype.h>
 
 #include "tests/fixture/fixture_program.h"
 
-Test(terms, are_words_in_alphabetical_order)
+Test(terms, terms_are_in_alphabetical_order)
 {
     for (const mv_term *t = mv_terms; t->name; t++) {
         cr_assert_eq(strspn(t->name, "abcdefghijklmnopqrstuvwxyz-_"), strlen(t->name), "%s",
@@ -17,7 +17,7 @@ Test(terms, are_words_in_alphabetical_order)
     cr_assert_null(mv_term_find("no-such-term"));
 }
 
-Test(terms, are_explained_in_one_to_three_sentences)
+Test(terms, terms_are_explained_in_one_to_three_sentences)
 {
     for (const mv_term *t = mv_terms; t->name; t++) {
         size_t length = strlen(t->meaning);
@@ -50,8 +50,6 @@ Test(terms, help_prints_all_or_one)
     cr_assert_eq(more.status, 2);
 }
 
-/* ---- docs/glossary.md -------------------------------------------------------------------- */
-
 #define HEAD                                                                   \
     "# Glossary\n\n"                                                           \
     "Terms used in the reports. `memviz help terms` prints all of them,\n"     \
@@ -72,8 +70,8 @@ static char *glossary(void)
     return text;
 }
 
-/* MV_BLESS=1 writes it. */
-Test(terms, glossary_has_them_all)
+/* MV_BLESS=1 writes docs/glossary.md. */
+Test(terms, the_glossary_has_all_terms)
 {
     const char *path = MV_SOURCE_DIR "/docs/glossary.md";
     char *made = glossary();

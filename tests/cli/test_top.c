@@ -1,4 +1,4 @@
-/* memviz top: of files, and of programs that are being recorded. */
+/* memviz top, for files and for programs that are being recorded. */
 #include <unistd.h>
 
 #include "cli/live/followed.h"
@@ -34,7 +34,7 @@ Test(top, lines_add_up_to_allocated_bytes)
     cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
-Test(top, older_omits_young_blocks)
+Test(top, the_option_older_omits_young_blocks)
 {
     const cJSON *device = device_of(
         mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);
@@ -71,9 +71,7 @@ Test(top, text_and_json_agree)
     cr_expect_not_null(strstr(r.out, "more; --limit 0 shows all"), "%s", r.out);
 }
 
-/* ---- programs ---------------------------------------------------------------------------- */
-
-/* A program with a block of 512 bytes in the heap "pool" runs while COMMAND does. */
+/* Runs COMMAND while a program has a block of 512 bytes in the heap "pool". */
 #define WHILE_RUNNING(command)                                                               \
     "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool touch ready await enough & L=$!; "  \
     "until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command "; S=$?; " \
@@ -130,8 +128,8 @@ Test(top, a_process_without_a_recording_is_an_error)
                "has not used the GPU since memviz run started it");
 }
 
-/* The verdict is set to another one, to see whether it is found again. */
-Test(top, a_verdict_is_found_again_for_new_records_alone)
+/* The stored verdict is replaced by a wrong one, which shows whether it is computed again. */
+Test(top, a_verdict_is_computed_again_only_for_new_records)
 {
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
     mvt_live *l = mvt_live_new();
@@ -164,7 +162,7 @@ Test(top, a_verdict_is_found_again_for_new_records_alone)
     mv_arena_release(&cli.scratch);
 }
 
-/* The verdicts of a long recording together read each record a bounded number of times. */
+/* All verdicts on a long recording together read each record a bounded number of times. */
 Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
 {
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
@@ -200,8 +198,6 @@ Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
     mv_arena_release(&cli.scratch);
 }
 
-/* ---- metrics and the screen -------------------------------------------------------------- */
-
 #define GET                                                                       \
     "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); "            \
     "s.connect(sys.argv[1]); s.sendall(b\"GET /metrics HTTP/1.1\\r\\n\\r\\n\"); " \
@@ -224,7 +220,7 @@ Test(top, metrics_are_served_on_a_socket)
     cr_expect_null(strstr(r.out, "place=\"2\""));
 }
 
-/* The second answer is made from what is new since the first. */
+/* Only new records are read for the second answer. */
 Test(top, metrics_follow_a_running_program)
 {
     mvt_run r = mvt_sh(WHILE_RUNNING(
@@ -251,7 +247,7 @@ Test(top, metrics_replace_only_a_socket_that_was_left)
                "cannot be read any longer");
 }
 
-/* script(1) is the terminal. */
+/* script(1) provides the terminal. */
 Test(top, keys_work_on_a_terminal)
 {
     mvt_need_terminal();

@@ -62,9 +62,9 @@ static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
     cr_expect_eq((uint32_t)b[22] << 8 | b[23], height);
 }
 
-/* No events, no stacks, a ring that was overwritten, a late start, pools, nothing left at the end,
- * and less room than any text needs: everything has a picture of the requested size. */
-LongTest(trace_plot, png_of_anything_in_any_size)
+/* No events, no stacks, an overwritten ring, a late start, pools, nothing left at the end, and less
+ * room than any text needs: every file has a picture of the requested size. */
+LongTest(trace_plot, every_file_has_a_png_of_any_size)
 {
     static const char *const files[] = {"no_history", "state_only", "ring",
                                         "late_start", "mempool",    "expandable_empty"};
@@ -81,7 +81,7 @@ LongTest(trace_plot, png_of_anything_in_any_size)
         }
 }
 
-Test(trace_plot, size_and_theme_of_svg)
+Test(trace_plot, an_svg_has_the_requested_size_and_theme)
 {
     mvt_run r = mvt_here("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
 
@@ -93,7 +93,7 @@ Test(trace_plot, size_and_theme_of_svg)
     check_png(&r, 900, 800);
 }
 
-/* The words of a search in the window are fewer. */
+/* The viewer's search has fewer words. */
 Test(trace_plot, a_filter_may_be_long)
 {
     cJSON *report = mvt_json_here(0,

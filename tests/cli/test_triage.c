@@ -1,4 +1,4 @@
-/* memviz FILE: one screen with the verdict of every report, equal to the reports' own. */
+/* memviz FILE: one screen with every report's verdict, equal to the report's own. */
 #include "analyze/advice/triage.h"
 
 #include "base/utf8.h"
@@ -10,19 +10,14 @@ static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_
                                     "streams",          "ring",           "no_history",
                                     "two_devices",      "graphs"};
 
-static uint32_t columns_of(const char *line, size_t length)
-{
-    return (uint32_t)mv_utf8_count(line, length);
-}
-
-/* Commands are whole whatever the width: cut they would be none. */
+/* Commands are whole at every width: a cut command would be useless. */
 static void expect_narrow(const char *text, uint32_t columns, const char *what)
 {
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
         if (!strstr(line, "memviz ") || strstr(line, "memviz ") > line + length)
-            cr_expect_leq(columns_of(line, length), columns, "%s at %u: %.*s", what, columns,
-                          (int)length, line);
+            cr_expect_leq((uint32_t)mv_utf8_count(line, length), columns, "%s at %u: %.*s", what,
+                          columns, (int)length, line);
         line += length + (line[length] == '\n');
     }
 }
@@ -36,7 +31,7 @@ static uint32_t lines_of(const char *text)
     return lines;
 }
 
-LongTest(triage, is_one_screen)
+LongTest(triage, triage_fits_one_screen)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=80 $MEMVIZ %s.pickle", names[i]);
@@ -50,9 +45,7 @@ LongTest(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- the memory available ------------------------------------------------------------- */
-
-/* The line of a file with one device, on one line, and the row of it. */
+/* A file's line when it has one device, without line breaks, and its row. */
 static const char *device_line(const char *path, const cJSON **row)
 {
     *row = cJSON_GetArrayItem(
@@ -60,7 +53,7 @@ static const char *device_line(const char *path, const cJSON **row)
     return mvt_sh("$MEMVIZ %s | sed -n '/^device 0/,/^$/p' | tr -s '\\n ' '  '", path).out;
 }
 
-/* A limit of the process lies between the reserved bytes and the refused total: no share of it. */
+/* A process limit lies between the reserved bytes and the refused total: it has no share. */
 Test(triage, a_limit_between_bounds_has_no_share)
 {
     const cJSON *row;
@@ -76,8 +69,9 @@ Test(triage, a_limit_between_bounds_has_no_share)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "capacity_below")));
 }
 
-/* More was reserved before a limit was lowered, or before others took what the device had left. */
-Test(triage, no_share_is_above_all_of_it)
+/* More was reserved before a limit was lowered, or before others took the device's
+ * remaining memory. */
+Test(triage, no_share_exceeds_100_percent)
 {
     static const uint64_t free_bytes[] = {4 * GIB, 4 * MIB};
     static const char *const said[] = {"a limit of at least 64.0 MiB and below 84.0 MiB",
@@ -130,7 +124,7 @@ static void check_verdicts(const char *name, const cJSON *triage, const cJSON *f
         cr_expect_str_eq(text, mvt_json_text(own, "history"), "%s", name);
 }
 
-LongTest(triage, verdicts_are_those_of_the_reports)
+LongTest(triage, verdicts_equal_those_of_the_reports)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const cJSON *triage = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", names[i]), *row;
@@ -140,7 +134,7 @@ LongTest(triage, verdicts_are_those_of_the_reports)
     }
 }
 
-Test(triage, the_floor_is_that_of_its_report)
+Test(triage, the_floor_equals_that_of_its_report)
 {
     static const char *const with[] = {"frag_pinned_by_small", "streams", "gpt_train"};
 
@@ -166,7 +160,7 @@ Test(triage, a_file_without_events_has_no_floor)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "floor")));
 }
 
-Test(triage, the_most_serious_is_first)
+Test(triage, the_most_serious_finding_is_first)
 {
     static const char *const first[][2] = {{"oom_fragmented", "oom"},
                                            {"leak_in_training", "leaks"},
@@ -195,8 +189,6 @@ LongTest(triage, the_commands_work)
     }
 }
 
-/* ---- gates ------------------------------------------------------------------------------- */
-
 static void expect_status(int status, const char *arguments)
 {
     mvt_run r = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
@@ -205,7 +197,7 @@ static void expect_status(int status, const char *arguments)
     cr_expect((status >= 3) == (strstr(r.err, "--fail-on") != NULL), "%s: %s", arguments, r.err);
 }
 
-LongTest(triage, gates_are_those_of_the_reports)
+LongTest(triage, gates_equal_those_of_the_reports)
 {
     expect_status(3, "--fail-on any,known leak_in_training.pickle");
     expect_status(3, "--fail-on leak leak_in_training.pickle");
@@ -220,9 +212,7 @@ LongTest(triage, gates_are_those_of_the_reports)
     expect_status(3, "graphs.pickle leak_in_training.pickle --fail-on leak");
 }
 
-/* ---- files, folders, what people try ------------------------------------------------------ */
-
-Test(triage, several_files_and_folders)
+Test(triage, several_files_and_folders_are_read)
 {
     mvt_run r = mvt_sh(
         "mkdir runs; cp $SNAPS/graphs.pickle runs/rank10.pickle; "
@@ -254,7 +244,7 @@ static void expect_said(const char *arguments, int status, const char *text)
     cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
-LongTest(triage, attempts_of_a_user)
+LongTest(triage, typical_mistakes_get_a_helpful_message)
 {
     expect_said("report graphs.pickle", 0, "\nPEAK ");
     expect_said("triage graphs.pickle", 0, "\nPEAK ");
@@ -273,7 +263,7 @@ LongTest(triage, attempts_of_a_user)
 
 /* ---- captures ---------------------------------------------------------------------------- */
 
-/* A capture of a program without PyTorch that keeps a block in each step. */
+/* A capture of a program without PyTorch that keeps a block in every step. */
 static const mv_trace *calls_that_leak(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -302,7 +292,7 @@ static mv_triage look(const mv_trace *read)
     return found;
 }
 
-Test(triage, works_without_pytorch)
+Test(triage, captures_without_pytorch_are_triaged)
 {
     mv_triage found = look(calls_that_leak());
 
@@ -317,8 +307,9 @@ Test(triage, works_without_pytorch)
     mv_triage_release(&found);
 }
 
-/* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
- * program registered, with PyTorch and without. They fail the gate, and the command shows them. */
+/* Leaks on other levels than the one that the reports are about: pinned memory, and a pool that the
+ * program registered, with PyTorch and without. They fail the gate, and the command in the message
+ * shows them. */
 LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
 {
     static const struct {
@@ -346,7 +337,7 @@ LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
     }
 }
 
-/* Blocks of a heap lie in what calls got: one leak is reported once. */
+/* A heap's blocks lie in memory from CUDA calls: a leak is reported once. */
 Test(triage, a_leak_that_the_device_shows_is_reported_once)
 {
     mvt_run r = mvt_here("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
@@ -355,7 +346,7 @@ Test(triage, a_leak_that_the_device_shows_is_reported_once)
     cr_expect_null(strstr(strstr(r.out, "LEAK ") + 5, "LEAK "), "%s", r.out);
 }
 
-/* Programs that pin a few buffers, and keep nothing. */
+/* Programs that pin a few buffers and keep nothing. */
 LongTest(triage, clean_programs_pass_the_gate)
 {
     static const char *const clean[] = {"fsdp.0", "loader", "jax",        "train",
@@ -367,7 +358,8 @@ LongTest(triage, clean_programs_pass_the_gate)
     }
 }
 
-/* Steps that keep nothing on the device. The first `pins` of them pin a buffer, and keep it. */
+/* Steps that keep nothing on the device. Each of the first `pins` steps pins a buffer and
+ * keeps it. */
 static const mv_trace *calls_that_pin(int steps, int pins)
 {
     mvt_calls *c = mvt_calls_new();
@@ -385,8 +377,8 @@ static const mv_trace *calls_that_pin(int steps, int pins)
     return mvt_calls_done(c);
 }
 
-/* A training loop, its steps marked or not, as PyTorch's snapshot: each step may keep a tensor, and pins
- * a buffer that it may keep. */
+/* A training loop, with or without step marks, as a PyTorch snapshot: each step may keep a tensor,
+ * and pins a buffer that it may keep. */
 typedef struct {
     bool has_device, has_marks, keeps_tensors, keeps_buffers;
 } pinning;
@@ -425,7 +417,7 @@ static const mv_trace *snapshot_that_pins(pinning does)
     return mvt_done(t);
 }
 
-/* The verdict on a level: of the only level, or of the one of that name. */
+/* The leak verdict on the only level, or on the level of that name. */
 static const char *leaks_on_level(const mv_triage *found, bool is_host, bool is_only)
 {
     for (uint32_t i = 0; i < found->count; i++)
@@ -435,7 +427,7 @@ static const char *leaks_on_level(const mv_triage *found, bool is_host, bool is_
     return "";
 }
 
-/* Pinned memory grows while the device's steps are the only clock, or alone. */
+/* Pinned memory grows; the device's steps are the only clock, or there is no device memory. */
 Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anything)
 {
     for (int i = 0; i < 16; i++) {
@@ -452,19 +444,20 @@ Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anythin
             cr_expect(strcmp(host, "leak") != 0, "case %d: %s", i, host);
         else if (does.has_device || does.has_marks)
             cr_expect_str_eq(host, "leak", "case %d", i);
-        else /* nothing but the buffers: they may be made once */
+        else /* only the buffers: they may be made once */
             cr_expect_str_eq(host, "unknown", "case %d", i);
         mv_triage_release(&found);
     }
 }
 
-/* An unknown verdict on a level is reported if the level seems to grow; a few buffers do not. */
+/* An unknown verdict on a level is reported if the level seems to grow; a few buffers are
+ * not growth. */
 Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
         int steps, pins;
         mv_leak_verdict verdict;
-        const char *text; /* NULL: nothing is reported */
+        const char *text; /* NULL: not reported */
     } cases[] = {{8, 3, MV_VERDICT_CLEAN, NULL},
                  {3, 3, MV_VERDICT_UNKNOWN, NULL},
                  {5, 4, MV_VERDICT_UNKNOWN, "pinned memory: leaks unknown: memory was kept in"},
@@ -491,10 +484,8 @@ Test(triage, a_doubt_is_reported_where_memory_grows)
     }
 }
 
-/* More failures, and more leaks, than are kept as findings: all of them are counted, and their
- * bytes added up. */
-/* Slow requests although nothing failed. */
-Test(triage, requests_that_took_cache_to_be_freed_are_reported)
+/* Slow requests, although none failed. */
+Test(triage, requests_that_released_the_cache_are_reported)
 {
     cJSON *rows = cJSON_GetObjectItem(
         mvt_json(0, "$MEMVIZ triage --json $SNAPS/retry_release.pickle"), "findings");
@@ -517,6 +508,8 @@ Test(triage, requests_that_took_cache_to_be_freed_are_reported)
                      "FINE           no request failed"));
 }
 
+/* More failures, and more leaks, than findings can hold: all are counted, and their bytes are
+ * added up. */
 Test(triage, all_failures_and_leaks_are_counted)
 {
     enum { FAILURES = 40, LINES = 30, STEPS = 12 };
@@ -547,9 +540,8 @@ Test(triage, all_failures_and_leaks_are_counted)
     mv_triage_release(&found);
 }
 
-/* The answer does not depend on how many threads work. */
-/* An engine that sleeps between its steps: parameters leave, and a cache stays. Names show that they
- * are parameters. */
+/* An engine that sleeps between its steps: parameters leave, and a cache stays. Tensor names
+ * identify the parameters. */
 static mv_triage look_at_engine(bool sleeps)
 {
     enum { STEPS = 8 };
@@ -562,7 +554,7 @@ static mv_triage look_at_engine(bool sleeps)
         if (step == 0 || sleeps)
             mvt_alloc(t, .addr = model, .bytes = 32 << 20, .stack = "wake:engine.py:9");
         mvt_alloc(t, .addr = work, .bytes = step == STEPS ? 9 << 20 : 8 << 20,
-                  .stack = "forward:model.py:3"); /* the peak is where names are */
+                  .stack = "forward:model.py:3"); /* at the peak the tensors have names */
         if (step == STEPS)
             break;
         mvt_free(t, .addr = work);
@@ -610,7 +602,7 @@ Test(triage, the_peak_report_holds_the_same_at_low_points_as_leaks)
     cr_expect_not(cJSON_HasObjectItem(peak, "held_bytes"));
 }
 
-Test(triage, threads_do_not_matter)
+Test(triage, the_result_does_not_depend_on_threads)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
     mv_triage_query ask = {&trace, &trace, .with_others = true, .end = 2};

@@ -1,4 +1,4 @@
-/* Names of tensors, and a trace of torch.profiler beside a snapshot, as commands show them. */
+/* Tensor names, and a torch.profiler trace beside a snapshot, as commands show them. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -7,7 +7,7 @@
 #define TRACE TOOLS "pair.json.gz"
 #define NAMES TOOLS "names.pickle.gz"
 
-/* Recordings of GPUs: every block of the profiler's trace is in the snapshot. */
+/* GPU recordings: every block of the profiler's trace is in the snapshot. */
 Test(with, a_real_pair_is_joined_in_each_report)
 {
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
@@ -52,8 +52,6 @@ Test(with, other_files_are_refused_by_name)
 
     MVT_EXPECT_RUNS("$MEMVIZ peak --with %s", all);
 }
-
-/* ---- names ------------------------------------------------------------------------------- */
 
 static double named_bytes(const cJSON *tensors)
 {
@@ -108,7 +106,7 @@ Test(with, a_file_without_names_explains_how_to_record_them)
     cr_expect_null(strstr(r.out, "with a name"), "%s", r.out);
 }
 
-/* Names go through every format. */
+/* Names appear in every format. */
 Test(with, conversions_keep_the_names)
 {
     mvt_run r =

@@ -3,7 +3,7 @@
 #include "analyze/code/native_frame.h"
 #include "tests/fixture/fixture.h"
 
-/* A trace with one alloc of that stack. */
+/* A trace with one allocation of that stack. */
 static const mv_trace *one_stack(mvt_trace *t, const char *stack)
 {
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = stack);
@@ -32,7 +32,7 @@ static void expect_label(const char *stack, const char *label)
         label);
 }
 
-Test(culprit, own_code_is_user_wherever_it_lies)
+Test(culprit, own_code_is_the_users_in_any_folder)
 {
     cr_expect_eq(kind_of("f:train.py:1"), MV_FRAME_USER);
     cr_expect_eq(kind_of("f:/home/u/pytorch/examples/train.py:1"), MV_FRAME_USER);
@@ -75,7 +75,7 @@ Test(culprit, native_frames_are_distinguished_from_noise)
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
-Test(culprit, is_the_innermost_user_frame)
+Test(culprit, the_culprit_is_the_innermost_user_frame)
 {
     expect_label("at::empty:??:0;forward:" TORCH "nn/modules/linear.py:134;"
                  "inner:" TORCH "nn/modules/module.py:1833;forward:/w/train.py:62;"
@@ -83,7 +83,7 @@ Test(culprit, is_the_innermost_user_frame)
                  "train.py:62 forward");
 }
 
-Test(culprit, falls_back_to_the_best_frame_there_is)
+Test(culprit, without_a_user_frame_the_best_frame_is_the_culprit)
 {
     expect_label("convert:" TORCH "nn/modules/module.py:5;load:/v/site-packages/hf/io.py:9",
                  "io.py:9 load");
@@ -143,8 +143,8 @@ Test(culprit, user_view_never_hides_a_whole_stack)
     cr_expect(is_shown(trace, stack, 1));
 }
 
-/* The column and the single question agree, and every real allocation made under Python has a
- * culprit in the script that made it. */
+/* The column and the single query agree, and every real allocation under Python has a culprit in
+ * the script that made it. */
 Test(culprit, real_snapshots_name_the_script)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "resnet_all", "compiled"};
@@ -206,8 +206,7 @@ Test(culprit, the_name_of_a_thread_is_the_last_resort)
     expect_label("?\?:?\?:-1;thread python3", "thread python3");
 }
 
-/* Stacks of autograd's threads: their node, or that it is the backward pass, with symbols or
- * without. */
+/* Stacks of autograd's threads name their node, or the backward pass, with symbols or without. */
 Test(culprit, the_backward_pass_is_named)
 {
     expect_label("libc10_cuda.so+0x1b9ba:/v/torch/lib/libc10_cuda.so:-1;"
@@ -236,7 +235,7 @@ Test(culprit, the_backward_pass_is_named)
     "torch::autograd::python::PythonEngine::thread_init(int, bool):??:0;"           \
     "execute_native_thread_routine:thread48.o:0;pthread_condattr_setpshared:??:0;clone:??:0"
 
-/* Whole stacks of autograd's threads, in the ways in which PyTorch's releases wrote them. */
+/* Whole stacks of autograd's threads, as the PyTorch releases wrote them. */
 Test(culprit, nodes_of_the_backward_pass)
 {
     static const char *const frames[][2] = {
@@ -276,7 +275,8 @@ Test(culprit, nodes_of_the_backward_pass)
     }
 }
 
-/* In programs that use libtorch their own function is to blame, even if its file is not known. */
+/* In programs that use libtorch, the program's own function is to blame, even if its file
+ * is unknown. */
 Test(culprit, programs_without_python_have_culprits)
 {
     static const char *const files[] = {"?\?:0", "train.cpp:0", "/home/u/app/train.cpp:0"};
@@ -308,8 +308,8 @@ Test(culprit, programs_without_python_have_culprits)
         }
 }
 
-/* Python's own main() is not the program's, and what Python, pybind11 and libc run belongs to no
- * one. */
+/* Python's main() is not the program's, and functions that Python, pybind11 and libc call
+ * are nobody's. */
 Test(culprit, the_interpreter_is_never_to_blame)
 {
     expect_label(UNWINDER
@@ -325,7 +325,7 @@ Test(culprit, the_interpreter_is_never_to_blame)
     expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
 }
 
-/* Autograd's own stacks are known to be the backward pass only in a training program. */
+/* Autograd's own stacks count as the backward pass only in a training program. */
 Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
 {
     for (int trains = 0; trains < 2; trains++) {

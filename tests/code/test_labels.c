@@ -5,7 +5,7 @@
 
 #define PACKAGE "/v/lib/python3.12/site-packages/"
 
-/* Rows of one trace, an allocation each. */
+/* Rows of one trace, one allocation each. */
 typedef struct {
     mvt_trace *t;
     uint32_t count;
@@ -76,7 +76,7 @@ Test(labels, the_caller_of_a_helper_distinguishes_rows)
 }
 
 /* Two places differ: two frames are added. */
-Test(labels, as_many_frames_as_it_takes)
+Test(labels, labels_have_as_many_frames_as_needed)
 {
     table t = {.t = mvt_new()};
 
@@ -138,7 +138,7 @@ Test(labels, native_stacks_are_distinguished_too)
                             "main > Net::forward > at::native::relu", "eval > Net::forward"});
 }
 
-/* Whatever the stacks, no two labels of different stacks are the same, and each has its culprit. */
+/* Whatever the stacks are, labels of different stacks differ, and each contains its culprit. */
 LongTest(labels, random_tables_have_no_two_equal_rows)
 {
     static const char *const inner[] = {"a:" PACKAGE "timm/a.py:1;", "b:" PACKAGE "timm/b.py:1;",

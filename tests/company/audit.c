@@ -1,4 +1,4 @@
-/* A library for LD_AUDIT that only watches. */
+/* An LD_AUDIT library that only watches. */
 #define _GNU_SOURCE
 #include <link.h>
 

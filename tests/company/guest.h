@@ -2,8 +2,8 @@
  *
  *     guest go 5 close_all go 20
  *
- * `go N` calls CUDA N times. At the end it says how many calls returned, in all its processes. Run
- * with and without the shim it must print the same, and end in the same way. */
+ * `go N` calls CUDA N times. At the end it prints how many calls returned in all its processes.
+ * With and without the shim it must print the same and end in the same way. */
 #ifndef GUEST_H
 #define GUEST_H
 
@@ -16,7 +16,7 @@ typedef struct {
     void (*does)(const char *argument);
 } guest_word;
 
-/* Ends with a name of NULL. */
+/* Ends with a NULL name. */
 extern const guest_word guest_processes[];
 extern const guest_word guest_threads[];
 extern const guest_word guest_signals[];
@@ -27,19 +27,19 @@ int cudaFree(void *memory);
 int cudaMallocManaged(void **out, size_t size, unsigned flags);
 extern void (*small_cuda_calls)(void);
 
-/* N calls, from a stack of that many frames. */
+/* N calls, from a stack of this many frames. */
 void guest_go(unsigned calls);
 void guest_go_deep(unsigned frames, unsigned calls);
 
-/* Some microseconds of other work: in a loop that ends by the clock the recording stays small. */
+/* Some microseconds of other work: a loop that ends by the clock then makes a small recording. */
 void guest_rest(void);
 
-/* One call that calls `back`, which may leave it. Counts only when it returns. */
+/* A call that calls `back`, which may leave it by a jump. It counts only when it returns. */
 void guest_call_back(void (*back)(void));
 
 long guest_number(const char *text);
 
-/* Ends the program with this message and status 9: the test itself cannot do what it should. */
+/* Ends the program with this message and status 9: the test could not set up its conditions. */
 void guest_cannot(const char *what);
 
 #endif

@@ -20,8 +20,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- limits ---- */
-
 static void limit(int which, const char *most)
 {
     struct rlimit now, to = {(rlim_t)guest_number(most), (rlim_t)guest_number(most)};
@@ -54,8 +52,6 @@ static void one_processor(const char *unused)
     CPU_SET(0, &one);
     sched_setaffinity(0, sizeof one, &one);
 }
-
-/* ---- another root, another user ---- */
 
 static void change_root(const char *folder)
 {
@@ -90,8 +86,6 @@ static void hide(const char *unused)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* ---- filters on system calls ---- */
-
 enum { MOST_CALLS = 32 };
 
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
@@ -107,7 +101,7 @@ static void install(struct sock_filter *rules, size_t count, int by_prctl)
         guest_cannot("seccomp");
 }
 
-/* One call is answered by `what`, all others are allowed. */
+/* `what` answers one system call, all others are allowed. */
 static void filter_one(const char *number, uint32_t what)
 {
     struct sock_filter rules[] = {
@@ -127,7 +121,7 @@ static void deny(const char *number)
     filter_one(number, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* Only these are allowed; any other kills. */
+/* These system calls are allowed; any other kills. */
 static void allow_only(const int *calls, size_t count, int by_prctl)
 {
     struct sock_filter rules[2 * MOST_CALLS + 2] = {LOAD_NUMBER};
@@ -142,7 +136,7 @@ static void allow_only(const int *calls, size_t count, int by_prctl)
     install(rules, at, by_prctl);
 }
 
-/* A worker that only computes: the rest that remains in the strictest sandboxes. */
+/* A worker that only computes: the calls that the strictest sandboxes still allow. */
 static void worker_filter(const char *way)
 {
     static const int calls[] = {SYS_read,  SYS_write,      SYS_exit,         SYS_exit_group,
@@ -152,8 +146,8 @@ static void worker_filter(const char *way)
     allow_only(calls, sizeof calls / sizeof *calls, strcmp(way, "prctl") == 0);
 }
 
-/* As browsers confine what renders pages: memory and threads, but no files, sockets or processes'
- * memory. */
+/* As browsers confine their renderers: memory and threads, but no files, sockets or other
+ * processes' memory. */
 static void renderer_filter(const char *unused)
 {
     static const int calls[] = {SYS_read,
@@ -205,7 +199,7 @@ static void no_randomness(const char *words)
             guest_processes[i].does(words);
 }
 
-/* Someone empties or removes the recording while it is made: GUEST_OUT is its folder. */
+/* Someone empties or removes the recording during the run: GUEST_OUT is its folder. */
 static void damage(const char *command)
 {
     char line[512];

@@ -22,8 +22,6 @@
 
 extern char **environ;
 
-/* ---- descriptors ---- */
-
 static void close_all(const char *unused)
 {
     (void)unused;
@@ -32,7 +30,7 @@ static void close_all(const char *unused)
 
 enum { FIRST_OWN = 50, END_OWN = 80 };
 
-/* Files of the program's own at the numbers that others like to have. */
+/* The program's files, at descriptor numbers that other software likes to take. */
 static void take_numbers(const char *unused)
 {
     (void)unused;
@@ -57,7 +55,7 @@ static void check_numbers(const char *unused)
     printf("%d of the program's own files changed\n", changed);
 }
 
-/* The numbers that are free below the shim's: what open() returns must not change. */
+/* The free numbers below the shim's: the results of open() must not change. */
 static void next_number(const char *unused)
 {
     int file = open("/dev/null", O_RDONLY);
@@ -119,7 +117,7 @@ static void vforks(const char *count)
     }
 }
 
-/* A child that libc knows nothing of. */
+/* A child that libc does not know about. */
 static void raw_clone(const char *unused)
 {
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -131,7 +129,7 @@ static void raw_clone(const char *unused)
     wait_for(child);
 }
 
-/* Becomes itself, with the words after the `+`s replaced: "go+3+abort". */
+/* Executes itself, with the words after the `+`s replaced: "go+3+abort". */
 static void become(const char *file, const char *words)
 {
     char *copy = strdup(words), *all[32] = {(char *)"guest"}, *rest = NULL;
@@ -148,7 +146,7 @@ static void exec_self(const char *words)
     become("/proc/self/exe", words);
 }
 
-/* The same from memory, with no file left. */
+/* The same from memory, without a file. */
 static void exec_copy(const char *words)
 {
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -189,7 +187,7 @@ static void traced(const char *unused)
     printf("traced child: %x\n", status);
 }
 
-/* As a checkpoint does it: stopped at any moment, and continued. */
+/* As checkpoint software does it: stopped at any moment, and continued. */
 static void frozen(const char *count)
 {
     pid_t self = getpid(), other = fork();
@@ -246,7 +244,7 @@ static void go_at_exit(const char *unused)
 
 /* ---- libraries ---- */
 
-/* Opened, used and closed many times, then in their own namespaces. */
+/* Opened, used and closed many times, then in separate namespaces. */
 static void plug(const char *count)
 {
     for (int i = guest_number(count); i > 0; i--) {
@@ -270,7 +268,7 @@ static void namespaces(const char *count)
     }
 }
 
-/* Everything that can be closed is closed, more often than it was opened. */
+/* Closes everything that can be closed, several times. */
 static void close_libraries(const char *unused)
 {
     void *self = dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
@@ -281,8 +279,8 @@ static void close_libraries(const char *unused)
     guest_go(3);
 }
 
-/* Connects to the launcher's socket, if there is one, and writes what a driver writes to a pipe of
- * its own. */
+/* Connects to the launcher's socket, if there is one, and writes to a pipe of its own, as a
+ * driver does. */
 static void strays(const char *unused)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};

@@ -1,4 +1,4 @@
-/* Signals: handlers that call CUDA, jump, fork, and run on their own stacks. */
+/* Signals: handlers that call CUDA, jump, fork, or run on their own stacks. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -24,8 +24,6 @@ static void handle(int number, void (*handler)(int), int flags)
     if (sigaction(number, &how, NULL) != 0)
         guest_cannot("sigaction");
 }
-
-/* ---- a stack for signals, and how much of it is used ---- */
 
 static unsigned handled_calls;
 
@@ -71,14 +69,12 @@ static void signal_stack(const char *size)
     use_signal_stack(size, 6, 0);
 }
 
-/* Says on standard error how many bytes of the stack were used by a handler that calls CUDA; by one
- * that does nothing with calls of 0. */
+/* Prints on standard error how many bytes of the stack a handler used that calls CUDA; with 0
+ * calls, a handler that does nothing. */
 static void measured_stack(const char *calls)
 {
     use_signal_stack("262144", (unsigned)guest_number(calls), 1);
 }
-
-/* ---- storms ---- */
 
 static void every(int which, long us)
 {
@@ -155,20 +151,18 @@ static void count_only(int number)
     hits = hits + 1;
 }
 
-/* A profiler, as often as the kernel's clock can. */
+/* A profiler, as fast as the kernel's clock allows. */
 static void profiled(const char *most)
 {
     storm(ITIMER_PROF, SIGPROF, count_only, guest_number(most));
 }
-
-/* ---- calls that are left ---- */
 
 static void jump_back(void)
 {
     siglongjmp(back, 1);
 }
 
-/* Jumps out of the same call again and again, then records as if nothing had been. */
+/* Jumps out of the same call again and again, then records normally. */
 static void jumps_out_of_calls(const char *count)
 {
     volatile int left = guest_number(count);
@@ -188,7 +182,7 @@ static void go_and_jump(int number, siginfo_t *what, void *context)
     siglongjmp(back, 1);
 }
 
-/* Handlers of bad accesses, as garbage collectors and interpreters have them. */
+/* Handlers of access errors, as garbage collectors and interpreters use them. */
 static void bad_accesses(const char *count)
 {
     struct sigaction how = {.sa_sigaction = go_and_jump, .sa_flags = SA_SIGINFO | SA_NODEFER};

@@ -55,8 +55,6 @@ static void small_thread(const char *bytes)
     pthread_join(thread, NULL);
 }
 
-/* ---- forks among threads ---- */
-
 static atomic_bool is_over;
 
 static void *go_on(void *number)
@@ -68,7 +66,7 @@ static void *go_on(void *number)
     return NULL;
 }
 
-/* Milliseconds after which a child is taken to hang. */
+/* Milliseconds after which a child counts as hung. */
 enum { PATIENCE_MS = 200000 };
 
 static int ends_in_time(pid_t child)
@@ -105,8 +103,6 @@ static void forks_among_threads(const char *count)
         pthread_join(workers[i], NULL);
     printf("%d children hung or failed\n", bad);
 }
-
-/* ---- cancellation ---- */
 
 static void *until_canceled(void *type)
 {
@@ -163,8 +159,6 @@ static void cancel_inside(const char *count)
     cancel(canceled_inside, PTHREAD_CANCEL_DEFERRED, guest_number(count));
 }
 
-/* ---- coroutines ---- */
-
 static ucontext_t caller, routine;
 
 static void in_routine(void)
@@ -176,7 +170,7 @@ static void in_routine(void)
     _exit(7);
 }
 
-/* On a stack of that many bytes, with memory that must not be touched on both sides. */
+/* On a stack of this many bytes, with inaccessible memory on both sides. */
 static void coroutine(const char *bytes)
 {
     size_t size = (size_t)guest_number(bytes), page = 4096;

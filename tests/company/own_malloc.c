@@ -1,4 +1,5 @@
-/* A program's own malloc: takes from one array and never gives back. Preloaded before the shim. */
+/* A program's own malloc: takes memory from one array and never frees it. Preloaded before
+ * the shim. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A program of another C library, and without CUDA. */
+/* A program with another C library and without CUDA. */
 #include <stdio.h>
 
 int main(void)

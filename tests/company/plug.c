@@ -1,4 +1,4 @@
-/* A library that calls CUDA: for programs in any language that can open one. */
+/* A library that calls CUDA, for programs in any language that can load libraries. */
 #include <stddef.h>
 
 int cudaMalloc(void **out, size_t size);

@@ -1,5 +1,5 @@
-/* A CUDA runtime as small as can be: functions that need almost no stack, for programs whose stack
- * is measured, and one that calls back, for programs that leave a call in unusual ways. */
+/* A minimal CUDA runtime: functions that need almost no stack, for programs whose stack use is
+ * measured, and a function that calls back, for programs that leave a call in unusual ways. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ int cudaFree(void *memory)
     return 0;
 }
 
-/* Calls what small_cuda_calls points at, which may not return. */
+/* Calls the function in small_cuda_calls, which may not return. */
 int cudaMallocManaged(void **out, size_t size, unsigned flags)
 {
     (void)flags;

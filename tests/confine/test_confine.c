@@ -1,4 +1,4 @@
-/* The actions allowed in a confined process, and those that are not. */
+/* The actions that a confined process may and may not perform. */
 #include "cli/confine/confine.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 enum { MOST_ACTS = 64 };
 
 typedef struct {
-    const char *inside, *outside; /* folders; files may be made in the first */
-    int error[MOST_ACTS];         /* of each act; 0: it was done */
+    const char *inside, *outside; /* folders; files may be created in the first */
+    int error[MOST_ACTS];         /* of each action; 0: it succeeded */
     bool is_done;
 } tried;
 
-/* `folder`/`name`; good until the next. */
+/* `folder`/`name`; valid until the next call. */
 static const char *in(const char *folder, const char *name)
 {
     static char path[4200];
@@ -91,8 +91,6 @@ Test(confine, actions_that_no_report_needs_are_refused)
     cr_assert(count > 30 && count < MOST_ACTS);
 }
 
-/* ---- what is left ------------------------------------------------------------------------- */
-
 static void *run(void *user)
 {
     return user;
@@ -116,7 +114,7 @@ static void live_on(tried *t)
     mv_confine(&c);
     note(t, &count,
          pthread_create(&thread, NULL, run, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    for (int i = 0; i < 2; i++) { /* the second time it is replaced */
+    for (int i = 0; i < 2; i++) { /* the second time it replaces the first */
         note(t, &count, mv_sink_open(&sink, in(t->inside, "made"), &err) == MV_OK);
         mv_sink_write(&sink, "x", 1);
         note(t, &count, mv_sink_commit(&sink, &err) == MV_OK);
@@ -144,8 +142,6 @@ Test(confine, files_are_read_and_the_output_is_written)
         cr_expect_eq(t->error[i], 0, "%d: %d", i, t->error[i]);
     cr_expect_eq(stat(in(t->inside, "made"), &st), 0);
 }
-
-/* ---- more places than there is room for ---------------------------------------------------- */
 
 static void allow_many(tried *t)
 {

@@ -1,4 +1,4 @@
-/* Digests in a container: what `info` prints of the events, without the events. */
+/* Digests in a container: `info` prints its figures of the events without reading the events. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
@@ -47,7 +47,7 @@ static void put(const char *name, mvt_container *c)
     mvt_folder_put(name, mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* The report without what depends on the file itself. */
+/* The report without its parts about the file itself. */
 static char *report_of(const char *command, const char *name, const char *format)
 {
     static const char *const of_file[] = {"file", "file_bytes", "data_bytes"};
@@ -86,7 +86,7 @@ LongTest(digest, info_is_unchanged_without_the_events)
     }
 }
 
-/* A trace with every oddity that a digest carries. */
+/* A trace with every peculiarity that a digest contains. */
 static void make_odd(void)
 {
     mvt_trace *t = mvt_new();
@@ -136,8 +136,8 @@ Test(digest, contradictory_digests_are_ignored)
     }
 }
 
-/* For the report on failed requests the events are left out only where none can have failed. */
-Test(digest, events_are_read_where_a_request_may_have_failed)
+/* The report on failed requests skips the events only if no request can have failed. */
+Test(digest, events_are_read_if_a_request_may_have_failed)
 {
     static const struct {
         const char *name;
@@ -156,7 +156,8 @@ Test(digest, events_are_read_where_a_request_may_have_failed)
     }
 }
 
-/* Rows of other tables are lost: what the events refer to is gone, and a digest does not know it. */
+/* Rows of other tables are lost: the events refer to missing rows, and a digest does not
+ * show that. */
 Test(digest, a_damaged_file_is_read_whole)
 {
     make_odd();

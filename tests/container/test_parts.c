@@ -1,5 +1,5 @@
-/* Parts of a container: a window of events is printed as from the whole file. The slow model reads
- * all of the same file, without digests. */
+/* Parts of a container: a window of events gives the same output as the whole file. The slow model
+ * reads all of the same file, without digests. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
@@ -8,7 +8,7 @@
 
 enum { CHUNK = 65536, EVENTS = 5 * CHUNK + 1000, ADDRESSES = 700 };
 
-/* Two devices, whose addresses are used again and again; the second one has a tenth. */
+/* Two devices that use their addresses again and again; the second has a tenth of the events. */
 static const mv_trace *make_trace(void)
 {
     mvt_trace *t = mvt_new();
@@ -34,40 +34,12 @@ static const mv_trace *make_trace(void)
 
 typedef struct {
     uint64_t base, size, requested;
-    uint32_t device, waits_until; /* the event that completes its free; 0: it does not wait */
+    uint32_t device, waits_until; /* the event that completes its free; 0: none */
     bool is_held, is_used;
 } slot;
 
-static void alloc_or_free(mvt_trace *t, slot *s, uint32_t *event)
-{
-    static const char *const stacks[] = {"step:train.py:7;main:train.py:20",
-                                         "load:data.py:3;main:train.py:20",
-                                         "keep:train.py:9;main:train.py:20"};
-    bool is_large = s->size > 2 << 20;
-    uint64_t kind = s->base >> 28;
-
-    if (!s->is_held) {
-        mvt_segment_alloc(t, .device = s->device, .addr = s->base, .bytes = s->size,
-                          .stack = stacks[kind % 3]);
-        s->is_held = true;
-        ++*event;
-    }
-    if (!s->is_used) {
-        /* a large block gets its segment's rest of half a MiB, too */
-        s->requested = is_large ? s->size - (512 << 10) : 512 + (*event % 700) * 512 - 12;
-        mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
-                  .stack = stacks[(kind + *event) % 3]);
-    } else {
-        mvt_event(t, MV_ACTION_FREE_REQUESTED,
-                  (mvt_event_args){.device = s->device, .addr = s->base});
-        s->waits_until = *event + (kind % 5 == 0 ? 40 : 1);
-    }
-    s->is_used = !s->is_used;
-    ++*event;
-}
-
-/* Some 2.2 chunks of events, whose lives have no doubts: blocks in segments of their own, of which
- * some wait for a stream and some stay; device 1 was in use before. */
+/* About 2.2 chunks of events whose lives have no doubts: blocks in their own segments, some of them
+ * waiting for a stream, some staying; device 1 was in use before. */
 static const mv_trace *make_heap(void)
 {
     enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
@@ -92,8 +64,31 @@ static const mv_trace *make_heap(void)
                 slots[i].waits_until = 0;
                 event++;
             }
-        if (s->waits_until == 0 && !stays && (at % STAY != 3 || event > at * 2000))
-            alloc_or_free(t, s, &event);
+        if (s->waits_until == 0 && !stays && (at % STAY != 3 || event > at * 2000)) {
+            static const char *const stacks[] = {"step:train.py:7;main:train.py:20",
+                                                 "load:data.py:3;main:train.py:20",
+                                                 "keep:train.py:9;main:train.py:20"};
+            bool is_large = s->size > 2 << 20;
+            uint64_t kind = s->base >> 28;
+            if (!s->is_held) {
+                mvt_segment_alloc(t, .device = s->device, .addr = s->base, .bytes = s->size,
+                                  .stack = stacks[kind % 3]);
+                s->is_held = true;
+                ++event;
+            }
+            if (!s->is_used) {
+                /* a large block gets the rest of its segment, half a MiB, as well */
+                s->requested = is_large ? s->size - (512 << 10) : 512 + (event % 700) * 512 - 12;
+                mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
+                          .stack = stacks[(kind + event) % 3]);
+            } else {
+                mvt_event(t, MV_ACTION_FREE_REQUESTED,
+                          (mvt_event_args){.device = s->device, .addr = s->base});
+                s->waits_until = event + (kind % 5 == 0 ? 40 : 1);
+            }
+            s->is_used = !s->is_used;
+            ++event;
+        }
         if (event % 1000 == 0)
             mvt_mark(t, "step", 0);
     }
@@ -138,7 +133,7 @@ static void write_whole_and_parts(const mv_trace *trace)
     mvt_folder_put("whole.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* JSON contains the name of the file. */
+/* JSON contains the file's name. */
 static void take_name_away(char *report)
 {
     char *end = strstr(report, ".bin\"");
@@ -177,7 +172,7 @@ static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
     return rows;
 }
 
-LongTest(parts, a_window_is_as_from_the_whole)
+LongTest(parts, a_window_equals_that_of_the_whole_file)
 {
     static const char *const windows[] = {
         "--from 300000",
@@ -250,7 +245,8 @@ static void spoil(uint16_t kind)
     free((void *)file.data);
 }
 
-/* A damaged opening costs the chunks up to it, and a damaged chunk of the window the whole file. */
+/* A damaged opening costs the chunks before it, and a damaged chunk of the window costs the
+ * whole file. */
 LongTest(parts, damage_changes_no_answer)
 {
     static const uint16_t kinds[] = {MV_WIRE_OPENING, MV_WIRE_EVENTS};
@@ -262,8 +258,9 @@ LongTest(parts, damage_changes_no_answer)
     }
 }
 
-/* Reports on a window need what was alive before it; they are as from the whole. */
-LongTest(parts, reports_on_a_window_are_as_from_the_whole)
+/* Reports on a window need the blocks alive before it; the reports equal those on the
+ * whole file. */
+LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
 {
     static const char *const windows[] = {"--from 140000",
                                           "--from 133000 --to 139000 --device 0",
@@ -296,7 +293,7 @@ LongTest(parts, reports_on_a_window_are_as_from_the_whole)
     check_report("spoil.bin", "lines", "--from 10 --to 100");
 }
 
-/* What was alive on one device is said of another. */
+/* The blocks alive on one device are recorded for another. */
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
     write_whole_and_parts(make_heap());

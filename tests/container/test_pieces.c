@@ -3,6 +3,7 @@
 #include "capture/wire.h"
 #include "parse/model/tables.h"
 #include "parse/pieces.h"
+#include "parse/readers.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -116,6 +117,58 @@ Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
     ran = mvt_program("lines pieces.bin", NULL);
     cr_expect_eq(ran.status, 0);
     cr_expect(strstr((const char *)ran.err.data, "damaged"), "%s", (const char *)ran.err.data);
+}
+
+/* As if memory had no room for the file: it can be mapped once. */
+static mv_trace read_unmapped(const mv_read_opts *opts)
+{
+    char path[4096];
+    mv_source source;
+    mv_trace trace;
+    mv_span file;
+
+    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
+    mvt_ok(mv_source_open_file(mvt_memory(), path, &source, mvt_err()));
+    cr_assert(mv_source_map_rest(&source, &file));
+    cr_assert_not(mv_source_map_rest(&source, &file));
+    mvt_ok(mv_snapshot_read(mvt_memory(), &source, opts, &trace, mvt_err()));
+    mv_source_close(&source);
+    return trace;
+}
+
+static mv_trace read_mapped(const mv_read_opts *opts)
+{
+    char path[4096];
+    mv_trace trace;
+
+    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
+    mvt_ok(mv_trace_read(mvt_memory(), path, opts, &trace, mvt_err()));
+    return trace;
+}
+
+/* What needs a digest or a part of the events does not need room for the file. */
+Test(pieces, a_part_is_read_from_a_file_that_cannot_be_mapped)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train"), whole, there;
+    uint32_t count = trace.devices[0].events.count;
+    mv_read_part part = {
+        .device = MV_NO_ROW, .first = count - 50, .end = UINT64_MAX, .has_living = true};
+    const mv_read_opts all[] = {{.digest_suffices = true}, {.part = &part}, {0}};
+
+    write_both(&trace, 32);
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        const mv_events *a, *b;
+        whole = read_mapped(&all[i]);
+        there = read_unmapped(&all[i]);
+        a = &whole.devices[0].events;
+        b = &there.devices[0].events;
+        cr_expect(i < 2 ? a->count < count || whole.digests : a->count == count);
+        cr_assert_eq(a->count, b->count);
+        cr_expect_eq(whole.digests == NULL, there.digests == NULL);
+        cr_expect_eq(mv_living_of(&whole, 0).first, mv_living_of(&there, 0).first);
+        cr_expect(!a->addr || memcmp(a->addr, b->addr, a->count * sizeof *a->addr) == 0);
+        cr_expect_eq(there.stacks.count, trace.stacks.count);
+    }
 }
 
 /* Writes `count` events from `first` on, after what is alive before them. */

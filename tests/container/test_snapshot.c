@@ -1,4 +1,4 @@
-/* memviz's own container: written files are read again, row by row and number by number. */
+/* memviz's own container: files are written and read back, row by row and number by number. */
 #include <ctype.h>
 
 #include "tests/fixture/fixture_container.h"
@@ -34,7 +34,7 @@ Test(snapshot, rows_of_every_table_come_back)
     check_round_trip(&trace, "everything");
 }
 
-Test(snapshot, a_trace_of_nothing_comes_back)
+Test(snapshot, an_empty_trace_comes_back)
 {
     mvt_trace *t = mvt_new();
 
@@ -53,9 +53,7 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
 
-/* ---- many chunks ------------------------------------------------------------------------- */
-
-/* Values of every width and sign, in runs, so that chunks are stored in every way. */
+/* Values of every width and sign, in runs, which need every way to store a chunk. */
 static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
 {
     mv_range device = {0, count};
@@ -100,8 +98,6 @@ LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
         mv_arena_release(mvt_memory());
     }
 }
-
-/* ---- files of other versions ------------------------------------------------------------- */
 
 Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
 {
@@ -160,9 +156,7 @@ Test(snapshot, a_newer_version_is_refused)
     cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
 }
 
-/* ---- the documentation ------------------------------------------------------------------- */
-
-/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: not such. */
+/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: no such line. */
 static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
 {
     char *end;

@@ -1,5 +1,5 @@
-/* Damaged containers: everything in the intact chunks comes back, and the damage is always noted.
- */
+/* Damaged containers: the contents of all intact chunks are read, and a note always reports
+ * the damage. */
 #include "tests/fixture/fixture_container.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ typedef struct {
     mv_err err;
 } outcome;
 
-/* Reads a copy of just its size within a small budget; `o` is for drop_outcome. */
+/* Reads a copy of exactly the right size within a small budget; `o` is for drop_outcome. */
 static void try_reading(mv_span bytes, outcome *o)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
@@ -44,7 +44,7 @@ static mv_span everything(mv_trace *trace)
     return mvt_snapshot_of(mvt_memory(), trace);
 }
 
-/* How two traces differ apart from their notes; NULL: not at all. */
+/* The first difference between two traces apart from their notes; NULL: none. */
 static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
 {
     mv_trace same_notes = *b;
@@ -52,8 +52,6 @@ static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
     memcpy(same_notes.notes, a->notes, sizeof a->notes);
     return mvt_difference(a, &same_notes);
 }
-
-/* ---- every byte -------------------------------------------------------------------------- */
 
 LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
 {
@@ -96,7 +94,7 @@ LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_reported)
     cr_assert_geq(read, (bytes.length - 8) * sizeof changes);
 }
 
-/* With checksums that are right, any content must be refused or be sound. */
+/* Any content with correct checksums must be refused or be sound. */
 LongTest(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 {
     const uint8_t changes[] = {0x01, 0xff};
@@ -148,15 +146,15 @@ static bool may_change(uint16_t lost, const mv_model_table *table)
     if (table->kind == lost)
         return true;
     if (lost == MV_WIRE_STRING_BYTES || lost == MV_WIRE_STACK_FRAMES)
-        lost--; /* their owners: strings, stacks */
+        lost--; /* tables that own rows of others: strings, stacks */
     if (table->kind == lost || (table->kind == lost + 1 && lost == MV_WIRE_STRINGS) ||
         (table->kind == lost + 1 && lost == MV_WIRE_STACKS))
         return true;
     if (mv_table_child(table).kind == lost)
         return true;
-    if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among them */
+    if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among the rows */
         return true;
-    if (table->kind == MV_WIRE_FX && lost == MV_WIRE_FRAMES) /* rows that no frame has */
+    if (table->kind == MV_WIRE_FX && lost == MV_WIRE_FRAMES) /* rows that no frame refers to */
         return true;
     for (uint32_t i = 0; i < table->column_count; i++)
         if (mv_ref_kind((mv_row_ref)table->columns[i].ref) == lost)
@@ -196,7 +194,7 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
     c->chunks[lost] = chunk;
 }
 
-Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
+Test(snapshot_damage, a_lost_chunk_costs_only_its_own_rows)
 {
     mv_trace trace;
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
@@ -207,7 +205,7 @@ Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
     }
 }
 
-/* Reads the file without one kind of chunk; without the totals too when `blind`. */
+/* Reads the file without one kind of chunk; with `blind` also without the totals. */
 static void read_without(mv_trace *trace, uint16_t kind, bool blind, outcome *o)
 {
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(trace));
@@ -242,7 +240,7 @@ Test(snapshot_damage, lost_strings_are_absent)
     }
 }
 
-/* The settings that remain if the name or the text of one is lost. */
+/* The settings that remain if the name or the text of a setting is lost. */
 static void lose_setting(uint32_t row, bool is_its_text)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -391,8 +389,8 @@ LongTest(snapshot_damage, events_after_lost_ones_move_up)
     drop_outcome(&o);
 }
 
-/* Bytes that were put in or taken out before everything: each chunk is found where it is. */
-Test(snapshot_damage, chunks_are_found_again_after_bytes_put_in_or_left_out)
+/* Bytes inserted or removed before everything else: each chunk is still found. */
+Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
@@ -483,7 +481,7 @@ Test(snapshot_damage, huge_counts_are_refused)
     cr_assert_eq(code_with(c), MV_NOMEM);
 }
 
-/* A file that a writer made of a model which no reader gives. */
+/* A file that a writer made of a model that no reader produces. */
 static mv_code code_of(const mv_trace *trace)
 {
     outcome o;
@@ -493,7 +491,7 @@ static mv_code code_of(const mv_trace *trace)
     return o.code;
 }
 
-Test(snapshot_damage, devices_are_ordinals_or_none)
+Test(snapshot_damage, devices_are_ordinals_or_absent)
 {
     mv_trace trace = mvt_everything(mvt_memory());
     int32_t *columns[] = {trace.segments.device, trace.annotations.device, trace.api_calls.device,
@@ -511,7 +509,7 @@ Test(snapshot_damage, devices_are_ordinals_or_none)
     cr_assert_eq(code_of(&trace), MV_OK);
 }
 
-/* A million segments of the same million blocks would be read for hours. */
+/* Reading a million segments with the same million blocks would take hours. */
 Test(snapshot_damage, segments_do_not_share_blocks)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -524,7 +522,7 @@ Test(snapshot_damage, segments_do_not_share_blocks)
     cr_assert_eq(code_of(&trace), MV_RANGE);
 }
 
-/* `chunks` chunks of a few bytes that claim to be many rows of one value. */
+/* `chunks` chunks of a few bytes that claim many rows of one value. */
 static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
 {
     static mv_trace trace;
@@ -557,8 +555,8 @@ Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
     cr_assert_eq(code_with(bomb_of(65536, 200)), MV_NOMEM);
 }
 
-/* A hundred thousand headers that each claim the rest of the file, and lie about its checksum. */
-Test(snapshot_damage, false_headers_do_not_cost_a_square)
+/* A hundred thousand headers that each claim the rest of the file, with wrong checksums. */
+Test(snapshot_damage, false_headers_take_linear_time)
 {
     enum { HEADERS = 100000 };
     mv_trace trace;
@@ -581,7 +579,7 @@ Test(snapshot_damage, false_headers_do_not_cost_a_square)
     drop_outcome(&o);
 }
 
-Test(snapshot_damage, a_file_of_nothing_usable_is_refused)
+Test(snapshot_damage, a_file_without_a_usable_chunk_is_refused)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);

@@ -1,4 +1,4 @@
-/* The stack at one instant, compared with a literal one; and the places of events. */
+/* The stack at one instant, compared with a literal one; and the positions of events. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -56,35 +56,31 @@ static void check_rows(const mv_column_stack *c, uint64_t *random)
     cr_assert(!run.bytes || !mv_column_stack_next(c, &run));
 }
 
-static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
-{
-    uint64_t random = seed;
-    mv_column_stack c;
-    mv_index x;
-
-    mvt_ok(mv_index_make(arena, lives, measures[seed % 3], &x, mvt_err()));
-    mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
-    cr_assert_eq(mv_column_stack_height(&c), 0);
-    for (int i = 0; i < 60; i++) {
-        mv_instant instant = some_instant(&x, &random);
-        if (i % 3 && c.now.event + 1 < x.events) /* a few events on */
-            instant.event = c.now.event + 1 + mvt_random(&random, 3) % (x.events - c.now.event - 1);
-        if (i % 20 == 19)
-            mv_column_stack_show(&c,
-                                 i % 40 == 39 ? NULL : mvt_random_bits(arena, x.count, &random));
-        mv_column_stack_move(&c, instant);
-        check_pixels(&c, &random);
-        check_rows(&c, &random);
-    }
-}
-
 LongTest(column_stack, every_row_of_random_tables_is_where_it_should_be)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         mv_lives lives;
         mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2},
                          &lives);
-        check_lives(mvt_memory(), &lives, seed);
+        mv_arena *arena = mvt_memory();
+        uint64_t random = seed;
+        mv_column_stack c;
+        mv_index x;
+        mvt_ok(mv_index_make(arena, &lives, measures[seed % 3], &x, mvt_err()));
+        mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
+        cr_assert_eq(mv_column_stack_height(&c), 0);
+        for (int i = 0; i < 60; i++) {
+            mv_instant instant = some_instant(&x, &random);
+            if (i % 3 && c.now.event + 1 < x.events) /* a few events on */
+                instant.event =
+                    c.now.event + 1 + mvt_random(&random, 3) % (x.events - c.now.event - 1);
+            if (i % 20 == 19)
+                mv_column_stack_show(&c, i % 40 == 39 ? NULL
+                                                      : mvt_random_bits(arena, x.count, &random));
+            mv_column_stack_move(&c, instant);
+            check_pixels(&c, &random);
+            check_rows(&c, &random);
+        }
     }
 }
 
@@ -127,8 +123,6 @@ Test(column_stack, a_gap_held_open_by_a_slide_shrinks_to_nothing)
     cr_assert_eq(mv_instant_open(UINT64_MAX, MV_SLID), 0);
     cr_assert_eq(mv_instant_open(UINT64_MAX, 0), UINT64_MAX);
 }
-
-/* ---- the scale ---------------------------------------------------------------------------- */
 
 static void check_scale(const mv_timescale *s, uint64_t *random)
 {
@@ -175,7 +169,7 @@ Test(column_stack, events_are_in_order_on_every_clock)
     }
 }
 
-/* Only pauses are shortened: all other distances follow the clock of time. */
+/* Only pauses are shortened; all other distances are proportional to time. */
 Test(column_stack, the_clock_of_busy_time_cuts_pauses)
 {
     mv_arena *arena = mvt_memory();

@@ -1,5 +1,5 @@
-/* The heap at a moment, made from the live blocks, compared with the heap after a replay of the
- * events. */
+/* The heap at a moment, computed from the live blocks, compared with the heap after a replay of
+ * the events. */
 #include "tests/fixture/fixture_heap.h"
 #include "viz/core/heap_moment.h"
 
@@ -35,7 +35,7 @@ static bool is_same_map(const mv_heap_map *a, const mv_heap_map *b)
            same(a->piece_row, b->piece_row, pieces, 4);
 }
 
-/* At the moment that the replay has come to. */
+/* At the moment that the replay has reached. */
 static void compare(bench *b, const char *name)
 {
     mv_heap_sums sums = mv_heap_total(&b->heap);
@@ -64,7 +64,7 @@ static void check_trace(const mv_trace *trace, const char *name, uint32_t moment
     }
 }
 
-LongTest(heap_moment, is_the_heap_of_a_replay_after_every_event)
+LongTest(heap_moment, the_heap_equals_that_of_a_replay_after_every_event)
 {
     for (uint32_t seed = 1; seed <= 40; seed++) {
         mvt_trace *t = mvt_new();
@@ -82,12 +82,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     check_trace(trace, name, 60);
 }
 
-LongTest(heap_moment, is_the_heap_of_a_replay_in_every_snapshot)
+LongTest(heap_moment, the_heap_equals_that_of_a_replay_in_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
+Test(heap_moment, blocks_without_a_segment_are_counted_and_have_no_place)
 {
     mvt_trace *t = mvt_new();
 
@@ -101,7 +101,7 @@ Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
     check_trace(mvt_done(t), "outside", UINT32_MAX);
 }
 
-Test(heap_moment, traces_of_nearly_nothing_have_a_moment)
+Test(heap_moment, almost_empty_traces_have_a_moment)
 {
     mvt_trace *empty = mvt_new(), *senseless = mvt_new();
 

@@ -60,23 +60,6 @@ static void check_instant(mv_column_stack *p, mv_instant instant, uint64_t *rand
     cr_assert_eq(mv_hit_find(p, instant, offset, offset, offset + 1000).sharing, 0);
 }
 
-static void check_spikes(const mv_index *x, const uint64_t *drawn, uint64_t *random)
-{
-    for (int i = 0; i < 30 && x->events; i++) {
-        uint32_t first = mvt_random(random, x->events), want = MV_NO_ROW;
-        uint32_t end = first + mvt_random(random, x->events - first + 1);
-        uint32_t shown = first + (end > first ? mvt_random(random, end - first) : 0);
-        uint64_t least = 1 + mvt_random(random, 100000);
-        for (uint32_t r = x->preexisting; r < x->count; r++)
-            if (x->birth[r] >= first && x->birth[r] < end && x->end[r] < end &&
-                x->end[r] > x->birth[r] && x->bytes[r] >= least &&
-                !mv_index_is_alive(x, r, shown) && (!drawn || (drawn[r / 64] >> r % 64 & 1)) &&
-                (want == MV_NO_ROW || x->bytes[r] > x->bytes[want]))
-                want = r;
-        cr_assert_eq(mv_spike_find(x, drawn, first, end, shown, least), want);
-    }
-}
-
 static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, int instants)
 {
     uint64_t random = seed, *drawn = NULL;
@@ -93,7 +76,19 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, i
             instant.slid = mvt_random(&random, MV_SLID);
         check_instant(&p, instant, &random);
     }
-    check_spikes(&x, drawn, &random);
+    for (int j = 0; j < 30 && x.events; j++) {
+        uint32_t first = mvt_random(&random, x.events), want = MV_NO_ROW;
+        uint32_t end = first + mvt_random(&random, x.events - first + 1);
+        uint32_t shown = first + (end > first ? mvt_random(&random, end - first) : 0);
+        uint64_t least = 1 + mvt_random(&random, 100000);
+        for (uint32_t r = x.preexisting; r < x.count; r++)
+            if (x.birth[r] >= first && x.birth[r] < end && x.end[r] < end &&
+                x.end[r] > x.birth[r] && x.bytes[r] >= least && !mv_index_is_alive(&x, r, shown) &&
+                (!drawn || (drawn[r / 64] >> r % 64 & 1)) &&
+                (want == MV_NO_ROW || x.bytes[r] > x.bytes[want]))
+                want = r;
+        cr_assert_eq(mv_spike_find(&x, drawn, first, end, shown, least), want);
+    }
 }
 
 Test(hit, a_point_in_a_row_hits_it_on_random_tables)

@@ -1,4 +1,4 @@
-/* The index of a timeline, compared with the literal questions of analyze/lives/alive.h about
+/* The index of a timeline, compared with literal queries of analyze/lives/alive.h about
  * every row. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
@@ -39,23 +39,8 @@ static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
     mv_arena_drop(arena, found.row);
 }
 
-/* Born in (first, last] and alive after last. */
-static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t last)
-{
-    mv_alive held;
-    uint32_t held_at = 0;
-
-    mvt_ok(mv_index_held(arena, x, first, last, &held, mvt_err()));
-    for (uint32_t r = 0; r < x->count; r++) {
-        if (x->birth[r] != MV_BEFORE && x->birth[r] + 1 > first + 1 && is_alive(x, r, last))
-            cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
-    }
-    cr_assert_eq(held_at, held.count);
-    mv_arena_drop(arena, held.row);
-}
-
-/* A walk takes the set that is alive before it to the one that is alive after each event; and the
- * bitmap of changes has the events in which it found any. */
+/* A walk turns the set alive before it into the set alive after each event, and the bitmap of
+ * changes contains exactly the events that changed it. */
 static void check_walk(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to)
 {
     bool *alive = mv_push_array(arena, bool, x->count + 1);
@@ -101,13 +86,24 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
             uint32_t from = mvt_random(&random, x.events);
             uint32_t to = from + mvt_random(&random, x.events - from + 1);
             check_walk(arena, &x, i ? from : 0, i ? to : x.events);
-            check_window(arena, &x, from ? from - 1 : MV_BEFORE, to ? to - 1 : MV_BEFORE);
+            /* Born in (first, last] and alive after last. */
+            uint32_t first = from ? from - 1 : MV_BEFORE;
+            uint32_t last = to ? to - 1 : MV_BEFORE;
+            mv_alive held;
+            uint32_t held_at = 0;
+            mvt_ok(mv_index_held(arena, &x, first, last, &held, mvt_err()));
+            for (uint32_t r = 0; r < x.count; r++) {
+                if (x.birth[r] != MV_BEFORE && x.birth[r] + 1 > first + 1 && is_alive(&x, r, last))
+                    cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
+            }
+            cr_assert_eq(held_at, held.count);
+            mv_arena_drop(arena, held.row);
         }
         check_large(&x, &random);
     }
 }
 
-LongTest(index, answers_as_every_row_does_on_random_tables)
+LongTest(index, answers_equal_those_of_all_rows_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
         mv_lives lives;
@@ -138,7 +134,7 @@ static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed
 }
 
 /* A literal allocator's heap, through mv_lives_find: deferred frees, pools, late starts. */
-Test(index, answers_as_every_row_does_on_random_heaps)
+Test(index, answers_equal_those_of_all_rows_on_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
@@ -152,7 +148,7 @@ Test(index, answers_as_every_row_does_on_random_heaps)
     }
 }
 
-/* The whole of every snapshot: moments spread over it, and one walk through all. */
+/* Every whole snapshot: moments spread over it, and one walk through all of it. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_arena *arena = mvt_memory();
@@ -176,13 +172,13 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(index, agrees_on_every_snapshot)
+LongTest(index, answers_equal_those_of_all_rows_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Three generations of ranks, 16^3 of them: the answers lie far apart. */
-Test(index, finds_few_among_many)
+/* Three generations of ranks, 16^3 ranks in all: the answers lie far apart. */
+Test(index, a_few_live_rows_among_many_are_found)
 {
     enum { ROWS = 40000 };
     static uint64_t bytes[ROWS];

@@ -1,4 +1,4 @@
-/* The pyramid of levels, compared with a row of numbers for each event. */
+/* The pyramid of levels, compared with one row of numbers for each event. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/pyramid.h"
@@ -55,23 +55,6 @@ static void check_range(mv_pyramid_reader *r, const mv_series *s, uint32_t first
     cr_assert_eq(got.reserved_event, want.reserved_event, "[%u, %u)", first, end);
 }
 
-/* The series is what a table of totals is made from; on top of that, a few moments are added up
- * row by row. */
-static void check_sum(const mv_lives *lives, mv_pyramid_reader *r, uint32_t event)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-    mv_levels got = mv_pyramid_at(r, event), want = {0};
-
-    for (uint32_t i = 0; i < a->count; i++) {
-        want.allocated += mv_alloc_is_allocated(lives, i, event) ? a->block[i] : 0;
-        want.active += mv_alloc_is_active(lives, i, event) ? a->block[i] : 0;
-        want.requested += mv_alloc_is_active(lives, i, event) ? a->requested[i] : 0;
-    }
-    for (uint32_t i = 0; i < lives->segments.count; i++)
-        want.reserved += mv_segment_is_held(lives, i, event) ? lives->segments.size[i] : 0;
-    expect_levels(&got, &want, "sum");
-}
-
 static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed, uint32_t ranges)
 {
     uint32_t events = lives->events.count;
@@ -91,12 +74,25 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
         end = first + mvt_random(&seed, i % 2 ? events - first + 1 : 200);
         end = end < events ? end : events;
         check_range(&r, &s, i % 7 ? first : MV_BEFORE, end);
-        if (i % 16 == 0)
-            check_sum(lives, &r, i ? first : MV_BEFORE);
+        if (i % 16 == 0) {
+            /* A table of totals is made from the series; in addition, a few moments are added up
+             * row by row. */
+            uint32_t event = i ? first : MV_BEFORE;
+            const mv_alloc_lives *a = &lives->allocs;
+            mv_levels got = mv_pyramid_at(&r, event), want = {0};
+            for (uint32_t j = 0; j < a->count; j++) {
+                want.allocated += mv_alloc_is_allocated(lives, j, event) ? a->block[j] : 0;
+                want.active += mv_alloc_is_active(lives, j, event) ? a->block[j] : 0;
+                want.requested += mv_alloc_is_active(lives, j, event) ? a->requested[j] : 0;
+            }
+            for (uint32_t j = 0; j < lives->segments.count; j++)
+                want.reserved += mv_segment_is_held(lives, j, event) ? lives->segments.size[j] : 0;
+            expect_levels(&got, &want, "sum");
+        }
     }
 }
 
-LongTest(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
+LongTest(pyramid, every_range_of_a_short_trace_is_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_arena *arena = mvt_memory();
@@ -150,7 +146,7 @@ LongTest(pyramid, ranges_of_real_snapshots_are_right)
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(pyramid, cuts_are_near_and_in_order)
+Test(pyramid, cuts_are_close_and_in_order)
 {
     for (uint32_t width = 1; width < 5000; width += 37)
         for (uint32_t event = 0; event < 3000; event++) {
@@ -163,7 +159,7 @@ Test(pyramid, cuts_are_near_and_in_order)
         }
 }
 
-LongTest(pyramid, takes_a_byte_and_a_half_an_event)
+LongTest(pyramid, a_pyramid_takes_a_byte_and_a_half_for_each_event)
 {
     mv_arena *pyramid = mvt_arena_new();
     mv_lives lives;
@@ -177,7 +173,7 @@ LongTest(pyramid, takes_a_byte_and_a_half_an_event)
                   lives.events.count);
 }
 
-Test(pyramid, without_memory_fails)
+Test(pyramid, a_pyramid_without_memory_fails)
 {
     mv_lives lives;
     mv_pyramid p;

@@ -38,7 +38,7 @@ static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_
     s->before = s->series.before.allocated;
 }
 
-/* A place on the axis, a zoom from far out to one event over many columns. */
+/* A place on the axis, and a zoom between far out and one event over many columns. */
 static mv_tile_view some_view(const shown *s, uint64_t *random)
 {
     double zoom = exp2(mvt_random(random, 160) / 10.0 - 3), peak = 1;
@@ -58,22 +58,7 @@ static mv_tile_view some_view(const shown *s, uint64_t *random)
     return v;
 }
 
-/* Every tile of a frame is literally right, and the exact ones cover the view up to the stack. */
-static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_frame *f)
-{
-    cr_assert_eq(f->missing, 0);
-    for (uint32_t i = 0; i < f->count; i++) {
-        const mv_tile_quad *q = &f->quads[i];
-        cr_assert(q->is_exact);
-        cr_assert(q->x >= 0 && q->x + q->w <= (float)v->width && q->w == q->from_w);
-        cr_assert(q->y >= 0 && q->y + q->h <= (float)v->height && q->h == q->from_h);
-        cr_assert(q->x == floorf(q->x) && q->y == floorf(q->y));
-        cr_assert_lt(fabs(q->tile->dx / v->dx - 1), 1e-5);
-        mvt_check_tile(&s->subject, q->tile, s->heights, s->before);
-    }
-}
-
-/* The contents of a pixel of the view, through the quads; MV_NO_ROW where there is none. */
+/* The contents of a pixel of the view, through the quads; MV_NO_ROW: nothing is there. */
 static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
     for (uint32_t i = f->count; i-- > 0;) {
@@ -88,25 +73,6 @@ static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
     return MV_NO_ROW;
 }
 
-/* Pointing at a pixel finds what the pixel shows. */
-static void check_points(const shown *s, const mv_tile_view *v, const mv_tile_frame *f,
-                         uint64_t *random)
-{
-    mv_pyramid_reader levels;
-
-    mv_pyramid_reader_init(&levels, s->subject.pyramid);
-    for (int i = 0; i < 40; i++) {
-        uint32_t px = mvt_random(random, v->width), py = mvt_random(random, v->height), want;
-        mv_tile_point p = mv_tile_point_at(v, &levels, px, py);
-        uint64_t offset;
-        want = p.byte == MV_NO_BYTES
-                   ? MV_NO_ROW
-                   : mvt_row_at(&s->index, s->subject.drawn, p.instant, p.byte, &offset);
-        cr_assert_eq(pixel_of(f, px, py), want, "pixel %u, %u", px, py);
-        cr_assert(p.byte == MV_NO_BYTES || (p.low <= p.byte && p.byte <= p.high));
-    }
-}
-
 static void check_views(const mv_lives *lives, uint64_t seed, int views)
 {
     for (int clock = 0; clock < 3; clock++) {
@@ -118,8 +84,32 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
             mv_tile_frame f = mv_tiles_frame(tiles, &v, (uint64_t)i + 1);
-            check_frame(&s, &v, &f);
-            check_points(&s, &v, &f, &random);
+            /* Every tile of a frame equals the literal model, and the exact tiles cover the view
+             * up to the stack. */
+            cr_assert_eq(f.missing, 0);
+            for (uint32_t j = 0; j < f.count; j++) {
+                const mv_tile_quad *q = &f.quads[j];
+                cr_assert(q->is_exact);
+                cr_assert(q->x >= 0 && q->x + q->w <= (float)v.width && q->w == q->from_w);
+                cr_assert(q->y >= 0 && q->y + q->h <= (float)v.height && q->h == q->from_h);
+                cr_assert(q->x == floorf(q->x) && q->y == floorf(q->y));
+                cr_assert_lt(fabs(q->tile->dx / v.dx - 1), 1e-5);
+                mvt_check_tile(&s.subject, q->tile, s.heights, s.before);
+            }
+            /* Pointing at a pixel finds the row that the pixel shows. */
+            mv_pyramid_reader levels;
+            mv_pyramid_reader_init(&levels, s.subject.pyramid);
+            for (int k = 0; k < 40; k++) {
+                uint32_t px = mvt_random(&random, v.width), py = mvt_random(&random, v.height),
+                         want;
+                mv_tile_point p = mv_tile_point_at(&v, &levels, px, py);
+                uint64_t offset;
+                want = p.byte == MV_NO_BYTES
+                           ? MV_NO_ROW
+                           : mvt_row_at(&s.index, s.subject.drawn, p.instant, p.byte, &offset);
+                cr_assert_eq(pixel_of(&f, px, py), want, "pixel %u, %u", px, py);
+                cr_assert(p.byte == MV_NO_BYTES || (p.low <= p.byte && p.byte <= p.high));
+            }
         }
         mv_tiles_close(tiles);
     }
@@ -217,7 +207,7 @@ static mv_tile_view whole(const stage *g)
         .height = 620};
 }
 
-/* Frames until nothing is missing, as an event loop makes them. */
+/* Draws frames until nothing is missing, as an event loop does. */
 static mv_tile_frame settle(stage *g, const mv_tile_view *v)
 {
     mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
@@ -253,7 +243,7 @@ static void check_same_tiles(uint32_t threads)
         }
     }
     close_stage(&a);
-    close_stage(&b); /* a worker wakes after it has put its tile there */
+    close_stage(&b); /* a worker wakes up after it has stored its tile */
     cr_assert_gt(b.wakes, 0);
 }
 
@@ -262,12 +252,12 @@ LongTest(tiles, threads_make_the_same_tiles)
     check_same_tiles(3);
 }
 
-LongTest(tiles, turns_make_the_same_tiles)
+LongTest(tiles, cooperative_tasks_make_the_same_tiles)
 {
     check_same_tiles(MV_COOPERATIVE);
 }
 
-Test(tiles, without_turns_nothing_is_made)
+Test(tiles, without_a_task_run_no_tile_is_made)
 {
     stage g;
     mv_tile_frame f;
@@ -282,7 +272,7 @@ Test(tiles, without_turns_nothing_is_made)
     close_stage(&g);
 }
 
-/* All that is above nothing: quads of one scale cover the view from end to end. */
+/* A view above everything, where there is nothing: quads of one scale cover it from end to end. */
 static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
 {
     float from = (float)v->width, to = 0;
@@ -317,7 +307,7 @@ Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
     close_stage(&g);
 }
 
-/* While it zooms, a view needs the same few scales again and again. */
+/* While the zoom changes, a view needs the same few scales again and again. */
 static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 {
     uint64_t most = 0;
@@ -394,7 +384,7 @@ Test(tiles, a_view_beyond_the_limit_names_missing_parts)
     close_stage(&g);
 }
 
-Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
+Test(tiles, sums_without_memory_fail_and_are_not_requested_again)
 {
     stage g;
 
@@ -425,12 +415,13 @@ LongTest(tiles, a_forgotten_file_is_not_read_any_more)
         if (i % 2)
             settle(&g, &v);
         mv_tiles_forget(g.tiles, 7);
-        mv_arena_release(mvt_memory()); /* whoever reads on is found out */
+        mv_arena_release(mvt_memory()); /* a worker that still reads it is caught by the
+                                         * sanitizer */
     }
     close_stage(&g);
 }
 
-/* Each request that no frame makes any more goes, unless a worker has it. */
+/* Each request that frames no longer make is dropped, unless a worker has it. */
 Test(tiles, requests_that_are_not_repeated_are_dropped)
 {
     stage g;
@@ -463,8 +454,6 @@ Test(tiles, without_events_there_are_no_rows)
     cr_assert(f.count == 0 && f.missing == 0);
     mv_tiles_close(tiles);
 }
-
-/* ---- colours ------------------------------------------------------------------------------ */
 
 enum { ROWS = 24 };
 

@@ -72,8 +72,6 @@ static void expect_sums(const compared *c, const char *name)
     expect_rows(c->found.line, c->found.lines, c->found.delta, name);
 }
 
-/* ---- made traces ------------------------------------------------------------------------- */
-
 static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *bytes,
                       uint32_t count)
 {
@@ -84,7 +82,7 @@ static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *b
     mvt_final_heap(t);
 }
 
-Test(diff, grown_shrunk_new_and_gone)
+Test(diff, sites_grow_shrink_appear_and_disappear)
 {
     static const char *const before[] = {"f:a.py:10", "f:a.py:12", "g:a.py:30", NULL};
     static const char *const after[] = {"f:a.py:11", "f:a.py:13", "h:b.py:3", NULL};
@@ -103,7 +101,7 @@ Test(diff, grown_shrunk_new_and_gone)
                      "a.py:11 f");
     cr_expect_eq(c.found.sites[1].status, MV_DIFF_SHRUNK);
     cr_expect_eq(c.found.sites[2].status, MV_DIFF_NEW);
-    cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more without a stack */
+    cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more bytes, without a stack */
     cr_expect_eq(c.found.sites[3].stack[1].row, MV_NO_STACK.row);
     cr_expect_eq(c.found.sites[4].status, MV_DIFF_GONE);
 }
@@ -165,22 +163,6 @@ static void load(loaded *l, const char *before, const char *after)
     l->trace[1] = mvt_load(l->arena, after);
 }
 
-/* Rows of one magnitude may stand in another order. */
-static void expect_negated(const mv_diff *a, const mv_diff *b)
-{
-    bool *used = calloc(a->lines + 1, sizeof *used);
-
-    for (uint32_t i = 0; i < a->lines; i++) {
-        uint32_t j = 0;
-        while (j < b->lines && (used[j] || b->line[j].delta != -a->line[i].delta ||
-                                b->line[j].bytes[0] != a->line[i].bytes[1]))
-            j++;
-        cr_assert_lt(j, b->lines, "no row for %lld", (long long)a->line[i].delta);
-        used[j] = true;
-    }
-    free(used);
-}
-
 LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
@@ -194,7 +176,19 @@ LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
         cr_assert_eq(c.found.count, back.found.count, "%s, %s", names[i], other);
         cr_assert_eq(c.found.lines, back.found.lines, "%s, %s", names[i], other);
         cr_expect_eq(c.found.delta, -back.found.delta);
-        expect_negated(&c.found, &back.found);
+        /* Rows of one magnitude may be in another order. */
+        const mv_diff *a = &c.found;
+        const mv_diff *b = &back.found;
+        bool *used = calloc(a->lines + 1, sizeof *used);
+        for (uint32_t k = 0; k < a->lines; k++) {
+            uint32_t j = 0;
+            while (j < b->lines && (used[j] || b->line[j].delta != -a->line[k].delta ||
+                                    b->line[j].bytes[0] != a->line[k].bytes[1]))
+                j++;
+            cr_assert_lt(j, b->lines, "no row for %lld", (long long)a->line[k].delta);
+            used[j] = true;
+        }
+        free(used);
         cr_expect_eq(c.found.same_bytes, back.found.same_bytes);
     }
 }
@@ -210,29 +204,13 @@ static void expect_no_change(loaded *l, const char *name, const char *what)
     cr_expect_eq(c.found.same_bytes, c.found.level[0].allocated, "%s: %s", name, what);
 }
 
-static bool is_in(const mv_trace *trace, uint32_t frame, const char *file)
-{
-    return strstr(mv_string_text(trace, trace->frames.file[frame]), file) != NULL;
-}
-
-/* The same run with its code elsewhere in its file, from some function on. */
+/* The same run, with its code at other lines from some function on. */
 static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
 {
     for (uint32_t i = 0; i < trace->frames.count; i++)
-        if (is_in(trace, i, "train.py") && trace->frames.line[i] >= from)
+        if ((strstr(mv_string_text(trace, trace->frames.file[i]), "train.py") != NULL) &&
+            trace->frames.line[i] >= from)
             trace->frames.line[i] += by;
-}
-
-/* Another folder of the same length: /workspace/train.py becomes /elsewhere/train.py. */
-static void move_folder(mv_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->strings.count; i++) {
-        char *text = trace->strings.bytes + trace->strings.at[i];
-        if (strncmp(text, "/workspace/", 11) == 0)
-            memcpy(text, "/elsewhere/", 11);
-        else if (strncmp(text, "/venv/", 6) == 0)
-            memcpy(text, "/opt2/", 6);
-    }
 }
 
 static void rename_file(mv_trace *trace)
@@ -255,7 +233,7 @@ static void shift_times(mv_trace *trace, int64_t by)
         trace->annotations.time_us[i] += by;
 }
 
-LongTest(diff, the_same_run_has_no_change_however_it_is_disguised)
+LongTest(diff, a_disguised_copy_of_a_run_has_no_change)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         loaded l;
@@ -267,7 +245,16 @@ LongTest(diff, the_same_run_has_no_change_however_it_is_disguised)
         expect_no_change(&l, names[i], "all lines moved");
         shift_lines(&l.trace[1], 70, 30);
         expect_no_change(&l, names[i], "some lines moved");
-        move_folder(&l.trace[1]);
+        /* Another folder with a name of the same length: /workspace/train.py becomes
+         * /elsewhere/train.py. */
+        mv_trace *trace = &l.trace[1];
+        for (uint32_t j = 0; j < trace->strings.count; j++) {
+            char *text = trace->strings.bytes + trace->strings.at[j];
+            if (strncmp(text, "/workspace/", 11) == 0)
+                memcpy(text, "/elsewhere/", 11);
+            else if (strncmp(text, "/venv/", 6) == 0)
+                memcpy(text, "/opt2/", 6);
+        }
         expect_no_change(&l, names[i], "elsewhere");
         rename_file(&l.trace[1]);
         expect_no_change(&l, names[i], "renamed");
@@ -285,7 +272,7 @@ Test(diff, devices_are_paired_by_number)
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
 }
 
-/* A rank that used device 1 alone, beside one that used device 0 alone. */
+/* A rank that used only device 1, compared with one that used only device 0. */
 Test(diff, lone_devices_are_paired_with_any_numbers)
 {
     mvt_trace *t = mvt_new();
@@ -331,9 +318,7 @@ LongTest(diff, fail_on_grown_gives_status_1)
     expect_run(1, "diff --device 3 " LEAKY " " CLEAN, "");
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
-/* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
+/* The buffer of `ring` held half a step: neither its peak nor its need is the whole run's. */
 LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
 {
     static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
@@ -365,9 +350,9 @@ LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
     }
 }
 
-/* A peak of a file with missing frees is uncertain, too; at the end the final heap has the bytes.
- * The gate and the text agree, and in a window that begins within the events the past does not
- * matter. */
+/* The peak of a file with missing frees is uncertain as well; at the end the final heap has the
+ * bytes. The gate and the text agree, and in a window that begins within the events the past does
+ * not matter. */
 LongTest(diff, a_sentence_is_as_certain_as_the_gate)
 {
     static const char known[] = "as far as the files show";
@@ -413,19 +398,6 @@ Test(diff, json_has_the_history_of_each_side)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(lone, "after"), "history")));
 }
 
-/* A file of a process that did nothing. */
-static const char *idle_file(void)
-{
-    static char path[] = "/tmp/memviz-idle-XXXXXX";
-    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    close(file);
-    return path;
-}
-
 static void expect_gate(int status, const char *message, const char *files)
 {
     mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff -q --csv --fail-on 'delta>1GiB' %s 2>&1", files);
@@ -434,10 +406,17 @@ static void expect_gate(int status, const char *message, const char *files)
     cr_expect(strstr(run.out, message), "%s: no '%s' in %s", files, message, run.out);
 }
 
-/* The bytes on a device that a file does not contain are not certainly 0. */
+/* The bytes on a device that is missing from a file may not be 0. */
 LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
-    const char *idle = idle_file();
+    /* A file of a process that did nothing. */
+    static char path[] = "/tmp/memviz-idle-XXXXXX";
+    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
+    int file = mkstemp(path);
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    close(file);
+    const char *idle = path;
     char files[128];
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
@@ -449,14 +428,14 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
     expect_gate(4, "has no memory on device 0", files);
     snprintf(files, sizeof files, "%s %s", idle, idle);
     expect_gate(4, "has no memory on device 0", files);
-    /* At the end the file lists what there is. */
+    /* At the end the file lists everything. */
     snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
     expect_gate(0, "", files);
     remove(idle);
 }
 
-/* All devices are recorded at once: one that has no events beside a complete history did nothing.
- * Beside one that was cut, it may have. */
+/* All devices are recorded at once: a device without events next to a complete history did nothing.
+ * Next to a history that was cut, it may have done something. */
 Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
 {
     mvt_run run =

@@ -5,8 +5,6 @@
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 
-/* ---- pairs ------------------------------------------------------------------------------- */
-
 static uint32_t times_of(const mv_pairs *p, int side, uint64_t key)
 {
     uint32_t times = 0;
@@ -16,25 +14,7 @@ static uint32_t times_of(const mv_pairs *p, int side, uint64_t key)
     return times;
 }
 
-/* The rules, read literally: the k-th free row of a key belongs to the k-th on the other side. */
-static void slow_round(const mv_pairs *p, mv_pair_rule rule, uint32_t *partner)
-{
-    for (uint32_t i = 0; i < p->count[0]; i++) {
-        uint64_t key = p->key[0][i];
-        uint32_t a = times_of(p, 0, key), b = times_of(p, 1, key), before = 0;
-        partner[i] = p->partner[0][i];
-        if (partner[i] != MV_NO_PARTNER || key == MV_NO_KEY || b == 0 ||
-            (rule == MV_PAIR_LONE && (a != 1 || b != 1)) || (rule == MV_PAIR_EVEN && a != b))
-            continue;
-        for (uint32_t k = 0; k < i; k++)
-            before += p->partner[0][k] == MV_NO_PARTNER && p->key[0][k] == key;
-        for (uint32_t j = 0; j < p->count[1] && partner[i] == MV_NO_PARTNER; j++)
-            if (p->partner[1][j] == MV_NO_PARTNER && p->key[1][j] == key && before-- == 0)
-                partner[i] = j;
-    }
-}
-
-Test(stack_match, pairs_are_those_of_the_rules)
+Test(stack_match, pairs_follow_the_rules)
 {
     uint64_t seed = 7;
 
@@ -47,7 +27,22 @@ Test(stack_match, pairs_are_those_of_the_rules)
             for (int s = 0; s < 2; s++)
                 for (uint32_t i = 0; i < p.count[s]; i++)
                     p.key[s][i] = mvt_random(&seed, 25);
-            slow_round(&p, rule, expected);
+            /* The rules, read literally: the k-th free row of a key belongs to the k-th on the
+             * other side. */
+            for (uint32_t i = 0; i < p.count[0]; i++) {
+                uint64_t key = p.key[0][i];
+                uint32_t a = times_of(&p, 0, key), b = times_of(&p, 1, key), before = 0;
+                expected[i] = p.partner[0][i];
+                if (expected[i] != MV_NO_PARTNER || key == MV_NO_KEY || b == 0 ||
+                    (rule == MV_PAIR_LONE && (a != 1 || b != 1)) ||
+                    (rule == MV_PAIR_EVEN && a != b))
+                    continue;
+                for (uint32_t k = 0; k < i; k++)
+                    before += p.partner[0][k] == MV_NO_PARTNER && p.key[0][k] == key;
+                for (uint32_t j = 0; j < p.count[1] && expected[i] == MV_NO_PARTNER; j++)
+                    if (p.partner[1][j] == MV_NO_PARTNER && p.key[1][j] == key && before-- == 0)
+                        expected[i] = j;
+            }
             mv_pairs_round(&p, rule);
             for (uint32_t i = 0; i < p.count[0]; i++)
                 cr_assert_eq(p.partner[0][i], expected[i]);
@@ -67,7 +62,7 @@ typedef struct {
     mv_function_lines lines;
 } made_lines;
 
-/* "60a 62b": a line, and a letter for whatever it calls. */
+/* "60a 62b": a line, and a letter for its callee. */
 static void make_lines(made_lines *m, const char *text)
 {
     m->lines = (mv_function_lines){0, m->line, m->calls, m->partner};
@@ -84,7 +79,7 @@ static void pair_made(made_lines *a, made_lines *b, int64_t expected)
     cr_assert(mv_lines_pair(mvt_memory(), &a->lines, &b->lines, &expected));
 }
 
-/* `want`: for each line before, the line after, 0 when it has none. */
+/* `want`: for each line before, the line after, or 0. */
 static void expect_lines(const char *before, const char *after, int64_t shift, const char *want)
 {
     static made_lines a, b;
@@ -104,7 +99,7 @@ static void expect_lines(const char *before, const char *after, int64_t shift, c
     }
 }
 
-Test(stack_match, lines_that_belong_together_move_together)
+Test(stack_match, adjacent_lines_move_together)
 {
     expect_lines("60a 62b 64c", "60a 62b 64c", 0, "60 62 64");
     expect_lines("60a 62b 64c", "65a 67b 69c", 0, "65 67 69");
@@ -119,7 +114,7 @@ Test(stack_match, callees_distinguish_lines)
     expect_lines("60a 61b", "60c 61a 62b", 0, "61 62");
     expect_lines("60a 61b 62c", "60c 61a 62b", 0, "61 62 0");
     expect_lines("10a 20b 30c", "10a 21d 30c", 0, "10 21 30"); /* edited in place */
-    expect_lines("10a 20b 30c", "10a 30c 40d", 0, "10 0 30");  /* removed; another was added */
+    expect_lines("10a 20b 30c", "10a 30c 40d", 0, "10 0 30");  /* removed; another line was added */
 }
 
 Test(stack_match, a_lone_line_moves_with_the_code_before_it)
@@ -163,7 +158,7 @@ static void match_all(matched *m, mv_arena *arena)
                            &m->match, mvt_err()));
 }
 
-/* One alloc for each stack; event i has stack i. */
+/* One allocation for each stack; event i has stack i. */
 static mvt_trace *trace_of(const char *const *stacks, uint32_t count)
 {
     mvt_trace *t = mvt_new();
@@ -278,7 +273,7 @@ Test(stack_match, files_of_one_name_are_reported_by_their_folders)
     cr_expect(are_partners(&m, 0, 1) && are_partners(&m, 1, 0));
 }
 
-Test(stack_match, stacks_without_python_go_by_their_functions)
+Test(stack_match, stacks_without_python_are_matched_by_function)
 {
     static const char *const before[] = {"at::native::mm:??:0;MmBackward0::apply:??:0", "", NULL};
     static const char *const after[] = {NULL, "at::native::addmm:??:0;MmBackward0::apply:??:0", ""};
@@ -318,19 +313,6 @@ static void make_program(program *p, uint64_t *seed)
     }
 }
 
-/* New lines without allocations in front of any line; functions change places. */
-static void edit_program(program *p, uint64_t *seed)
-{
-    for (int f = 0; f < FILES; f++) {
-        int shift = 0, turn = mvt_random(seed, 3) == 0 ? 2000 : 0;
-        for (int g = 0; g < FUNCTIONS; g++)
-            for (int l = 0; l < LINES; l++) {
-                shift += mvt_random(seed, 4) == 0 ? (int)mvt_random(seed, 9) : 0;
-                p->line[f][g][l] += shift + (g == 1 ? turn : 0);
-            }
-    }
-}
-
 typedef struct {
     int depth;
     int file[6], function[6], line[6];
@@ -358,7 +340,7 @@ static void random_paths(call_path *paths, uint64_t *seed)
     }
 }
 
-/* However lines move and folders are called, every stack finds itself. */
+/* However lines move and folders are renamed, every stack is matched with itself. */
 Test(stack_match, random_programs_find_themselves)
 {
     static char text[2][STACKS][400];
@@ -371,7 +353,15 @@ Test(stack_match, random_programs_find_themselves)
         matched m;
         make_program(&before, &seed);
         program after = before;
-        edit_program(&after, &seed);
+        /* New lines without allocations in front of any line; functions change places. */
+        for (int f = 0; f < FILES; f++) {
+            int shift = 0, turn = mvt_random(&seed, 3) == 0 ? 2000 : 0;
+            for (int g = 0; g < FUNCTIONS; g++)
+                for (int l = 0; l < LINES; l++) {
+                    shift += mvt_random(&seed, 4) == 0 ? (int)mvt_random(&seed, 9) : 0;
+                    after.line[f][g][l] += shift + (g == 1 ? turn : 0);
+                }
+        }
         random_paths(paths, &seed);
         for (int i = 0; i < STACKS; i++) {
             spell(&paths[i], &before, "/home/me", text[0][i], sizeof text[0][i]);
@@ -403,7 +393,7 @@ static void expect_exchange(const matched *m, mv_arena *arena)
     }
 }
 
-/* Stacks that have little in common: still one to one, and the same when exchanged. */
+/* Stacks that have little in common: the match is still one to one, and symmetric. */
 Test(stack_match, exchanged_sides_exchange_the_answer)
 {
     static char text[2][STACKS][400];

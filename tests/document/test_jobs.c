@@ -1,4 +1,4 @@
-/* Work in the background of the user interface: the newest question is answered, and none is
+/* Background work of the user interface: the newest query is answered, and none is
  * answered wrongly. */
 #include <stdatomic.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 typedef struct {
     atomic_int runs;
     atomic_int wakes;
-    atomic_bool may_go; /* slow jobs wait for it */
+    atomic_bool may_go; /* slow jobs wait for this */
     mv_arena *arena;
     mv_jobs *jobs;
     mv_slot *slot;
@@ -88,7 +88,7 @@ Test(jobs, without_threads_answers_come_at_once)
     end(&c);
 }
 
-Test(jobs, in_turns_answers_wait_for_their_turn)
+Test(jobs, without_workers_answers_wait_for_their_task_run)
 {
     context c;
 
@@ -109,7 +109,7 @@ Test(jobs, in_turns_answers_wait_for_their_turn)
     end(&c);
 }
 
-/* A worker may be done before the frame that asked has ended: then nothing waits, and yet that
+/* A worker may finish before the frame that asked has ended. Nothing waits then, although that
  * frame does not show the answer. */
 Test(jobs, a_query_without_its_answer_is_counted_even_if_the_answer_comes_soon)
 {
@@ -140,7 +140,7 @@ Test(jobs, only_the_newest_query_waits)
     cr_assert_leq(c.runs, 2, "the first, perhaps, and the last");
     cr_assert_eq(*ask(&c, 50), 100);
     cr_assert(c.is_current);
-    end(&c); /* a worker wakes after it has put its answer there */
+    end(&c); /* a worker wakes up after it has stored its answer */
     cr_assert_gt(c.wakes, 0);
 }
 
@@ -163,7 +163,7 @@ Test(jobs, an_older_answer_is_shown_until_the_new_one_arrives)
     end(&c);
 }
 
-/* Many slots, few workers: none starves, and every current answer is right. */
+/* Many slots and few workers: no slot starves, and every current answer is right. */
 Test(jobs, many_slots_are_all_answered_by_few_workers)
 {
     enum { SLOTS = 12, ROUNDS = 300 };

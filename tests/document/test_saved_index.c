@@ -22,7 +22,7 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* A cache folder for this test, and a file to find it by. */
+/* A cache folder for this test, and a file whose index is in it. */
 static void begin(place *p)
 {
     *p = (place){.root = mvt_temp_folder(), .arena = mvt_arena_of(256 << 20)};
@@ -43,22 +43,6 @@ static uint32_t count_files(const char *folder)
     if (at)
         closedir(at);
     return count;
-}
-
-/* As if an hour had passed since the latest of them. */
-static void make_older(const char *folder)
-{
-    DIR *at = opendir(folder);
-    struct stat st;
-
-    cr_assert_not_null(at);
-    for (struct dirent *entry; (entry = readdir(at));) {
-        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-        cr_assert_eq(fstatat(dirfd(at), entry->d_name, &st, 0), 0);
-        times[1] = (struct timespec){st.st_mtim.tv_sec - 3600, st.st_mtim.tv_nsec};
-        cr_assert_eq(utimensat(dirfd(at), entry->d_name, times, 0), 0);
-    }
-    closedir(at);
 }
 
 static void end(place *p)
@@ -114,8 +98,8 @@ Test(saved_index, written_files_are_read)
     end(&p);
 }
 
-/* Every bit of the head, and some of the rest; every length that is not the right one. */
-LongTest(saved_index, a_damaged_one_does_not_count)
+/* Every bit of the head and some of the rest; every wrong length. */
+LongTest(saved_index, a_damaged_index_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
     mv_saved_index read;
@@ -195,7 +179,7 @@ Test(saved_index, folders_that_cannot_be_written_do_no_harm)
     end(&p);
 }
 
-Test(saved_index, only_the_latest_are_kept)
+Test(saved_index, only_the_latest_indexes_are_kept)
 {
     mv_saved_index read;
     char other[MV_SAVED_PATH + 16];
@@ -207,7 +191,17 @@ Test(saved_index, only_the_latest_are_kept)
     snprintf(other, sizeof other, "%s/notes", p.folder);
     write_text(other, "not ours: it stays");
     for (uint64_t i = 2; i <= MV_SAVED_FILES + 3; i++) {
-        make_older(p.folder);
+        /* Makes the files an hour older. */
+        DIR *at = opendir(p.folder);
+        struct stat st;
+        cr_assert_not_null(at);
+        for (struct dirent *entry; (entry = readdir(at));) {
+            struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+            cr_assert_eq(fstatat(dirfd(at), entry->d_name, &st, 0), 0);
+            times[1] = (struct timespec){st.st_mtim.tv_sec - 3600, st.st_mtim.tv_nsec};
+            cr_assert_eq(utimensat(dirfd(at), entry->d_name, times, 0), 0);
+        }
+        closedir(at);
         cr_assert(mv_saved_index_read(p.arena, p.folder, (mv_saved_key){1, 0}, &read), "in use");
         cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){i, 0}, &index));
     }
@@ -217,8 +211,6 @@ Test(saved_index, only_the_latest_are_kept)
     cr_assert_eq(access(other, F_OK), 0);
     end(&p);
 }
-
-/* ---- a viewer ---------------------------------------------------------------------------- */
 
 /* The columns are the extents of their events. */
 static void compare(const mv_document_device *d)
@@ -242,7 +234,7 @@ static void compare(const mv_document_device *d)
     }
 }
 
-Test(saved_index, is_shown_while_the_trace_is_read)
+Test(saved_index, the_saved_outline_is_shown_while_the_trace_is_read)
 {
     place p;
     int stage;
@@ -264,7 +256,7 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     d->has_saved = true;
     cr_assert_null(mv_view_outline(view), "the device itself is there");
     stage = d->devices[0].stage;
-    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it were on its way */
+    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it was still loading */
     cr_assert_not_null(mv_view_outline(view));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "from the last run: peak"));
     mvt_scene_check(mvt_view_frame(view), "outline");
@@ -273,8 +265,8 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     end(&p);
 }
 
-/* A sketch from the events alone is near the real outline, and exact for segments. */
-Test(saved_index, a_sketch_is_near_the_real_outline)
+/* A sketch from the events alone is close to the real outline, and exact for segments. */
+Test(saved_index, a_sketch_is_close_to_the_real_outline)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",
                                         "late_start", "expandable_empty", "oom"};

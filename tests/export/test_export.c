@@ -1,5 +1,5 @@
-/* Exports read back by other means: SQLite itself, a reader of CSV, cJSON, a walk over protobufs;
- * their sums equal those of `stats`. */
+/* Exports are read back by other means: SQLite itself, a CSV reader, cJSON, a protobuf parser.
+ * Their sums equal the figures of `stats`. */
 #include <sqlite3.h>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ static const char *const snapshots[] = {"gpt_train.pickle", "two_devices.pickle"
                                         "annotated.pickle", "no_history.pickle",  "ring.pickle"};
 enum { SNAPSHOTS = sizeof snapshots / sizeof *snapshots };
 
-/* `key` of `group`, summed over the devices of `stats`. */
+/* `key` of `group`, summed over the devices in `stats`. */
 static double stats_sum(const char *snapshot, const char *group, const char *key)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s", snapshot);
@@ -56,8 +56,8 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
     return db;
 }
 
-/* The database is in memory that no arena counts. */
-Test(export, a_database_fits_into_the_remaining_memory)
+/* No arena counts the database's memory. */
+Test(export, a_database_uses_only_the_remaining_memory)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
     mv_export export = {.trace = &trace, .name = "gpt_train"};
@@ -78,7 +78,7 @@ static sqlite3 *database_of(const char *snapshot, mvt_run *run)
     return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
 }
 
-LongTest(export, database_adds_up)
+LongTest(export, sums_of_the_database_equal_the_report)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
@@ -107,7 +107,7 @@ LongTest(export, database_adds_up)
     }
 }
 
-/* Addresses of the canonical upper half, as some systems have, are beyond 2^63. */
+/* Addresses in the canonical upper half, as on some systems, are above 2^63. */
 Test(export, large_numbers_are_exact)
 {
     mvt_trace *t = mvt_new();
@@ -161,9 +161,9 @@ Test(export, one_device_is_in_all_tables)
     sqlite3_close(one);
 }
 
-/* Rows with a device in captures: rows of other devices are omitted, rows without a known device
- * stay. */
-Test(export, one_device_of_a_capture)
+/* Rows with a device in captures: rows of other devices are omitted, rows with an unknown
+ * device stay. */
+Test(export, one_device_of_a_capture_is_exported)
 {
     static const char *const tables[] = {"api_calls", "heap_calls", "samples", "annotations"};
     mv_trace trace = mvt_full_trace(mvt_memory());
@@ -186,9 +186,7 @@ Test(export, one_device_of_a_capture)
     sqlite3_close(one);
 }
 
-/* ---- CSV --------------------------------------------------------------------------------- */
-
-/* The kinds are those of analyze/code/culprit.h, and recordings of C++ have all of them. */
+/* The kinds come from analyze/code/culprit.h, and C++ recordings have all of them. */
 Test(export, frames_name_the_owner_of_their_code)
 {
     mvt_run run;
@@ -231,8 +229,6 @@ LongTest(export, tables_are_csv)
                   "%s is empty", t->name);
     }
 }
-
-/* ---- speedscope -------------------------------------------------------------------------- */
 
 LongTest(export, speedscope_profiles_add_up)
 {
@@ -285,7 +281,7 @@ static uint64_t take_varint(message *m)
     }
 }
 
-/* The next field: its number, and its value or what it holds. 0 at the end. */
+/* The next field: its number, and its value or its contents. 0 at the end. */
 static uint32_t take_field(message *m, uint64_t *value, message *inner)
 {
     if (m->at == m->end)
@@ -302,7 +298,7 @@ static uint32_t take_field(message *m, uint64_t *value, message *inner)
 }
 
 typedef struct {
-    double highest[2], last[2]; /* allocated of up to two devices */
+    double highest[2], last[2]; /* allocated bytes of up to two devices */
     int begins, ends, ooms;
     uint64_t time;
 } found;
@@ -324,7 +320,7 @@ static void read_event(message m, found *f)
     f->begins += type == 1;
     f->ends += type == 2;
     f->ooms += type == 3 && track % 7 == 0;
-    if (type == 4 && track % 7 == 2) { /* seven tracks a device, allocated is the second */
+    if (type == 4 && track % 7 == 2) { /* seven tracks for each device; the second is `allocated` */
         cr_assert_lt(track / 7, 2);
         f->last[track / 7] = (double)level;
         if ((double)level > f->highest[track / 7])
@@ -370,7 +366,7 @@ LongTest(export, perfetto_has_the_levels)
     }
 }
 
-/* A slice of 10 us that PyTorch recorded for another device than the one that is used. */
+/* A slice of 10 us that PyTorch recorded for a device that is not in use. */
 static mvt_trace *annotated_elsewhere(int32_t device)
 {
     mvt_trace *t = mvt_new();
@@ -396,7 +392,7 @@ static found perfetto_by(const char *words, mvt_run *run)
     return f;
 }
 
-/* Device 0 is listed and idle, device 3 is not listed at all. Either has its annotations shown. */
+/* Device 0 is listed and idle, device 3 is not listed. The annotations of both are shown. */
 Test(export, annotations_of_idle_devices_are_shown)
 {
     static const int32_t devices[] = {0, 3};
@@ -414,7 +410,7 @@ Test(export, annotations_of_idle_devices_are_shown)
     }
 }
 
-Test(export, annotations_of_a_used_device_are_its_own)
+Test(export, annotations_belong_to_their_device)
 {
     const char *file = mvt_temp_file(mvt_pickle_bytes(annotated_elsewhere(1), false));
     mvt_run run;
@@ -423,8 +419,6 @@ Test(export, annotations_of_a_used_device_are_its_own)
     cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run).begins, 1);
     cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run).begins, 0);
 }
-
-/* ---- usage ------------------------------------------------------------------------------- */
 
 LongTest(export, format_comes_from_the_option_or_the_name)
 {

@@ -1,11 +1,11 @@
-/* One call after the other fails in a few commands; scripts/attack/faults does it in all of them.
- * Each run ends with the right result, or with one line, status 1 and the folder as it was. */
+/* One call after another fails in a few commands; scripts/attack/faults covers all commands. Each
+ * run ends with the right result, or with one line, status 1 and an unchanged folder. */
 #include <sys/resource.h>
 
 #include "tests/fixture/fixture_program.h"
 
-/* The last line that the server prints (tests/programs/failing.h). Under a sanitizer a run that
- * lost memory ends with a special status, which is wrong. */
+/* The server's last line (tests/programs/failing.h). Under a sanitizer a run that lost memory ends
+ * with a special status, which counts as wrong. */
 static void play(const char *fault, const char *runs, const char *old, const char *command)
 {
     mvt_run r = mvt_sh("mkdir f && { echo wait idle; echo dump; } >dump && "
@@ -23,34 +23,34 @@ static void play(const char *fault, const char *runs, const char *old, const cha
 #define TRAIN MV_TESTDATA "/snapshots/mlp_train.pickle"
 #define SMALL MV_TESTDATA "/snapshots/two_devices.pickle"
 
-/* A stride of primes, another one for each command. */
-LongTest(faults, allocations)
+/* Steps are primes, a different one for each command. */
+LongTest(faults, failed_allocations_are_reported)
 {
     play("memory=ENOMEM", "1:0:7", "o", "leaks -q --csv -o o " TRAIN);
     play("memory=ENOMEM", "3:0:11", "o", "peak -q --json " TRAIN);
-    /* Not to .bin, which is right without its digest, too. */
+    /* Not a .bin file: one without its digest is right, too. */
     play("memory=ENOMEM", "2:0:13", "o.msgpack", "convert -q " TRAIN " o.msgpack");
     play("memory=ENOMEM", "5:0:29", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
     play("memory=ENOMEM+", "4:0:17", "o", "ledger -q " MV_TESTDATA "/captures/train.bin");
 }
 
-Test(faults, steps_with_names_without_rows)
+Test(faults, names_of_steps_without_memory_are_reported)
 {
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
-/* Analyses for a column of the output, which are not separate reports. */
-LongTest(faults, leaks_of_an_export)
+/* Analyses for one column of the output, which are not separate reports. */
+LongTest(faults, an_export_without_memory_for_leaks_fails)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
 }
 
-LongTest(faults, letters_of_pictures)
+LongTest(faults, fonts_without_memory_fail)
 {
     play("memory=ENOMEM", "150:175:3", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
 }
 
-LongTest(faults, reads_and_files)
+LongTest(faults, failed_reads_are_reported)
 {
     static const char *const faults[] = {"read=EIO", "read=EINTR",   "open=EMFILE+", "close=EIO",
                                          "file=EIO", "file=ENOSPC+", "thread=EAGAIN"};
@@ -60,7 +60,7 @@ LongTest(faults, reads_and_files)
     play("read=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
-LongTest(faults, writes)
+LongTest(faults, failed_writes_are_reported)
 {
     static const char *const faults[] = {"write=ENOSPC", "write=ENOSPC+", "write=EIO",
                                          "write=EINTR", "write=SHORT"};
@@ -74,7 +74,7 @@ LongTest(faults, writes)
 }
 
 /* No part of a file remains if the program is ended while it writes. */
-LongTest(faults, a_signal_at_any_call)
+LongTest(faults, a_signal_at_any_call_leaves_whole_files)
 {
     static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
                                          "close=SIGTERM"};
@@ -83,7 +83,7 @@ LongTest(faults, a_signal_at_any_call)
         play(faults[i], "1:0:1", "o.svg", "segment_plot -q " SMALL " -o o.svg");
 }
 
-/* The error goes to standard error, since the client's line is missing. */
+/* Errors go to standard error, because the client's line is missing. */
 Test(faults, a_server_for_agents_reports_why_it_ends)
 {
     static const char ask[] =
@@ -97,13 +97,13 @@ Test(faults, a_server_for_agents_reports_why_it_ends)
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
 }
 
-/* Bytes in the middle of a file are zeros: a report may then cover less. */
+/* Zeros in the middle of a file: a report may then cover less. */
 #define DAMAGED "$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin; " DAMAGE
 #define DAMAGE                                                         \
     "dd if=/dev/zero of=f.bin bs=64 count=1 conv=notrunc status=none " \
     "seek=$(($(stat -c %%s f.bin) / 128)); "
 
-/* On standard error, and triage says it in its report, too. */
+/* On standard error; triage has it in its report as well. */
 LongTest(faults, damage_is_reported_with_every_report_once)
 {
     static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
@@ -127,7 +127,7 @@ LongTest(faults, damage_is_reported_with_every_report_once)
     }
 }
 
-/* Reads the events, since the recording has no digest of them. */
+/* The command reads the events, because the recording has no digest of them. */
 Test(faults, info_reports_damage_itself)
 {
     mvt_run r = mvt_sh("cp $SNAPS/../captures/loader.bin f.bin; " DAMAGE
@@ -143,8 +143,8 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
     play("read=EIO", "1:3:1", "o", "view -q --headless --size 300x200 --script ../../dump " SMALL);
 }
 
-/* Reading then ends early, and that does not count as out of memory. */
-LongTest(faults, a_viewer_that_is_closed_while_it_reads)
+/* Reading then ends early, which does not count as out of memory. */
+LongTest(faults, a_viewer_closed_while_it_reads_is_not_out_of_memory)
 {
     mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
                        "$MEMVIZ view -q --headless --size 300x200 --script dump "
@@ -154,7 +154,7 @@ LongTest(faults, a_viewer_that_is_closed_while_it_reads)
     cr_expect_str_empty(r.err);
 }
 
-/* The address has reached no one. */
+/* Nobody has seen the address yet. */
 Test(faults, a_server_without_an_output_ends)
 {
     mvt_run r = mvt_sh("MEMVIZ_PAGE=" MV_TESTDATA
@@ -164,8 +164,8 @@ Test(faults, a_server_without_an_output_ends)
     cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
 }
 
-/* Only the number of a run, its facts and its samples depend on the time of day. */
-Test(faults, a_clock_that_jumps)
+/* Only a run's number, facts and samples depend on the time of day. */
+Test(faults, a_jumping_clock_changes_nothing)
 {
     mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
                        "export LD_PRELOAD=" MV_JUMPING "; $MEMVIZ run -q -o o.bin -- " MV_MARKING
@@ -179,8 +179,6 @@ Test(faults, a_clock_that_jumps)
     cr_expect_str_empty(r.err);
 }
 
-/* ---- limits ------------------------------------------------------------------------------ */
-
 /* The failure is one line, and the old file stays. The line goes to a pipe, which has no limit. */
 static void expect_line(const char *limit, const char *command)
 {
@@ -192,7 +190,7 @@ static void expect_line(const char *limit, const char *command)
               "%s; %s: %s", limit, command, r.out);
 }
 
-LongTest(limits, files_that_may_not_grow)
+LongTest(limits, outputs_under_a_file_size_limit_fail_in_one_line)
 {
     static const char *const commands[] = {"leaks -q --json $SNAPS/gpt_train.pickle -o o",
                                            "dump -q $SNAPS/gpt_train.pickle -o o",
@@ -205,8 +203,8 @@ LongTest(limits, files_that_may_not_grow)
     }
 }
 
-/* In the same words, whatever writes it. */
-Test(limits, files_that_may_not_grow_are_reported_alike)
+/* The message is the same for every kind of output. */
+Test(limits, all_outputs_report_the_file_size_limit_alike)
 {
     static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
                                            "convert -q $SNAPS/gpt_train.pickle -o o.msgpack",
@@ -224,9 +222,9 @@ Test(limits, files_that_may_not_grow_are_reported_alike)
     }
 }
 
-/* An output is limited by the size of the input: the earlier contents of a file that a report is
- * appended to do not count. */
-Test(limits, a_long_log)
+/* The limit of an output follows from the size of the input: the earlier contents of a file that a
+ * report is appended to do not count. */
+Test(limits, reports_can_be_appended_to_a_long_log)
 {
     mvt_run r = mvt_sh("truncate -s 3G log && $MEMVIZ stats -q $SNAPS/gpt_train.pickle >>log; "
                        "echo $?; tail -c 4096 log | grep -c allocated; rm log");
@@ -234,8 +232,8 @@ Test(limits, a_long_log)
     cr_expect(strncmp(r.out, "0\n", 2) == 0 && strcmp(r.out, "0\n0\n") != 0, "%s", r.out);
 }
 
-/* The program that is recorded ends as without memviz. */
-Test(limits, a_recording_that_may_not_grow)
+/* The recorded program ends as it does without memviz. */
+Test(limits, a_recording_that_may_not_grow_does_not_harm_the_program)
 {
     mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ run -o o.bin -- " MV_MARKING " mark a exit 5 2>&1; "
                        "echo $?; } | cat");
@@ -243,13 +241,13 @@ Test(limits, a_recording_that_may_not_grow)
     cr_expect(strncmp(r.out, "memviz: ", 8) == 0 && strstr(r.out, "\n5\n"), "%s", r.out);
 }
 
-/* The dynamic loader and the input need one descriptor each, and the limit leaves no other. */
-Test(limits, no_descriptors)
+/* The dynamic loader and the input need one descriptor each; the limit allows no third. */
+Test(limits, running_out_of_descriptors_is_reported)
 {
     expect_line("ulimit -n 4", "leaks -q $SNAPS/gpt_train.pickle -o o");
 }
 
-Test(limits, a_folder_that_may_not_be_written)
+Test(limits, a_read_only_folder_is_reported)
 {
     mvt_run r = mvt_sh("mkdir d && chmod 555 d && if [ $(id -u) = 0 ]; then "
                        "run='setpriv --reuid=65534 --clear-groups'; chmod 755 .; fi; "
@@ -261,8 +259,8 @@ Test(limits, a_folder_that_may_not_be_written)
     cr_expect_str_empty(r.out);
 }
 
-/* A reader that closes the pipe is not an error that needs a message. */
-Test(limits, pipes_that_close)
+/* A reader that closes the pipe is not an error, and needs no message. */
+Test(limits, a_closed_pipe_needs_no_message)
 {
     static const char *const commands[] = {"trace -q --limit 0", "dump -q", "leaks -q --json",
                                            "memory -q --json", "export -q --format csv -o -"};

@@ -1,10 +1,10 @@
-/* Commands that live long: requests that fail leave nothing open, and files change under them. */
+/* Long-lived commands: failed requests leave nothing open, and files change under them. */
 #include <dirent.h>
 #include <sched.h>
 
 #include "tests/serve/fixture_server.h"
 
-/* Of a process: its descriptors, and the files of a name that it has mapped. */
+/* A process's descriptors, and its mappings of files of a name. */
 static unsigned count_open(pid_t process, const char *name)
 {
     char path[64], line[4096];
@@ -31,7 +31,7 @@ static unsigned count_open(pid_t process, const char *name)
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle c.bin; "                  \
     "dd if=/dev/zero of=c.bin bs=64 seek=40 count=1 conv=notrunc status=none; "
 
-Test(long_lived, failing_requests_of_a_page, .timeout = 250)
+Test(long_lived, failing_requests_of_a_page_leave_nothing_open, .timeout = 250)
 {
     static const char *const names[] = {"a.pickle", "b.pickle", "c.bin"};
     static const char bad[] = "GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n";
@@ -46,18 +46,19 @@ Test(long_lived, failing_requests_of_a_page, .timeout = 250)
             mvt_get_made(&server, mvt_served_path(row, "files"));
             mvt_get(&server, "/files/99/0");
             mvt_send(&server, bad, sizeof bad - 1);
-            /* Another version, so that it is read again. */
+            /* Another version, which makes the server read the file again. */
             mvt_in_folder(folder, "echo >>run/%s", names[i]);
         }
         if (round == 3)
             before = count_open(server.child, "/run/");
     }
-    /* The last connection is closed a moment after its answer; else the test's time is over. */
+    /* The server closes the last connection a moment after its answer; otherwise the test
+     * times out. */
     while (count_open(server.child, "/run/") > before)
         sched_yield();
 }
 
-LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
+LongTest(long_lived, failing_requests_of_an_agent_leave_nothing_open, .timeout = 250)
 {
     static const char script[] =
         "mkdir run && cd run && " BAD_FILES
@@ -78,7 +79,7 @@ LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
     cr_expect(fd[0] == fd[1] && maps[0] == maps[1] && status == 0, "%s", r.out);
 }
 
-/* A client that kills it finds nothing of it later: its output has no name. */
+/* A client that kills the process finds no trace of it later: its output has no name. */
 LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 {
     mvt_run r =
@@ -92,7 +93,7 @@ LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
     cr_expect_str_eq(r.out, "0\n1\n", "%s %s", r.out, r.err);
 }
 
-/* Without its own standard error, messages have no destination: not a file of ours, either. */
+/* Without a standard error, messages have no destination: they must not end up in our files. */
 Test(long_lived, closed_descriptors_are_not_files)
 {
     mvt_run r =

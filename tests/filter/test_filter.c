@@ -19,7 +19,7 @@ static mv_filter read_filter(mv_arena *arena, const char *text)
     return filter;
 }
 
-/* ---- the words --------------------------------------------------------------------------- */
+/* ---- the terms --------------------------------------------------------------------------- */
 
 Test(filter, every_kind_of_term_is_read)
 {
@@ -48,7 +48,7 @@ Test(filter, every_kind_of_term_is_read)
     cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
 }
 
-Test(filter, words_that_only_look_like_terms_are_text)
+Test(filter, words_that_look_like_terms_are_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leaky:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool",
@@ -126,7 +126,7 @@ Test(filter, wrong_words_are_named_with_their_place)
     }
 }
 
-/* Nothing that would take all memory is written out. */
+/* An expression that would take all memory is not expanded. */
 Test(filter, expressions_that_explode_are_refused)
 {
     static const char *const wrong[] = {
@@ -164,7 +164,7 @@ Test(filter, expressions_that_explode_are_refused)
     cr_assert_eq(f.bad_at, 128);
 }
 
-/* Any bytes are a filter or are refused with a sentence; here it does not matter which. */
+/* Any bytes are a filter or are refused with a sentence; this test accepts both. */
 Test(filter, any_bytes_are_safe)
 {
     static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
@@ -186,7 +186,7 @@ Test(filter, any_bytes_are_safe)
     }
 }
 
-/* ---- what matches: a few by hand --------------------------------------------------------- */
+/* ---- matches: a few by hand ----------------------------------------------------------------- */
 
 static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *text)
 {
@@ -229,7 +229,7 @@ Test(filter, terms_on_stacks_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
 }
 
-/* A legend's row is a line, not all stacks that pass through it. */
+/* A row of the legend is a line, not all stacks that pass through it. */
 Test(filter, a_site_is_the_line_that_is_charged)
 {
     static const struct {
@@ -315,7 +315,7 @@ Test(filter, terms_on_lives_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
 }
 
-/* Names are whatever the recorded program called them. */
+/* The recorded program chooses the names. */
 Test(filter, names_of_any_bytes_can_be_matched)
 {
     mv_arena *arena = mvt_memory();
@@ -340,7 +340,7 @@ typedef struct {
     const mv_sites *sites;
 } world;
 
-/* As the manual says it: "file:line:function". */
+/* As in the manual: "file:line:function". */
 static const char *text_of(const mv_trace *trace, uint32_t frame)
 {
     static char text[70000];
@@ -368,7 +368,7 @@ static bool stack_has(const world *w, mv_stack_id stack, const char *text, const
     return false;
 }
 
-/* A random term, as text, and the values to compare. */
+/* A random term as text, and the values to compare with. */
 typedef struct {
     char text[200];
     int kind; /* mv_filter_kind */
@@ -379,25 +379,9 @@ typedef struct {
     uint64_t value, second;
 } slow_term;
 
-/* Part of a frame's text that needs no quoting in a regular expression. */
-static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
-{
-    const char *text = trace->frames.count
-                           ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))
-                           : "forward";
-    size_t length = strlen(text), from = length ? mvt_random(state, length) : 0, at = 0;
-
-    while (text[from + at] && at < 4 + mvt_random(state, 8) &&
-           (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
-        word[at] = text[from + at];
-        at++;
-    }
-    memcpy(word + at, at ? "" : "py", at ? 1 : 3);
-}
-
 static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 
-/* A term of where a block lies or where it is from; `row` is an allocation. */
+/* A term about a block's position or origin; `row` is an allocation. */
 static void write_place(const world *w, uint64_t *state, uint32_t row, slow_term *t)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -461,7 +445,18 @@ static slow_term draw_term(const world *w, uint64_t *state)
                    .sign = (int)mvt_random(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
 
-    draw_word(w->trace, state, t.word);
+    /* A part of a frame's text that a regular expression needs no quoting for. */
+    const mv_trace *trace = w->trace;
+    const char *text = trace->frames.count
+                           ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))
+                           : "forward";
+    size_t length = strlen(text), from = length ? mvt_random(state, length) : 0, at = 0;
+    while (text[from + at] && at < 4 + mvt_random(state, 8) &&
+           (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
+        t.word[at] = text[from + at];
+        at++;
+    }
+    memcpy(t.word + at, at ? "" : "py", at ? 1 : 3);
     if (a->count)
         t.value = a->block[row];
     switch (t.kind) {
@@ -585,33 +580,6 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
     }
 }
 
-static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const char *name)
-{
-    slow_term terms[4];
-    uint32_t count = (uint32_t)mvt_random(state, 4), matches = 0;
-    char text[2 * sizeof terms] = "";
-    mv_filter_bits bits;
-
-    for (uint32_t i = 0; i < count; i++) {
-        terms[i] = draw_term(w, state);
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[i].text);
-    }
-    mv_filter filter = read_filter(arena, text);
-    cr_assert_eq(filter.count, count, "%s", text);
-    mvt_ok(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, mvt_err()));
-    for (uint32_t row = 0; row < w->lives->allocs.count; row++) {
-        bool is_match = true;
-        for (uint32_t i = 0; i < count; i++)
-            is_match = is_match && slow_holds(w, &terms[i], row) != terms[i].is_negated;
-        cr_assert_eq(mv_filter_has(&bits, row), is_match, "%s: %s: row %u", name, text, row);
-        matches += is_match;
-    }
-    cr_assert_eq(bits.matches, matches);
-    for (uint32_t i = 0; i < count; i++)
-        if (terms[i].kind == MV_FILTER_REGEX)
-            regfree(&terms[i].regex);
-}
-
 static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint32_t rounds,
                     const char *name)
 {
@@ -626,8 +594,30 @@ static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint3
     mvt_ok(mv_leaks_find(arena, trace, &lives, &leaks, mvt_err()));
     mvt_ok(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, mvt_err()));
     mvt_ok(mv_sites_find(arena, trace, &sites, mvt_err()));
-    for (uint32_t i = 0; i < rounds; i++)
-        compare_one(arena, &w, &state, name);
+    for (uint32_t i = 0; i < rounds; i++) {
+        slow_term terms[4];
+        uint32_t count = (uint32_t)mvt_random(&state, 4), matches = 0;
+        char text[2 * sizeof terms] = "";
+        mv_filter_bits bits;
+        for (uint32_t j = 0; j < count; j++) {
+            terms[j] = draw_term(&w, &state);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[j].text);
+        }
+        mv_filter filter = read_filter(arena, text);
+        cr_assert_eq(filter.count, count, "%s", text);
+        mvt_ok(mv_filter_allocs(arena, w.trace, w.lives, w.leaks, &filter, &bits, mvt_err()));
+        for (uint32_t row = 0; row < w.lives->allocs.count; row++) {
+            bool is_match = true;
+            for (uint32_t j = 0; j < count; j++)
+                is_match = is_match && slow_holds(&w, &terms[j], row) != terms[j].is_negated;
+            cr_assert_eq(mv_filter_has(&bits, row), is_match, "%s: %s: row %u", name, text, row);
+            matches += is_match;
+        }
+        cr_assert_eq(bits.matches, matches);
+        for (uint32_t j = 0; j < count; j++)
+            if (terms[j].kind == MV_FILTER_REGEX)
+                regfree(&terms[j].regex);
+    }
 }
 
 LongTest(filter, random_traces_match_as_the_slow_version)
@@ -660,8 +650,6 @@ Test(filter, real_snapshots_match_as_the_slow_version)
         mv_arena_release(mvt_memory());
     }
 }
-
-/* ---- segments ---------------------------------------------------------------------------- */
 
 Test(filter, terms_on_segments_match_the_right_blocks)
 {

@@ -1,5 +1,6 @@
-/* Peaks at sizes that were not recorded. The slow way is to run the program at that size: random
- * programs on a literal allocator, and models that were recorded on a GPU at several batches. */
+/* Peaks at sizes that were not recorded. The slow way is to run the program at that size:
+ * random programs on a literal allocator, and models that were recorded on a GPU with several
+ * batch sizes. */
 
 #include "analyze/fit/fit.h"
 #include "tests/cli/fixture_runs.h"
@@ -15,7 +16,7 @@
         (batch), 1 \
     }
 
-Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
+Test(fit, sizes_match_if_a_power_of_the_input_explains_them)
 {
     cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 100));
     cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 200));
@@ -33,7 +34,7 @@ Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
 
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
-/* The odd part of a program. */
+/* The irregular part of a program. */
 typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE } oddity;
 
 typedef struct {
@@ -63,24 +64,7 @@ static void give(run *r, uint64_t addr)
     mvt_free(r->t, .addr = addr);
 }
 
-static void put_heap(run *r)
-{
-    const slow_allocator *s = &r->slow;
-
-    for (unsigned i = 0; i < s->count; i++) {
-        const slow_block *b = &s->block[i];
-        if (i == 0 || b->segment != s->block[i - 1].segment) {
-            uint64_t bytes = 0;
-            for (unsigned k = i; k < s->count && s->block[k].segment == b->segment; k++)
-                bytes += s->block[k].size;
-            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
-        }
-        mvt_block(r->t, .bytes = b->size,
-                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
-    }
-}
-
-/* The bytes of a tensor whose factor is `n`: several kinds of products. */
+/* The bytes of a tensor with factor `n`: several kinds of products. */
 static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
 {
     if (size.length == 1)
@@ -91,7 +75,7 @@ static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
     case 1:
         return (n / 4096 + 1) * size.batch * size.length * size.length; /* attention */
     case 2:
-        return (n / 64 + 1) * size.batch * (size.length + 1); /* a token more */
+        return (n / 64 + 1) * size.batch * (size.length + 1); /* one token more */
     default:
         return n * size.length; /* positions */
     }
@@ -109,7 +93,7 @@ static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
     return odd == WITH_LIMIT && size * 3 * MIB > limit ? limit : size * 3 * MIB;
 }
 
-/* Forward passes with stacks, backward passes without, as PyTorch records them. */
+/* Forward passes with stacks and backward passes without, as PyTorch records them. */
 static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
 {
     uint64_t state = seed, size = input.batch, kept[LAYERS], gradient = 0, bytes[LAYERS];
@@ -136,7 +120,7 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
     give(r, batch);
 }
 
-/* One step for each of `sizes`. The first makes what an optimizer keeps. */
+/* One step for each of `sizes`. The first creates an optimizer's state. */
 static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t steps, oddity odd,
                          mv_fit_run *out)
 {
@@ -156,7 +140,18 @@ static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t 
         for (uint32_t k = 0; i == 0 && k < WEIGHTS; k++)
             take(r, 1 + mvt_random(&state, 20000000), "state:adam.py:5");
     }
-    put_heap(r);
+    const slow_allocator *s = &r->slow;
+    for (unsigned j = 0; j < s->count; j++) {
+        const slow_block *b = &s->block[j];
+        if (j == 0 || b->segment != s->block[j - 1].segment) {
+            uint64_t bytes = 0;
+            for (unsigned k = j; k < s->count && s->block[k].segment == b->segment; k++)
+                bytes += s->block[k].size;
+            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
+        }
+        mvt_block(r->t, .bytes = b->size,
+                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
+    }
     *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = sizes[0]};
     *lives = mvt_lives(mvt_memory(), out->trace, 0);
 }
@@ -168,7 +163,7 @@ static void record(run *r, uint64_t seed, mv_input size, oddity odd, mv_fit_run 
 
 static run runs[5];
 
-/* Predicts the last size from the others; returns the point. `truth` is the run at that size. */
+/* Predicts the last size from the others and returns the point. `truth` is the run at that size. */
 static mv_fit_point predict(uint64_t seed, oddity odd, const mv_input *sizes, uint32_t count,
                             mv_fit *out)
 {
@@ -231,8 +226,8 @@ Test(fit, a_length_that_no_pair_shows_is_refused)
     }
 }
 
-/* From one recording: a step of another size than the others, and the truth of a run in which all
- * steps have a third one. */
+/* From one recording: one step has another size than the others; the truth is a run whose steps all
+ * have a third size. */
 static mv_fit_point predict_from_steps(uint64_t seed, oddity odd, const mv_input *steps,
                                        const mv_input *sizes, mv_input at, mv_fit *out)
 {
@@ -294,8 +289,8 @@ Test(fit, steps_with_sizes_chosen_by_a_library_give_no_figure)
     cr_expect_gt(refused, 0);
 }
 
-/* A block is larger than its request by up to 1 MiB, depending on the hole that it fills: bounds of
- * requests are bounds of blocks to about that. */
+/* A block is up to 1 MiB larger than its request, depending on the hole that it fills: bounds of
+ * requests are bounds of blocks with about that tolerance. */
 static void expect_within(mv_fit_peak p, uint64_t truth, uint64_t seed)
 {
     cr_expect(p.least <= truth + MIB && truth <= p.most + MIB,
@@ -320,7 +315,8 @@ Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
     }
 }
 
-/* Two algorithms in turn look like a limit that is not reached: 20, 36, 44 MiB, then 64. */
+/* Two alternating algorithms look like a limit that has not been reached: 20, 36, 44 MiB,
+ * then 64. */
 Test(fit, a_workspace_that_grew_at_two_rates_may_grow_at_the_faster_one_again)
 {
     static const mv_input sizes[] = {{2, 1}, {4, 1}, {6, 1}, {8, 1}};
@@ -375,8 +371,6 @@ Test(fit, a_recorded_size_has_its_own_peaks)
     cr_expect_eq(p.reserved.bytes, runs[1].reserved);
 }
 
-/* ---- the capacity ------------------------------------------------------------------------ */
-
 Test(fit, the_largest_that_fits_is_found)
 {
     static const mv_input sizes[] = {{4, 1}, {6, 1}, {9, 1}};
@@ -429,7 +423,7 @@ Test(fit, a_recorded_model_is_predicted)
     cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
 }
 
-/* The peaks at a point of two numbers, or from one recording: within 1 %. */
+/* The peaks at a point of two numbers, or from one recording, are within 1 %. */
 static void expect_truth(const char *arguments, const char *name)
 {
     cJSON *report = fit_of(arguments);

@@ -1,4 +1,4 @@
-/* Folded stacks add up: to the allocated and the reserved bytes. */
+/* Folded stacks add up to the allocated and to the reserved bytes. */
 #include "analyze/flame/flame.h"
 #include "analyze/totals/moment.h"
 #include "tests/cli/fixture_runs.h"
@@ -28,7 +28,7 @@ static void check_moment(mv_arena *arena, const mv_trace *trace, const mv_lives 
     cr_expect_eq(sum_of(&segments, MV_FLAME_FREE), levels.reserved - levels.active);
 }
 
-/* Marking rows as other moves their bytes and pieces, and nothing else. */
+/* Marking rows as other moves their bytes and pieces, and changes nothing else. */
 static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, uint32_t event)
 {

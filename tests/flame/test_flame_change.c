@@ -31,7 +31,8 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
                                 mvt_err()));
 }
 
-/* The change of a row, if its stack begins with this label from outside (inverted: inside). */
+/* The change of a row whose stack begins with this label, from the outside (inverted: from
+ * the inside). */
 static int64_t part_of(const change *c, const mv_diff_row *row, const char *label, bool is_inverted)
 {
     int s = row->bytes[1] != 0;
@@ -52,7 +53,7 @@ static int64_t part_of(const change *c, const mv_diff_row *row, const char *labe
     return strcmp(text, label) == 0 ? row->delta : 0;
 }
 
-/* Every node is what its rows are; the root is the change of all. */
+/* Every node is the sum of its rows; the root is the total change. */
 static void check(const change *c, bool is_inverted, const char *what)
 {
     const mv_flame_tree *tree = &c->tree;
@@ -79,7 +80,7 @@ static void check(const change *c, bool is_inverted, const char *what)
     }
 }
 
-Test(flame_change, grown_shrunk_new_and_gone)
+Test(flame_change, frames_grow_shrink_appear_and_disappear)
 {
     static const char *const before[] = {"f:a.py:10;main:a.py:90", "g:a.py:30;main:a.py:90"};
     static const char *const after[] = {"f:a.py:10;main:a.py:90", "h:b.py:3;main:a.py:90"};
@@ -121,7 +122,7 @@ LongTest(flame_change, real_pairs_add_up_in_both_directions)
         }
 }
 
-Test(flame_change, nothing_changes_between_a_recording_and_itself)
+Test(flame_change, a_recording_does_not_differ_from_itself)
 {
     change c = {.arena = mvt_memory()};
 

@@ -66,8 +66,8 @@ LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
     }
 }
 
-/* At most 6 bytes are in use at once, and no placement has less than 7. */
-Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
+/* At most 6 bytes are in use at once, and every placement has at least 7. */
+Test(floor, the_search_proves_that_the_load_cannot_be_reached)
 {
     mv_placed_block blocks[] = {{0, 1, 1}, {3, 6, 1}, {0, 2, 2},  {2, 3, 1}, {1, 5, 2},  {4, 8, 1},
                                 {0, 1, 1}, {5, 8, 1}, {7, 10, 2}, {6, 9, 2}, {8, 12, 2}, {1, 5, 2}};
@@ -79,7 +79,7 @@ Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
     cr_expect_eq(found.top, 7);
 }
 
-/* The time of a small file is small, however hard its blocks are to place. */
+/* A small file takes little time, however hard its blocks are to place. */
 Test(floor, the_effort_is_bounded_by_the_number_of_blocks)
 {
     cr_expect_eq(mv_placement_effort(0, MV_PLACEMENT_EFFORT), 0);
@@ -228,8 +228,6 @@ Test(floor, missing_data_is_reported)
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
 }
 
-/* ---- what costs the difference ----------------------------------------------------------- */
-
 Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
 {
     mvt_trace *t = mvt_new();
@@ -239,7 +237,7 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
     mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
     mvt_free(t, .addr = 0x10000000);
-    for (uint64_t i = 2; i < 4; i++) { /* 28 of 60 MiB are beyond the floor: 8 of the second */
+    for (uint64_t i = 2; i < 4; i++) { /* 28 of 60 MiB exceed the floor */
         mvt_segment_alloc(t, .addr = i << 28, .bytes = 20 * MIB, .stream = i,
                           .stack = i == 2 ? "second:a.py:2" : "third:a.py:3");
         mvt_alloc(t, .addr = i << 28, .bytes = 16 * MIB, .stream = i, .stack = "block:a.py:9");
@@ -267,8 +265,6 @@ Test(floor, nothing_is_beyond_a_floor_that_is_reached)
     cr_expect_eq(costs.count, 0);
     cr_expect_str_empty(mv_minimum_costs_sentence(mvt_memory(), NULL, &costs));
 }
-
-/* ---- recordings -------------------------------------------------------------------------- */
 
 static uint32_t complete, ideal;
 

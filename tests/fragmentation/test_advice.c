@@ -1,4 +1,4 @@
-/* Settings that reports advise: each saves, to the byte, what a replay of it shows; and reports do
+/* Settings that reports advise: each saves, to the byte, the figure of its replay; and reports do
  * not contradict each other on any real snapshot. */
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -35,27 +35,6 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
     cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
 }
 
-/* The built-in set: each advised setting is in it, ranked alike, and no worse than no change. */
-static void expect_agreement(const reports *r, const char *name)
-{
-    const mv_trial *last = NULL;
-
-    for (uint32_t i = 0; i < r->found.advice_count; i++) {
-        const mv_advice *advice = &r->found.advice[i];
-
-        if (!advice->setting)
-            continue;
-        const mv_trial *run = run_of(&r->all, advice->setting);
-        cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
-        cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
-        cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
-        cr_assert_gt(r->all.advice_count, 0, "%s: whatif says that nothing helps", name);
-        cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
-                     r->lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
-        last = run;
-    }
-}
-
 static void check_device(const mv_trace *trace, uint32_t device, const char *name)
 {
     mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS};
@@ -79,7 +58,22 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
         cr_assert_eq(mv_whatif_find(mvt_memory(), trace, &r.lives, &r.sites, (mv_whatif_opts){0},
                                     &r.all, &err),
                      MV_OK);
-        expect_agreement(&r, name);
+        /* The built-in set contains each advised setting, in the same order; none is worse than
+         * no change. */
+        const mv_trial *last = NULL;
+        for (uint32_t j = 0; j < r.found.advice_count; j++) {
+            const mv_advice *advice = &r.found.advice[j];
+            if (!advice->setting)
+                continue;
+            const mv_trial *run = run_of(&r.all, advice->setting);
+            cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
+            cr_expect(mv_trials_helps(&r.all.trials, run), "%s: %s", name, advice->setting);
+            cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
+            cr_assert_gt(r.all.advice_count, 0, "%s: whatif says that nothing helps", name);
+            cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
+                         r.lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
+            last = run;
+        }
     }
 }
 
@@ -94,7 +88,8 @@ LongTest(advice, every_setting_saves_the_bytes_of_its_replay)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
+/* roundup_power2_divisions:8 costs 114 MiB here, and so does padding; expandable segments
+ * save 288. */
 LongTest(advice, a_setting_that_costs_memory_is_not_advised)
 {
     cJSON *report =
@@ -109,7 +104,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
 }
 
-/* The setting keeps the recorded ones. */
+/* The setting keeps the recorded settings. */
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
@@ -119,14 +114,14 @@ Test(advice, the_users_other_settings_stay)
                      "garbage_collection_threshold:0.6,expandable_segments:True");
 }
 
-/* Nothing is promised for a trace that is cut off, or whose allocator is not PyTorch's. */
+/* Reports promise nothing for a trace that is cut off, or when the allocator is not PyTorch's. */
 Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_memory();
     reports r;
 
-    /* each allocation at the top of its own segment: no allocator of PyTorch's */
+    /* each allocation at the top of its own segment: not PyTorch's allocator */
     for (uint64_t i = 0; i < 16; i++) {
         uint64_t at = 0x100000000 + (i << 28);
         mvt_segment_alloc(t, .addr = at, .bytes = 20 << 20);
@@ -165,7 +160,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
 }
 
 /* Without events the need is unknown. */
-Test(advice, facts_that_no_event_shows_are_not_claimed)
+Test(advice, facts_without_an_event_are_not_claimed)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 

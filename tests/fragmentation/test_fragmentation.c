@@ -33,7 +33,7 @@ static result found(mvt_trace *t)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* "ok" is said by the measure of the other verdict, with the rule. */
+/* "ok" states the excess and the rule, as the other verdict does. */
 Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 {
     mvt_trace *t = mvt_new();
@@ -51,7 +51,7 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
-/* An unknown answer has its own reason, which is not the past if the past is in the file. */
+/* An unknown answer has its own reason; that is not the past if the file contains the past. */
 Test(fragmentation, an_unknown_answer_has_its_reason)
 {
     mvt_run run =
@@ -71,7 +71,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     result r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "file contains no segment events"), "%s", r.f.why);
-    /* no event is an allocation, and the final heap has blocks */
+    /* no event is an allocation, but the final heap has blocks */
     t = mvt_new();
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 200 * MIB);
     mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 20 * MIB);
@@ -82,7 +82,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "allocations were not recorded"), "%s", r.f.why);
-    /* the first segment is of before, and nothing says how large it is */
+    /* the first segment is from before the events, with unknown size */
     t = mvt_new();
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
@@ -109,8 +109,8 @@ Test(fragmentation, a_refused_segment_is_not_the_request)
                      "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
 }
 
-/* A recording that begins on a heap of `before` MiB with 10 MiB in use, and takes 180 MiB more for
- * 20 MiB. */
+/* A recording that begins with a heap of `before` MiB, 10 MiB of them in use, and reserves 180 MiB
+ * more for 20 MiB. */
 static mvt_trace *begun_late(uint64_t before)
 {
     mvt_trace *t = mvt_new();
@@ -126,7 +126,8 @@ static mvt_trace *begun_late(uint64_t before)
     return t;
 }
 
-/* Memory reserved before the events counts as needed: it is named, and the figures add up. */
+/* Memory reserved before the events counts as needed: the report names it, and the figures
+ * add up. */
 Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 {
     result r = found(begun_late(200));
@@ -145,7 +146,7 @@ Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
     cr_expect_eq(r.f.beyond, 170 * MIB);
 }
 
-/* 60 MiB are reserved at the end, but no more than 40 were in use at once within the trace. */
+/* 60 MiB are reserved at the end, but at most 40 MiB were in use at once within the trace. */
 Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 {
     mvt_trace *t = mvt_new();
@@ -184,27 +185,6 @@ Test(fragmentation, json_has_the_base_of_the_excess)
     cr_expect_eq(mvt_json_number(report, "base"), 283115520);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------- */
-
-static void expect_pins_add_up(const mv_fragmentation *f, const char *what)
-{
-    uint64_t stranded = 0, lines = 0;
-
-    for (uint32_t i = 0; i < f->pins.segment_count; i++) {
-        const mv_stranded *s = &f->pins.segments[i];
-        uint64_t pinned = 0;
-        for (uint32_t p = 0; p < s->pins; p++)
-            pinned += f->pins.pins[s->first_pin + p].stranded;
-        cr_expect_eq(pinned, s->stranded, "%s segment %u", what, i);
-        stranded += s->stranded;
-    }
-    for (uint32_t i = 0; i < f->pins.line_count; i++)
-        lines += f->pins.lines[i].stranded;
-    cr_expect_eq(stranded, f->stranded, "%s", what);
-    cr_expect_eq(lines, f->stranded, "%s", what);
-    cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
-}
-
 static void expect_sums(const mv_fragmentation *f, const char *what)
 {
     mv_heap_sums sum = {0};
@@ -231,11 +211,23 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     for (uint32_t i = 0; i < MV_REASON_COUNT; i++)
         rows += f->growths.bytes[i];
     cr_expect_eq(growth, rows, "%s: growth", what);
-    expect_pins_add_up(f, what);
+    uint64_t stranded = 0, lines = 0;
+    for (uint32_t j = 0; j < f->pins.segment_count; j++) {
+        const mv_stranded *s = &f->pins.segments[j];
+        uint64_t pinned = 0;
+        for (uint32_t p = 0; p < s->pins; p++)
+            pinned += f->pins.pins[s->first_pin + p].stranded;
+        cr_expect_eq(pinned, s->stranded, "%s segment %u", what, j);
+        stranded += s->stranded;
+    }
+    for (uint32_t j = 0; j < f->pins.line_count; j++)
+        lines += f->pins.lines[j].stranded;
+    cr_expect_eq(stranded, f->stranded, "%s", what);
+    cr_expect_eq(lines, f->stranded, "%s", what);
+    cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
 }
 
-/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence has the proportion of its
- * figures. */
+/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence must fit its figures. */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
     uint64_t base = f->demand.needed, more = f->beyond;
@@ -255,23 +247,6 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-/* The pending bytes are all charged to the line that freed them. */
-static void expect_waiting(const result *r, const char *what)
-{
-    const mv_waiting *w = &r->f.waiting;
-    uint64_t bytes = 0;
-    uint32_t blocks = 0;
-
-    for (uint32_t i = 0; i < w->count; i++) {
-        bytes += w->lines[i].bytes;
-        blocks += w->lines[i].blocks;
-        cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", what);
-    }
-    cr_expect_eq(bytes, w->bytes, "%s", what);
-    cr_expect_eq(blocks, w->blocks, "%s", what);
-    cr_expect_eq(w->bytes, r->f.bytes.pending, "%s", what);
-}
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -279,7 +254,18 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
         expect_sums(&r.f, name);
         expect_proportion(&r.f, name);
-        expect_waiting(&r, name);
+        /* All pending bytes are charged to the line that freed them. */
+        const mv_waiting *w = &r.f.waiting;
+        uint64_t bytes = 0;
+        uint32_t blocks = 0;
+        for (uint32_t i = 0; i < w->count; i++) {
+            bytes += w->lines[i].bytes;
+            blocks += w->lines[i].blocks;
+            cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", name);
+        }
+        cr_expect_eq(bytes, w->bytes, "%s", name);
+        cr_expect_eq(blocks, w->blocks, "%s", name);
+        cr_expect_eq(w->bytes, r.f.bytes.pending, "%s", name);
     }
 }
 
@@ -287,8 +273,6 @@ LongTest(fragmentation, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
-
-/* ---- growth beside a walk to each event ---------------------------------------------------- */
 
 static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
 {
@@ -299,42 +283,6 @@ static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
         most = one > most ? one : most;
     }
     return most;
-}
-
-static void expect_row(const mv_heap *heap, const mv_segment_growth *g, const char *what)
-{
-    const mv_domains *d = &heap->domains;
-    mv_heap_sums own = mv_heap_domain(heap, g->domain);
-    mv_domain_span alone = {g->domain, g->domain + 1};
-
-    cr_expect_eq(g->free, mv_heap_total(heap).free, "%s", what);
-    cr_expect_eq(g->usable, own.free, "%s", what);
-    cr_expect_eq(g->largest, most_of(&heap->now, alone), "%s", what);
-    cr_expect_geq(g->free + own.pending, g->request, "%s", what);
-    switch (g->reason) {
-    case MV_REASON_SPLIT_LIMIT:
-    case MV_REASON_UNKNOWN:
-        cr_expect_geq(g->largest, g->request, "%s", what);
-        break;
-    case MV_REASON_PENDING:
-        cr_expect_geq(most_of(mv_heap_settled(heap), alone), g->request, "%s", what);
-        break;
-    case MV_REASON_NO_HOLE:
-        cr_expect(g->largest < g->request && g->usable >= g->request, "%s", what);
-        break;
-    case MV_REASON_STREAM:
-        cr_expect_geq(most_of(&heap->now, d->same_pool[g->domain]), g->request, "%s", what);
-        break;
-    case MV_REASON_POOL:
-        cr_expect_geq(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
-        break;
-    case MV_REASON_SMALL:
-    case MV_REASON_LARGE:
-        cr_expect_lt(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
-        break;
-    default:
-        cr_expect_lt(most_of(&heap->now, (mv_domain_span){0, d->count}), g->request, "%s", what);
-    }
 }
 
 static const mv_segment_growth *row_at(const mv_segment_growths *g, uint32_t event)
@@ -362,8 +310,40 @@ static uint32_t check_growth(mvt_heap_opts opts)
     for (uint32_t i = 0; i < r.lives.events.count; i++) {
         const mv_segment_growth *g = row_at(&r.f.growths, i);
         snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
-        if (g)
-            expect_row(&heap, g, what);
+        if (g) {
+            const mv_domains *d = &heap.domains;
+            mv_heap_sums own = mv_heap_domain(&heap, g->domain);
+            mv_domain_span alone = {g->domain, g->domain + 1};
+            cr_expect_eq(g->free, mv_heap_total(&heap).free, "%s", what);
+            cr_expect_eq(g->usable, own.free, "%s", what);
+            cr_expect_eq(g->largest, most_of(&heap.now, alone), "%s", what);
+            cr_expect_geq(g->free + own.pending, g->request, "%s", what);
+            switch (g->reason) {
+            case MV_REASON_SPLIT_LIMIT:
+            case MV_REASON_UNKNOWN:
+                cr_expect_geq(g->largest, g->request, "%s", what);
+                break;
+            case MV_REASON_PENDING:
+                cr_expect_geq(most_of(mv_heap_settled(&heap), alone), g->request, "%s", what);
+                break;
+            case MV_REASON_NO_HOLE:
+                cr_expect(g->largest < g->request && g->usable >= g->request, "%s", what);
+                break;
+            case MV_REASON_STREAM:
+                cr_expect_geq(most_of(&heap.now, d->same_pool[g->domain]), g->request, "%s", what);
+                break;
+            case MV_REASON_POOL:
+                cr_expect_geq(most_of(&heap.now, d->same_kind[g->domain]), g->request, "%s", what);
+                break;
+            case MV_REASON_SMALL:
+            case MV_REASON_LARGE:
+                cr_expect_lt(most_of(&heap.now, d->same_kind[g->domain]), g->request, "%s", what);
+                break;
+            default:
+                cr_expect_lt(most_of(&heap.now, (mv_domain_span){0, d->count}), g->request, "%s",
+                             what);
+            }
+        }
         rows += g != NULL;
         mv_heap_next(&heap);
     }
@@ -476,8 +456,6 @@ Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
     cr_expect_eq(r.f.growths.count, 0);
 }
 
-/* ---- pins ---------------------------------------------------------------------------------- */
-
 Test(fragmentation, a_hole_is_shared_by_its_neighbours)
 {
     mvt_trace *t = mvt_new();
@@ -548,8 +526,8 @@ LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
     }
 }
 
-/* Layers that gather 40 MiB each and free it at once; the frees complete when the step ends, or
- * right away in the last layers. */
+/* Layers that gather 40 MiB each and free them at once; the frees complete when the step ends, or
+ * immediately in the last layers. */
 static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_at)
 {
     mvt_trace *t = mvt_new();
@@ -597,7 +575,7 @@ Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
     cr_expect(strstr(r.f.advice[0].text, "record_stream()"), "%s", r.f.advice[0].text);
 }
 
-/* A file whose frees have the stack of the allocation does not say who freed. */
+/* If frees have the stack of the allocation, the file does not show who freed. */
 Test(fragmentation, the_freeing_line_is_not_guessed)
 {
     mvt_trace *t = gathered(12, 12, NULL);
@@ -611,7 +589,7 @@ Test(fragmentation, the_freeing_line_is_not_guessed)
               r.f.advice[0].text);
 }
 
-/* On both sides of the rule: beside 80 MiB that are allocated, 40 MiB are usual. */
+/* On both sides of the rule: with 80 MiB allocated, 40 MiB are usual. */
 Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 {
     result r = found(gathered(12, 1, NULL));
@@ -649,8 +627,6 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
 }
 
-/* ---- what does not change a verdict -------------------------------------------------------- */
-
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {
     mv_arena *arena = mvt_memory();
@@ -673,8 +649,6 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
     cr_expect_eq(a.f.pins.lines[0].stranded, b.f.pins.lines[0].stranded);
     cr_expect_eq(a.f.growths.count, b.f.growths.count);
 }
-
-/* ---- the command --------------------------------------------------------------------------- */
 
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {

@@ -6,8 +6,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* ---- text -------------------------------------------------------------------------------- */
-
 /* `allowed`: control characters that may be there. */
 static void check_characters(const char *what, mv_span text, const char *allowed)
 {
@@ -60,8 +58,6 @@ void mvt_check_folded(mv_span text)
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
-
 // NOLINTNEXTLINE(misc-no-recursion)
 static void check_keys(const char *what, const cJSON *value)
 {
@@ -86,8 +82,6 @@ cJSON *mvt_check_json(const char *what, mv_span text)
     return value;
 }
 
-/* ---- CSV --------------------------------------------------------------------------------- */
-
 static bool is_number(const char *at, const char *end)
 {
     char copy[64], *stop;
@@ -101,24 +95,6 @@ static bool is_number(const char *at, const char *end)
     return !*stop;
 }
 
-/* The field at `at`; where its end is. */
-static const char *check_field(const char *what, const char *at, const char *end)
-{
-    bool is_quoted = at < end && *at == '"';
-    const char *from = at + is_quoted, *stop = from;
-
-    while (stop < end && (is_quoted ? *stop != '"' || stop[1] == '"'
-                                    : *stop != ',' && *stop != '\r' && *stop != '\n'))
-        stop += is_quoted && *stop == '"' ? 2 : 1;
-    if (from < stop && strchr("=+-@\t\r\n", *from) && !is_number(from, stop))
-        mvt_stop("%s: a formula: %.*s", what, (int)(stop - from), from);
-    if (is_quoted && stop++ >= end)
-        mvt_stop("%s: a quote that does not end", what);
-    if (stop < end && *stop != ',' && *stop != '\r')
-        mvt_stop("%s: %.20s after a field", what, stop);
-    return stop;
-}
-
 void mvt_check_csv(const char *what, mv_span text)
 {
     const char *at = (const char *)text.data, *end = at + text.length;
@@ -126,7 +102,19 @@ void mvt_check_csv(const char *what, mv_span text)
 
     check_characters(what, text, "\r\n\t");
     while (at < end) {
-        at = check_field(what, at, end);
+        /* Checks the field at `at`; returns its end. */
+        bool is_quoted = at < end && *at == '"';
+        const char *from = at + is_quoted, *stop = from;
+        while (stop < end && (is_quoted ? *stop != '"' || stop[1] == '"'
+                                        : *stop != ',' && *stop != '\r' && *stop != '\n'))
+            stop += is_quoted && *stop == '"' ? 2 : 1;
+        if (from < stop && strchr("=+-@\t\r\n", *from) && !is_number(from, stop))
+            mvt_stop("%s: a formula: %.*s", what, (int)(stop - from), from);
+        if (is_quoted && stop++ >= end)
+            mvt_stop("%s: a quote that does not end", what);
+        if (stop < end && *stop != ',' && *stop != '\r')
+            mvt_stop("%s: %.20s after a field", what, stop);
+        at = stop;
         fields++;
         if (at < end && *at == ',') {
             at++;
@@ -141,8 +129,6 @@ void mvt_check_csv(const char *what, mv_span text)
         fields = 0;
     }
 }
-
-/* ---- what other tools read ---------------------------------------------------------------- */
 
 static uint64_t take_varint(const char *what, mv_span bytes, uint64_t *at)
 {

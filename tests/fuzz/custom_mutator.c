@@ -1,8 +1,8 @@
-/* Partly libFuzzer's own mutations, partly mutations of the target's format: MVT_FORMAT is one of
- * mutate.h. */
+/* A mix of libFuzzer's own mutations and mutations of the target's format: MVT_FORMAT is one
+ * of mutate.h. */
 #include "tests/fuzz/mutate.h"
 
-enum { ALL = 8, OWN = 6 }; /* of all mutations, how many know the format */
+enum { ALL = 8, OWN = 6 }; /* the share of mutations that know the format */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);

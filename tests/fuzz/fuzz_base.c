@@ -15,25 +15,6 @@ static void expect(bool holds)
         abort();
 }
 
-/* Every byte belongs to one character; each reader finds the same ones. */
-static void read_characters(mv_span text, const char *copy)
-{
-    const char *in_copy = copy;
-
-    for (uint64_t at = 0; at < text.length;) {
-        uint64_t from = at;
-        uint32_t length = mv_utf8_length(text, at), code = mv_utf8_next(text, &at);
-        expect((code == MV_UTF8_BAD) == (length == 0));
-        expect(at == from + (length ? length : 1) && at <= text.length);
-        if (in_copy && text.data[from] == 0)
-            in_copy = NULL; /* there the text that ends in NUL is over */
-        if (in_copy) {
-            expect(mv_utf8_length_at(in_copy) == length);
-            expect(mv_utf8_next_at(&in_copy) == code && in_copy == copy + at);
-        }
-    }
-}
-
 static void cut_and_tame(char *copy)
 {
     uint64_t length = strlen(copy), cut = 0;
@@ -54,28 +35,6 @@ static void cut_and_tame(char *copy)
     }
 }
 
-static void read_numbers(const char *text)
-{
-    char again[MV_DIGITS + 2];
-    uint64_t number, bytes;
-    double value;
-
-    if (mv_number_read(text, &number)) {
-        expect(mv_digits(again, number) <= strlen(text));
-        expect(number == strtoull(text, NULL, 10));
-        if (*text != '0' || !text[1]) {
-            again[mv_digits(again, number)] = 0;
-            expect(strcmp(again, text) == 0);
-        }
-    }
-    if (mv_number_read_double(text, &value))
-        expect(isfinite(value));
-    if (mv_size_parse(text, &bytes)) {
-        char shown[MV_SIZE_TEXT];
-        expect(strlen(mv_size_text(shown, bytes)) < MV_SIZE_TEXT);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *copy = malloc(size + 1);
@@ -85,8 +44,38 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(copy, data, size);
     copy[size] = 0;
-    read_characters((mv_span){data, size}, copy);
-    read_numbers(copy);
+    /* Every byte belongs to one character; all readers find the same characters. */
+    mv_span text = {data, size};
+    const char *in_copy = copy;
+    for (uint64_t at = 0; at < text.length;) {
+        uint64_t from = at;
+        uint32_t length = mv_utf8_length(text, at), code = mv_utf8_next(text, &at);
+        expect((code == MV_UTF8_BAD) == (length == 0));
+        expect(at == from + (length ? length : 1) && at <= text.length);
+        if (in_copy && text.data[from] == 0)
+            in_copy = NULL; /* the text with a NUL ends here */
+        if (in_copy) {
+            expect(mv_utf8_length_at(in_copy) == length);
+            expect(mv_utf8_next_at(&in_copy) == code && in_copy == copy + at);
+        }
+    }
+    char again[MV_DIGITS + 2];
+    uint64_t number, bytes;
+    double value;
+    if (mv_number_read(copy, &number)) {
+        expect(mv_digits(again, number) <= strlen(copy));
+        expect(number == strtoull(copy, NULL, 10));
+        if (*copy != '0' || !copy[1]) {
+            again[mv_digits(again, number)] = 0;
+            expect(strcmp(again, copy) == 0);
+        }
+    }
+    if (mv_number_read_double(copy, &value))
+        expect(isfinite(value));
+    if (mv_size_parse(copy, &bytes)) {
+        char shown[MV_SIZE_TEXT];
+        expect(strlen(mv_size_text(shown, bytes)) < MV_SIZE_TEXT);
+    }
     cut_and_tame(copy);
     free(copy);
     return 0;

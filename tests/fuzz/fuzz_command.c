@@ -1,12 +1,12 @@
-/* libFuzzer target: any bytes as a command line: a word on each line up to an empty line; the rest
- * is the file "in", which is standard input too. The program runs in this process, in a folder in
- * memory with "in" and some small real files.
+/* libFuzzer target: any bytes as a command line, one word a line up to an empty line; the remaining
+ * bytes are the file "in", which is also standard input. The program runs in this process, in a
+ * folder in memory with "in" and some small real files.
  *
  * Words are changed as words (LLVMFuzzerCustomMutator): commands, options, their values and files
  * are taken from the program's own tables.
  *
- * Checked: the status, messages and outputs, that a command that fails leaves every file as it was,
- * and that the process is as it was. `run` finds no program that it could start. */
+ * Checked: the status, messages and outputs; a command that fails leaves every file unchanged; the
+ * state of the process is unchanged. `run` finds no program that it could start. */
 #include "cli/commands.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
@@ -50,15 +50,16 @@ static void read_words(const uint8_t *data, size_t size, command_line *out)
     out->in = (mv_span){data + at, size - at < MOST_IN ? size - at : MOST_IN};
 }
 
-/* ---- what is not run ---------------------------------------------------------------------- */
+/* ---- commands that are not run
+ * ----------------------------------------------------------------- */
 
 static bool begins(const char *word, const char *begin)
 {
     return strncmp(word, begin, strlen(begin)) == 0;
 }
 
-/* Nothing outside the folder, no limit of memory but the one below, no script that could wait, no
- * port. */
+/* Nothing outside the folder, no memory limit but the one below, no script that could wait,
+ * no port. */
 static bool is_refused(const command_line *line)
 {
     for (int i = 0; i < line->count; i++) {
@@ -92,9 +93,7 @@ static bool keeps_report(const command_line *line)
            !mv_command_find(line->word[0]);
 }
 
-/* ---- one run ----------------------------------------------------------------------------- */
-
-/* `serve` runs until a signal comes: here it has come already, and waits to be taken. */
+/* `serve` runs until a signal arrives: the signal has already arrived, and is pending. */
 static mvt_ran run(const char *const *words, int count, mv_span in)
 {
     static const struct timespec now;
@@ -139,24 +138,13 @@ static void check(const command_line *line, const mvt_ran *ran)
     mvt_check_messages(is_run ? MV_EXIT_DONE : ran->status, ran->err);
     if (ran->out.length == 0)
         return;
-    if (is_command(line, "mcp") && ran->out.data[0] == '{') /* not its help */
+    if (is_command(line, "mcp") && ran->out.data[0] == '{') /* not the command's help */
         check_lines_of_json(ran->out);
     else if (ran->out.data[0] == '{' && ran->status != MV_EXIT_FAILED)
         cJSON_Delete(mvt_check_json("standard output", ran->out));
     else if (!(command && command->writes_file) && !has(line, "--c") &&
-             !is_command(line, "completion")) /* its words and their help have tabs between them */
+             !is_command(line, "completion")) /* tabs separate the words and their help */
         mvt_check_text("standard output", ran->out);
-}
-
-static void make_summary(void)
-{
-    static bool is_made;
-
-    if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
-        mvt_stop("no summary");
-    if (!is_made)
-        mvt_memory_file("d.summary", mvt_folder_read("d.summary"));
-    is_made = true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -172,10 +160,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
     mvt_memory_copy("d.pickle", "tools/pair.pickle.gz");
-    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run of d.pickle */
+    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run on d.pickle */
     mvt_memory_copy("n4", "fit/gpt_4.pickle.zst");
     mvt_memory_copy("n8", "fit/gpt_8.pickle.zst");
-    make_summary();
+    static bool is_made;
+    if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
+        mvt_stop("no summary");
+    if (!is_made)
+        mvt_memory_file("d.summary", mvt_folder_read("d.summary"));
+    is_made = true;
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
     mvt_memory_file("in", line.in);
@@ -193,15 +186,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* ---- other command lines ------------------------------------------------------------------ */
-
 static uint32_t draw(uint64_t *random, uint32_t below)
 {
     *random = *random * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((*random >> 33) % below);
 }
 
-/* One of the words with a space between. */
+/* One of the words, which are separated by spaces. */
 static int word_of(const char *words, uint64_t *random, const char **out)
 {
     uint32_t count = 1, which;
@@ -232,26 +223,7 @@ static const char filters[] =
     "--filter=stream:0 --filter=pool:1,0 --filter=addr:0x7f00 --filter=stack:1 "
     "--filter=nostack --filter=cat:optimizer --filter=site:train.py:62 --filter=";
 
-static void put_option(FILE *out, const mv_option *o, uint64_t *random)
-{
-    static const char equals_or_line[] = "=\n";
-    const char *value;
-    int length;
-
-    fprintf(out, "--%.*s", draw(random, 20) ? 99 : 3, o->name);
-    if (o->argument && draw(random, 30)) {
-        fputc(equals_or_line[draw(random, 2)], out);
-        length = word_of(o->letter == 'o'                   ? outputs
-                         : o->words && draw(random, 4)      ? o->words
-                         : strcmp(o->argument, "FILE") == 0 ? files
-                                                            : values,
-                         random, &value);
-        fprintf(out, "%.*s", length, value);
-    }
-    fputc('\n', out);
-}
-
-/* A word that suits the command of the line, or not. */
+/* A word, which may suit the command of the line. */
 static void put_word(FILE *out, const command_line *line, uint64_t *random)
 {
     const mv_command *command = line->count ? mv_command_find(line->word[0]) : NULL;
@@ -263,36 +235,24 @@ static void put_word(FILE *out, const command_line *line, uint64_t *random)
         uint32_t id = draw(random, MV_OPTION_COUNT);
         for (uint32_t i = 0; draw(random, 20) && i < MV_OPTION_COUNT && !(options >> id & 1); i++)
             id = (id + 1) % MV_OPTION_COUNT;
-        put_option(out, &mv_option_table[id], random);
+        const mv_option *o = &mv_option_table[id];
+        static const char equals_or_line[] = "=\n";
+        const char *value;
+        int length;
+        fprintf(out, "--%.*s", draw(random, 20) ? 99 : 3, o->name);
+        if (o->argument && draw(random, 30)) {
+            fputc(equals_or_line[draw(random, 2)], out);
+            length = word_of(o->letter == 'o'                   ? outputs
+                             : o->words && draw(random, 4)      ? o->words
+                             : strcmp(o->argument, "FILE") == 0 ? files
+                                                                : values,
+                             random, &value);
+            fprintf(out, "%.*s", length, value);
+        }
+        fputc('\n', out);
     } else {
         int length = word_of(which < 6 ? files : which == 6 ? values : filters, random, &word);
         fprintf(out, "%.*s\n", length, word);
-    }
-}
-
-static void put_command(FILE *out, uint64_t *random)
-{
-    uint32_t count = 0;
-
-    while (mv_commands[count].name)
-        count++;
-    fprintf(out, "%s\n", mv_commands[draw(random, count)].name);
-}
-
-/* The words with one put in, left out or replaced. */
-static void put_words(FILE *out, const command_line *line, uint64_t *random)
-{
-    uint32_t at = draw(random, (uint32_t)line->count + 1), how = draw(random, 4);
-
-    for (uint32_t i = 0; i <= (uint32_t)line->count; i++) {
-        if (i == at && how < 3) {
-            if (i == 0)
-                put_command(out, random);
-            else
-                put_word(out, line, random);
-        }
-        if (i < (uint32_t)line->count && !(i == at && (how > 1 || i == 0)))
-            fprintf(out, "%s\n", line->word[i]);
     }
 }
 
@@ -309,7 +269,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return size;
-    put_words(out, &line, &random);
+    /* Writes the words with one inserted, removed or replaced. */
+    uint32_t at = draw(&random, (uint32_t)line.count + 1), how = draw(&random, 4);
+    for (uint32_t i = 0; i <= (uint32_t)line.count; i++) {
+        if (i == at && how < 3) {
+            if (i == 0) {
+                uint32_t count = 0;
+                while (mv_commands[count].name)
+                    count++;
+                fprintf(out, "%s\n", mv_commands[draw(&random, count)].name);
+            } else
+                put_word(out, &line, &random);
+        }
+        if (i < (uint32_t)line.count && !(i == at && (how > 1 || i == 0)))
+            fprintf(out, "%s\n", line.word[i]);
+    }
     fputc('\n', out);
     fwrite(line.in.data, 1, line.in.length, out);
     if (fclose(out) == 0 && length <= most) {

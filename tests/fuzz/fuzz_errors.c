@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as a text with errors about memory in it.
+/* libFuzzer target: any bytes as a text that contains memory errors.
  *
  * Checked: sizes lie within their bounds, sums equal their parts, each error is explained, and the
  * same text in two pieces of a log has the same errors, twice. */
@@ -16,25 +16,6 @@ static void check_size(mv_printed_size size, const char *what)
     if (mv_size_is_printed(size) && (size.least > size.bytes || size.bytes > size.most))
         mvt_stop("%s: %llu is not within %llu to %llu", what, (unsigned long long)size.bytes,
                  (unsigned long long)size.least, (unsigned long long)size.most);
-}
-
-static void check(mv_arena *arena, const mv_error_text *error)
-{
-    mv_oom_text t;
-    mv_err err;
-
-    for (uint32_t i = 0; i < MV_ERROR_SIZE_COUNT; i++)
-        check_size(error->size[i], "a size");
-    if (mv_oom_text_find(arena, error, &t, &err) != MV_OK)
-        mvt_stop("not explained");
-    check_size(t.not_pytorch, "not_pytorch");
-    check_size(t.others, "others");
-    check_size(t.outside, "outside");
-    if (!*t.why || !*t.advice || error->line == 0 || error->times == 0)
-        mvt_stop("an error without a line or a reason");
-    for (uint32_t i = 0; i < t.excluded_count; i++)
-        if (strcmp(t.excluded[i], mv_text_verdict_name(t.verdict)) == 0)
-            mvt_stop("%s is the verdict, and excluded", t.excluded[i]);
 }
 
 static mv_error_texts find(mv_arena *arena, mv_span text)
@@ -56,9 +37,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     mv_arena_init(&arena, &budget);
     mv_error_texts once = find(&arena, (mv_span){data, size});
-    for (uint32_t i = 0; i < once.count; i++)
-        check(&arena, &once.rows[i]);
-    /* With 200 KB of another text between them, without a line similar to the first text's. */
+    for (uint32_t i = 0; i < once.count; i++) {
+        const mv_error_text *error = &once.rows[i];
+        mv_oom_text t;
+        mv_err err;
+        for (uint32_t j = 0; j < MV_ERROR_SIZE_COUNT; j++)
+            check_size(error->size[j], "a size");
+        if (mv_oom_text_find(&arena, error, &t, &err) != MV_OK)
+            mvt_stop("not explained");
+        check_size(t.not_pytorch, "not_pytorch");
+        check_size(t.others, "others");
+        check_size(t.outside, "outside");
+        if (!*t.why || !*t.advice || error->line == 0 || error->times == 0)
+            mvt_stop("an error without a line or a reason");
+        for (uint32_t j = 0; j < t.excluded_count; j++)
+            if (strcmp(t.excluded[j], mv_text_verdict_name(t.verdict)) == 0)
+                mvt_stop("%s is the verdict, and excluded", t.excluded[j]);
+    }
+    /* With 200 KB of another text between the pieces, without a line similar to the
+     * first text's. */
     uint8_t *text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
     memset(text + size, '\n', 200 << 10);
     memcpy(text, data, size);

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as a trace of torch.profiler. */
+/* libFuzzer target: any bytes as a torch.profiler trace. */
 #include "tests/fixture/soundness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes as a live file, with all analyses of each level. A live file is
- * mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
+ * mostly zeros, which inputs that begin with 'c' omit (live_form.h). */
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
 #include "parse/live/live_progress.h"
@@ -59,9 +59,18 @@ static bool watch_once(mv_live_watch *watch, mv_budget *budget)
     return fine;
 }
 
-/* The file is followed while it grows from its first half to the whole. */
-static void watch_growth(const uint8_t *file, size_t length)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    size_t length;
+
+    if (size == 0 || data[0] != 'c')
+        return mvt_one_input(data, size, mv_snapshot_read);
+    uint8_t *file = mvt_live_expand((mv_span){data, size}, &length);
+    if (!file)
+        return 0;
+    mvt_one_input(file, length, mv_snapshot_read);
+    mvt_with_trace(file, length, analyze);
+    /* The file is followed while it grows from its first half to the whole. */
     mv_budget budget = {.limit = (uint64_t)256 << 20};
     int fd = memfd_create("live", MFD_CLOEXEC);
     char path[64];
@@ -69,7 +78,6 @@ static void watch_growth(const uint8_t *file, size_t length)
     mv_err err = {0};
     mv_live_watch *watch = NULL;
     mv_live_progress progress;
-
     mv_arena_init(&arena, &budget);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && write(fd, file, length / 2) == (ssize_t)(length / 2))
@@ -82,20 +90,6 @@ static void watch_growth(const uint8_t *file, size_t length)
     mv_arena_release(&arena);
     if (fd >= 0)
         close(fd);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    size_t length;
-
-    if (size == 0 || data[0] != 'c')
-        return mvt_one_input(data, size, mv_snapshot_read);
-    uint8_t *file = mvt_live_expand((mv_span){data, size}, &length);
-    if (!file)
-        return 0;
-    mvt_one_input(file, length, mv_snapshot_read);
-    mvt_with_trace(file, length, analyze);
-    watch_growth(file, length);
     free(file);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a pickle, with all analyses of the result. Traces that no
- * allocator could have written must not upset them. */
+/* libFuzzer target: any bytes as a pickle, with all analyses of the result, including traces that
+ * no allocator could have written. */
 #include "analyze/advice/headline.h"
 #include "analyze/advice/triage.h"
 #include "analyze/flame/flame.h"
@@ -21,7 +21,7 @@ static void fail(const char *what)
     abort();
 }
 
-/* The holders of memory at the peak; the sums hold whatever the trace says. */
+/* The holders of memory at the peak; the sums hold for any trace. */
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};

@@ -1,7 +1,7 @@
 /* libFuzzer target: any bytes as a file, and every picture of it.
  *
  *     input       the bytes are the file: its reader is found by probing, as for any command
- *     variant     a hash of the bytes chooses command, format and options (PICTURES of each input)
+ *     variant     a hash of the bytes chooses command, format and options (PICTURES runs an input)
  *
  * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
  * Requirements: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing of the
@@ -24,8 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PICTURES = 2, MOST_WORDS = 32 };
 #define NAME  "<svg onload=x>&\"'\x1b]0;x\xff.pickle"
 #define OTHER "other.bin"
-
-/* ---- one command ------------------------------------------------------------------------- */
 
 static const struct {
     const char *words[4];
@@ -93,46 +91,13 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
     add(line, value);
 }
 
-/* The options of the picture; most inputs have few options. */
-static void add_options(command_line *line, const mv_command *command, bool of_moment,
-                        uint64_t *random)
-{
-    uint32_t bits = next(random) & next(random);
-
-    if (next(random) % 4 == 0)
-        add(line, "-q");
-    if (next(random) % 16)
-        add_option(line, command, MV_OPTION_SIZE, PICK(random, sizes));
-    if (bits & 1)
-        add_option(line, command, MV_OPTION_FILTER, PICK(random, filters));
-    if (bits & 2)
-        add_option(line, command, MV_OPTION_TOP, PICK(random, tops));
-    if (bits & 4)
-        add_option(line, command, MV_OPTION_TITLE, PICK(random, titles));
-    if (bits & 8)
-        add_option(line, command, MV_OPTION_THEME, "dark");
-    if (bits & 16)
-        add_option(line, command, MV_OPTION_FRAMES, "all");
-    if (bits & 32)
-        add_option(line, command, MV_OPTION_LEVEL, PICK(random, levels));
-    if (bits & 64)
-        add_option(line, command, MV_OPTION_DEVICE, "0");
-    if ((bits & 128) && of_moment)
-        add_option(line, command, MV_OPTION_AT, PICK(random, moments));
-    if ((bits & 128) && !of_moment)
-        add_option(line, command, next(random) % 2 ? MV_OPTION_FROM : MV_OPTION_TO,
-                   PICK(random, places));
-    if (bits & 256)
-        add_option(line, command, MV_OPTION_MOST_EVENTS, "4");
-}
-
-/* A tenth of the pictures is short of memory. */
+/* A tenth of the pictures run out of memory. */
 static uint64_t memory_of(uint64_t *random)
 {
     return next(random) % 10 ? 256u << 20 : (next(random) % 2048 + 1) << 12;
 }
 
-/* Runs the command as main does; its exit status, and its messages in *said. */
+/* Runs the command as main does; returns its exit status, and its messages in *said. */
 static int run(command_line *line, uint64_t memory, char **said)
 {
     const mv_command *command = mv_command_find(line->word[0]);
@@ -169,19 +134,6 @@ static int run(command_line *line, uint64_t memory, char **said)
         mvt_finding("memory that was not released", line->word[0]);
     free(cli);
     return status;
-}
-
-/* Each line begins with "memviz: ", and steers no terminal. */
-static void check_said(const char *said, int status)
-{
-    if (status != MV_EXIT_DONE && !*said)
-        mvt_finding("a failure without a word", "");
-    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
-        if (strncmp(at, "memviz: ", 8) != 0)
-            mvt_finding("a line of something else", at);
-    for (const char *at = said; *at; at++)
-        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
-            mvt_finding("a control character on standard error", said);
 }
 
 /* Writes the same trace with half of its events, for pictures of a difference. */
@@ -227,12 +179,46 @@ static void draw(mv_span bytes, uint64_t *random)
         output = "o.svg"; /* diff writes no pages */
     add(&line, "-o");
     add(&line, output);
-    add_options(&line, command, pictures[which].of_moment, random);
+    /* Options of the picture; most inputs have few options. */
+    uint32_t bits = next(random) & next(random);
+    if (next(random) % 4 == 0)
+        add(&line, "-q");
+    if (next(random) % 16)
+        add_option(&line, command, MV_OPTION_SIZE, PICK(random, sizes));
+    if (bits & 1)
+        add_option(&line, command, MV_OPTION_FILTER, PICK(random, filters));
+    if (bits & 2)
+        add_option(&line, command, MV_OPTION_TOP, PICK(random, tops));
+    if (bits & 4)
+        add_option(&line, command, MV_OPTION_TITLE, PICK(random, titles));
+    if (bits & 8)
+        add_option(&line, command, MV_OPTION_THEME, "dark");
+    if (bits & 16)
+        add_option(&line, command, MV_OPTION_FRAMES, "all");
+    if (bits & 32)
+        add_option(&line, command, MV_OPTION_LEVEL, PICK(random, levels));
+    if (bits & 64)
+        add_option(&line, command, MV_OPTION_DEVICE, "0");
+    if ((bits & 128) && pictures[which].of_moment)
+        add_option(&line, command, MV_OPTION_AT, PICK(random, moments));
+    if ((bits & 128) && !pictures[which].of_moment)
+        add_option(&line, command, next(random) % 2 ? MV_OPTION_FROM : MV_OPTION_TO,
+                   PICK(random, places));
+    if (bits & 256)
+        add_option(&line, command, MV_OPTION_MOST_EVENTS, "4");
     if (pictures[which].of_two)
         add(&line, OTHER);
     add(&line, NAME);
     int status = run(&line, memory_of(random), &said);
-    check_said(said, status);
+    /* Each line begins with "memviz: " and has no control characters for a terminal. */
+    if (status != MV_EXIT_DONE && !*said)
+        mvt_finding("a failure without a word", "");
+    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, "memviz: ", 8) != 0)
+            mvt_finding("a line of something else", at);
+    for (const char *at = said; *at; at++)
+        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
+            mvt_finding("a control character on standard error", said);
     free(said);
     mvt_check_written(output, status == MV_EXIT_DONE);
     mv_span report = mvt_folder_take("report");

@@ -1,9 +1,9 @@
 /* libFuzzer target: any bytes as a file of any format, with every report, export and conversion.
- * The commands run in this process as a user gives them; which of them, and as what (text, JSON, a
- * table as CSV), a hash of the bytes chooses.
+ * The commands run in this process as a user types them; a hash of the bytes chooses the commands
+ * and their form (text, JSON, a table as CSV).
  *
- * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
- * that a written file is read back the same. */
+ * Checked: the outputs themselves (check_output.h), the promises of the model, the sums, and that a
+ * written file is read back unchanged. */
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fixture/soundness.h"
@@ -15,12 +15,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Inputs of more rows take too long; of those with many, fewer reports are made. */
+/* Inputs with more rows take too long; inputs with many rows get fewer reports. */
 enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* "in" is the input, "second" a small real recording, "paired" one of the run that "ops" is the profiler's trace of. */
+/* "in" is the input, "second" a small real recording, "paired" a recording of the run whose
+ * profiler trace is "ops". */
 static const char *const reports[] = {
     "triage in",
     "triage in second",
@@ -129,8 +130,6 @@ static mvt_ran run(mv_kept_files *kept, const char *format, const char *words)
     return ran;
 }
 
-/* ---- reports ----------------------------------------------------------------------------- */
-
 static const mv_command *command_of(const char *words)
 {
     char name[32];
@@ -173,9 +172,7 @@ static void report(mv_kept_files *kept, const char *words, uint64_t hash)
     }
 }
 
-/* ---- what is written ---------------------------------------------------------------------- */
-
-/* The text of a dump, in a block of malloc. */
+/* The text of a dump, in a block from malloc. */
 static char *dump(mv_kept_files *kept, const char *words)
 {
     mvt_ran ran = run(kept, "%s", words);
@@ -188,7 +185,7 @@ static char *dump(mv_kept_files *kept, const char *words)
     return text;
 }
 
-/* The files say the same. */
+/* The files have the same contents. */
 static void compare(mv_kept_files *kept, const char *dump_in, const char *dump_out)
 {
     char *in = dump(kept, dump_in), *out = dump(NULL, dump_out);
@@ -224,48 +221,6 @@ static void check_summary(void)
     free((void *)(uintptr_t)second.data);
 }
 
-static void write_one(mv_kept_files *kept, const mv_trace *trace, unsigned which)
-{
-    const char *words = writings[which].words;
-
-    mvt_memory_tidy();
-    mvt_ran ran = run(kept, "%s", words);
-    if (ran.status != MV_EXIT_DONE) {
-        if (mvt_memory_tidy() != 0)
-            mvt_stop("a file was left");
-        return;
-    }
-    switch (writings[which].is) {
-    case FOLDED:
-        mvt_check_folded(ran.out);
-        break;
-    case SHEET:
-        mvt_check_csv(words, ran.out);
-        break;
-    case JSON:
-        cJSON_Delete(mvt_check_json(words, ran.out));
-        break;
-    case PERFETTO:
-        mvt_check_protobuf(words, ran.out);
-        break;
-    case DATABASE:
-        mvt_check_sqlite(ran.out);
-        break;
-    case SAME:
-        compare(kept, "dump --calls in", "dump --calls out.bin");
-        break;
-    case SAME_PLAIN:
-        if (fits_plain(trace))
-            compare(kept, "dump in", "dump out.msgpack");
-        break;
-    case SUMMARY:
-        check_summary();
-        break;
-    }
-}
-
-/* ---- one input --------------------------------------------------------------------------- */
-
 static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
 {
     uint64_t rows = mvt_rows(trace), count = ROWS_OF_ALL / (rows + 1);
@@ -275,8 +230,44 @@ static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
     count = count < MOST_REPORTS ? count : MOST_REPORTS;
     for (uint64_t i = 0; i < count; i++)
         report(kept, reports[(hash + i * STRIDE) % REPORTS], (hash >> 16) + i);
-    for (uint64_t i = 0; i < (count + 1) / 2; i++)
-        write_one(kept, trace, (unsigned)(((hash >> 32) + i * STRIDE) % WRITINGS));
+    for (uint64_t i = 0; i < (count + 1) / 2; i++) {
+        unsigned which = (unsigned)(((hash >> 32) + i * STRIDE) % WRITINGS);
+        const char *words = writings[which].words;
+        mvt_memory_tidy();
+        mvt_ran ran = run(kept, "%s", words);
+        if (ran.status != MV_EXIT_DONE) {
+            if (mvt_memory_tidy() != 0)
+                mvt_stop("a file was left");
+            continue;
+        }
+        switch (writings[which].is) {
+        case FOLDED:
+            mvt_check_folded(ran.out);
+            break;
+        case SHEET:
+            mvt_check_csv(words, ran.out);
+            break;
+        case JSON:
+            cJSON_Delete(mvt_check_json(words, ran.out));
+            break;
+        case PERFETTO:
+            mvt_check_protobuf(words, ran.out);
+            break;
+        case DATABASE:
+            mvt_check_sqlite(ran.out);
+            break;
+        case SAME:
+            compare(kept, "dump --calls in", "dump --calls out.bin");
+            break;
+        case SAME_PLAIN:
+            if (fits_plain(trace))
+                compare(kept, "dump in", "dump out.msgpack");
+            break;
+        case SUMMARY:
+            check_summary();
+            break;
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

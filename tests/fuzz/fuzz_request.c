@@ -1,11 +1,11 @@
 /* libFuzzer target: any bytes from a client.
  *
- * Bytes that begin with { or [ are lines to `mcp`, whose tools are run on small real files. Others
- * are requests to `serve`, TOKEN for its token and @N for the file N with its version: one as
- * texts, and all as a connection to a server on 127.0.0.1.
+ * Bytes that begin with { or [ are lines to `mcp`, whose tools run on small real files. Others are
+ * requests to `serve`, with TOKEN for its token and @N for file N with its version: the first one
+ * as texts, and all of them as a connection to a server on 127.0.0.1.
  *
- * Checked: each answer is whole and well formed, nothing but the served files is sent, a foreign
- * Host or Origin gets 404; each answer of mcp is one line of JSON with the id of its request. */
+ * Checked: each answer is whole and well formed, only the served files are sent, a foreign Host or
+ * Origin gets 404; each answer of mcp is one line of JSON with its request's id. */
 #include "base/texts.h"
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
@@ -47,7 +47,7 @@ static mv_span copy_of(mv_arena *arena, mv_span bytes)
     return (mv_span){(const uint8_t *)copy, copy ? bytes.length : 0};
 }
 
-/* An mv_mcp_run_fn, as cmd_mcp.c has it, in this process. */
+/* An mv_mcp_run_fn, as in cmd_mcp.c, in this process. */
 static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
                    mv_mcp_ran *out, mv_err *err)
 {
@@ -80,23 +80,6 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
     return MV_OK;
 }
 
-/* The answer to one message: the id of the request, and a result or an error. */
-static void check_answer(const cJSON *answer, const cJSON *request)
-{
-    /* Of a key that a request contains twice the first one counts. */
-    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
-    const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
-    const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
-
-    if (!cJSON_IsObject(answer) || !id || !result == !error)
-        mvt_stop("an answer without an id, or not with one of result and error");
-    if (result && !cJSON_Compare(id, asked, 1))
-        mvt_stop("the answer has another id");
-    if (error && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(error, "code")))
-        mvt_stop("an error without a code");
-}
-
 static void answer_line(mv_mcp *mcp, mv_span line)
 {
     static mv_out out;
@@ -116,8 +99,20 @@ static void answer_line(mv_mcp *mcp, mv_span line)
             mvt_stop("an answer of several lines");
         answer = mvt_check_json("answer", (mv_span){(const uint8_t *)text, length});
         request = cJSON_ParseWithLength((const char *)line.data, line.length);
-        if (cJSON_IsObject(answer))
-            check_answer(answer, request);
+        if (cJSON_IsObject(answer)) {
+            /* The answer to one message: the request's id, and a result or an error. */
+            /* If a request contains a key twice, the first one counts. */
+            const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
+            const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
+            const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
+            const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
+            if (!cJSON_IsObject(answer) || !id || !result == !error)
+                mvt_stop("an answer without an id, or not with one of result and error");
+            if (result && !cJSON_Compare(id, asked, 1))
+                mvt_stop("the answer has another id");
+            if (error && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(error, "code")))
+                mvt_stop("an error without a code");
+        }
         cJSON_Delete(answer);
         cJSON_Delete(request);
     }
@@ -139,8 +134,6 @@ static void talk(mv_span in)
         mvt_stop("memory that was not released");
 }
 
-/* ---- serve ------------------------------------------------------------------------------- */
-
 static struct {
     mv_budget budget;
     mv_arena arena;
@@ -151,8 +144,9 @@ static struct {
     mv_span first, page; /* contents of the first file, and of the page */
 } served;
 
-/* The leak sanitizer's, in builds that have it. Once in a hundred thousand inputs it misses state
- * that only the thread of libmicrohttpd or of the served has; it looks while there is none. */
+/* The leak sanitizer's check, in builds that have it. Once in a hundred thousand inputs it misses
+ * state that only a thread of libmicrohttpd or of the served files refers to; it runs while there
+ * is none. */
 int __lsan_is_turned_off(void);                                   // NOLINT
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void); // NOLINT
 
@@ -176,37 +170,7 @@ static void end_server(void)
         mvt_stop("a server, or an input before, left memory");
 }
 
-static void start_server(void)
-{
-    static const char *paths[1];
-    static char path[128];
-    static bool is_ended_at_exit;
-    static const char page[] = "<!doctype html><html>page</html>\n";
-    mv_err err = {.offset = MV_NO_OFFSET};
-
-    snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
-    paths[0] = path;
-    served.first = mvt_folder_read(path);
-    served.budget.limit = UINT64_C(256) << 20;
-    mv_arena_init(&served.arena, &served.budget);
-    served.site.budget = &served.budget;
-    served.site.page = served.page = mv_text_span(page);
-    memcpy(served.site.token, TOKEN, sizeof TOKEN);
-    snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
-    if (mv_served_files_open(&served.arena, paths, 1, 1 << 20, &served.site.served, &err) !=
-            MV_OK ||
-        mv_served_files_look(served.site.served, &served.arena, &served.list, &err) != MV_OK)
-        mvt_stop("the files cannot be served: %s", err.detail);
-    if (mv_server_open(&served.arena, &served.port, &served.server, &err) != MV_OK ||
-        mv_server_start(served.server, &served.site, &err) != MV_OK)
-        mvt_stop("the server does not start: %s", err.detail);
-    if (!is_ended_at_exit)
-        is_ended_at_exit = atexit(end_server) == 0;
-}
-
-/* ---- serve: a request as texts ------------------------------------------------------------ */
-
-/* The value of a header in the text, up to its line end; NULL: it is not there. */
+/* A header's value in the text, up to its line end; NULL: no such header. */
 static const char *header_of(const char *text, const char *name, char value[256])
 {
     size_t length = strlen(name);
@@ -234,28 +198,6 @@ static bool is_here(const char *host)
             return true;
     }
     return false;
-}
-
-/* A body that is a part of a file: of the one that is served, or of its container. */
-static void check_part(const mv_serve_answer *answer)
-{
-    bool is_original = false;
-    uint8_t *part = malloc(answer->count + 1);
-    struct stat st;
-
-    for (uint32_t i = 0; i < answer->headers; i++)
-        is_original |= strcmp(answer->header[i].name, "Content-Disposition") == 0;
-    if (!part || fstat(answer->fd, &st) != 0 || answer->first > (uint64_t)st.st_size ||
-        answer->count > (uint64_t)st.st_size - answer->first ||
-        pread(answer->fd, part, answer->count, (off_t)answer->first) != (ssize_t)answer->count)
-        mvt_stop("a part that the file does not have");
-    if (is_original && (st.st_size != (off_t)served.first.length ||
-                        memcmp(part, served.first.data + answer->first, answer->count) != 0))
-        mvt_stop("another file than the one that is served");
-    if (!is_original && answer->first == 0 && answer->count >= 4 &&
-        memcmp(part, MV_WIRE_MAGIC, 4) != 0)
-        mvt_stop("no container");
-    free(part);
 }
 
 static void ask_once(const char *text)
@@ -286,7 +228,23 @@ static void ask_once(const char *text)
     if (answer.type && strstr(answer.type, "json"))
         cJSON_Delete(mvt_check_json("list", answer.bytes));
     if (answer.fd >= 0) {
-        check_part(&answer);
+        /* A body that is a part of a file: of the served file, or of its container. */
+        bool is_original = false;
+        uint8_t *part = malloc(answer.count + 1);
+        struct stat st;
+        for (uint32_t j = 0; j < answer.headers; j++)
+            is_original |= strcmp(answer.header[j].name, "Content-Disposition") == 0;
+        if (!part || fstat(answer.fd, &st) != 0 || answer.first > (uint64_t)st.st_size ||
+            answer.count > (uint64_t)st.st_size - answer.first ||
+            pread(answer.fd, part, answer.count, (off_t)answer.first) != (ssize_t)answer.count)
+            mvt_stop("a part that the file does not have");
+        if (is_original && (st.st_size != (off_t)served.first.length ||
+                            memcmp(part, served.first.data + answer.first, answer.count) != 0))
+            mvt_stop("another file than the one that is served");
+        if (!is_original && answer.first == 0 && answer.count >= 4 &&
+            memcmp(part, MV_WIRE_MAGIC, 4) != 0)
+            mvt_stop("no container");
+        free(part);
         close(answer.fd);
     }
     if (answer.is_own)
@@ -307,15 +265,15 @@ static int dial(void)
     return fd;
 }
 
-/* All that the server says until it closes the connection, which it does once the client has said
- * all: long before the time is over that silence may take. False in `is_whole`: it was reset. */
+/* Everything that the server sends until it closes the connection, which it does after the client's
+ * last request, long before its idle timeout. False in `is_whole`: the connection was reset. */
 static size_t listen_to(int fd, char *text, bool *is_whole)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     size_t length = 0;
 
     for (;;) {
-        /* Twice: a machine that stood still for so long has used up the first wait alone. */
+        /* Twice: a machine that stood still for that long has used up only the first wait. */
         if (poll(&wait, 1, PATIENCE_MS) != 1 && poll(&wait, 1, PATIENCE_MS) != 1)
             mvt_stop("the server waits for more than all, after %zu bytes", length);
         ssize_t got = read(fd, text + length, MOST_ANSWER - length);
@@ -323,38 +281,6 @@ static size_t listen_to(int fd, char *text, bool *is_whole)
             *is_whole = got == 0;
             return length;
         }
-    }
-}
-
-/* The answers, one after the other: a status line, headers, and as long a body as they say. A
- * request with HEAD has none. If Content-Length is not a number, libmicrohttpd 0.9.75 sends the
- * head of its 400 twice. */
-static void check_stream(const char *text, size_t length, bool has_head)
-{
-    const char *at = text, *end = text + length;
-
-    while (at < end) {
-        const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
-        char copy[4096], value[256];
-        unsigned status = 0;
-        if (!head)
-            mvt_stop("an answer without an end of its headers: %.100s", at);
-        snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
-        if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
-            mvt_stop("no status line: %.100s", copy);
-        body = head + 4;
-        size_t bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
-        if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
-            mvt_stop("an answer without a length: %s", copy);
-        if (bytes > (size_t)(end - body)) {
-            if (!has_head)
-                mvt_stop("a body of %zu bytes, not of %zu: %s", (size_t)(end - body), bytes, copy);
-            bytes = 0;
-        } else if ((has_head || status == 400) && end - body >= 7 &&
-                   memcmp(body, "HTTP/1.", 7) == 0) {
-            bytes = 0;
-        }
-        at = body + bytes;
     }
 }
 
@@ -371,11 +297,40 @@ static void connect_once(const char *text, size_t length, size_t cut)
     close(fd);
     if (memmem(answers, said, SECRET, strlen(SECRET)))
         mvt_stop("a file that is not served was sent");
-    if (is_whole)
-        check_stream(answers, said, memmem(text, length, "HEAD", 4));
+    if (is_whole) {
+        /* The answers, one after another: a status line, headers, and a body of the length in
+         * the headers. A request with HEAD has no body. If Content-Length is not a number,
+         * libmicrohttpd 0.9.75 sends the head of its 400 twice. */
+        bool has_head = memmem(text, length, "HEAD", 4);
+        const char *at = answers, *end = answers + said;
+        while (at < end) {
+            const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
+            char copy[4096], value[256];
+            unsigned status = 0;
+            if (!head)
+                mvt_stop("an answer without an end of its headers: %.100s", at);
+            snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
+            if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
+                mvt_stop("no status line: %.100s", copy);
+            body = head + 4;
+            size_t bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
+            if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
+                mvt_stop("an answer without a length: %s", copy);
+            if (bytes > (size_t)(end - body)) {
+                if (!has_head)
+                    mvt_stop("a body of %zu bytes, not of %zu: %s", (size_t)(end - body), bytes,
+                             copy);
+                bytes = 0;
+            } else if ((has_head || status == 400) && end - body >= 7 &&
+                       memcmp(body, "HTTP/1.", 7) == 0) {
+                bytes = 0;
+            }
+            at = body + bytes;
+        }
+    }
 }
 
-/* The input with TOKEN and @N replaced; in a block of malloc that ends in a NUL. */
+/* The input with TOKEN and @N replaced, in a block from malloc that ends in a NUL. */
 static char *expand(mv_span in, size_t *length)
 {
     char *text = NULL;
@@ -405,13 +360,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("a.pickle", "releases/ring_of_one.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     if (size > 0 && (data[0] == '{' || data[0] == '[')) {
-        end_server(); /* its threads open files, and so would the program seem to */
+        end_server(); /* its threads open files, which would count as the program's */
         talk(in);
         return 0;
     }
     if (!served.site.served) {
         mvt_memory_file("secret", mv_text_span(SECRET));
-        start_server();
+        static const char *paths[1];
+        static char path[128];
+        static bool is_ended_at_exit;
+        static const char page[] = "<!doctype html><html>page</html>\n";
+        mv_err err = {.offset = MV_NO_OFFSET};
+        snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
+        paths[0] = path;
+        served.first = mvt_folder_read(path);
+        served.budget.limit = UINT64_C(256) << 20;
+        mv_arena_init(&served.arena, &served.budget);
+        served.site.budget = &served.budget;
+        served.site.page = served.page = mv_text_span(page);
+        memcpy(served.site.token, TOKEN, sizeof TOKEN);
+        snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
+        if (mv_served_files_open(&served.arena, paths, 1, 1 << 20, &served.site.served, &err) !=
+                MV_OK ||
+            mv_served_files_look(served.site.served, &served.arena, &served.list, &err) != MV_OK)
+            mvt_stop("the files cannot be served: %s", err.detail);
+        if (mv_server_open(&served.arena, &served.port, &served.server, &err) != MV_OK ||
+            mv_server_start(served.server, &served.site, &err) != MV_OK)
+            mvt_stop("the server does not start: %s", err.detail);
+        if (!is_ended_at_exit)
+            is_ended_at_exit = atexit(end_server) == 0;
     }
     char *text = expand(in, &length);
     ask_once(text);

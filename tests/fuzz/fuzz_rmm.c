@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as RMM's log. */
+/* libFuzzer target: any bytes as an RMM log. */
 #include "tests/fixture/soundness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

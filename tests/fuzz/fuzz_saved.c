@@ -1,11 +1,11 @@
-/* libFuzzer target: what the viewer reads beside snapshots.
+/* libFuzzer target: the viewer's inputs other than snapshots.
  *
  *     "memviz session ..."    a saved session
  *     anything else           text: a link (--state, the address of a page), the user's own keys,
  *                             and a script of view/script.h for a viewer without a file
  *
- * An accepted text is written and read again, and is the same; a rejected text has an error with a place
- * inside of the text. */
+ * An accepted text is written and read again without a change; a rejected text has an error with a
+ * position inside the text. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -16,11 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef mv_code read_fn(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 typedef const char *write_fn(mv_arena *arena, const mv_session *session);
-
-static mv_span span_of(const char *text)
-{
-    return (mv_span){(const uint8_t *)text, strlen(text)};
-}
 
 static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *write)
 {
@@ -35,7 +30,7 @@ static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *
     const char *first = write(arena, &session);
     if (!first)
         return;
-    if (read(arena, span_of(first), &again, &err) != MV_OK) {
+    if (read(arena, ((mv_span){(const uint8_t *)first, strlen(first)}), &again, &err) != MV_OK) {
         if (err.code != MV_NOMEM)
             mvt_finding("what was written is refused", err.detail);
         return;
@@ -45,20 +40,7 @@ static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *
         mvt_finding("read back differently", second);
 }
 
-static void try_keys(mv_arena *arena, const char *text)
-{
-    char why[128] = "";
-    mv_keymap map;
-
-    mv_keymap_init(&map);
-    if (mv_keymap_read(arena, &map, text, why, sizeof why) && !*why)
-        mvt_finding("keys are refused without a word", text);
-    for (uint32_t key = ' '; key <= MV_KEY_F6; key++)
-        if (mv_keymap_command(&map, key, key & 7) >= MV_DO_COUNT)
-            mvt_finding("a key without a command", text);
-}
-
-/* Names of files stay in the private folder. */
+/* File names stay in the private folder. */
 static void try_script(char *text)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -91,7 +73,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         try_session(&arena, bytes, mv_session_read, mv_session_text);
     } else {
         try_session(&arena, bytes, mv_session_read_line, mv_session_line);
-        try_keys(&arena, text);
+        char why[128] = "";
+        mv_keymap map;
+        mv_keymap_init(&map);
+        if (mv_keymap_read(&arena, &map, text, why, sizeof why) && !*why)
+            mvt_finding("keys are refused without a word", text);
+        for (uint32_t key = ' '; key <= MV_KEY_F6; key++)
+            if (mv_keymap_command(&map, key, key & 7) >= MV_DO_COUNT)
+                mvt_finding("a key without a command", text);
         try_script(text);
     }
     mv_arena_release(&arena);

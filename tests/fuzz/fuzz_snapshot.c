@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as memviz's own container. Checksums keep nearly all changes out,
- * so inputs that begin with 'r' have theirs made right first. */
+/* libFuzzer target: any bytes as memviz's own container. Checksums would reject nearly all changes,
+ * so the checksums of inputs that begin with 'r' are corrected first. */
 #include "tests/fixture/soundness.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Walks the chunks as their headers say, as far as that goes, and makes each checksum right. */
+/* Walks the chunks by their headers, as far as possible, and corrects each checksum. */
 static void make_right(uint8_t *file, size_t size)
 {
     mv_wire_chunk head;

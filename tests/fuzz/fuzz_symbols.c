@@ -1,9 +1,9 @@
-/* libFuzzer target: any bytes as what addresses are looked up in: an ELF file with DWARF, as a
- * capture names one, when they begin as such; else the line table of a Python code object, and a
- * mangled name.
+/* libFuzzer target: any bytes as a source of symbols: an ELF file with DWARF, as a capture names
+ * one, if they begin like one; otherwise the line table of a Python code object, and a mangled
+ * name.
  *
  * Checked: every query gets its frames in bounded memory, which is all freed; a line does not
- * depend on other queries; names are UTF-8 or not, but end, and both forms agree. */
+ * depend on other queries; names end, in UTF-8 or not, and both forms agree. */
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
@@ -19,9 +19,7 @@ enum { QUERIES = 128, APART = 24, OFFSETS = 64, MOST_NAME = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- ELF --------------------------------------------------------------------------------- */
-
-/* The build id of the file itself, so that the file is the one that was loaded. */
+/* The file's own build id, as if it was the loaded file. */
 static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
 {
     const void *bits;
@@ -36,18 +34,6 @@ static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
     if (elf)
         elf_end(elf);
     return length > 0 && length <= 64 ? (uint64_t)length : 0;
-}
-
-static void check_answers(const mv_symbols *found, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (found->first[i] >= found->first[i + 1])
-            mvt_stop("query %u has no frame", i);
-        for (uint32_t k = found->first[i]; k < found->first[i + 1]; k++)
-            if (!found->function[k] || strlen(found->function[k]) > MOST_NAME ||
-                (found->line[k] != MV_NO_LINE && (found->line[k] <= 0 || !found->file[k])))
-                mvt_stop("frame %u of query %u", k, i);
-    }
 }
 
 static void look_up(const uint8_t *data, size_t size)
@@ -68,37 +54,21 @@ static void look_up(const uint8_t *data, size_t size)
     queries[QUERIES - 1].address = UINT64_MAX;
     queries[QUERIES - 2].module = MV_NO_ROW;
     mv_arena_init(&arena, &budget);
-    if (mv_symbols_resolve(&arena, &module, 1, queries, QUERIES, &found, &err) == MV_OK)
-        check_answers(&found, QUERIES);
-    else if (err.code != MV_NOMEM && err.code != MV_LIMIT)
+    if (mv_symbols_resolve(&arena, &module, 1, queries, QUERIES, &found, &err) == MV_OK) {
+        for (uint32_t j = 0; j < QUERIES; j++) {
+            if (found.first[j] >= found.first[j + 1])
+                mvt_stop("query %u has no frame", j);
+            for (uint32_t k = found.first[j]; k < found.first[j + 1]; k++)
+                if (!found.function[k] || strlen(found.function[k]) > MOST_NAME ||
+                    (found.line[k] != MV_NO_LINE && (found.line[k] <= 0 || !found.file[k])))
+                    mvt_stop("frame %u of query %u", k, j);
+        }
+    } else if (err.code != MV_NOMEM && err.code != MV_LIMIT)
         mvt_stop("symbols fail: %s", err.detail);
     mv_arena_release(&arena);
     if (budget.used != 0)
         mvt_stop("memory that was not released");
 }
-
-/* ---- Python ------------------------------------------------------------------------------ */
-
-static void find_lines(const uint8_t *data, size_t size)
-{
-    mv_python_lines code = {.version = 3u << 8 | (uint32_t)(7 + data[0] % 9),
-                            .first_line = (int8_t)data[1],
-                            .table = {data + 2, size - 2}};
-    uint32_t offsets[OFFSETS];
-    int64_t lines[OFFSETS], line;
-
-    for (uint32_t i = 0; i < OFFSETS; i++)
-        offsets[i] = i * 2;
-    mv_python_lines_find(&code, offsets, OFFSETS, lines);
-    for (uint32_t i = 0; i < OFFSETS; i++) {
-        mv_python_lines_find(&code, &offsets[i], 1, &line);
-        if (line != lines[i] || (line < 0 && line != MV_NO_LINE))
-            mvt_stop("offset %u is in line %lld, or in %lld", offsets[i], (long long)line,
-                     (long long)lines[i]);
-    }
-}
-
-/* ---- names ------------------------------------------------------------------------------- */
 
 static void read_name(const uint8_t *data, size_t size)
 {
@@ -130,7 +100,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look_up(data, size);
     else if (size > 2 && data[0] == '_')
         read_name(data, size);
-    else if (size > 2)
-        find_lines(data, size);
+    else if (size > 2) {
+        mv_python_lines code = {.version = 3u << 8 | (uint32_t)(7 + data[0] % 9),
+                                .first_line = (int8_t)data[1],
+                                .table = {data + 2, size - 2}};
+        uint32_t offsets[OFFSETS];
+        int64_t lines[OFFSETS], line;
+        for (uint32_t i = 0; i < OFFSETS; i++)
+            offsets[i] = i * 2;
+        mv_python_lines_find(&code, offsets, OFFSETS, lines);
+        for (uint32_t i = 0; i < OFFSETS; i++) {
+            mv_python_lines_find(&code, &offsets[i], 1, &line);
+            if (line != lines[i] || (line < 0 && line != MV_NO_LINE))
+                mvt_stop("offset %u is in line %lld, or in %lld", offsets[i], (long long)line,
+                         (long long)lines[i]);
+        }
+    }
     return 0;
 }

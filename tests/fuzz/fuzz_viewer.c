@@ -1,16 +1,17 @@
 /* libFuzzer target: any bytes as a file, and the viewer on it with random input.
  *
- *     input       the file, the script, and two bytes: the length of the script (little endian)
- *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and its arguments; missing bytes are 0
+ *     input       the file, the script, and two bytes: the script's length (little endian)
+ *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and
+ *                 its arguments; missing bytes are 0
  *
- * An input is given to the viewer and a frame is painted, as in the window: state, document, frame,
+ * Each step gives the viewer an input and paints a frame, as in the window: state, document, frame,
  * intents; no thread, no time except the script's. The viewer runs in a folder in memory.
  *
- * The points and places of each frame are finite, and its texts end. The state is read back the
- * same from a session and from a link; a file that the viewer writes is as it must be
- * (written_files.h). At rest a frame without input equals the frame before, and drawing only the
- * differences gives the same picture as drawing everything. Short of memory, or if a push to an
- * arena fails, parts are missing and nothing else changes. At the end all memory is given back. */
+ * Checked: each frame's points and places are finite, and its texts end. A session and a link
+ * restore the same state; files that the viewer writes pass written_files.h. At rest a frame
+ * without input equals the frame before, and drawing only the differences gives the same picture as
+ * drawing everything. Without memory, or if a push to an arena fails, parts are missing and nothing
+ * else changes. At the end all memory is returned. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -27,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     SETUP = 6,
-    WORDS = 32,   /* in its first byte: the script is one of view/script.h */
+    WORDS = 32,   /* in its first byte: the script is a script of view/script.h */
     OUTLINE = 64, /* the file was opened before */
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
-    MOST_PIXELS = 720 * 480 /* that are drawn */
+    MOST_PIXELS = 720 * 480 /* drawn scenes */
 };
 #define FILE_NAME "a<&\"'>\xff.pickle"
 #define SESSION   "s.session"
@@ -45,8 +46,8 @@ typedef struct {
     mv_raster *raster;
     float width, height;
     double ms;
-    bool is_short;   /* of memory, now or before: parts may be missing */
-    char pasted[64]; /* what is in the clipboard */
+    bool is_short;   /* memory is or was out: parts may be missing */
+    char pasted[64]; /* the clipboard's contents */
 } world;
 
 /* ---- the script -------------------------------------------------------------------------- */
@@ -65,8 +66,8 @@ static uint32_t take_wide(world *w)
 
 #define PICK(w, list) (list)[take(w) % (sizeof(list) / sizeof *(list))]
 
-/* Up to 30 bytes. A file's name has no '/', and is not standard input: everything stays in the
- * folder. */
+/* Up to 30 bytes. A file's name has no '/' and is not standard input: everything stays in
+ * the folder. */
 static void take_text(world *w, bool is_path, char text[32])
 {
     uint32_t length = take(w) % 31;
@@ -112,11 +113,12 @@ static uint64_t hash_of(const mv_scene *scene)
     return XXH3_64bits_digest(&state);
 }
 
-static void check_frame(const world *w, const mv_scene *scene)
+static const mv_scene *paint(world *w)
 {
+    const mv_scene *scene = mv_view_frame(w->view, w->width, w->height, w->ms);
+
     const mv_ui *ui = &w->view->ui;
     char title[MV_VIEW_TITLE];
-
     mvt_check_scene(scene);
     if (scene->failed && !w->is_short && !mvt_push_has_failed())
         mvt_finding("a frame short of memory", "");
@@ -130,13 +132,6 @@ static void check_frame(const world *w, const mv_scene *scene)
         mvt_finding("a text that does not end", "");
     if (w->budget.used > w->budget.limit && !w->is_short)
         mvt_finding("more memory than the budget", "");
-}
-
-static const mv_scene *paint(world *w)
-{
-    const mv_scene *scene = mv_view_frame(w->view, w->width, w->height, w->ms);
-
-    check_frame(w, scene);
     return scene;
 }
 
@@ -173,42 +168,12 @@ static void give(world *w, mv_input input)
     paint(w);
 }
 
-/* ---- the state, written and read --------------------------------------------------------- */
-
 static void expect_same(const char *is, const char *want, const char *what)
 {
     if (is && want && strcmp(is, want) != 0) {
         fprintf(stderr, "%s\nis\n%s\n", want, is);
         mvt_finding("read back differently", what);
     }
-}
-
-/* As a session and as a link. */
-static void check_state(world *w)
-{
-    mv_budget budget = {.limit = 64 << 20};
-    mv_err err = {.offset = MV_NO_OFFSET};
-    const char *text = NULL, *line = NULL;
-    mv_session now, again;
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_view_session(w->view, &arena, &now) && (text = mv_session_text(&arena, &now))) {
-        if (mv_session_read(&arena, (mv_span){(const uint8_t *)text, strlen(text)}, &again, &err) ==
-            MV_OK)
-            expect_same(mv_session_text(&arena, &again), text, "session");
-        else if (err.code != MV_NOMEM)
-            mvt_finding("a session that cannot be read", err.detail);
-        memset(now.is_given, 1, sizeof now.is_given);
-        line = mv_session_line(&arena, &now);
-    }
-    if (line && mv_session_read_line(&arena, (mv_span){(const uint8_t *)line, strlen(line)}, &again,
-                                     &err) == MV_OK)
-        expect_same(mv_session_line(&arena, &again), line, "link");
-    else if (line && err.code != MV_NOMEM)
-        mvt_finding("a link that cannot be read", err.detail);
-    mv_command_line(w->view, &arena);
-    mv_arena_release(&arena);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -323,7 +288,7 @@ static void do_release(world *w)
     pointer(w, MV_INPUT_RELEASE);
 }
 
-/* A press, a way and a release. */
+/* A press, a movement and a release. */
 static void do_drag(world *w)
 {
     uint8_t button = (uint8_t)(1 + take(w) % 3);
@@ -424,7 +389,7 @@ static void do_paste(world *w)
     give(w, (mv_input){.kind = MV_INPUT_KEY, .key = 'V', .mods = MV_MOD_CTRL});
 }
 
-/* Again, a part of the file, what is not there, or the session of now. */
+/* Opens again: a part of the file, a missing file, or the current session. */
 static void do_open(world *w)
 {
     uint8_t which = take(w);
@@ -480,20 +445,42 @@ static void check_pixels(world *w, const mv_scene *scene)
     mv_arena_release(&arena);
 }
 
-/* At rest a frame is the frame before. */
+/* At rest a frame equals the frame before. */
 static void do_rest(world *w)
 {
     const mv_scene *scene = settle(w);
     uint64_t before = hash_of(scene);
 
-    check_state(w);
+    /* As a session and as a link. */
+    mv_budget budget = {.limit = 64 << 20};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    const char *text = NULL, *line = NULL;
+    mv_session now, again;
+    mv_arena arena;
+    mv_arena_init(&arena, &budget);
+    if (mv_view_session(w->view, &arena, &now) && (text = mv_session_text(&arena, &now))) {
+        if (mv_session_read(&arena, (mv_span){(const uint8_t *)text, strlen(text)}, &again, &err) ==
+            MV_OK)
+            expect_same(mv_session_text(&arena, &again), text, "session");
+        else if (err.code != MV_NOMEM)
+            mvt_finding("a session that cannot be read", err.detail);
+        memset(now.is_given, 1, sizeof now.is_given);
+        line = mv_session_line(&arena, &now);
+    }
+    if (line && mv_session_read_line(&arena, (mv_span){(const uint8_t *)line, strlen(line)}, &again,
+                                     &err) == MV_OK)
+        expect_same(mv_session_line(&arena, &again), line, "link");
+    else if (line && err.code != MV_NOMEM)
+        mvt_finding("a link that cannot be read", err.detail);
+    mv_command_line(w->view, &arena);
+    mv_arena_release(&arena);
     check_pixels(w, scene);
     scene = paint(w);
     if (hash_of(scene) != before && !w->is_short && !mvt_push_has_failed())
         mvt_finding("a frame without input is another", "");
 }
 
-/* Memory is at its end, or there again. */
+/* Memory is out, or available again. */
 static void do_squeeze(world *w)
 {
     uint32_t pages = take(w);
@@ -543,7 +530,7 @@ static bool list(mv_arena *arena, const char *folder, mv_file_listing *out)
     return mv_disk_files.list(arena, strstr(folder, "..") ? "" : folder, out);
 }
 
-/* The part before the steps: looks, memory, size, keys. */
+/* The part before the steps: themes, memory, size, keys. */
 static bool begin(world *w, uint8_t *flags)
 {
     static const char keys[] = "zoom_in Up Ctrl+PageUp\nquit\npan_left H\nfly X\n";
@@ -571,36 +558,7 @@ static bool begin(world *w, uint8_t *flags)
     return w->view && w->raster;
 }
 
-/* An outline of the file, as an earlier run would have saved it, with any numbers in it. */
-static void put_outline(world *w)
-{
-    mv_budget budget = {.limit = 64 << 20};
-    mv_saved_index index = {.count = 1 + take(w) % 3u};
-    char folder[MV_SAVED_PATH];
-    mv_saved_key key;
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    index.devices = mv_push_array(&arena, mv_saved_device, index.count);
-    for (uint32_t i = 0; index.devices && i < index.count; i++) {
-        mv_saved_device *d = &index.devices[i];
-        uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
-        *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
-        d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
-        d->peak = unit * take(w);
-        d->most_reserved = unit * take(w);
-        for (uint32_t c = 0; c < d->columns; c++) {
-            d->least[c] = unit * (c % 7);
-            d->most[c] = unit * (c % 13);
-            d->reserved[c] = unit * 3;
-        }
-    }
-    if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) && mv_saved_folder(folder))
-        mv_saved_index_write(folder, key, &index);
-    mv_arena_release(&arena);
-}
-
-/* The rest of the script is words of view/script.h. */
+/* The rest of the script: words of view/script.h. */
 static void run_words(world *w)
 {
     size_t length = (size_t)(w->end - w->at);
@@ -617,21 +575,40 @@ static void run_words(world *w)
     free(text);
 }
 
-static void run_steps(world *w)
-{
-    settle(w);
-    for (int i = 0; i < MOST_STEPS && w->at < w->end; i++)
-        steps[take(w) % STEPS](w);
-}
-
 static void run(world *w)
 {
     uint8_t flags;
 
     if (begin(w, &flags)) {
         paint(w);
-        if (flags & OUTLINE)
-            put_outline(w);
+        if (flags & OUTLINE) {
+            /* An outline of the file, as an earlier run would have saved it, with
+             * arbitrary numbers. */
+            mv_budget budget = {.limit = 64 << 20};
+            mv_saved_index index = {.count = 1 + take(w) % 3u};
+            char folder[MV_SAVED_PATH];
+            mv_saved_key key;
+            mv_arena arena;
+            mv_arena_init(&arena, &budget);
+            index.devices = mv_push_array(&arena, mv_saved_device, index.count);
+            for (uint32_t i = 0; index.devices && i < index.count; i++) {
+                mv_saved_device *d = &index.devices[i];
+                uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
+                *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
+                d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
+                d->peak = unit * take(w);
+                d->most_reserved = unit * take(w);
+                for (uint32_t c = 0; c < d->columns; c++) {
+                    d->least[c] = unit * (c % 7);
+                    d->most[c] = unit * (c % 13);
+                    d->reserved[c] = unit * 3;
+                }
+            }
+            if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) &&
+                mv_saved_folder(folder))
+                mv_saved_index_write(folder, key, &index);
+            mv_arena_release(&arena);
+        }
         mv_view_add(w->view, FILE_NAME);
         for (int i = 0; i < 4 && flags & OUTLINE; i++) {
             paint(w);
@@ -639,8 +616,11 @@ static void run(world *w)
         }
         if (flags & WORDS)
             run_words(w);
-        else
-            run_steps(w);
+        else {
+            settle(w);
+            for (int j = 0; j < MOST_STEPS && w->at < w->end; j++)
+                steps[take(w) % STEPS](w);
+        }
         do_rest(w);
     }
     mv_view_close(w->view);
@@ -650,7 +630,7 @@ static void run(world *w)
         mvt_finding("memory that was not released", "");
 }
 
-/* The file; a session among them names only files of the folder. */
+/* The file; if it is a session, it names only files of the folder. */
 static void put_file(mv_span file)
 {
     uint8_t *copy = malloc(file.length + 1);

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a text that a user writes: a filter, settings of PyTorch's
- * allocator, a moment, a size; on a small recording. */
+/* libFuzzer target: any bytes as a text that a user writes (a filter, allocator settings, a moment,
+ * a size), applied to a small recording. */
 #include "analyze/filter/isolate.h"
 #include "analyze/replay/alloc_conf.h"
 #include "analyze/totals/moment.h"
@@ -21,8 +21,8 @@ static void expect(bool holds, const char *what)
     abort();
 }
 
-/* Exactly one of a filter and its opposite matches an allocation; what is isolated is what matches.
- */
+/* Exactly one of a filter and its opposite matches an allocation; the isolated allocations are the
+ * matching ones. */
 static void use_filter(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_filter *filter)
 {
@@ -63,7 +63,7 @@ static void read_filter(mv_arena *arena, const mv_trace *trace, const mv_lives *
     expect(filter.bad_at <= strlen(text), "a filter is wrong after its end");
 }
 
-/* Settings that are printed and read again are the same; changed ones are valid. */
+/* Settings that are printed and read again are equal; changed settings are valid. */
 static void read_settings(mv_arena *arena, const char *text)
 {
     const char *keys[MV_MOST_IDLE_KEYS], *changed;
@@ -108,7 +108,7 @@ typedef struct {
     mv_lives lives;
 } recording;
 
-/* It is read once. */
+/* Read once. */
 static const recording *small_recording(void)
 {
     static const char file[] = MV_TESTDATA "/snapshots/leak_global_list.pickle";

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a file of any format; what is read of it is written in each form,
- * and what that reads must be the same. */
+/* libFuzzer target: any bytes as a file of any format. The trace is written in each form, and
+ * reading that form must give the same trace. */
 #include "parse/writers.h"
 #include "tests/fixture/soundness.h"
 
@@ -18,7 +18,7 @@ static void stop(const char *form, const char *what)
     abort();
 }
 
-/* In a block of malloc; NULL when memory is out. */
+/* In a block from malloc; NULL when memory is out. */
 static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write, bool is_tight)
 {
     mv_write_opts opts = {.is_tight = is_tight};
@@ -73,7 +73,7 @@ static void keeps_all(mv_budget *budget, const mv_trace *trace, const char *form
     free((void *)bytes.data);
 }
 
-/* The plain form has no place for some of the model: what it has is the same when written again. */
+/* The plain form has no place for parts of the model: the rest is equal when written again. */
 static void keeps_dict(mv_budget *budget, const mv_trace *trace)
 {
     mv_span bytes = written(budget, trace, mv_plain_write, false), again = {0};

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as XLA's profile. */
+/* libFuzzer target: any bytes as an XLA profile. */
 #include "tests/fixture/soundness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,16 +9,7 @@
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), MOST_CHUNKS = 64 };
 
-static void put_header(uint8_t *file)
-{
-    mv_wire_header header = {.version = MV_WIRE_VERSION};
-
-    memcpy(header.magic, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES);
-    header.hash = XXH3_64bits(&header, offsetof(mv_wire_header, hash));
-    memcpy(file, &header, sizeof header);
-}
-
-/* Takes one chunk of the input and puts it at `at`; the rest of the input. */
+/* Reads one chunk of the input and writes it at `at`; returns the rest of the input. */
 static mv_span put_chunk(uint8_t *file, size_t at, mv_span in)
 {
     size_t end = (at / MV_LIVE_CHUNK_BYTES + 1) * MV_LIVE_CHUNK_BYTES;
@@ -50,7 +41,10 @@ uint8_t *mvt_live_expand(mv_span in, size_t *length)
 
     if (!file)
         return NULL;
-    put_header(file);
+    mv_wire_header header = {.version = MV_WIRE_VERSION};
+    memcpy(header.magic, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES);
+    header.hash = XXH3_64bits(&header, offsetof(mv_wire_header, hash));
+    memcpy(file, &header, sizeof header);
     in = (mv_span){in.data + 1, in.length - 1};
     while (in.length >= HEADERS + 4 && at < MOST_CHUNKS * (size_t)MV_LIVE_CHUNK_BYTES) {
         in = put_chunk(file, at, in);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Writes the seeds of fuzz_viewer (testdata/corpus/viewer): small files, each with scripts that go
-through the tabs, modes, lists and fields of the viewer. The bytes are those of fuzz_viewer.c.
+through the viewer's tabs, modes, lists and fields. fuzz_viewer.c defines the bytes.
 
     tests/fuzz/make_viewer_seeds.py"""
 
@@ -59,7 +59,7 @@ def search(words):
 
 
 def places():
-    """Every view with every tab; the pointer goes over and drags in each."""
+    """Every view with every tab; the pointer moves and drags in each."""
     for main in MAINS:
         yield main + b"".join(
             tab + step("move", 0, 120, 100) + step("drag", 0, 60, 60, 150, 90) +
@@ -68,7 +68,7 @@ def places():
 
 
 def pointers():
-    """In the picture, on the minimap, on the legend and below: over, clicks, drags, the wheel."""
+    """In the picture, on the minimap, on the legend and below: movements, clicks, drags, the wheel."""
     out = b""
     for y in (60, 90, 120, 152, 190, 220):
         out += step("move", 0, 80, y) + step("press", 0, 90, y) + step("release", 0, 90, y)
@@ -136,7 +136,7 @@ FILES = {
     "empty": ("testdata/snapshots/no_history.pickle", 1),
     "samples": ("testdata/captures/sleep.bin", 0),
 }
-# The scripts for each file, in addition to those of `places`: all with the first.
+# The scripts for each file, in addition to those in `places`; the first file has all of them.
 SOME = {"releases": ("lists", "tables", "short"), "devices": ("files", "every_command", "ranks"),
         "oom": ("every_command", "details"), "capture": ("compared", "device", "every_command", "tables", "exports", "short"),
         "heap": ("every_command", "files"), "samples": ("device", "lower"), "empty": ("every_command", "exports")}

@@ -20,7 +20,7 @@ typedef struct {
     mv_span open[MOST_DEPTH];
     char *names;
     size_t used;
-    /* the tag that was read last */
+    /* the last tag that was read */
     mv_span tag;
     uint32_t attribute_count;
     attribute attributes[MOST_ATTRIBUTES];
@@ -51,7 +51,7 @@ static uint8_t now(const reader *r)
     return r->at < r->text.length ? r->text.data[r->at] : 0;
 }
 
-/* The end of the next `words`; false: there are none. */
+/* The end of the next `words`; false: not found. */
 static bool pass(reader *r, const char *words)
 {
     const uint8_t *found =
@@ -62,8 +62,6 @@ static bool pass(reader *r, const char *words)
     r->at = (uint64_t)(found - r->text.data) + strlen(words);
     return true;
 }
-
-/* ---- characters -------------------------------------------------------------------------- */
 
 static bool is_allowed(uint32_t code, bool is_page)
 {
@@ -193,28 +191,6 @@ static bool close_element(reader *r, mv_span name)
     return true;
 }
 
-/* A page's meta has no end; a script or a style continues to its end, whatever is in it. */
-static bool after_tag(reader *r)
-{
-    if (begins(r, "/>") && !r->is_page) {
-        r->at += 2;
-        return true;
-    }
-    if (now(r) != '>')
-        return wrong(r, "a tag that does not end");
-    r->at++;
-    if (r->is_page && (is(r->tag, "meta") || is(r->tag, "link")))
-        return true;
-    if (r->depth == MOST_DEPTH)
-        return wrong(r, "deeper than memviz writes");
-    r->open[r->depth++] = r->tag;
-    if (!r->is_page || (!is(r->tag, "script") && !is(r->tag, "style")))
-        return true;
-    if (!pass(r, is(r->tag, "script") ? "</script>" : "</style>"))
-        return wrong(r, "a script or a style that does not end");
-    return close_element(r, r->tag);
-}
-
 /* At '<'. */
 static bool read_tag(reader *r)
 {
@@ -240,7 +216,25 @@ static bool read_tag(reader *r)
     note(r, ";", (mv_span){0});
     if (r->check_tag && !r->check_tag(&r->tag, r->attributes, r->attribute_count))
         return wrong(r, "an element, attribute or value that memviz does not write");
-    return after_tag(r);
+    /* A page's <meta> is never closed; a script or a style continues to its end tag, whatever
+     * it contains. */
+    if (begins(r, "/>") && !r->is_page) {
+        r->at += 2;
+        return true;
+    }
+    if (now(r) != '>')
+        return wrong(r, "a tag that does not end");
+    r->at++;
+    if (r->is_page && (is(r->tag, "meta") || is(r->tag, "link")))
+        return true;
+    if (r->depth == MOST_DEPTH)
+        return wrong(r, "deeper than memviz writes");
+    r->open[r->depth++] = r->tag;
+    if (!r->is_page || (!is(r->tag, "script") && !is(r->tag, "style")))
+        return true;
+    if (!pass(r, is(r->tag, "script") ? "</script>" : "</style>"))
+        return wrong(r, "a script or a style that does not end");
+    return close_element(r, r->tag);
 }
 
 static const char *read_all(reader *r, uint64_t *at)
@@ -270,7 +264,7 @@ const char *mvt_markup_wrong(mv_span text, bool is_page, char names[MVT_MARKUP_N
     return read_all(&r, at);
 }
 
-/* ---- SVG of memviz ----------------------------------------------------------------------- */
+/* ---- memviz's SVG --------------------------------------------------------------------------- */
 
 static bool is_word_of(const char *words, mv_span name)
 {
@@ -282,7 +276,7 @@ static bool is_word_of(const char *words, mv_span name)
     return name.length > 0 && strstr(words, word) != NULL;
 }
 
-/* Numbers with letters of paths, blanks and signs between; each below a million. */
+/* Numbers between path letters, blanks and signs; each is below a million. */
 static bool are_numbers(mv_span value)
 {
     uint32_t digits = 0;

@@ -24,26 +24,22 @@ static struct {
     uint32_t files;
 } here;
 
-/* The program's environment is the same on every machine. */
-static void set_environment(const char *folder)
-{
-    static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",
-                                       "DISPLAY", "MEMVIZ_PAGER", "WAYLAND_DISPLAY"};
-    static const char *const folders[] = {"TMPDIR", "MEMVIZ_CACHE", "MEMVIZ_SHIM", "PATH"};
-
-    for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
-        unsetenv(gone[i]);
-    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
-        setenv(folders[i], folder, 1); /* no program is found, and no shim */
-    setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
-    setenv("SDL_VIDEODRIVER", "none", 1); /* there is no such driver, hence no window */
-    setenv("TERM", "dumb", 1);
-}
-
 const char *mvt_memory_folder(void)
 {
-    if (!here.is_set)
-        set_environment(mvt_folder_path());
+    if (!here.is_set) {
+        /* The program's environment is the same on every machine. */
+        const char *folder = mvt_folder_path();
+        static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",
+                                           "DISPLAY", "MEMVIZ_PAGER", "WAYLAND_DISPLAY"};
+        static const char *const folders[] = {"TMPDIR", "MEMVIZ_CACHE", "MEMVIZ_SHIM", "PATH"};
+        for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
+            unsetenv(gone[i]);
+        for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
+            setenv(folders[i], folder, 1); /* neither a program nor the shim is found */
+        setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
+        setenv("SDL_VIDEODRIVER", "none", 1); /* no such driver exists, hence no window */
+        setenv("TERM", "dumb", 1);
+    }
     here.is_set = true;
     return mvt_folder_path();
 }

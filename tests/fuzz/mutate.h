@@ -1,11 +1,11 @@
-/* Mutators that know a format: what they change mostly is a file of it still. One for each form
- * that inputs of the fuzz targets have, for libFuzzer (custom_mutator.c) and for test_mutate.c.
+/* Mutators that know a format: a changed file is usually still a file of that format. One for each
+ * form of the fuzz targets' inputs, for libFuzzer (custom_mutator.c).
  *
  *     size = mvt_mutate(&mvt_format_pickle, data, size, room, seed);
  *
- * changes the `size` bytes at `data`, which have `room` bytes, and gives the new size, at most
- * `room`; 0 when the bytes are not of the format, or no change fits: then they are unchanged. The
- * same bytes, room and seed give the same result. */
+ * changes the `size` bytes at `data`, where there is room for `room` bytes, and returns the new
+ * size, at most `room`. When the bytes are not of the format, or no change fits, they are unchanged
+ * and the result is 0. The same bytes, room and seed give the same result. */
 #ifndef MV_MUTATE_H
 #define MV_MUTATE_H
 
@@ -21,11 +21,11 @@ size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, s
 
 extern const mvt_format mvt_format_pickle, mvt_format_msgpack, mvt_format_container;
 
-/* Live files without their zeros, as fuzz_live.c takes them. */
+/* Live files without their zeros, as fuzz_live.c reads them. */
 extern const mvt_format mvt_format_live;
 
-/* Whatever the first bytes say. Bytes after the end of a pickle or a msgpack value stay where they
- * are, or are changed as bytes: targets have their own parameters there. */
+/* A format chosen without a look at the first bytes. Bytes after the end of a pickle or a msgpack
+ * value stay in place, or are changed as bytes: targets keep parameters there. */
 extern const mvt_format mvt_format_any;
 
 #endif

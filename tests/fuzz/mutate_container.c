@@ -1,6 +1,6 @@
-/* Containers as tokens: the fields of each chunk's header, then, of a chunk of a table, for each
- * column its description and its numbers. Chunks and columns are the items. Lengths, checksums,
- * index and footer of a changed file are corrected. */
+/* Containers as tokens: the fields of each chunk's header, then, for a table's chunk, each column's
+ * description and numbers. Chunks and columns are the items. Lengths, checksums, index and footer
+ * of a changed file are corrected. */
 #include "parse/container/wire_column.h"
 #include "tests/fuzz/mutate_form.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_RAW = 1 << 20, MOST_CHUNKS = 1024, CELL = 0, CHUNK = 1, COLUMN = 2 };
 
-/* The writer's choices in a chunk's header, and in a column's description. */
+/* The writer's choices in a chunk's header and in a column's description. */
 typedef struct {
     uint8_t at, bytes;
 } field;
@@ -30,9 +30,9 @@ static const field column_fields[] = {
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof *head_fields,
     COLUMN_FIELDS = sizeof column_fields / sizeof *column_fields,
-    COUNT = 4, /* of the head's fields */
+    COUNT = 4, /* the head's fields */
     TABLE_ROWS = 6,
-    WIDTH = 1, /* of a column's */
+    WIDTH = 1, /* a column's fields */
     PLANES = 4
 };
 
@@ -52,19 +52,7 @@ static void add_fields(mvt_form *form, const uint8_t *from, const field *fields,
     }
 }
 
-static void add_cells(mvt_form *form, const uint8_t *from, mv_wire_column column, uint32_t rows)
-{
-    for (uint32_t row = 0; row < rows && column.width; row++) {
-        uint64_t number = 0;
-        for (unsigned byte = 0; byte < column.width; byte++)
-            number |= (uint64_t)from[column.planes ? byte * (uint64_t)rows + row
-                                                   : (uint64_t)row * column.width + byte]
-                      << 8 * byte;
-        add_number(form, CELL, number);
-    }
-}
-
-/* False when the payload is not what the columns say. */
+/* False when the payload does not match the columns. */
 static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t owner)
 {
     mv_wire_column column;
@@ -84,23 +72,20 @@ static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t own
             return false;
         mvt_token_add(form, (mvt_token){.kind = MVT_OPEN, .op = COLUMN});
         add_fields(form, (const uint8_t *)&column, column_fields, COLUMN_FIELDS);
-        add_cells(form, raw.data + at, column, rows);
+        const uint8_t *from = raw.data + at;
+        for (uint32_t row = 0; row < rows && column.width; row++) {
+            uint64_t number = 0;
+            for (unsigned byte = 0; byte < column.width; byte++)
+                number |= (uint64_t)from[column.planes ? byte * (uint64_t)rows + row
+                                                       : (uint64_t)row * column.width + byte]
+                          << 8 * byte;
+            add_number(form, CELL, number);
+        }
         mvt_token_add(form, (mvt_token){.kind = MVT_CLOSE, .op = COLUMN});
         mvt_item_add(form, (mvt_item){begin, form->count, owner, i, MVT_NO_TOKEN});
         at += mv_wire_aligned((uint64_t)rows * column.width);
     }
     return columns > 0;
-}
-
-/* TRACE and unknown kinds: numbers of four bytes. */
-static void add_words(mvt_form *form, mv_span raw)
-{
-    uint64_t at = 0;
-
-    for (; at + 4 <= raw.length; at += 4)
-        add_number(form, 4, mv_load_u32(raw.data + at));
-    mvt_token_add(form,
-                  (mvt_token){.kind = MVT_AS_IT_IS, .bytes = {raw.data + at, raw.length - at}});
 }
 
 static mv_span unpack(mvt_form *form, const mv_wire_chunk *head, const uint8_t *stored)
@@ -130,7 +115,12 @@ static bool add_chunk(mvt_form *form, const mv_wire_chunk *head, const uint8_t *
         form->count = from;
         while (form->item_count && form->items[form->item_count - 1].owner == owner)
             form->item_count--;
-        add_words(form, raw);
+        /* TRACE and unknown kinds: numbers of four bytes. */
+        uint64_t at = 0;
+        for (; at + 4 <= raw.length; at += 4)
+            add_number(form, 4, mv_load_u32(raw.data + at));
+        mvt_token_add(form,
+                      (mvt_token){.kind = MVT_AS_IT_IS, .bytes = {raw.data + at, raw.length - at}});
     }
     return mvt_token_add(form, (mvt_token){.kind = MVT_CLOSE, .op = CHUNK});
 }
@@ -176,7 +166,7 @@ typedef struct {
     uint8_t *payload, *packed; /* [MOST_RAW] */
 } writer;
 
-/* Numbers of these widths as they follow in the tokens; the token after them. */
+/* Writes consecutive tokens as numbers of these widths; returns the token after them. */
 static uint32_t get_fields(const mvt_form *form, uint32_t at, const field *fields, unsigned count,
                            uint8_t *to)
 {
@@ -210,36 +200,12 @@ static void put_cells(writer *w, mvt_out *out, uint32_t from, uint32_t to, mv_wi
     pad(out);
 }
 
-/* The cells from token `at` on; where they end. */
+/* Writes the cells from token `at` on; returns the token after them. */
 static uint32_t cells_end(const mvt_form *form, uint32_t at)
 {
     while (at < form->count && form->tokens[at].kind == MVT_NUMBER && form->tokens[at].op == CELL)
         at++;
     return at;
-}
-
-/* All descriptions come first. The tokens up to `end` are the columns' or others. */
-static void put_payload(writer *w, mvt_out *out, uint32_t from, uint32_t end)
-{
-    const mvt_form *form = w->form;
-    mv_wire_column column;
-
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (uint32_t i = from; i < end; i++) {
-            const mvt_token *token = &form->tokens[i];
-            if (token->kind == MVT_OPEN) {
-                column = (mv_wire_column){0};
-                i = get_fields(form, i + 1, column_fields, COLUMN_FIELDS, (uint8_t *)&column) - 1;
-                if (pass == 0)
-                    mvt_put(out, &column, sizeof column);
-                else
-                    put_cells(w, out, i + 1, cells_end(form, i + 1), column);
-            } else if (pass == 0 && token->kind == MVT_NUMBER && token->op != CELL) {
-                mvt_put_number(out, token->number, token->op);
-            } else if (pass == 0 && token->kind == MVT_AS_IT_IS) {
-                mvt_put(out, token->bytes.data, token->bytes.length);
-            }
-        }
 }
 
 static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uint64_t length)
@@ -265,7 +231,7 @@ static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uin
         w->index[w->chunks++] = (mv_wire_index){at, head};
 }
 
-/* The chunk that begins at token `at`; its last token. */
+/* Writes the chunk that begins at token `at`; returns its last token. */
 static uint32_t write_chunk(writer *w, uint32_t at)
 {
     mvt_out payload = {.to = w->payload, .room = MOST_RAW};
@@ -276,21 +242,28 @@ static uint32_t write_chunk(writer *w, uint32_t at)
     while (end < w->form->count &&
            !(w->form->tokens[end].kind == MVT_CLOSE && w->form->tokens[end].op == CHUNK))
         end++;
-    put_payload(w, &payload, from, end);
+    /* All descriptions come first. The tokens up to `end` belong to the columns or to
+     * something else. */
+    const mvt_form *form = w->form;
+    mv_wire_column column;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint32_t i = from; i < end; i++) {
+            const mvt_token *token = &form->tokens[i];
+            if (token->kind == MVT_OPEN) {
+                column = (mv_wire_column){0};
+                i = get_fields(form, i + 1, column_fields, COLUMN_FIELDS, (uint8_t *)&column) - 1;
+                if (pass == 0)
+                    mvt_put(&payload, &column, sizeof column);
+                else
+                    put_cells(w, &payload, i + 1, cells_end(form, i + 1), column);
+            } else if (pass == 0 && token->kind == MVT_NUMBER && token->op != CELL) {
+                mvt_put_number(&payload, token->number, token->op);
+            } else if (pass == 0 && token->kind == MVT_AS_IT_IS) {
+                mvt_put(&payload, token->bytes.data, token->bytes.length);
+            }
+        }
     put_chunk(w, head, payload.to, payload.at);
     return end;
-}
-
-static void write_end(writer *w)
-{
-    mv_wire_chunk head = {.kind = MV_WIRE_INDEX, .count = w->chunks};
-    mv_wire_footer footer = {.index_at = w->out.at};
-
-    put_chunk(w, head, (const uint8_t *)w->index, w->chunks * sizeof *w->index);
-    memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
-    footer.file_bytes = w->out.at + sizeof footer;
-    footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
-    mvt_put(&w->out, &footer, sizeof footer);
 }
 
 static size_t write(const mvt_form *form, uint8_t *to, size_t room)
@@ -309,12 +282,17 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
     for (uint32_t i = 1; i < form->count; i++)
         if (form->tokens[i].kind == MVT_OPEN && form->tokens[i].op == CHUNK)
             i = write_chunk(&w, i);
-    if (!form->tokens[0].wide)
-        write_end(&w);
+    if (!form->tokens[0].wide) {
+        mv_wire_chunk head = {.kind = MV_WIRE_INDEX, .count = w.chunks};
+        mv_wire_footer footer = {.index_at = w.out.at};
+        put_chunk(&w, head, (const uint8_t *)w.index, w.chunks * sizeof *w.index);
+        memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
+        footer.file_bytes = w.out.at + sizeof footer;
+        footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
+        mvt_put(&w.out, &footer, sizeof footer);
+    }
     return w.out.full ? 0 : w.out.at;
 }
-
-/* ---- changes that only containers have ---------------------------------------------------- */
 
 static uint32_t any_open(mvt_form *form, uint8_t op)
 {
@@ -328,7 +306,7 @@ static uint32_t any_open(mvt_form *form, uint8_t op)
     return MVT_NO_TOKEN;
 }
 
-/* A row of a chunk is dropped, or comes twice, in all its columns. */
+/* Drops or doubles a row of a chunk in all its columns. */
 static bool change_row(mvt_form *form)
 {
     uint32_t chunk = any_open(form, CHUNK), row;
@@ -352,18 +330,6 @@ static bool change_row(mvt_form *form)
     return true;
 }
 
-/* The same numbers, written otherwise. */
-static void rewrite_column(mvt_form *form, uint32_t column)
-{
-    mvt_token *width = &form->tokens[column + 1 + WIDTH];
-    mvt_token *planes = &form->tokens[column + 1 + PLANES];
-
-    if (mvt_dice(&form->random, 2) && width->number > 0 && width->number < 8)
-        width->number *= 2;
-    else
-        planes->number = !planes->number;
-}
-
 static bool change_container(mvt_form *form)
 {
     uint32_t at = any_open(form, mvt_dice(&form->random, 2) ? CHUNK : COLUMN);
@@ -371,15 +337,22 @@ static bool change_container(mvt_form *form)
 
     switch (mvt_dice(&form->random, 8)) {
     case 0:
-        form->tokens[0].wide = true; /* neither index nor footer */
+        form->tokens[0].wide = true; /* neither the index nor the footer */
         return true;
     case 1:
     case 2:
         return change_row(form);
     case 3:
         at = any_open(form, COLUMN);
-        if (at != MVT_NO_TOKEN)
-            rewrite_column(form, at);
+        if (at != MVT_NO_TOKEN) {
+            /* The same numbers in another representation. */
+            mvt_token *width = &form->tokens[at + 1 + WIDTH];
+            mvt_token *planes = &form->tokens[at + 1 + PLANES];
+            if (mvt_dice(&form->random, 2) && width->number > 0 && width->number < 8)
+                width->number *= 2;
+            else
+                planes->number = !planes->number;
+        }
         return at != MVT_NO_TOKEN;
     case 4:
     case 5:

@@ -32,8 +32,6 @@ bool mvt_item_add(mvt_form *form, mvt_item item)
     return !form->failed;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 void mvt_put(mvt_out *out, const void *bytes, size_t length)
 {
     out->full = out->full || length > out->room - out->at;
@@ -92,7 +90,7 @@ uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind)
     return MVT_NO_TOKEN;
 }
 
-/* One that is close by in the file, so perhaps of the same column, or any. */
+/* A number nearby in the file, perhaps of the same column, or any number. */
 static uint32_t other_number(mvt_form *form, const mvt_token *token)
 {
     uint32_t at = (uint32_t)(token - form->tokens);
@@ -172,7 +170,7 @@ static const mv_span hostile[] = {TEXT(""),
                                   TEXT("expandable_segments"),
                                   TEXT("roundup_power2_divisions")};
 
-/* A long text: a part of the file itself, over and over. */
+/* A long text: a part of the file itself, repeated. */
 static mv_span long_text(mvt_form *form, mv_span part)
 {
     uint64_t length = dice(form, 2) ? 300 : 5000;
@@ -181,34 +179,6 @@ static mv_span long_text(mvt_form *form, mv_span part)
     for (uint64_t i = 0; text && i < length; i++)
         text[i] = part.length ? part.data[i % part.length] : 'a';
     return (mv_span){text, text ? length : 0};
-}
-
-static void change_text(mvt_form *form, mvt_token *token)
-{
-    uint32_t other = mvt_any_token(form, MVT_TEXT);
-
-    switch (dice(form, 8)) {
-    case 0:
-    case 1:
-    case 2:
-        token->bytes = words[dice(form, sizeof words / sizeof *words)];
-        break;
-    case 3:
-    case 4:
-        token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
-        break;
-    case 5:
-        token->bytes = long_text(form, token->bytes);
-        break;
-    case 6:
-        if (token->bytes.length)
-            token->bytes.length = dice(form, token->bytes.length);
-        break;
-    default:
-        if (other != MVT_NO_TOKEN)
-            token->bytes = form->tokens[other].bytes;
-    }
-    token->wide = dice(form, 16) == 0;
 }
 
 void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random)
@@ -227,7 +197,7 @@ bool mvt_splice(mvt_form *form, uint32_t at, uint32_t dropped, const mvt_token *
     uint32_t rest = form->count - at - dropped;
     mvt_token *copy = mv_push_array(form->arena, mvt_token, count);
 
-    if (copy && count) /* they may be tokens of the list itself, which moves as it grows */
+    if (copy && count) /* they may be tokens of the list itself, which moves when it grows */
         memcpy(copy, put, count * sizeof *put);
     if (!copy ||
         !mv_room_for(form->arena, form->tokens, (uint64_t)form->count + count, form->capacity))
@@ -258,7 +228,7 @@ static bool same_bytes(mv_span a, mv_span b)
     return a.data && b.data && a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* Another item that could be in this one's place: with the same key, or of a list as well. */
+/* Another item that could take this one's place: with the same key, or in a list as well. */
 static const mvt_item *like(mvt_form *form, const mvt_item *item)
 {
     for (unsigned i = 0; i < TRIES; i++) {
@@ -294,20 +264,13 @@ static bool swap(mvt_form *form, const mvt_item *item)
            mvt_splice(form, item->begin, length, NULL, 0);
 }
 
-static bool replace(mvt_form *form, const mvt_item *item, const mvt_item *by)
-{
-    return by && (by->end <= item->begin || by->begin >= item->end) &&
-           mvt_splice(form, item->begin, item->end - item->begin, form->tokens + by->begin,
-                      by->end - by->begin);
-}
-
 static bool drop(mvt_form *form, const mvt_item *item)
 {
     return mvt_splice(form, item->begin, item->end - item->begin, NULL, 0);
 }
 
-/* The key whose value is the list that has the item: a column of a table, where tables are maps of
- * columns of one length; NULL: none. */
+/* The key whose value is the list with the item: a column of a table, where a table is a map of
+ * columns of the same length; NULL: none. */
 static const mvt_item *column_of(const mvt_form *form, const mvt_item *item)
 {
     bool in_list = item->value == MVT_NO_TOKEN && item->owner != MVT_NO_TOKEN;
@@ -319,14 +282,13 @@ static const mvt_item *column_of(const mvt_form *form, const mvt_item *item)
     return NULL;
 }
 
-/* The same row of each column is dropped, or comes twice. */
+/* Drops or doubles the same row in each column. */
 static bool change_row(mvt_form *form, const mvt_item *column, uint32_t row)
 {
     bool twice = dice(form, 2);
     uint32_t table = column->owner;
 
-    for (uint32_t i = form->item_count;
-         i-- > 0;) { /* from the end: what is before stays in place */
+    for (uint32_t i = form->item_count; i-- > 0;) { /* backwards: earlier tokens stay in place */
         const mvt_item *cell = form->items[i].owner == table && form->items[i].value != MVT_NO_TOKEN
                                    ? item_of(form, form->items[i].value, row)
                                    : NULL;
@@ -360,7 +322,9 @@ static bool change_items(mvt_form *form)
                mvt_splice(form, item->begin, 0, form->tokens + other->begin,
                           other->end - other->begin);
     default:
-        return replace(form, item, other);
+        return other && (other->end <= item->begin || other->begin >= item->end) &&
+               mvt_splice(form, item->begin, item->end - item->begin, form->tokens + other->begin,
+                          other->end - other->begin);
     }
 }
 
@@ -384,8 +348,32 @@ static bool change_once(mvt_form *form, const mvt_format *format)
     case 6:
     case 7:
         at = mvt_any_token(form, MVT_TEXT);
-        if (at != MVT_NO_TOKEN)
-            change_text(form, &form->tokens[at]);
+        if (at != MVT_NO_TOKEN) {
+            mvt_token *token = &form->tokens[at];
+            uint32_t other = mvt_any_token(form, MVT_TEXT);
+            switch (dice(form, 8)) {
+            case 0:
+            case 1:
+            case 2:
+                token->bytes = words[dice(form, sizeof words / sizeof *words)];
+                break;
+            case 3:
+            case 4:
+                token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
+                break;
+            case 5:
+                token->bytes = long_text(form, token->bytes);
+                break;
+            case 6:
+                if (token->bytes.length)
+                    token->bytes.length = dice(form, token->bytes.length);
+                break;
+            default:
+                if (other != MVT_NO_TOKEN)
+                    token->bytes = form->tokens[other].bytes;
+            }
+            token->wide = dice(form, 16) == 0;
+        }
         return at != MVT_NO_TOKEN;
     case 8:
     case 9:
@@ -395,7 +383,7 @@ static bool change_once(mvt_form *form, const mvt_format *format)
     }
 }
 
-/* The tokens, then the tail, or as much of it as there is room for. */
+/* The tokens, then as much of the tail as there is room for. */
 static size_t write_all(const mvt_form *form, const mvt_format *format, uint8_t *to, size_t room)
 {
     size_t size = format->write(form, to, room), tail = form->tail.length;
@@ -434,7 +422,7 @@ static size_t change(mvt_form *form, const mvt_format *format, uint8_t *data, si
         changed = change_once(form, format);
     if (!changed)
         return 0;
-    /* Texts of the tokens are bytes at `data`. */
+    /* The tokens' texts are bytes at `data`. */
     uint8_t *copy = mv_arena_push(form->arena, room, 1);
     size = copy ? write_all(form, format, copy, room) : 0;
     if (size)
@@ -465,7 +453,7 @@ size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t r
     return changed;
 }
 
-/* An item of one in place of, or before, an item of the other. */
+/* Inserts an item of one file into the other, in place of an item or before it. */
 static bool take_from(mvt_form *to, mvt_form *from)
 {
     for (unsigned i = 0; i < TRIES; i++) {

@@ -1,10 +1,10 @@
 /* A file as its mutators see it: a list of tokens (numbers, texts, the beginnings and ends of
- * containers), and the items of its containers as ranges of tokens. Each format brings a parser,
- * which makes the lists, and a writer, which makes bytes of tokens again: lengths, counts and
- * places in the memo are those that the changed tokens need.
+ * containers), and the items of its containers as ranges of tokens. Each format has a parser, which
+ * makes the lists, and a writer, which turns tokens into bytes again: it computes lengths, counts
+ * and memo positions from the changed tokens.
  *
  *     pickle     ]  (  K 1  X "a"  e        msgpack    [  1  "a"  (end)
- *     items            ---  -----                         -  ---                       */
+ *     items            ---  -----                         -  --- */
 #ifndef MV_MUTATE_FORM_H
 #define MV_MUTATE_FORM_H
 
@@ -17,15 +17,15 @@ typedef enum {
     MVT_AS_IT_IS, /* bytes: the whole token */
     MVT_NUMBER,   /* number, negative */
     MVT_TEXT,     /* bytes: the text alone */
-    MVT_OPEN,     /* a container begins; number: what the count says beyond the truth */
-    MVT_CLOSE,    /* it ends */
-    MVT_PUT,      /* a memo entry is made; id; number: its place where the file says it */
-    MVT_GET       /* it is fetched; id; bytes: the entry's text, if it is one */
+    MVT_OPEN,     /* a container begins; number: the stored count less the true one */
+    MVT_CLOSE,    /* a container ends */
+    MVT_PUT,      /* a memo entry is made; id; number: its position if the file contains it */
+    MVT_GET       /* a memo entry is fetched; id; bytes: the entry's text, if it is a text */
 } mvt_token_kind;
 
 typedef struct {
     uint8_t kind;  /* mvt_token_kind */
-    uint8_t op;    /* the format's own */
+    uint8_t op;    /* format-specific */
     bool negative; /* number is two's complement */
     bool wide;     /* written in the longest form */
     uint32_t id;
@@ -35,9 +35,9 @@ typedef struct {
 
 typedef struct {
     uint32_t begin, end; /* tokens */
-    uint32_t owner;      /* the token with which its container begins */
+    uint32_t owner;      /* the token that begins its container */
     uint32_t index;      /* among the items of its owner */
-    uint32_t value;      /* of a key's value: its first token; MVT_NO_TOKEN: an item of a list */
+    uint32_t value;      /* a key's value: its first token; MVT_NO_TOKEN: an item of a list */
 } mvt_item;
 
 typedef struct {
@@ -47,36 +47,37 @@ typedef struct {
     uint32_t count, capacity;
     mvt_item *items;
     uint32_t item_count, item_capacity;
-    uint32_t ids; /* ids of memo entries are below */
-    bool failed;  /* the lists are not complete: too much, or memory is out */
+    uint32_t ids; /* all ids of memo entries are below */
+    bool failed;  /* the lists are incomplete: too many tokens, or memory is out */
     mv_span tail; /* bytes after the file's end */
 } mvt_form;
 
 struct mvt_format {
-    /* Fills the lists; false: not of this format, or memory is out. */
+    /* Fills the lists; false: not this format, or memory is out. */
     bool (*parse)(mvt_form *form, mv_span bytes);
-    /* The bytes of the tokens without the tail; 0 when they do not fit. */
+    /* Writes the tokens without the tail; returns the number of bytes, 0 when they do not fit. */
     size_t (*write)(const mvt_form *form, uint8_t *to, size_t room);
-    /* A change that only this format has. */
+    /* A change that exists only in this format. */
     bool (*change)(mvt_form *form);
-    /* In place of these: the format of the bytes; NULL when they are of none. */
+    /* Replaces the functions above: finds the bytes' format; NULL when it has none. */
     const mvt_format *(*find)(mv_span bytes);
 };
 
 /* ---- for the formats ---------------------------------------------------------------------- */
 
-uint64_t mvt_dice(uint64_t *random, uint64_t sides); /* below `sides`, which is not 0 */
+uint64_t mvt_dice(uint64_t *random, uint64_t sides); /* below `sides`, which must not be 0 */
 bool mvt_token_add(mvt_form *form, mvt_token token);
 bool mvt_item_add(mvt_form *form, mvt_item item);
 
-/* Puts tokens before token `at`, after taking `dropped` away there. False when memory is out. */
+/* Inserts tokens before token `at`, after removing `dropped` tokens there. False when memory
+ * is out. */
 bool mvt_splice(mvt_form *form, uint32_t at, uint32_t dropped, const mvt_token *put,
                 uint32_t count);
 
-/* A token of this kind, found by some throws of dice; MVT_NO_TOKEN when none was. */
+/* A random token of this kind; MVT_NO_TOKEN when a few attempts find none. */
 uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind);
 
-/* Numbers at the edges of what fits somewhere, or near another number of the file. */
+/* Numbers at the limits of common widths, or near another number of the file. */
 void mvt_change_number(mvt_form *form, mvt_token *token);
 
 /* Changes some of the bytes as bytes. */

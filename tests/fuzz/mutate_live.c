@@ -1,12 +1,12 @@
-/* Live files as fuzz_live.c takes them, 'c' and the chunks without the zeros between them, as
- * tokens: one for each field of the chunk headers, and of each record. Records are the items. */
+/* Live files as fuzz_live.c reads them, 'c' and the chunks without the zeros between them, as
+ * tokens: one for each field of the chunk headers and of each record. Records are the items. */
 #include "capture/wire_live.h"
 #include "parse/live/varint.h"
 #include "tests/fuzz/mutate_form.h"
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
-    VARINT = 0 /* a token's op; otherwise its bytes */
+    VARINT = 0 /* a token's op; other tokens are bytes */
 };
 
 /* The fields of the two headers that a writer chooses. */
@@ -27,7 +27,7 @@ static const struct {
 
 enum { FIELDS = sizeof fields / sizeof *fields, COMMITTED = 7 };
 
-/* The fields of records by their first byte: t: a text, v: a number, a: an address. */
+/* The fields of records by first byte: t: a text, v: a number, a: an address. */
 static const char *const names[16] = {
     [MV_LIVE_NAME_STRING] = "t",  [MV_LIVE_NAME_CODE] = "vvvvt", [MV_LIVE_NAME_MODULE] = "vtvvv",
     [MV_LIVE_NAME_PYTHON] = "vv", [MV_LIVE_NAME_NATIVE] = "vv",  [MV_LIVE_NAME_WORDS] = "v",
@@ -42,22 +42,12 @@ static const char *const events[16] = {
     [MV_LIVE_EVENT_LAUNCHES] = "vvv", [MV_LIVE_EVENT_THREAD] = "vvv",
     [MV_LIVE_EVENT_COUNT] = "vvvv"};
 
-/* ---- parsing ------------------------------------------------------------------------------ */
-
 static void add_number(mvt_form *form, uint8_t op, uint64_t number)
 {
     mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
 }
 
-static void add_field(mvt_form *form, mv_cursor *c, char field, uint8_t tag)
-{
-    if (field == 't')
-        mvt_token_add(form, (mvt_token){.kind = MVT_TEXT, .bytes = mv_take_text(c)});
-    else if (field == 'v' || tag >> 4 == MV_LIVE_NOT_RECENT)
-        add_number(form, VARINT, mv_take_varint(c));
-}
-
-/* False where the records are damaged. */
+/* False when the records are damaged. */
 static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
 {
     const char *shape = "tt";
@@ -70,8 +60,13 @@ static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
             return false;
         add_number(form, 1, tag);
     }
-    for (; *shape; shape++)
-        add_field(form, c, *shape, tag);
+    for (; *shape; shape++) {
+        char field = *shape;
+        if (field == 't')
+            mvt_token_add(form, (mvt_token){.kind = MVT_TEXT, .bytes = mv_take_text(c)});
+        else if (field == 'v' || tag >> 4 == MV_LIVE_NOT_RECENT)
+            add_number(form, VARINT, mv_take_varint(c));
+    }
     return !c->overrun;
 }
 
@@ -137,8 +132,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     return index > 0;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 static void put_varint(mvt_out *out, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -146,24 +139,7 @@ static void put_varint(mvt_out *out, uint64_t number)
     mvt_put_u8(out, (uint8_t)number);
 }
 
-static void put_token(mvt_out *out, const mvt_token *token)
-{
-    switch (token->kind) {
-    case MVT_NUMBER:
-        if (token->op == VARINT)
-            put_varint(out, token->number);
-        else
-            mvt_put_number(out, token->number, token->op);
-        break;
-    case MVT_TEXT:
-        put_varint(out, token->bytes.length);
-        /* fall through */
-    case MVT_AS_IT_IS:
-        mvt_put(out, token->bytes.data, token->bytes.length);
-    }
-}
-
-/* The headers of a chunk, whose records follow after their length; it is known at the end. */
+/* A chunk's headers; the records and their length, which is known at the end, follow. */
 static uint32_t put_headers(mvt_out *out, const mvt_form *form, uint32_t at)
 {
     uint8_t headers[HEADERS + 4] = {0};
@@ -193,15 +169,25 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
         } else if (token->kind == MVT_CLOSE && records && !out.full) {
             memcpy(to + records - 4, &(uint32_t){(uint32_t)(out.at - records)}, 4);
         } else {
-            put_token(&out, token);
+            switch (token->kind) {
+            case MVT_NUMBER:
+                if (token->op == VARINT)
+                    put_varint(&out, token->number);
+                else
+                    mvt_put_number(&out, token->number, token->op);
+                break;
+            case MVT_TEXT:
+                put_varint(&out, token->bytes.length);
+                /* fall through */
+            case MVT_AS_IT_IS:
+                mvt_put(&out, token->bytes.data, token->bytes.length);
+            }
         }
     }
     return out.full ? 0 : out.at;
 }
 
-/* ---- changes that only live files have ---------------------------------------------------- */
-
-/* A field of a header, the first byte of a record, or a chunk that ends earlier and is sealed. */
+/* Changes a field of a header or the first byte of a record, or ends and seals a chunk earlier. */
 static bool change_live(mvt_form *form)
 {
     uint32_t at = mvt_any_token(form, MVT_OPEN);

@@ -1,14 +1,14 @@
-/* msgpack as tokens: one for each value and one for each end of a container. Counts of items are
- * counted anew when the tokens are written. */
+/* msgpack as tokens: one for each value and one for each end of a container. The writer counts the
+ * items again. */
 #include "tests/fuzz/mutate_form.h"
 
 enum { MOST_DEPTH = 128, MAP = 0x80, ARRAY = 0x90 };
 
 typedef struct {
     uint32_t begin; /* token */
-    uint32_t left;  /* values that are still to come */
+    uint32_t left;  /* values still to come */
     uint32_t items;
-    uint32_t from; /* first token of the item that has begun */
+    uint32_t from; /* first token of the current item */
     bool is_map;
 } level;
 
@@ -47,8 +47,8 @@ static void close_container(parser *p)
     p->depth--;
 }
 
-/* A value of the innermost container is complete: so may be an item of it, and with the last one
- * the container, which is a value of the next one. */
+/* A value of the innermost container is complete: this may complete an item, and the last item
+ * completes the container, which is a value of the next outer one. */
 static void complete(parser *p)
 {
     mvt_form *form = p->form;
@@ -92,29 +92,6 @@ static void as_container(parser *p, mvt_token *token, bool is_map, uint64_t coun
     open(p, is_map, count, p->form->count);
 }
 
-/* Values that begin with 0xc0 to 0xdf. */
-static void take_long(parser *p, mvt_token *token, uint8_t first)
-{
-    static const uint8_t fixed[] = {[0x00] = 0, [0x0a] = 4, [0x0b] = 8, [0x14] = 2,
-                                    [0x15] = 3, [0x16] = 5, [0x17] = 9, [0x18] = 17};
-    unsigned which = first & 3;
-
-    if (first >= 0xcc && first <= 0xcf)
-        as_number(p, token, 1u << which, false);
-    else if (first >= 0xd0 && first <= 0xd3)
-        as_number(p, token, 1u << which, true);
-    else if (first >= 0xd9 && first <= 0xdb)
-        as_text(p, token, take_number(&p->c, 1u << (first - 0xd9)));
-    else if (first >= 0xc4 && first <= 0xc6)
-        as_text(p, token, take_number(&p->c, 1u << which));
-    else if (first >= 0xdc)
-        as_container(p, token, first >= 0xde, take_number(&p->c, first & 1 ? 4 : 2));
-    else if (first >= 0xc7 && first <= 0xc9)
-        mv_take_bytes(&p->c, take_number(&p->c, 1u << (first - 0xc7)) + 1);
-    else
-        mv_take_bytes(&p->c, (size_t)(first - 0xc0) < sizeof fixed ? fixed[first - 0xc0] : 0);
-}
-
 static bool take_token(parser *p)
 {
     uint64_t from = p->c.at;
@@ -130,8 +107,26 @@ static bool take_token(parser *p)
         as_container(p, &token, first < 0x90, first & 15);
     else if (first < 0xc0)
         as_text(p, &token, first & 31);
-    else
-        take_long(p, &token, first);
+    else {
+        /* Values that begin with 0xc0 to 0xdf. */
+        static const uint8_t fixed[] = {[0x00] = 0, [0x0a] = 4, [0x0b] = 8, [0x14] = 2,
+                                        [0x15] = 3, [0x16] = 5, [0x17] = 9, [0x18] = 17};
+        unsigned which = first & 3;
+        if (first >= 0xcc && first <= 0xcf)
+            as_number(p, &token, 1u << which, false);
+        else if (first >= 0xd0 && first <= 0xd3)
+            as_number(p, &token, 1u << which, true);
+        else if (first >= 0xd9 && first <= 0xdb)
+            as_text(p, &token, take_number(&p->c, 1u << (first - 0xd9)));
+        else if (first >= 0xc4 && first <= 0xc6)
+            as_text(p, &token, take_number(&p->c, 1u << which));
+        else if (first >= 0xdc)
+            as_container(p, &token, first >= 0xde, take_number(&p->c, first & 1 ? 4 : 2));
+        else if (first >= 0xc7 && first <= 0xc9)
+            mv_take_bytes(&p->c, take_number(&p->c, 1u << (first - 0xc7)) + 1);
+        else
+            mv_take_bytes(&p->c, (size_t)(first - 0xc0) < sizeof fixed ? fixed[first - 0xc0] : 0);
+    }
     if (p->c.overrun)
         return false;
     if (token.kind == MVT_AS_IT_IS)
@@ -158,8 +153,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     return form->tokens[0].kind == MVT_OPEN;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 static void put_big(mvt_out *out, uint8_t first, uint64_t number, unsigned bytes)
 {
     mvt_put_u8(out, first);
@@ -167,7 +160,7 @@ static void put_big(mvt_out *out, uint8_t first, uint64_t number, unsigned bytes
         mvt_put_u8(out, (uint8_t)(number >> 8 * bytes));
 }
 
-/* In 1, 2 or 4 bytes, whatever is enough, after the first bytes for those. */
+/* In 1, 2 or 4 bytes, whatever suffices, after the first byte for that width. */
 static void put_sized(mvt_out *out, const uint8_t first[3], uint64_t number, bool wide)
 {
     unsigned which = wide || number > UINT16_MAX ? 2 : number > UINT8_MAX;
@@ -177,44 +170,7 @@ static void put_sized(mvt_out *out, const uint8_t first[3], uint64_t number, boo
     put_big(out, first[which], number, 1u << which);
 }
 
-static void put_number(mvt_out *out, const mvt_token *token)
-{
-    static const uint8_t firsts[] = {0xcc, 0xcd, 0xce};
-    uint64_t n = token->number;
-
-    if (token->negative && n >> 63)
-        put_big(out, 0xd3, n, 8);
-    else if (token->wide || n > UINT32_MAX)
-        put_big(out, 0xcf, n, 8);
-    else if (n < 0x80)
-        mvt_put_u8(out, (uint8_t)n);
-    else
-        put_sized(out, firsts, n, false);
-}
-
-static void put_text(mvt_out *out, const mvt_token *token)
-{
-    static const uint8_t texts[] = {0xd9, 0xda, 0xdb}, bytes[] = {0xc4, 0xc5, 0xc6};
-    bool is_binary = token->op >= 0xc4 && token->op <= 0xc6;
-
-    if (!token->wide && !is_binary && token->bytes.length < 32)
-        mvt_put_u8(out, (uint8_t)(0xa0 | token->bytes.length));
-    else
-        put_sized(out, is_binary ? bytes : texts, token->bytes.length, token->wide);
-    mvt_put(out, token->bytes.data, token->bytes.length);
-}
-
-static void put_open(mvt_out *out, const mvt_token *token, uint64_t count)
-{
-    static const uint8_t arrays[] = {0, 0xdc, 0xdd}, maps[] = {0, 0xde, 0xdf};
-
-    if (!token->wide && count < 16)
-        mvt_put_u8(out, (uint8_t)(token->op | count));
-    else
-        put_sized(out, token->op == MAP ? maps : arrays, count, token->wide);
-}
-
-/* How many values each container has, by the token with which it begins. */
+/* The number of values of each container, by the token that begins it. */
 static uint32_t *count_values(const mvt_form *form)
 {
     uint32_t *counts = mv_push_array(form->arena, uint32_t, form->count);
@@ -241,19 +197,37 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
 
     for (uint32_t i = 0; counts && i < form->count; i++) {
         const mvt_token *token = &form->tokens[i];
-        if (token->kind == MVT_NUMBER)
-            put_number(&out, token);
-        else if (token->kind == MVT_TEXT)
-            put_text(&out, token);
-        else if (token->kind == MVT_OPEN)
-            put_open(&out, token, (token->op == MAP ? counts[i] / 2 : counts[i]) + token->number);
-        else
+        if (token->kind == MVT_NUMBER) {
+            static const uint8_t firsts[] = {0xcc, 0xcd, 0xce};
+            uint64_t n = token->number;
+            if (token->negative && n >> 63)
+                put_big(&out, 0xd3, n, 8);
+            else if (token->wide || n > UINT32_MAX)
+                put_big(&out, 0xcf, n, 8);
+            else if (n < 0x80)
+                mvt_put_u8(&out, (uint8_t)n);
+            else
+                put_sized(&out, firsts, n, false);
+        } else if (token->kind == MVT_TEXT) {
+            static const uint8_t texts[] = {0xd9, 0xda, 0xdb}, bytes[] = {0xc4, 0xc5, 0xc6};
+            bool is_binary = token->op >= 0xc4 && token->op <= 0xc6;
+            if (!token->wide && !is_binary && token->bytes.length < 32)
+                mvt_put_u8(&out, (uint8_t)(0xa0 | token->bytes.length));
+            else
+                put_sized(&out, is_binary ? bytes : texts, token->bytes.length, token->wide);
+            mvt_put(&out, token->bytes.data, token->bytes.length);
+        } else if (token->kind == MVT_OPEN) {
+            uint64_t count = (token->op == MAP ? counts[i] / 2 : counts[i]) + token->number;
+            static const uint8_t arrays[] = {0, 0xdc, 0xdd}, maps[] = {0, 0xde, 0xdf};
+            if (!token->wide && count < 16)
+                mvt_put_u8(&out, (uint8_t)(token->op | count));
+            else
+                put_sized(&out, token->op == MAP ? maps : arrays, count, token->wide);
+        } else
             mvt_put(&out, token->bytes.data, token->bytes.length);
     }
     return counts && !out.full ? out.at : 0;
 }
-
-/* ---- changes that only msgpack has -------------------------------------------------------- */
 
 static bool change_msgpack(mvt_form *form)
 {
@@ -274,7 +248,7 @@ static bool change_msgpack(mvt_form *form)
     uint64_t which = mvt_dice(&form->random, sizeof values / sizeof *values);
     uint32_t at = mvt_any_token(form, mvt_dice(&form->random, 3) ? MVT_NUMBER : MVT_TEXT);
 
-    if (mvt_dice(&form->random, 4) == 0) { /* a count that lies, or only is written long */
+    if (mvt_dice(&form->random, 4) == 0) { /* a wrong count, or one in a longer form */
         at = mvt_any_token(form, MVT_OPEN);
         if (at == MVT_NO_TOKEN)
             return false;

@@ -1,6 +1,6 @@
 /* Pickles as tokens: one for each opcode with its operand. A model of the stack shows which opcodes
- * make one value, and so which are an item of a list or a dict; where a pickle is not sound, there
- * are opcodes alone. Places in the memo are counted anew when the opcodes are written. */
+ * make one value, and so which values are items of a list or a dict; for an invalid pickle there
+ * are only opcodes. The writer numbers the memo again. */
 #include "parse/pickle/opcodes.h"
 #include "tests/fuzz/mutate_form.h"
 
@@ -11,10 +11,10 @@ typedef struct {
     mv_cursor c;
     uint32_t starts[MOST_DEPTH]; /* first token of each value on the stack */
     uint32_t marks[MOST_MARKS];
-    uint32_t items[MOST_DEPTH]; /* of the container there */
+    uint32_t items[MOST_DEPTH]; /* of the container at that place */
     uint32_t depth, mark_count;
     bool is_sound;
-    uint32_t memo_count; /* largest place + 1 */
+    uint32_t memo_count; /* largest memo position + 1 */
     uint32_t *memo;      /* [MOST_MEMO] token of the PUT + 1 */
 } parser;
 
@@ -124,7 +124,7 @@ static void fill(parser *p, uint32_t from, uint32_t step, uint32_t end)
     p->depth = from;
 }
 
-/* The effect of the opcode of token `at` on the stack. */
+/* The effect of the opcode at token `at` on the stack. */
 static void follow(parser *p, uint8_t op, uint32_t at)
 {
     uint32_t from, count;
@@ -209,7 +209,7 @@ static void as_number(mvt_token *token, mv_span bytes)
     }
 }
 
-/* PUTs and GETs of a place that is too large stay bytes. */
+/* PUTs and GETs with too large a position stay bytes. */
 static void as_memo(parser *p, mvt_token *token, uint64_t place)
 {
     bool is_get = token->op == MV_OP_BINGET || token->op == MV_OP_LONG_BINGET;
@@ -269,7 +269,7 @@ static bool take_token(parser *p)
     token.bytes = (mv_span){p->c.span.data + from, p->c.at - from};
     switch (op) {
     case MV_OP_BININT1:
-    case MV_OP_BININT2: /* unsigned: a byte more makes that plain */
+    case MV_OP_BININT2: /* unsigned: an extra byte distinguishes it from a negative number */
         token.kind = MVT_NUMBER;
         memcpy(&token.number, operand.data, operand.length);
         break;
@@ -311,7 +311,7 @@ static bool parse(mvt_form *form, mv_span bytes)
     p->memo = mv_push_array(form->arena, uint32_t, MOST_MEMO);
     while (p->memo && p->c.at < bytes.length) {
         uint64_t from = p->c.at;
-        if (!take_token(p)) { /* bytes that are not an opcode, or only part of one */
+        if (!take_token(p)) { /* bytes that are not an opcode, or an incomplete one */
             form->tail = (mv_span){bytes.data + from, bytes.length - from};
             return form->count > 2;
         }
@@ -321,8 +321,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     form->tail = (mv_span){bytes.data + p->c.at, bytes.length - p->c.at};
     return p->memo && form->count > 2;
 }
-
-/* ---- writing ------------------------------------------------------------------------------ */
 
 static void put_op(mvt_out *out, uint8_t op, uint64_t number, unsigned bytes)
 {
@@ -370,15 +368,6 @@ static void put_text(mvt_out *out, const mvt_token *token)
     mvt_put(out, token->bytes.data, length);
 }
 
-/* A value that was remembered by an opcode that is gone: its text, or an empty list. */
-static void put_missing(mvt_out *out, const mvt_token *token)
-{
-    if (token->bytes.data)
-        put_text(out, token);
-    else
-        mvt_put_u8(out, MV_OP_EMPTY_LIST);
-}
-
 static size_t write(const mvt_form *form, uint8_t *to, size_t room)
 {
     mvt_out out = {.to = to, .room = room};
@@ -411,9 +400,13 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
                 put_op(&out, MV_OP_LONG_BINPUT, place, 4);
             break;
         case MVT_GET:
-            if (!places[token->id])
-                put_missing(&out, token);
-            else if (places[token->id] - 1 <= UINT8_MAX)
+            if (!places[token->id]) {
+                /* A value whose PUT no longer exists: its text, or an empty list. */
+                if (token->bytes.data)
+                    put_text(&out, token);
+                else
+                    mvt_put_u8(&out, MV_OP_EMPTY_LIST);
+            } else if (places[token->id] - 1 <= UINT8_MAX)
                 put_op(&out, MV_OP_BINGET, places[token->id] - 1, 1);
             else
                 put_op(&out, MV_OP_LONG_BINGET, places[token->id] - 1, 4);
@@ -432,7 +425,7 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
         (const uint8_t *)(text), sizeof(text) - 1 \
     }
 
-/* Pieces of program that leave the stack as it was, and others. */
+/* Opcode sequences that leave the stack unchanged, and others. */
 static const mv_span neutral[] = {OPS("N0"),
                                   OPS("K\1"
                                       "20"
@@ -483,7 +476,7 @@ static mvt_token as_it_is(mv_span bytes)
     return (mvt_token){.kind = MVT_AS_IT_IS, .bytes = bytes};
 }
 
-/* A value of another kind in place of a number, a text or a fetched one. */
+/* A value of another kind in place of a number, a text or a fetched value. */
 static bool change_kind(mvt_form *form, uint32_t at)
 {
     static const mv_span values[] = {OPS("N"),
@@ -502,7 +495,7 @@ static bool change_kind(mvt_form *form, uint32_t at)
     return true;
 }
 
-/* The items between a mark and the opcode that takes them, which makes the container itself. */
+/* The items between a mark and the opcode that makes a container of them. */
 static bool make_from_mark(mvt_form *form)
 {
     uint32_t at = MVT_NO_TOKEN, begin;
@@ -551,7 +544,7 @@ static bool change_pickle(mvt_form *form)
     case 4:
     case 5:
         return change_memo(form);
-    case 6: /* a protocol, and where the memo is filled */
+    case 6: /* a protocol, and PUTs */
         form->tokens[0] =
             as_it_is(mvt_dice(&form->random, 2) ? (mv_span)OPS("\x80\2") : (mv_span)OPS("\x80\5"));
         return true;

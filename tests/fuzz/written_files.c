@@ -16,12 +16,14 @@ void mvt_finding(const char *what, const char *of)
     abort();
 }
 
-/* ---- what every scene must be ------------------------------------------------------------ */
+static float drawn_width, drawn_height; /* of the last scene that was written, in pixels */
 
-static float drawn_width, drawn_height; /* of the last scene that became a file, in pixels */
-
-static void check_points(const mv_scene *scene)
+void mvt_check_scene(const mv_scene *scene)
 {
+    if (scene->failed)
+        return;
+    if (scene->shape_count > MVT_MOST_SHAPES || scene->point_count > MVT_MOST_POINTS)
+        mvt_finding("more shapes than the bound", "scene");
     for (uint32_t i = 0; i < scene->point_count; i++)
         if (!isfinite(scene->points[i].x) || !isfinite(scene->points[i].y))
             mvt_finding("a point that is nowhere", "scene");
@@ -31,16 +33,7 @@ static void check_points(const mv_scene *scene)
             mvt_finding("a shape without its points", "scene");
 }
 
-void mvt_check_scene(const mv_scene *scene)
-{
-    if (scene->failed)
-        return;
-    if (scene->shape_count > MVT_MOST_SHAPES || scene->point_count > MVT_MOST_POINTS)
-        mvt_finding("more shapes than the bound", "scene");
-    check_points(scene);
-}
-
-/* Pixels of the last one that became a file. */
+/* Pixels of the last scene that was written. */
 static void check_size(const mv_scene *scene)
 {
     drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
@@ -49,7 +42,7 @@ static void check_size(const mv_scene *scene)
         mvt_finding("a picture without a size", "scene");
 }
 
-/* The linker gives these in place of the back ends (tests/CMakeLists.txt). */
+/* The linker replaces the back ends with these functions (tests/CMakeLists.txt). */
 mv_code __real_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 mv_code __real_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
@@ -74,37 +67,6 @@ mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_s
     return __real_mv_scene_write_png(budget, scene, sink, err);
 }
 
-/* ---- what every file must be ------------------------------------------------------------- */
-
-static void check_svg(mv_span file)
-{
-    uint64_t at;
-    const char *why = mvt_svg_wrong(file, &at);
-
-    if (why) {
-        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-        mvt_finding("SVG", why);
-    }
-    if (file.length > MVT_MOST_SVG)
-        mvt_finding("SVG", "larger than the bound");
-}
-
-static void check_png(mv_span file)
-{
-    png_image image = {.version = PNG_IMAGE_VERSION};
-
-    if (!png_image_begin_read_from_memory(&image, file.data, file.length))
-        mvt_finding("PNG", image.message);
-    if (image.width != (uint32_t)lroundf(fmaxf(drawn_width, 1)) ||
-        image.height != (uint32_t)lroundf(fmaxf(drawn_height, 1)))
-        mvt_finding("PNG", "not of the size that the scene says");
-    image.format = PNG_FORMAT_RGBA;
-    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(image));
-    if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
-        mvt_finding("PNG", image.message);
-    free(pixels);
-}
-
 /* Removes a text up to `most` times. */
 static void drop(char *names, const char *part, int most)
 {
@@ -112,33 +74,6 @@ static void drop(char *names, const char *part, int most)
 
     while (most-- > 0 && (at = strstr(names, part)))
         memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
-}
-
-/* Whatever the file says, a page has the elements of the empty one, and the snapshot. */
-static void check_page(mv_span file)
-{
-    static const char wanted[] = "html lang;head;title;/title;/head;body;"
-                                 "script type id data-name;/script;/body;/html;";
-    char names[MVT_MARKUP_NAMES];
-    uint64_t at;
-    const char *why = mvt_markup_wrong(file, true, names, &at);
-
-    if (why) {
-        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-        mvt_finding("page", why);
-    }
-    drop(names, "p id;/p;", 2); /* the verdict, and the omitted parts */
-    drop(names, " data-state", 1);
-    if (strcmp(names, wanted) != 0)
-        mvt_finding("page", names);
-}
-
-static void check_text(mv_span file)
-{
-    for (uint64_t i = 0; i < file.length; i++)
-        if (file.data[i] != '\n' && file.data[i] != '\t' &&
-            (file.data[i] < ' ' || file.data[i] == 0x7f))
-            mvt_finding("a text", "a control character");
 }
 
 void mvt_put_page(void)
@@ -161,13 +96,47 @@ void mvt_check_written(const char *name, bool is_wanted)
     }
     if (!file.data)
         mvt_finding("no file was written", name);
-    if (strstr(name, ".svg"))
-        check_svg(file);
-    else if (strstr(name, ".png"))
-        check_png(file);
-    else if (strstr(name, ".html"))
-        check_page(file);
-    else
-        check_text(file);
+    if (strstr(name, ".svg")) {
+        uint64_t at;
+        const char *why = mvt_svg_wrong(file, &at);
+        if (why) {
+            fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+            mvt_finding("SVG", why);
+        }
+        if (file.length > MVT_MOST_SVG)
+            mvt_finding("SVG", "larger than the bound");
+    } else if (strstr(name, ".png")) {
+        png_image image = {.version = PNG_IMAGE_VERSION};
+        if (!png_image_begin_read_from_memory(&image, file.data, file.length))
+            mvt_finding("PNG", image.message);
+        if (image.width != (uint32_t)lroundf(fmaxf(drawn_width, 1)) ||
+            image.height != (uint32_t)lroundf(fmaxf(drawn_height, 1)))
+            mvt_finding("PNG", "not of the size that the scene says");
+        image.format = PNG_FORMAT_RGBA;
+        uint8_t *pixels = malloc(PNG_IMAGE_SIZE(image));
+        if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
+            mvt_finding("PNG", image.message);
+        free(pixels);
+    } else if (strstr(name, ".html")) {
+        /* For any file, a page has the elements of the empty page, and the snapshot. */
+        static const char wanted[] = "html lang;head;title;/title;/head;body;"
+                                     "script type id data-name;/script;/body;/html;";
+        char names[MVT_MARKUP_NAMES];
+        uint64_t at;
+        const char *why = mvt_markup_wrong(file, true, names, &at);
+        if (why) {
+            fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+            mvt_finding("page", why);
+        }
+        drop(names, "p id;/p;", 2); /* the verdict, and the names of omitted parts */
+        drop(names, " data-state", 1);
+        if (strcmp(names, wanted) != 0)
+            mvt_finding("page", names);
+    } else {
+        for (uint64_t i = 0; i < file.length; i++)
+            if (file.data[i] != '\n' && file.data[i] != '\t' &&
+                (file.data[i] < ' ' || file.data[i] == 0x7f))
+                mvt_finding("a text", "a control character");
+    }
     free((void *)(uintptr_t)file.data);
 }

@@ -50,8 +50,8 @@ static void expect_sums(const mv_graphs *g, const char *name)
 
 #define POOL .pool_a = 4
 
-/* Before each capture the batch runs once in the default pool. The second one uses the memory of the
- * first again, and a little more. */
+/* Before each capture the batch runs once in the default pool. The second run uses the memory of
+ * the first again, and a little more. */
 static mvt_trace *server(void)
 {
     const uint64_t warm = 0x10000000, pool = 0x20000000, more = 0x30000000;
@@ -113,8 +113,8 @@ Test(graphs, a_pool_grows_and_later_captures_use_it_again)
     expect_sums(&g, "server");
 }
 
-/* The frame that all blocks of a capture have is where it was made. */
-Test(graphs, the_line_is_where_the_capture_is)
+/* The common frame of all blocks of a capture shows where it was made. */
+Test(graphs, the_line_of_the_capture_is_found)
 {
     const mv_trace *trace = mvt_done(server());
     mv_graphs g = graphs_of(trace);
@@ -122,8 +122,8 @@ Test(graphs, the_line_is_where_the_capture_is)
     cr_expect_eq(trace->frames.line[g.captures[0].frame.row], 9);
 }
 
-/* Without anything between them two captures are one; ranges tell them apart, and name them. */
-Test(graphs, ranges_tell_captures_apart)
+/* Without an event between them, two captures are one; ranges separate and name them. */
+Test(graphs, ranges_separate_captures)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
@@ -165,9 +165,7 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
     cr_expect_eq(g.count, 2);
 }
 
-/* ---- captures of memviz run -------------------------------------------------------------- */
-
-/* Two graphs that profiling makes and destroys, and one that stays. */
+/* Two graphs that profiling creates and destroys, and one that stays. */
 static const mv_trace *profiled(uint64_t unit)
 {
     mvt_calls *c = mvt_calls_new();
@@ -187,7 +185,7 @@ static const mv_trace *profiled(uint64_t unit)
         if (i < 3)
             mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 70 + i, .api = "cuGraphExecDestroy");
     }
-    mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at the exit */
+    mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at exit */
     return mvt_calls_done(c);
 }
 
@@ -209,7 +207,7 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
     expect_sums(&g, "calls");
 }
 
-/* Less than PyTorch's smallest segment is not worth a line. */
+/* Memory below PyTorch's smallest segment is not worth a line. */
 Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
 {
     for (uint64_t unit = MIB / 8; unit <= MIB; unit *= 8) {
@@ -230,8 +228,6 @@ Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
     }
 }
 
-/* ---- real files, and random ones --------------------------------------------------------- */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_graphs g = graphs_of(trace);
@@ -247,7 +243,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     cr_expect_eq(reserved, 0, "%s", name);
 }
 
-LongTest(graphs, pools_are_those_of_the_final_heap)
+LongTest(graphs, pools_equal_those_of_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -255,7 +251,7 @@ LongTest(graphs, pools_are_those_of_the_final_heap)
 /* Blocks of 512 bytes, counted one by one. */
 enum { CAPTURES = 12, SEGMENTS = 6, UNITS = 64 };
 
-Test(graphs, addresses_are_those_of_a_count_one_by_one)
+Test(graphs, shared_addresses_equal_a_count_one_by_one)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         int first[SEGMENTS][UNITS];
@@ -299,7 +295,7 @@ Test(graphs, addresses_are_those_of_a_count_one_by_one)
 }
 
 /* stats prints them. */
-Test(graphs, the_report_has_them)
+Test(graphs, the_report_lists_the_graphs)
 {
     mvt_run run = mvt_here("$MEMVIZ stats $SNAPS/graph_trees.pickle");
 

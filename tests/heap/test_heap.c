@@ -59,45 +59,6 @@ typedef struct {
     uint64_t *free, *largest, *least; /* [domains] */
 } slow_sums;
 
-static void expect_around(const mv_holes *holes, uint64_t at, uint64_t size)
-{
-    uint32_t rank = mv_address_rank(holes->ranks, at);
-
-    if (rank < holes->ranks->count && holes->ranks->addr[rank] < at + size)
-        cr_assert_eq(mv_holes_around(holes, rank), size);
-}
-
-/* Adds the holes of each run to their domain; the largest of each, and the smallest. */
-static void slow_holes(const slow *h, const mv_holes *holes, slow_sums *sums)
-{
-    uint32_t k = 0;
-
-    for (uint32_t i = 0, end; i < h->segment_count; i = end + 1) {
-        uint32_t domain = h->domains->of_segment[h->segments[i].row];
-        uint64_t at = h->segments[i].addr;
-        for (end = i; end + 1 < h->segment_count && continues(h, end);)
-            end++;
-        while (k < h->block_count && h->blocks[k].addr < at)
-            k++;
-        for (;; k++) {
-            bool is_last = k == h->block_count || h->blocks[k].addr >= h->segments[end].end;
-            uint64_t to = is_last ? h->segments[end].end : h->blocks[k].addr;
-            cr_assert_geq(to, at);
-            sums->free[domain] += to - at;
-            if (to - at > sums->largest[domain])
-                sums->largest[domain] = to - at;
-            if (to > at && (sums->least[domain] == 0 || to - at < sums->least[domain]))
-                sums->least[domain] = to - at;
-            expect_around(holes, at, to - at);
-            if (!is_last)
-                cr_assert_eq(mv_holes_around(holes, mv_address_rank(holes->ranks, to)), 0);
-            if (is_last)
-                break;
-            at = h->blocks[k].end;
-        }
-    }
-}
-
 static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, const char *what)
 {
     uint32_t domains = heap->domains.count;
@@ -107,14 +68,42 @@ static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, con
     const mv_holes *holes = settled ? mv_heap_settled(heap) : &heap->now;
     slow h = slow_heap(arena, heap, settled);
 
-    slow_holes(&h, holes, &sums);
+    /* Adds the holes of each run to their domain, with the largest and the smallest of each. */
+    uint32_t k = 0;
+    for (uint32_t i = 0, end; i < h.segment_count; i = end + 1) {
+        uint32_t domain = h.domains->of_segment[h.segments[i].row];
+        uint64_t at = h.segments[i].addr;
+        for (end = i; end + 1 < h.segment_count && continues(&h, end);)
+            end++;
+        while (k < h.block_count && h.blocks[k].addr < at)
+            k++;
+        for (;; k++) {
+            bool is_last = k == h.block_count || h.blocks[k].addr >= h.segments[end].end;
+            uint64_t to = is_last ? h.segments[end].end : h.blocks[k].addr;
+            cr_assert_geq(to, at);
+            sums.free[domain] += to - at;
+            if (to - at > sums.largest[domain])
+                sums.largest[domain] = to - at;
+            if (to > at && (sums.least[domain] == 0 || to - at < sums.least[domain]))
+                sums.least[domain] = to - at;
+            uint64_t size = to - at;
+            uint32_t rank = mv_address_rank(holes->ranks, at);
+            if (rank < holes->ranks->count && holes->ranks->addr[rank] < at + size)
+                cr_assert_eq(mv_holes_around(holes, rank), size);
+            if (!is_last)
+                cr_assert_eq(mv_holes_around(holes, mv_address_rank(holes->ranks, to)), 0);
+            if (is_last)
+                break;
+            at = h.blocks[k].end;
+        }
+    }
     for (uint32_t d = 0; d < domains; d++) {
         mv_domain_span own = {d, d + 1};
         cr_assert_eq(holes->free[d], sums.free[d], "%s domain %u: free %" PRIu64 ", not %" PRIu64,
                      what, d, holes->free[d], sums.free[d]);
         cr_assert_eq(mv_holes_largest(holes, own), sums.largest[d], "%s domain %u: largest", what,
                      d);
-        if (settled) /* no caller needs the least of those */
+        if (settled) /* callers ignore the smallest of these */
             continue;
         cr_assert_eq(mv_holes_least(holes, d, 1), sums.least[d], "%s domain %u: least", what, d);
         cr_assert_eq(mv_holes_least(holes, d, sums.largest[d] + 1), 0, "%s", what);
@@ -227,7 +216,7 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     cr_expect_gt(defer, 9);
 }
 
-/* In strides of several events, without blocks that come and go within one. */
+/* In strides of several events, without blocks that come and go within one stride. */
 static void check_strides(mvt_heap_opts opts, uint32_t stride)
 {
     mvt_trace *t = mvt_new();
@@ -266,33 +255,6 @@ Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
                       2 + seed % 5 * 7);
 }
 
-/* ---- the final heap of real snapshots ------------------------------------------------------ */
-
-/* Segments and blocks in use of the file, in its order, against the heap after the last event. */
-static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *heap,
-                         const char *name)
-{
-    const mv_segments *s = &trace->segments;
-    mv_heap_map map;
-    uint32_t at = 0;
-
-    mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t free = 0;
-        if (s->device[i] != (int32_t)heap->lives->device)
-            continue;
-        cr_assert_lt(at, map.count, "%s", name);
-        cr_expect_eq(map.addr[at], s->address[i], "%s segment %u", name, i);
-        cr_expect_eq(map.size[at], s->total_size[i], "%s segment %u", name, i);
-        for (uint32_t b = s->first_block[i]; b < s->first_block[i] + s->blocks[i]; b++)
-            free += mv_block_is_active(trace, b) ? 0 : trace->blocks.size[b];
-        cr_expect_eq(map.free[at], free, "%s segment %u: %" PRIu64 " free, not %" PRIu64, name, i,
-                     map.free[at], free);
-        at++;
-    }
-    cr_expect_eq(at, map.count, "%s", name);
-}
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -309,65 +271,33 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
         expect_sums(&heap, name);
         expect_map(mvt_memory(), &heap, name);
-        expect_final(mvt_memory(), trace, &heap, name);
+        /* The file's segments and blocks in use, in its order, compared with the heap after the
+         * last event. */
+        mv_arena *arena = mvt_memory();
+        const mv_segments *s = &trace->segments;
+        mv_heap_map map;
+        uint32_t at = 0;
+        mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
+        for (uint32_t i = 0; i < s->count; i++) {
+            uint64_t free = 0;
+            if (s->device[i] != (int32_t)heap.lives->device)
+                continue;
+            cr_assert_lt(at, map.count, "%s", name);
+            cr_expect_eq(map.addr[at], s->address[i], "%s segment %u", name, i);
+            cr_expect_eq(map.size[at], s->total_size[i], "%s segment %u", name, i);
+            for (uint32_t b = s->first_block[i]; b < s->first_block[i] + s->blocks[i]; b++)
+                free += mv_block_is_active(trace, b) ? 0 : trace->blocks.size[b];
+            cr_expect_eq(map.free[at], free, "%s segment %u: %" PRIu64 " free, not %" PRIu64, name,
+                         i, map.free[at], free);
+            at++;
+        }
+        cr_expect_eq(at, map.count, "%s", name);
     }
 }
 
 LongTest(heap, after_the_last_event_it_is_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
-}
-
-/* ---- traces that no allocator wrote -------------------------------------------------------- */
-
-/* Changes some events: their action, address, or size. */
-static void spoil(mv_trace *trace, uint32_t seed)
-{
-    mv_events *ev = &trace->devices[0].events;
-    uint64_t state = seed;
-
-    for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {
-        uint32_t i = mvt_random(&state, ev->count), j = mvt_random(&state, ev->count);
-        switch (mvt_random(&state, 6)) {
-        case 0:
-            ev->action[i] = (uint8_t)mvt_random(&state, MV_ACTION_COUNT);
-            break;
-        case 1:
-            ev->addr[i] = ev->addr[j];
-            break;
-        case 2:
-            ev->addr[i] += 512 * mvt_random(&state, 100000);
-            break;
-        case 3:
-            ev->size[i] = ev->size[j];
-            break;
-        case 4:
-            ev->size[i] = mvt_random(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
-            break;
-        default:
-            ev->stream[i] = ev->stream[j];
-        }
-    }
-}
-
-static void expect_sane(mv_arena *arena, const mv_heap *heap, const char *what)
-{
-    mv_heap_sums total = mv_heap_total(heap);
-    uint64_t free = 0, reserved = 0;
-    mv_heap_map map;
-
-    cr_assert_leq(total.free, total.reserved, "%s", what);
-    mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
-    for (uint32_t i = 0; i < map.count; i++) {
-        free += map.free[i];
-        reserved += map.size[i];
-        cr_assert_leq(map.whole[i], map.free[i], "%s", what);
-    }
-    cr_assert_eq(free, total.free, "%s", what);
-    cr_assert_eq(reserved, total.reserved, "%s", what);
-    for (uint32_t d = 0; d < heap->domains.count; d++)
-        cr_assert_leq(mv_holes_largest(&heap->now, (mv_domain_span){d, d + 1}), heap->now.free[d],
-                      "%s", what);
 }
 
 Test(heap, traces_that_contradict_themselves_keep_their_sums)
@@ -378,14 +308,54 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
         mv_trace trace = *mvt_done(t);
-        spoil(&trace, seed);
+        /* Changes some events: their action, address, or size. */
+        mv_events *ev = &trace.devices[0].events;
+        uint64_t state = seed;
+        for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {
+            uint32_t i = mvt_random(&state, ev->count), j = mvt_random(&state, ev->count);
+            switch (mvt_random(&state, 6)) {
+            case 0:
+                ev->action[i] = (uint8_t)mvt_random(&state, MV_ACTION_COUNT);
+                break;
+            case 1:
+                ev->addr[i] = ev->addr[j];
+                break;
+            case 2:
+                ev->addr[i] += 512 * mvt_random(&state, 100000);
+                break;
+            case 3:
+                ev->size[i] = ev->size[j];
+                break;
+            case 4:
+                ev->size[i] = mvt_random(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
+                break;
+            default:
+                ev->stream[i] = ev->stream[j];
+            }
+        }
         mv_lives lives = mvt_lives(mvt_arena(t), &trace, 0);
         mvt_ok(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, mvt_err()));
         cr_assert(mv_holes_order_sizes(mvt_arena(t), &heap.now));
         do {
             snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
-            if ((heap.event + 1) % 5 == 0)
-                expect_sane(mvt_arena(t), &heap, what);
+            if ((heap.event + 1) % 5 == 0) {
+                mv_arena *arena = mvt_arena(t);
+                mv_heap_sums total = mv_heap_total(&heap);
+                uint64_t free = 0, reserved = 0;
+                mv_heap_map map;
+                cr_assert_leq(total.free, total.reserved, "%s", what);
+                mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
+                for (uint32_t i = 0; i < map.count; i++) {
+                    free += map.free[i];
+                    reserved += map.size[i];
+                    cr_assert_leq(map.whole[i], map.free[i], "%s", what);
+                }
+                cr_assert_eq(free, total.free, "%s", what);
+                cr_assert_eq(reserved, total.reserved, "%s", what);
+                for (uint32_t d = 0; d < heap.domains.count; d++)
+                    cr_assert_leq(mv_holes_largest(&heap.now, (mv_domain_span){d, d + 1}),
+                                  heap.now.free[d], "%s", what);
+            }
         } while (mv_heap_next(&heap));
     }
 }

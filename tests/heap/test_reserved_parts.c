@@ -1,4 +1,4 @@
-/* The parts of reserved memory: sums on every real snapshot, and on heaps whose parts are known. */
+/* The parts of reserved memory: sums on every real snapshot, and heaps with known parts. */
 #include "analyze/heap/reserved_parts.h"
 
 #include "tests/fixture/fixture.h"
@@ -38,13 +38,13 @@ static void expect_sum(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(reserved_parts, they_add_up_on_every_snapshot)
+LongTest(reserved_parts, parts_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(expect_sum);
 }
 
-/* 12 MiB are in use at once, 10 of them on one stream; the other needs 10 MiB later. */
-Test(reserved_parts, streams_that_need_much_at_different_times)
+/* 12 MiB are in use at once, 10 MiB of them on one stream; the other stream needs 10 MiB later. */
+Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)
 {
     mvt_trace *t = mvt_new();
 
@@ -63,9 +63,9 @@ Test(reserved_parts, streams_that_need_much_at_different_times)
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], 0);
 }
 
-/* At the peak of reserved memory 20 MiB more are taken than were ever needed: 8 are a hole, 12 a
- * segment that nothing uses. */
-Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
+/* At the peak of reserved memory 20 MiB more are reserved than were ever needed: a hole of 8 MiB,
+ * and an unused segment of 12 MiB. */
+Test(reserved_parts, holes_and_unused_segments_have_a_part)
 {
     mvt_trace *t = mvt_new();
 

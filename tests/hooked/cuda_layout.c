@@ -1,4 +1,4 @@
-/* The types of capture/hooks/cuda_types.h compared with CUDA's headers; built where these are. */
+/* Compares the types of capture/hooks/cuda_types.h with CUDA's headers; built where these exist. */
 #include "capture/hooks/cuda_types.h"
 
 #include <cuda.h>

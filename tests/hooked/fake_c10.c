@@ -1,5 +1,5 @@
-/* The part of PyTorch's c10 that its allocators report to, in each version's spelling. Reports are
- * kept as they arrive, so that a test can check that they are forwarded whole. */
+/* The part of PyTorch's c10 to which its allocators report, in each version's spelling. It keeps
+ * the reports: a test checks that they are forwarded whole. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

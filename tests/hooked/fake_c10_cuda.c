@@ -1,4 +1,5 @@
-/* An allocator on top of c10: reports through the PLT, from a library that is opened RTLD_LOCAL. */
+/* An allocator on top of c10 that reports through the PLT, from a library opened
+ * with RTLD_LOCAL. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ bool profiling_enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
 
 bool allocate_on(int type);
 
-/* Reports once under each name; says whether CPU memory is reported at all. */
+/* Reports once under each name; returns whether CPU memory is reported at all. */
 bool allocate_on(int type)
 {
     device where = {(int8_t)type, 3};

@@ -1,11 +1,11 @@
-/* Threads at work while their process forks, as a loader of data with workers does it. Each child
- * does the same once and ends; one that does not end within seconds hangs.
+/* Threads work while their process forks, as a data loader with workers does. Each child does the
+ * same work once and ends; a child that does not end within seconds counts as hung.
  *
  *     forking cuda FORKS      threads call CUDA; a child does, and asks the loader
- *     forking loader FORKS    besides, a thread of the program's own is nearly always in the loader
+ *     forking loader FORKS    in addition, a thread of the program is nearly always in the loader
  *     forking raw FORKS       the same; children are made without libc's knowledge
  *     forking tensors FORKS   threads make tensors of the CPU, as c10 does
- *     forking asked FORKS     besides, a thread has asked whether to report, and never reports
+ *     forking asked FORKS     in addition, a thread has asked whether to report, and never reports
  *
  * Prints "FORKS forks, N hung, M failed". */
 #include <link.h>
@@ -27,8 +27,6 @@ enum { THREADS = 6, MOST_DEPTH = 24, PATIENCE_MS = 200000, TENSORS = 64 };
 int cudaMalloc(void **out, size_t size);
 int cudaFree(void *memory);
 
-/* ---- CUDA, from stacks of many depths ---- */
-
 static void use_cuda(unsigned size)
 {
     void *memory = NULL;
@@ -47,8 +45,6 @@ static __attribute__((noinline)) unsigned deep(unsigned depth)
     use_cuda(depth);
     return left;
 }
-
-/* ---- tensors, as ProfiledCPUMemoryReporter has them ---- */
 
 typedef struct {
     int8_t type, index;
@@ -88,8 +84,6 @@ static void use_tensors(void)
     }
 }
 
-/* ---- threads ---- */
-
 static atomic_bool is_over;
 static bool makes_tensors, loads;
 
@@ -125,8 +119,6 @@ static void *ask_loader(void *unused)
     return unused;
 }
 
-/* ---- children ---- */
-
 static void be_child(void)
 {
     unsigned files = 0;
@@ -135,7 +127,7 @@ static void be_child(void)
         use_tensors();
     for (unsigned depth = 0; !makes_tensors && depth < 4; depth++)
         deep(depth);
-    use_cuda(1); /* where no one called it before */
+    use_cuda(1); /* a place that has not called before */
     if (!makes_tensors && !loads) {
         dl_iterate_phdr(count_file, &files);
         if (files < 3)
@@ -180,7 +172,7 @@ static pid_t make_child(bool raw)
     return child;
 }
 
-/* A thread that announces reports of memory and never makes one. */
+/* A thread that announces memory reports and never makes one. */
 static void *ask(void *unused)
 {
     memory_profiling_enabled();
@@ -211,7 +203,7 @@ int main(int argc, char **argv)
 
     makes_tensors = strcmp(mode, "tensors") == 0 || strcmp(mode, "asked") == 0;
     loads = raw || strcmp(mode, "loader") == 0;
-    use_cuda(0); /* it opens its driver now: a child's dlopen would hang without us, too */
+    use_cuda(0); /* it opens its driver now: a child's dlopen would hang without the shim, too */
     unsigned count = start(threads, mode);
     for (int i = 0; i < forks; i++)
         counts[await(make_child(raw))]++;

@@ -1,5 +1,5 @@
-/* The program that the hooks are tested with: `hooked MODE [ARGUMENT...]` does one thing and prints
- * the result. Run with and without the hooks it must print the same. */
+/* The program with which the hooks are tested: `hooked MODE [ARGUMENT...]` does one thing and
+ * prints the result. With and without the hooks it must print the same. */
 #include "capture/hooks/hooks.h"
 #include "capture/memviz.h"
 
@@ -27,8 +27,8 @@ static void *must(void *found)
     return found;
 }
 
-/* Without a result, the text without the path of the searched file: that is the one thing that may
- * differ. */
+/* Without a result, prints the error text without the path of the searched file, the only part that
+ * may differ. */
 static void show_lookup(const char *what, void *found)
 {
     const char *error = dlerror();
@@ -36,8 +36,6 @@ static void show_lookup(const char *what, void *found)
 
     printf("%s: %s%s\n", what, found ? "found" : "null", text ? text : "");
 }
-
-/* ---- every row, called in one way ---- */
 
 typedef struct {
     const char *name, *base;
@@ -72,9 +70,8 @@ static const row rows[] = {
 #include "capture/hooks/hooks.def"
 };
 
-/* All parameters are pointers to something: enough for stand-ins that only write through the ones
- * that they give something out by. The bytes read from a descriptor mean: a node that allocates, or
- * memory on device 3. */
+/* All parameters point at something: enough for stand-ins, which write only through output
+ * parameters. The descriptor's bytes mean a node that allocates, or memory on device 3. */
 static int call_with_anything(mv_any_fn *function)
 {
     static int32_t descriptor[1024];
@@ -124,7 +121,7 @@ static int every(const char *way)
     return 0;
 }
 
-/* ---- a few calls, looked at closely ---- */
+/* ---- a few calls in detail ---- */
 
 static int (*runtime_malloc)(void **, size_t);
 static int (*runtime_free)(void *);
@@ -155,7 +152,7 @@ static void *free_it(void *ptr)
     return NULL;
 }
 
-/* A thread frees, which takes long ($FAKE_WAIT); another allocates 50 ms after it began. */
+/* A thread's free takes long ($FAKE_WAIT); another thread allocates 50 ms after the free began. */
 static int overlapping(void)
 {
     void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
@@ -175,8 +172,8 @@ static int overlapping(void)
     return pthread_join(thread, NULL);
 }
 
-/* Threads that call from new places: each place's library is a new name. Meanwhile another thread
- * marks with new texts, which take long to write. */
+/* Threads that call from new places: each place's library is a new name. At the same time another
+ * thread marks with new texts, which take long to write. */
 enum { CROWD = 8, LONG_TEXT = 60 << 10, LONG_TEXTS = 300 };
 static pthread_barrier_t crowded;
 static atomic_int marked;
@@ -228,7 +225,7 @@ static int crowd(void)
     return 0;
 }
 
-/* Sizes that are not a parameter. */
+/* Sizes that are not parameters. */
 static int sizes(void)
 {
     void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW)), *out = NULL;
@@ -284,8 +281,6 @@ static int keeps_errno(void)
     return 0;
 }
 
-/* ---- libraries ---- */
-
 /* Opens each library and lets it allocate and free. */
 static int plugins(int mode, char **files)
 {
@@ -313,7 +308,7 @@ static int reload(char **files)
     return 0;
 }
 
-/* So do runtimes, each time somewhere else: their old place gets filled. */
+/* So do runtimes, each time at another address: other memory fills the old one. */
 static int reload_runtimes(void)
 {
     static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};
@@ -366,8 +361,8 @@ static int lookups(void)
     return 0;
 }
 
-/* A failed look-up stays readable when CUDA is called in between, from a place that has not called
- * before. */
+/* The error of a failed look-up stays readable when CUDA is called before it is read, from a place
+ * that has not called before. */
 static int keeps_dlerror(char **files)
 {
     void *library = must(dlopen(files[0], RTLD_NOW | RTLD_LOCAL));
@@ -422,7 +417,7 @@ static int threads(void)
     return 0;
 }
 
-/* A driver function through the runtime's look-up, and the old one with its own versions. */
+/* A driver function through the runtime's look-up, and the old look-up with its versions. */
 static int entry_points(const char *runtime_file)
 {
     void *runtime = must(dlopen(runtime_file, RTLD_NOW | RTLD_LOCAL));
@@ -448,8 +443,6 @@ static int entry_points(const char *runtime_file)
     printf("%d %d\n", old("cuNothing", (void **)&function, 12000, 0), function == NULL);
     return 0;
 }
-
-/* ---- without CUDA, or a part of it ---- */
 
 #ifdef LINKED
 static int linked_calls(void)
@@ -569,7 +562,7 @@ static int heap_threads(void)
     return 0;
 }
 
-/* ---- NVTX: what its header does in a program ---- */
+/* ---- NVTX: the effects of its header in a program ---- */
 
 typedef void (*nvtx_fn)(void);
 static nvtx_fn nvtx_functions[2][16];
@@ -638,12 +631,12 @@ static int nvtx(void)
     ((int (*)(const void *))core2[5])(domain);
     ((int (*)(const void *))core2[5])(domain);
     attributes.message_kind = 3;
-    attributes.message = &attributes; /* no handle of ours */
+    attributes.message = &attributes; /* not one of our handles */
     ((void (*)(const void *, const void *))core2[1])(NULL, &attributes);
     return 0;
 }
 
-/* The memory extension: slots that it calls through, and descriptions of its own. */
+/* The memory extension: the slots through which it calls, and its own descriptions. */
 typedef struct {
     size_t id, slots;
     intptr_t *slot;
@@ -687,7 +680,7 @@ typedef struct {
     const void *message;
 } nvtx_heap;
 
-static intptr_t nvtx_slots[64]; /* the first is the extension's own */
+static intptr_t nvtx_slots[64]; /* the first belongs to the extension */
 
 static int nvtx_start(int module, int compatible)
 {
@@ -746,9 +739,9 @@ static int nvtx_memory(void)
     ((void (*)(const void *, uintptr_t))nvtx_slots[2])(domain, same);
     printf("%d\n", nvtx_heap_named(domain, 1, "arena") == same);
     nvtx_heap_named(domain, 0, NULL);
-    add.heap = (uintptr_t)-1; /* no tool's handle */
+    add.heap = (uintptr_t)-1; /* a handle of no tool */
     ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
-    add.heap = 0; /* the process's */
+    add.heap = 0; /* the process's handle */
     ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
     add.type = 9;
     ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);

@@ -1,4 +1,5 @@
-/* Another tool's hook of cudaMalloc: it adds one to the size and finds the next by RTLD_NEXT. */
+/* Another tool's hook of cudaMalloc: it adds one to the size and finds the next hook
+ * with RTLD_NEXT. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-/* A library with a static libcudart, as NCCL is: nothing of CUDA is imported, everything is looked
- * up. */
+/* A library with a static libcudart, such as NCCL: it imports nothing of CUDA and looks
+ * everything up. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,8 @@ static void *entry_point(const char *symbol, int version)
     get_proc_fn *get = library ? (get_proc_fn *)dlsym(library, "cuGetProcAddress_v2") : NULL;
     void *found = NULL;
 
-    /* As libcudart does: first the newest way to look up, then all else by it. */
+    /* As libcudart does: first the newest way to look functions up, then everything else
+     * through it. */
     if (get && get("cuGetProcAddress", &found, 12000, 0, NULL) == 0)
         get = (get_proc_fn *)found;
     return get && get(symbol, &found, version, 0, NULL) == 0 ? found : NULL;

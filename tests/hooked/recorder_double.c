@@ -1,5 +1,5 @@
-/* In place of the recorder: writes each call of the hooks as a line to the file $HOOKED_LOG. The
- * stand-ins for CUDA write into the same file, so that order shows. */
+/* Replaces the recorder: writes each call of the hooks as a line to the file $HOOKED_LOG. The
+ * stand-ins for CUDA write to the same file, which shows the order. */
 #include "capture/record/recorder.h"
 #include "capture/record/stack.h"
 
@@ -66,7 +66,7 @@ bool mv_rec_enter(mv_rec_visit *visit)
     if (inside || getenv("HOOKED_OFF"))
         return false;
     inside = true;
-    errno = EXDEV; /* a hook must not let it through */
+    errno = EXDEV; /* a hook must not pass it on */
     return true;
 }
 

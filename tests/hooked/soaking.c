@@ -1,13 +1,13 @@
-/* A program under load for a soak of the recording: threads allocate and free by CUDA's runtime,
- * from stacks of many depths, until the time is up or someone kills it. A file that survives it
- * records its actions.
+/* A program that puts load on a recording for a long time: threads allocate and free through CUDA's
+ * runtime, from stacks of many depths, until the time is up or someone kills the program. A file
+ * that survives the program contains its actions.
  *
  *     soaking TRUTH SECONDS THREADS CALLS_A_SECOND SEED [fork]
  *
- * TRUTH is written through shared memory: a row of six numbers of 64 bits for each thread, in the
- * order of `counts`. A number of "begun" is stored before the call, one of "done" after it has
- * returned. With `fork` a child does the same for a moment now and then, with its own file:
- * TRUTH.PID. The runtime is $SOAKING_CUDART or libcudart.so.13. Prints nothing unless it fails. */
+ * TRUTH is written through shared memory: a row of six 64-bit numbers for each thread, in the order
+ * of `counts`. The "begun" numbers are stored before a call, the "done" numbers after it has
+ * returned. With `fork`, children do the same for a moment, each with its own file TRUTH.PID. The
+ * runtime is $SOAKING_CUDART or libcudart.so.13. Prints nothing unless it fails. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,14 +26,14 @@ enum { MOST_THREADS = 64, LIVE = 256, MOST_DEPTH = 40, KINDS_OF_SIZE = 12 };
 
 typedef struct {
     atomic_uint_fast64_t begun, done;             /* allocations */
-    atomic_uint_fast64_t begun_bytes, done_bytes; /* of them */
+    atomic_uint_fast64_t begun_bytes, done_bytes; /* of blocks */
     atomic_uint_fast64_t begun_frees, done_frees;
 } counts;
 
 typedef struct {
     pthread_t id;
     counts *truth;
-    uint64_t state; /* of its random numbers */
+    uint64_t state; /* of the thread's random numbers */
     double until;
     unsigned rate;
     bool forks;
@@ -141,7 +141,7 @@ static void have_child(const worker *parent)
     _exit(0);
 }
 
-/* Bursts of a tenth of a second's calls, then a pause until their time is over. */
+/* Bursts of a tenth of a second's calls, then a pause for the rest of that time. */
 static void *run(void *argument)
 {
     worker *w = argument;

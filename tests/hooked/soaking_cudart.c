@@ -1,6 +1,5 @@
-/* CUDA's runtime as far as soaking.c calls it, on machines without one: gives out ranges of
- * addresses that the kernel keeps apart and gives out again, as a driver does. There is no memory
- * at them. */
+/* The part of CUDA's runtime that soaking.c calls, for machines without one. The kernel chooses
+ * distinct address ranges and reuses them, as a driver does. No memory is mapped there. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +26,7 @@ static void give(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child must not inherit it locked by a thread that it does not have. */
+/* A child must not inherit it locked by a thread that does not exist there. */
 static __attribute__((constructor)) void begin(void)
 {
     pthread_atfork(take, give, give);
@@ -69,7 +68,7 @@ int cudaFree(void *memory)
     unsigned slot = slot_of((uintptr_t)memory);
     if (slot < SLOTS) {
         bytes = given[slot].bytes;
-        given[slot].address = 1; /* free, but others were put after it */
+        given[slot].address = 1; /* free, but other entries were put after it */
     }
     give();
     return bytes == 0 || munmap(memory, bytes) != 0;

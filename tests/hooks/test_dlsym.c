@@ -17,15 +17,16 @@ static void expect_same(const char *program, const char *arguments)
     }
 }
 
-/* RTLD_NEXT from the program itself, names that are there and are not, again and again, with the
- * texts of dlerror; no CUDA: every name of it is missing, even where our own function is found. */
+/* RTLD_NEXT from the program itself, names that exist and names that do not, again and again,
+ * with the texts of dlerror; no CUDA: every CUDA name is missing, even where our own function
+ * is found. */
 Test(dlsym, answers_are_unchanged_without_cuda)
 {
     expect_same("hooked", "lookups");
     expect_same("hooked_orphan", "lookups");
 }
 
-Test(dlsym, answers_as_without_us_where_cuda_is_linked)
+Test(dlsym, answers_are_unchanged_with_cuda)
 {
     expect_same("hooked_linked", "lookups");
 }
@@ -40,7 +41,7 @@ Test(dlsym, eight_threads_look_up_at_once)
     expect_same("hooked", "threads");
 }
 
-Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
+Test(dlsym, other_tools_get_the_next_function)
 {
     mvt_run plain = mvt_sh("LD_PRELOAD=" MV_HOOKED "/other_hook.so LD_LIBRARY_PATH=" MV_HOOKED
                            " " MV_HOOKED "/hooked local " MV_HOOKED "/plugin13.so");
@@ -52,9 +53,10 @@ Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
     cr_assert_str_eq(run.out, plain.out);
 }
 
-/* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
- * be needed to find the real dlsym. First after the shim, then before it, as its runtime wants to
- * be. If its runtime does not start on this kernel, or is not installed, the test is skipped. */
+/* A sanitizer defines functions of libc, and looks up the real ones as it starts: finding the real
+ * dlsym must not need any of these functions. First the sanitizer is loaded after the shim, then
+ * before it, as its runtime wants. If the runtime does not start on this kernel, or is not
+ * installed, the test is skipped. */
 static void expect_sanitized(const char *sanitizer)
 {
     static const char *const preloads[] = {MV_CAPTURE, "$RUNTIME:" MV_CAPTURE};

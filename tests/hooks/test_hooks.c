@@ -1,10 +1,10 @@
-/* The hooks, preloaded into programs that call CUDA in every way that real ones do. CUDA and the
- * recorder are stand-ins (tests/hooked/), which write their calls into one file. */
+/* The hooks, preloaded into programs that call CUDA in every way that real programs do. CUDA and
+ * the recorder are stand-ins (tests/hooked/), which write their calls into one file. */
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_pythons.h"
 
-/* How programs are started: the stand-ins, and the hooks. */
+/* Programs are started with the stand-ins and the hooks. */
 #define CUDA         "LD_LIBRARY_PATH=" MV_HOOKED " "
 #define LOG          "HOOKED_LOG=$PWD/log "
 #define HOOKS        "LD_PRELOAD=" MV_HOOKED "/libhooks_alone.so "
@@ -36,8 +36,6 @@ static unsigned count(const char *text, const char *what)
     return found;
 }
 
-/* ---- the list ---- */
-
 static const struct {
     const char *name, *action;
     unsigned flags;
@@ -62,7 +60,7 @@ static const struct {
 #include "capture/hooks/hooks.def"
 };
 
-/* Copies with a direction parameter are called with an invalid one. */
+/* Copies with a direction parameter are called with an invalid direction. */
 static const struct {
     unsigned flags;
     bool counts;
@@ -84,24 +82,7 @@ static const struct {
 #undef ACTION
 };
 
-static unsigned action_named(const char *name)
-{
-    unsigned i = 0;
-
-    while (i < MV_API_ACTION_COUNT - 1 && strcmp(actions[i].name, name) != 0)
-        i++;
-    return i;
-}
-
-/* A call that gives memory back is numbered before it, all others after it. */
-static void expect_numbered(const char *log, const char *line, bool gives)
-{
-    const char *at = strstr(log, line), *numbered = at ? strstr(at, "numbered=") : NULL;
-
-    cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
-}
-
-/* Each row was called once, and recorded once under its own name. */
+/* Each row was called once, and was recorded once under its own name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
@@ -110,9 +91,15 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[128];
         unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
-        unsigned action = action_named(rows[i].action);
+        unsigned j = 0;
+        while (j < MV_API_ACTION_COUNT - 1 && strcmp(actions[j].name, rows[i].action) != 0)
+            j++;
+        unsigned action = j;
         snprintf(line, sizeof line, "call %s %s ", rows[i].name, actions[action].text);
-        expect_numbered(run.err, line, mv_api_gives(actions[action].number));
+        /* A call that frees memory is numbered before it begins, all other calls after they end. */
+        bool gives = mv_api_gives(actions[action].number);
+        const char *at = strstr(run.err, line), *numbered = at ? strstr(at, "numbered=") : NULL;
+        cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
         cr_assert_eq(count(run.err, line), wanted, "%s: %s is there %u times", way, line,
                      count(run.err, line));
         expected += wanted;
@@ -125,12 +112,13 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
     cr_assert_eq(count(run.err, "wait\n"), waited);
-    /* Captures of graphs: three functions that begin one, one that ends it, each in two variants. */
+    /* Graph captures: three functions that begin a capture, one that ends it, each in
+     * two variants. */
     cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
     cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
     cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
     /* All launch one of two kernels, but only launches through the driver record which
-     * (hooked.c). */
+     * kernel (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
     expected += 2;
     cr_assert_eq(count(run.err, "call "), expected);
@@ -184,19 +172,7 @@ Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
     cr_assert_geq(second, freed + 40000, "%s", run.out);
 }
 
-/* Rows of a table, as a program's table has them, in which one of the columns is empty. */
-static unsigned without_a_name(const char *csv)
-{
-    unsigned found = 0;
-
-    for (const char *row = strchr(csv, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
-        const char *api = strchr(row, ','), *library = api ? strchr(api + 1, ',') : NULL;
-        found += library && (api[1] == ',' || library[1] == ',');
-    }
-    return found;
-}
-
-/* Without waiting for the lock of the names, a name may be missing: then it is counted. */
+/* If the lock of the names is not waited for, a name may be missing: then it is counted. */
 LongTest(hooks, names_that_are_not_waited_for_are_counted)
 {
     for (int i = 0; i < 6; i++) {
@@ -206,7 +182,13 @@ LongTest(hooks, names_that_are_not_waited_for_are_counted)
                                   "--format csv --table api_calls -o - a.bin");
         const char *text = strstr(run.out, "lost ");
         unsigned lost = text ? (unsigned)strtoul(text + 5, NULL, 10) : 0;
-        unsigned missing = without_a_name(run.out);
+        /* Counts a table's rows, printed by a program, with an empty column. */
+        unsigned found = 0;
+        for (const char *row = strchr(run.out, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
+            const char *api = strchr(row, ','), *library = api ? strchr(api + 1, ',') : NULL;
+            found += library && (api[1] == ',' || library[1] == ',');
+        }
+        unsigned missing = found;
         cr_assert_leq(missing, lost, "%u missing, %u lost", missing, lost);
     }
 }
@@ -245,9 +227,9 @@ Test(hooks, sizes_come_from_descriptors)
         "call cudaMalloc3D alloc addr=120000002000 size=122880 ",     /* 4096 * 10 * 3 */
         "call cudaMallocMipmappedArray alloc_array addr=0 size=336 ", /* (8*4 + 4*2 + 2*1) * 8 */
         "call cudaMallocMipmappedArray alloc_array addr=0 size=640 ", /* (8*4 + 4*2) * 2 * 8 */
-        "call cudaMallocMipmappedArray alloc_array addr=0 size=0 ",   /* NV12: not known */
+        "call cudaMallocMipmappedArray alloc_array addr=0 size=0 ",   /* NV12: unknown */
         "call cuArray3DCreate_v2 alloc_array addr=0 size=80 ",        /* 10 * 2 * 4 */
-        "call cuArray3DCreate_v2 alloc_array addr=0 size=0 ",         /* BC1: not known */
+        "call cuArray3DCreate_v2 alloc_array addr=0 size=0 ",         /* BC1: unknown */
         "call cuGraphAddNode_v2 graph_alloc addr=700000009000 size=777 handle=0 device=6 ",
     };
     mvt_run run = hooked("", "hooked", "sizes");
@@ -261,7 +243,7 @@ Test(hooks, sizes_come_from_descriptors)
     cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
 }
 
-/* A multicast object has no memory of its own, whatever size its descriptor says. */
+/* A multicast object has no memory of its own, whatever size its descriptor contains. */
 Test(hooks, a_multicast_object_has_no_size)
 {
     mvt_run run = hooked("", "hooked_linked", "every plt");
@@ -271,7 +253,7 @@ Test(hooks, a_multicast_object_has_no_size)
     cr_assert_eq(strncmp(strstr(call, "size="), "size=0 ", 7), 0, "%.120s", call);
 }
 
-Test(hooks, errno_is_the_real_functions)
+Test(hooks, errno_comes_from_the_real_function)
 {
     mvt_run run = hooked("FAKE_ERRNO=1", "hooked", "errno");
 
@@ -309,7 +291,7 @@ Test(hooks, a_static_runtime_is_recorded_by_its_symbol_lookups)
     cr_assert_eq(count(run.err, "call "), 2, "%s", run.err);
 }
 
-/* Such a library binds past us, and so does the libcudart that it brings. */
+/* Such a library binds without the hooks, and so does its own libcudart. */
 Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
 {
     mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12") PLUGIN("plugin_static"));
@@ -318,7 +300,7 @@ Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
     cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
 }
 
-/* ... unless the libcudart was there before. */
+/* ... unless that libcudart was already loaded. */
 Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
 {
     mvt_run run = hooked("", "hooked_linked", "deepbind " PLUGIN("plugin12"));
@@ -345,7 +327,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
-/* Another tool's hook, which requests one byte more, before ours and after ours. */
+/* Another tool's hook, which requests one more byte, before the shim's and after it. */
 Test(hooks, hooks_of_other_tools_are_called_once)
 {
     static const struct {
@@ -412,7 +394,7 @@ Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
     cr_assert_not_null(strstr(run.out, "0: 1, 5 calls"), "profiling is off: %s", run.out);
 }
 
-Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
+Test(hooks, marks_are_recorded_and_cost_nothing_without_the_shim)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked marks");
     mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked marks; cat log >&2");
@@ -422,8 +404,8 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
-/* Calls without a heap or a block are not recorded; a heap is not called like a level. */
-Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
+/* Calls without a heap or a block are not recorded; a heap cannot have the name of a level. */
+Test(hooks, heaps_are_recorded_and_cost_nothing_without_the_shim)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
     mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked heaps; cat log >&2");
@@ -500,13 +482,9 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark MARK 0 \n");
 }
 
-/* ---- of another machine ---- */
-
-/* The same program's live file as this machine's and, with the fact `host` changed, as another's.
- */
-/* In a stack with both kinds of frames, the interpreter's native frames are omitted, in each of its
- * builds. */
-LongTest(hooks, python_frames_replace_those_of_the_interpreter)
+/* In a stack with both kinds of frames, the interpreter's native frames are omitted, for each of
+ * its builds. */
+LongTest(hooks, python_frames_replace_interpreter_frames)
 {
     const char *commands[MVT_MOST_PYTHONS];
     unsigned number = mvt_pythons(commands);
@@ -527,7 +505,9 @@ LongTest(hooks, python_frames_replace_those_of_the_interpreter)
     }
 }
 
-LongTest(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
+/* The same program's live file as this machine's file and, with another `host` fact, as
+ * another machine's. */
+LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 {
     mvt_run run = mvt_sh(
         CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED
@@ -540,8 +520,6 @@ LongTest(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
 
     cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
 }
-
-/* ---- what is counted ---- */
 
 Test(hooks, run_and_info_count_the_same)
 {

@@ -1,5 +1,5 @@
-/* How hooks read the loader's list of files, and its lock: in programs whose handlers jump away
- * (tests/hooked/leaving.c), with each reading counted (tests/hooked/watched_list.c). */
+/* Reads of the loader's list of files, and of its lock, by the hooks: in programs whose handlers
+ * jump away (tests/hooked/leaving.c), with each read counted (tests/hooked/watched_list.c). */
 #include "tests/fixture/fixture_program.h"
 
 static mvt_run leaving(const char *stacks, const char *more, const char *words)
@@ -21,7 +21,7 @@ static unsigned reads_in(const mvt_run *run)
     return reads;
 }
 
-/* Otherwise the other thread waits for the lock for ever. */
+/* Otherwise the other thread waits for the lock forever. */
 Test(loader_list, a_handler_that_jumps_away_leaves_no_lock)
 {
     static const char *const stacks[] = {"native", "all"};
@@ -33,8 +33,8 @@ Test(loader_list, a_handler_that_jumps_away_leaves_no_lock)
     }
 }
 
-/* Two thousand events; the result is about the first ones. */
-Test(loader_list, events_do_not_read_it)
+/* Of two thousand events, only the first ones may read the list. */
+Test(loader_list, events_do_not_read_the_list)
 {
     mvt_run run = leaving("native", "", "1000");
 
@@ -43,8 +43,8 @@ Test(loader_list, events_do_not_read_it)
     cr_expect_lt(reads_in(&run), 50, "%s", run.out);
 }
 
-/* It is read without the lock only where another thread held that when the child was made. */
-Test(loader_list, a_child_reads_it_with_the_lock)
+/* A child reads the list without the lock only if another thread held it at the fork. */
+Test(loader_list, a_child_reads_the_list_with_the_lock)
 {
     mvt_run run = leaving("native", "", "1000 fork");
 

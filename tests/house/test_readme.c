@@ -15,7 +15,7 @@
 
 enum { PATH_LENGTH = 1024 };
 
-/* A file of the project; its path begins at the root of the project. */
+/* A file of the project, with a path from the project's root. */
 static const char *page_text(const char *path)
 {
     return mvt_text(mv_arena_printf(mvt_memory(), "%s/%s", MV_SOURCE_DIR, path));
@@ -26,7 +26,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The pages of a folder, such as "docs/guides", in order of name; returns how many. */
+/* The pages of a folder, such as "docs/guides", in name order; returns their number. */
 static size_t pages_of(const char *folder, const char *paths[], size_t most)
 {
     mv_arena *arena = mvt_memory();
@@ -46,9 +46,7 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
     return count;
 }
 
-/* ---- sessions ---------------------------------------------------------------------------- */
-
-/* The next line "..." in a text; its end if there is none. */
+/* The next line "..." in a text; the text's end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
     for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
@@ -57,12 +55,7 @@ static const char *next_cut(const char *text, const char *end)
     return end;
 }
 
-static bool begins_line(const char *text, const char *at)
-{
-    return at == text || at[-1] == '\n';
-}
-
-/* Whether a text matches a session's excerpt of it: a line "..." is any number of lines. */
+/* Whether a text matches a session's excerpt: a line "..." matches any number of lines. */
 static bool is_shown(const char *text, const char *shown, const char *end)
 {
     const char *at = text, *last = text + strlen(text);
@@ -78,7 +71,7 @@ static bool is_shown(const char *text, const char *shown, const char *end)
         length = (size_t)(cut - shown);
         if (cut == end && (size_t)(last - at) >= length)
             at = length ? last - length : last; /* the end */
-        while (at < last && !(begins_line(text, at) && strncmp(at, shown, length) == 0))
+        while (at < last && !((at == text || at[-1] == '\n') && strncmp(at, shown, length) == 0))
             at++;
         if (length && at == last)
             return false;
@@ -132,29 +125,7 @@ LongTest(readme, sessions_of_the_docs_are_real)
     cr_expect_geq(sessions, 20);
 }
 
-static bool is_shown_by(const char *text, const char *shown)
-{
-    return is_shown(text, shown, shown + strlen(shown));
-}
-
-Test(readme, a_cut_is_any_number_of_whole_lines)
-{
-    cr_expect(is_shown_by("a\nb\nc\n", "a\nb\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "...\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "...\nb\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nc\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nb\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "b\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\n...\nb\n"));
-    cr_expect_not(is_shown_by("ab\nc\n", "...\nb\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", ""));
-}
-
-/* ---- links ------------------------------------------------------------------------------- */
-
-/* Every "](PATH" of a page is a file or folder, seen from the page's own. */
+/* Every "](PATH" of a page is an existing file or folder, relative to the page. */
 static unsigned check_links(const char *path)
 {
     const char *slash = strrchr(path, '/'), *text = page_text(path);
@@ -192,8 +163,6 @@ Test(readme, links_lead_to_files_and_every_page_is_listed)
     cr_expect_gt(links, 100);
 }
 
-/* ---- pictures ---------------------------------------------------------------------------- */
-
 /* Grey pixels of a PNG file. */
 static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
 {
@@ -203,38 +172,6 @@ static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
     uint8_t *pixels = mv_arena_push(arena, PNG_IMAGE_SIZE(*png), 1);
     cr_assert(pixels && png_image_finish_read(png, NULL, pixels, 0, NULL), "%s", png->message);
     return pixels;
-}
-
-/* Fonts differ between machines: texts may, shapes not. */
-static void check_alike(mv_arena *arena, const char *shown, const char *made)
-{
-    png_image a, b;
-    const uint8_t *left = read_png(arena, shown, &a), *right = read_png(arena, made, &b);
-    uint64_t different = 0;
-
-    cr_assert(a.width == b.width && a.height == b.height, "%s has another size", shown);
-    for (uint64_t i = 0; i < (uint64_t)a.width * a.height; i++)
-        different += abs(left[i] - right[i]) > 24;
-    cr_expect_lt(different, (uint64_t)a.width * a.height / 50, "%s: %lu pixels differ", shown,
-                 (unsigned long)different);
-}
-
-/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": its picture is the one shown. */
-static void check_drawing(mv_arena *arena, const char *command, const char *end)
-{
-    const char *output = strstr(command, " docs/pictures/");
-    char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
-
-    cr_assert(output && output < end);
-    snprintf(shown, sizeof shown, "%s/%.*s", MV_SOURCE_DIR, (int)(end - output - 1), output + 1);
-    mv_span file = mvt_file(arena, shown);
-    cr_expect_lt(file.length, 150000, "%s", shown);
-    cr_assert_geq(mkstemps(made, 4), 0);
-    mvt_run r =
-        mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command), command, made);
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    check_alike(arena, shown, made);
-    remove(made);
 }
 
 LongTest(readme, pictures_can_be_made_again)
@@ -247,14 +184,35 @@ LongTest(readme, pictures_can_be_made_again)
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
         cr_assert(end != NULL);
-        check_drawing(arena, text + strlen(start), end);
+        /* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": the committed picture equals
+         * the drawing. */
+        const char *command = text + strlen(start);
+        const char *output = strstr(command, " docs/pictures/");
+        char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
+        cr_assert(output && output < end);
+        snprintf(shown, sizeof shown, "%s/%.*s", MV_SOURCE_DIR, (int)(end - output - 1),
+                 output + 1);
+        mv_span file = mvt_file(arena, shown);
+        cr_expect_lt(file.length, 150000, "%s", shown);
+        cr_assert_geq(mkstemps(made, 4), 0);
+        mvt_run r = mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command),
+                           command, made);
+        cr_assert_eq(r.status, 0, "%s", r.err);
+        /* Fonts differ between machines: texts may differ, shapes may not. */
+        png_image a, b;
+        const uint8_t *left = read_png(arena, shown, &a), *right = read_png(arena, made, &b);
+        uint64_t different = 0;
+        cr_assert(a.width == b.width && a.height == b.height, "%s has another size", shown);
+        for (uint64_t i = 0; i < (uint64_t)a.width * a.height; i++)
+            different += abs(left[i] - right[i]) > 24;
+        cr_expect_lt(different, (uint64_t)a.width * a.height / 50, "%s: %lu pixels differ", shown,
+                     (unsigned long)different);
+        remove(made);
         pictures++;
         text = end;
     }
     cr_expect_geq(pictures, 3);
 }
-
-/* ---- recipes ----------------------------------------------------------------------------- */
 
 Test(readme, recipes_are_files_that_run)
 {

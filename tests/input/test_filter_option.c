@@ -1,5 +1,5 @@
-/* --filter and --top of the commands that draw. test_filter.c checks what matches;
- * test_timeline.c, test_flame.c and test_state.c check how it is drawn. */
+/* --filter and --top for the commands that draw. test_filter.c checks what matches;
+ * test_timeline.c, test_flame.c and test_state.c check the drawings. */
 
 #include "tests/fixture/fixture_json.h"
 
@@ -96,7 +96,7 @@ LongTest(filter_option, pictures_describe_their_contents)
     }
 }
 
-Test(filter_option, report_counts_matches)
+Test(filter_option, the_report_counts_matches)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace_plot --json --filter 'forward' "
                                 "$SNAPS/gpt_train.pickle -o x.svg");

@@ -1,25 +1,21 @@
-/* Devices that a process sees but does not use: one line in text, nothing in pictures, all of them
+/* Devices that a process sees but does not use: one line in text, omitted in pictures, complete
  * in JSON. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-
-static void use(mvt_trace *t, uint32_t device)
-{
-    uint64_t base = (uint64_t)(device + 1) << 32;
-
-    mvt_segment_alloc(t, .device = device, .addr = base, .bytes = 20 << 20);
-    for (uint64_t i = 0; i < 8; i++)
-        mvt_alloc(t, .device = device, .addr = base + (i << 21), .bytes = 2 << 20,
-                  .stack = "keep:train.py:7");
-}
 
 /* Eight devices; the last `used` of them are used. */
 static const char *write_trace(uint32_t used)
 {
     mvt_trace *t = mvt_new();
 
-    for (uint32_t i = 0; i < used; i++)
-        use(t, 7 - i);
+    for (uint32_t i = 0; i < used; i++) {
+        uint32_t device = 7 - i;
+        uint64_t base = (uint64_t)(device + 1) << 32;
+        mvt_segment_alloc(t, .device = device, .addr = base, .bytes = 20 << 20);
+        for (uint64_t j = 0; j < 8; j++)
+            mvt_alloc(t, .device = device, .addr = base + (j << 21), .bytes = 2 << 20,
+                      .stack = "keep:train.py:7");
+    }
     return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
@@ -32,7 +28,7 @@ static uint32_t count_of(const char *text, const char *part)
     return count;
 }
 
-LongTest(idle, reports_have_one_line_for_all)
+LongTest(idle, reports_have_one_line_for_all_idle_devices)
 {
     static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
                                            "fragmentation", "oom",   "whatif", "trace"};
@@ -51,8 +47,8 @@ LongTest(idle, reports_have_one_line_for_all)
     }
 }
 
-/* These have a table of devices, or of one file. */
-Test(idle, info_and_the_first_look_have_one_line_for_all)
+/* These commands have a table of devices, or of one file. */
+Test(idle, info_and_triage_have_one_line_for_all_idle_devices)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_here_or_sh("$MEMVIZ info %s", path);
@@ -66,7 +62,7 @@ Test(idle, info_and_the_first_look_have_one_line_for_all)
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
 }
 
-Test(idle, a_device_that_is_asked_for_is_reported)
+Test(idle, a_requested_device_is_reported)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_here_or_sh("$MEMVIZ peak --device 3 %s", path);
@@ -115,7 +111,7 @@ Test(idle, json_has_the_sites_of_every_device)
 }
 
 /* As high as the picture of one device. */
-Test(idle, pictures_leave_them_out)
+Test(idle, pictures_omit_idle_devices)
 {
     static const char *const commands[] = {"trace_plot", "segment_plot",
                                            "segment_plot --view state"};
@@ -133,9 +129,11 @@ Test(idle, pictures_leave_them_out)
     }
 }
 
-/* Ten steps; each keeps a tensor on every device. */
-static void leak(mvt_trace *t, uint32_t devices)
+static mvt_run leaks_on(uint32_t devices)
 {
+    mvt_trace *t = mvt_new();
+
+    /* Ten steps; each keeps a tensor on every device. */
     for (uint32_t d = 0; d < devices; d += 2)
         mvt_segment_alloc(t, .device = d, .addr = (uint64_t)(d + 1) << 32, .bytes = 200 << 20);
     for (uint64_t i = 0; i < 12; i++)
@@ -149,18 +147,11 @@ static void leak(mvt_trace *t, uint32_t devices)
             mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
         }
     mvt_final_heap(t);
-}
-
-static mvt_run leaks_on(uint32_t devices)
-{
-    mvt_trace *t = mvt_new();
-
-    leak(t, devices);
     return mvt_here_or_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
 }
 
 /* If more than one device is used, each leak names its device. */
-Test(idle, leaks_name_their_device)
+Test(idle, leaks_name_their_device_if_several_are_used)
 {
     mvt_run r = leaks_on(1);
 

@@ -1,7 +1,7 @@
-/* An output that is the input is refused: whatever the command, whatever the name. */
+/* An output that is the input is refused, for every command and every name. */
 #include "tests/fixture/fixture_program.h"
 
-/* $f, $g are recordings; each of the names below is another name of $f. */
+/* $f and $g are recordings; each of the names below is another name of $f. */
 #define MAKE                                                                              \
     "f=run.pickle; g=other.pickle; cp $SNAPS/mempool.pickle $f; cp $f $g; cp $f was;"     \
     "ln $f hard.pickle; ln -s $f soft.pickle; mkdir d; ln -s ../$f d/soft.pickle;"        \
@@ -9,7 +9,7 @@
     "ln -s $f soft.csv; ln -s $f soft.folded; ln -s $f soft.json; ln -s $f soft.msgpack;" \
     "ln -s $f soft.sqlite; ln -s $f soft.summary; ln -s $f $f.summary; ln -s $f $f.html;"
 
-/* The files after each command line: the recording as it was, a line, status 2. */
+/* After each command line: an unchanged recording, one line, status 2. */
 static void check_refused(const char *command)
 {
     mvt_run r = mvt_sh(MAKE "ls >before; $MEMVIZ %s; s=$?; ls | cmp - before >&2; cmp $f was >&2; "
@@ -23,7 +23,7 @@ static void check_refused(const char *command)
     cr_expect_str_empty(r.out, "%s: %s", command, r.out);
 }
 
-LongTest(overwrite, reports_do_not_replace_their_input)
+LongTest(overwrite, outputs_do_not_replace_their_input)
 {
     static const char *const commands[] = {"stats -o $f $f",
                                            "stats $f -o ./$f",
@@ -43,15 +43,8 @@ LongTest(overwrite, reports_do_not_replace_their_input)
                                            "ranks $g $f -o $f",
                                            "diff $f $g -o $f",
                                            "diff $g $f -o $f",
-                                           "compare $g $f -o hard.pickle"};
-
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        check_refused(commands[i]);
-}
-
-LongTest(overwrite, products_do_not_replace_their_input)
-{
-    static const char *const commands[] = {"convert hard.bin hard.bin",
+                                           "compare $g $f -o hard.pickle",
+                                           "convert hard.bin hard.bin",
                                            "convert $f hard.bin",
                                            "convert $f soft.msgpack",
                                            "export $f -o soft.csv",
@@ -100,7 +93,7 @@ LongTest(overwrite, standard_input_and_output_are_checked)
     }
 }
 
-/* Files of text that are read, too. */
+/* Text files that are read are protected, too. */
 Test(overwrite, rules_and_scripts_are_not_replaced)
 {
     mvt_run r = mvt_sh("echo 'a b' >rules; cp rules was; $MEMVIZ peak --rules rules -o rules "
@@ -110,7 +103,7 @@ Test(overwrite, rules_and_scripts_are_not_replaced)
     cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
 }
 
-/* Inside of a session, a picture is not written over an open file. */
+/* Within a session, a picture does not overwrite an open file. */
 Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "
@@ -121,7 +114,7 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
-/* Nor over files that the script opened, and only pictures are replaced: the script. */
+/* Nor the files that the script opened, nor the script: only pictures are replaced. */
 LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
 {
     mvt_run r = mvt_sh(
@@ -137,8 +130,7 @@ LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
               r.err);
 }
 
-/* A file beside the one that is shown cannot be read: that is a failure, and no picture is written.
- */
+/* If a file beside the shown one cannot be read, the command fails and writes no picture. */
 Test(overwrite, a_picture_of_files_that_fail_is_not_written)
 {
     mvt_run r =

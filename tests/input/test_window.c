@@ -61,7 +61,7 @@ Test(window, every_way_to_name_a_moment_is_read)
     }
 }
 
-Test(window, times_mean_nothing_without_times)
+Test(window, times_are_refused_without_times_in_the_file)
 {
     mvt_trace *t = mvt_new();
     static const char *const none[] = {"1s", "0s", "@step", "@step#1"};
@@ -85,12 +85,10 @@ Test(window, times_mean_nothing_without_times)
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
 }
 
-/* ---- invalid windows and moments ---------------------------------------------------- */
-
 Test(window, a_window_without_events_is_refused)
 {
     static const struct {
-        const char *from, *to, *why; /* why NULL: it leaves some */
+        const char *from, *to, *why; /* why NULL: the window has events */
     } all[] = {
         {NULL, NULL, NULL},
         {"0", "99999999", NULL},
@@ -125,8 +123,8 @@ Test(window, a_window_without_events_is_refused)
     }
 }
 
-/* A window counts where any device has events in it. */
-Test(window, a_window_counts_where_any_device_has_events)
+/* A window is valid if any device has events in it. */
+Test(window, a_window_is_valid_if_any_device_has_events)
 {
     mvt_trace *t = mvt_new();
     char why[MV_WHY];
@@ -163,7 +161,7 @@ Test(window, missing_annotations_are_named)
     cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
 }
 
-/* Every command that takes them, in text and as JSON, whole output or none. */
+/* All commands that accept them, in text and as JSON, with the whole output or none. */
 LongTest(window, commands_refuse_bad_windows)
 {
     static const char *const commands[] = {"trace",
@@ -190,7 +188,7 @@ LongTest(window, commands_refuse_bad_windows)
             mvt_run r = mvt_sh("$MEMVIZ %s %s %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
                                commands[i], k % 2 ? "--json" : "", windows[k / 2]);
             const char *end = strchr(r.err, '\n');
-            bool has_rows = strcmp(commands[i], "ranks") == 0; /* what went wrong is one */
+            bool has_rows = strcmp(commands[i], "ranks") == 0; /* its problems are rows */
             cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], windows[k / 2], r.status);
             cr_expect(end && end[1] == 0, "%s %s: %s", commands[i], windows[k / 2], r.err);
             cr_expect(strstr(r.err, "the file has"), "%s: %s", commands[i], r.err);

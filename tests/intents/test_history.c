@@ -1,33 +1,14 @@
-/* Back and Forward after random commands and drags: they visit states that the user was in, in
- * order, each place that was left, and nothing else. */
+/* Back and Forward after random commands and drags: they visit the states that the user was in, in
+ * order: each place that was left, and nothing else. */
 #include "tests/fixture/fixture_view.h"
 
 enum { ACTIONS = 120 };
 
 typedef struct {
     mv_view_state at[ACTIONS + 1];      /* after each action */
-    mv_command_id left_by[ACTIONS + 1]; /* and then left for another place by it; MV_DO_NOTHING */
+    mv_command_id left_by[ACTIONS + 1]; /* the command that left it; or MV_DO_NOTHING */
     uint32_t count;
 } walk;
-
-static void act(mv_view *view, uint64_t *random, walk *w)
-{
-    mv_view_state before = *view->now;
-    mv_command_id id = mvt_view_random(view, random);
-    bool is_place = id != MV_DO_NOTHING && mv_view_commands[id].past == MV_GOES;
-
-    w->left_by[w->count] =
-        is_place && !mv_view_state_is_equal(&before, view->now) ? id : MV_DO_NOTHING;
-    w->at[++w->count] = *view->now;
-}
-
-/* The last of the first `end` states that is this one; they are visited in order. */
-static uint32_t find(const walk *w, uint32_t end, const mv_view_state *state)
-{
-    while (end > 0 && !mv_view_state_is_equal(&w->at[end - 1], state))
-        end--;
-    return end > 0 ? end - 1 : UINT32_MAX;
-}
 
 static bool is_among(const mv_view_state *states, uint32_t count, const mv_view_state *state)
 {
@@ -45,13 +26,23 @@ static void check_walk(mv_view *view, const char *name, uint64_t seed)
 
     w.count = 0;
     w.at[0] = *view->now;
-    while (w.count < ACTIONS && view->intents->history.past_count < MV_MOST_PAST - 1)
-        act(view, &seed, &w);
+    while (w.count < ACTIONS && view->intents->history.past_count < MV_MOST_PAST - 1) {
+        mv_view_state before = *view->now;
+        mv_command_id id = mvt_view_random(view, &seed);
+        bool is_place = id != MV_DO_NOTHING && mv_view_commands[id].past == MV_GOES;
+        w.left_by[w.count] =
+            is_place && !mv_view_state_is_equal(&before, view->now) ? id : MV_DO_NOTHING;
+        w.at[++w.count] = *view->now;
+    }
     mv_chrome_focus(view, MV_FOCUS_PANES);
     seen[0] = *view->now;
     at = w.count;
     while (mv_view_do(view, MV_DO_back, 0)) {
-        uint32_t found = find(&w, at + 1, view->now);
+        /* The last of the first `end` states that equals this one; they are visited in order. */
+        uint32_t end = at + 1;
+        while (end > 0 && !mv_view_state_is_equal(&w.at[end - 1], view->now))
+            end--;
+        uint32_t found = end > 0 ? end - 1 : UINT32_MAX;
         cr_assert_neq(found, UINT32_MAX, "%s: Back %u shows what never was", name, steps);
         at = found;
         mvt_view_frame(view);

@@ -1,4 +1,4 @@
-/* Snapshots and traces of torch.profiler of one run, and of runs that only look alike. */
+/* Snapshots and torch.profiler traces of one run, and of runs that only look alike. */
 #include "analyze/join/join.h"
 #include "tests/fixture/fixture.h"
 
@@ -21,15 +21,15 @@ static mvt_trace *snapshot(void)
 }
 
 typedef struct {
-    int64_t offset_us; /* of the clock */
+    int64_t offset_us; /* shift of the clock */
     int64_t jitter_us; /* times differ by up to this much, in either direction */
     uint64_t moved;    /* addresses */
     uint64_t bytes;
-    uint32_t missing; /* each such one is at an address that the snapshot does not have; 0: none */
+    uint32_t missing; /* events at addresses that the snapshot does not have; 0: none */
     uint32_t count;   /* events; 0: all */
 } profile_opts;
 
-/* The events that the profiler writes for it, as JSON. */
+/* The events that the profiler writes for the snapshot, as JSON. */
 static mv_trace profile(mvt_trace *t, profile_opts o)
 {
     static char text[BLOCKS * 512 + 64];
@@ -133,7 +133,7 @@ Test(join, the_clocks_may_differ)
     }
 }
 
-Test(join, a_trace_may_cover_a_part_and_miss_a_little)
+Test(join, a_trace_may_cover_a_part_and_have_gaps)
 {
     mvt_trace *t = snapshot();
     mv_trace trace;
@@ -153,7 +153,7 @@ Test(join, a_file_of_another_run_is_refused)
     expect_refused((profile_opts){.bytes = 512, .offset_us = -60000000}, "another run: 59.9");
 }
 
-/* Ranks of one run do the same at the same addresses, and nearly at the same time. */
+/* Ranks of one run do the same at the same addresses, at nearly the same time. */
 Test(join, another_rank_is_refused_by_its_times)
 {
     expect_refused((profile_opts){.bytes = 512, .jitter_us = 400}, "at other times");

@@ -1,4 +1,4 @@
-/* The tokenizer: tokens of any JSON, wherever the window ends. */
+/* The tokenizer: the same tokens of any JSON, wherever the window ends. */
 #include "parse/kineto/json.h"
 
 #include "base/texts.h"
@@ -51,7 +51,7 @@ Test(json, escapes_are_undone)
     cr_expect_not(mv_json_element(&j));
 }
 
-/* Wherever the window ends: inside a text, an escape, a number, between a key and its colon. */
+/* The window ends anywhere: inside a text, an escape, a number, between a key and its colon. */
 Test(json, the_window_may_end_anywhere)
 {
     static const char part[] = "{\"key\\\\\" : \"te\\\"xt\", \"n\":-12.5 ,\"l\":[[\"]\"],{}]}";
@@ -121,8 +121,8 @@ Test(json, numbers_are_exact)
     }
 }
 
-/* A million brackets are passed over, with no more memory than the window. */
-Test(json, depth_costs_nothing)
+/* A million brackets are skipped without more memory than the window. */
+Test(json, depth_takes_no_memory)
 {
     const uint64_t depth = 1 << 20;
     char *text = mv_push_array(mvt_memory(), char, 2 * depth + 1);

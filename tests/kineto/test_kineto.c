@@ -1,4 +1,4 @@
-/* Traces of torch.profiler (testdata/tools/profiler*): their contents, compared with another JSON
+/* torch.profiler traces (testdata/tools/profiler*): their contents, compared with another JSON
  * reader, and the output of commands. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
@@ -47,7 +47,7 @@ static mv_span text_of(const char *name)
 
 /* ---- totals ------------------------------------------------------------------------------ */
 
-/* After the rows of each event the heap has the event's allocated and reserved bytes. */
+/* After each event's rows the heap has the event's allocated and reserved bytes. */
 static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
@@ -82,7 +82,7 @@ static void expect_totals(const char *name, uint32_t device, int type)
     cr_expect_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 0, "%s", name);
 }
 
-Test(kineto, peaks_are_those_of_the_file)
+Test(kineto, peaks_equal_those_of_the_file)
 {
     expect_totals("profiler.json.gz", 0, 1);
     expect_totals("profiler.json.gz", 1, 0);
@@ -90,7 +90,7 @@ Test(kineto, peaks_are_those_of_the_file)
 }
 
 /* Memory from before the events is only an amount: the block of 8 MiB that is freed later, and one
- * for the rest. */
+ * block for the rest. */
 Test(kineto, memory_from_before_is_one_amount)
 {
     mv_trace trace = read_tool("profiler.json.gz");
@@ -103,7 +103,7 @@ Test(kineto, memory_from_before_is_one_amount)
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
 }
 
-/* Bytes that pass from the cache to a block, and back, stay reserved: after each event the reserved
+/* Bytes that move from the cache to a block and back stay reserved: after each event the reserved
  * bytes are one of the file's totals. */
 Test(kineto, reserved_memory_does_not_fall_in_between)
 {
@@ -117,12 +117,12 @@ Test(kineto, reserved_memory_does_not_fall_in_between)
         changes += reserved != last;
         last = reserved;
     }
-    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more is needed */
+    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more memory is needed */
     cr_expect_eq(last, 140 * MIB);
 }
 
-/* If the chain of totals breaks, events are missing, and the sums continue from the file's
- * totals. */
+/* If consecutive totals do not match, events are missing, and the sums continue from the
+ * file's totals. */
 Test(kineto, a_broken_chain_is_lost_events)
 {
     mv_trace trace = read_tool("profiler_gaps.json.gz"), whole = read_tool("profiler.json.gz");
@@ -190,7 +190,7 @@ Test(kineto, stacks_are_operators_and_functions)
     expect_operator(&trace, find_alloc(&trace, MIB), "aten::zeros", "");
 }
 
-Test(kineto, shapes_are_brief)
+Test(kineto, shapes_are_short)
 {
     static const struct {
         const char *inputs, *shapes;
@@ -216,8 +216,8 @@ Test(kineto, shapes_are_brief)
                          "%s: %s", cases[i].inputs, text);
 }
 
-/* Paths begin below the folder in which Python found the file: names show its device. */
-Test(kineto, frames_are_known_by_their_first_folder)
+/* Paths begin below the folder in which Python found the file: its device is in the name. */
+Test(kineto, library_frames_are_recognised_by_their_first_folder)
 {
     static const struct {
         const char *name;
@@ -273,7 +273,7 @@ Test(kineto, a_rank_has_its_device_and_its_failure)
     cr_expect_not_null(strstr(run.out, "device 3"), "%s", run.out);
 }
 
-/* Devices of a second kind follow the first kind; the CPU is last. */
+/* Devices of a second kind follow those of the first; the CPU is last. */
 Test(kineto, devices_of_all_kinds_have_numbers)
 {
     static const int types[] = {0, 12, 1, 12}, ids[] = {-1, 0, 1, 1};
@@ -297,7 +297,7 @@ Test(kineto, devices_of_all_kinds_have_numbers)
     cr_expect_str_eq(mv_fact_find(&trace, MV_FACT_CPU_DEVICE), "3");
 }
 
-/* The list may be the whole file, keys in any order, values of other programs. */
+/* The list may be the whole file, with keys in any order and values of other programs. */
 Test(kineto, other_forms_are_read)
 {
     static const char *const names[] = {"list", "pretty", "small"};
@@ -314,7 +314,7 @@ Test(kineto, other_forms_are_read)
     }
 }
 
-Test(kineto, formats_keep_all)
+Test(kineto, all_formats_keep_the_trace)
 {
     mv_trace trace = read_tool("profiler.json.gz"), again;
 
@@ -323,8 +323,6 @@ Test(kineto, formats_keep_all)
     cr_expect_null(mvt_difference(&trace, &again), "%s", mvt_difference(&trace, &again));
     cr_expect_str_eq(again.origin.level, "pytorch");
 }
-
-/* ---- bad input ----------------------------------------------------------------------------- */
 
 static void expect_refused(const char *text, const char *why)
 {
@@ -347,7 +345,7 @@ Test(kineto, unreadable_files_are_reported)
     expect_refused("{\"x\": [1, 2", "the JSON ends too early");
 }
 
-/* A file that is cut at any byte is refused with a reason and a place within it. */
+/* A file cut at any byte is refused with a reason and a position within it. */
 Test(kineto, every_cut_is_refused)
 {
     mv_span whole = text_of("corpus/kineto/small");

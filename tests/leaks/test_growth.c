@@ -72,8 +72,8 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
                  "six shapes in six steps");
 }
 
-/* Entries of several sizes that come now and then, and hardly go: until the cache is full, only its
- * bytes distinguish it from a leak. */
+/* Entries of several sizes that appear now and then and rarely go: until the cache is full, only
+ * its bytes distinguish it from a leak. */
 Test(growth, a_cache_by_key_fills_unevenly)
 {
     uint32_t born[] = {1, 3, 4, 9, 11, 17, 18, 24, 26, 27}, lived[] = {0, 1, 0, 1};
@@ -91,8 +91,8 @@ Test(growth, a_cache_by_key_fills_unevenly)
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY);
 }
 
-/* A pause ends growth only if it is longer than those before; births that thin out end only if they
- * come near an end. */
+/* A pause ends growth only if it is longer than earlier pauses; births that become rarer end it
+ * only if they almost stop. */
 Test(growth, chance_does_not_end_growth)
 {
     cr_expect_eq(kind_of("11111111111.....1111111111111111111111111111111....."), MV_GROWTH_STEADY);
@@ -103,7 +103,7 @@ Test(growth, chance_does_not_end_growth)
                  MV_GROWTH_NONE);
 }
 
-/* Blocks that are too young to evaluate do not stand for old ones. */
+/* Blocks too young to evaluate do not count as old ones. */
 Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
@@ -148,7 +148,7 @@ Test(growth, too_few_steps_are_doubtful)
     cr_expect_eq(kind_of("9...."), MV_GROWTH_NONE);
 }
 
-/* A line that frees ten blocks for each one that it keeps, and none as late. */
+/* A line that frees ten blocks for each one that it keeps, none of them this late. */
 Test(growth, a_line_that_keeps_a_block_now_and_then_is_doubtful)
 {
     static const char *const four = ".....1......1.........1.....1....";

@@ -1,4 +1,4 @@
-/* Why something leaks: each kind with the least evidence for it, and with too little. */
+/* The reason for a leak: each kind with the least sufficient evidence, and with too little. */
 #include "analyze/leaks/leak_words.h"
 #include "analyze/oom/oom.h"
 
@@ -11,7 +11,7 @@
 #define LOOP   "train:train.py:20"
 #define STEPS  12
 
-/* Blocks that each of twelve steps keeps: a block for each stack, of the bytes given. */
+/* Blocks that each of twelve steps keeps: one for each stack, of the given bytes. */
 typedef struct {
     const char *stacks[6];
     uint64_t bytes;
@@ -47,19 +47,7 @@ static mv_leaks leaks_of(mvt_trace *t, mv_lives *lives)
     return found;
 }
 
-static void expect_kind(const habit *h, mv_leak_kind kind)
-{
-    mvt_trace *t = train(h);
-    mv_lives lives;
-    mv_leaks found = leaks_of(t, &lives);
-
-    cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
-    cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
-                 mv_leak_kind_name(found.leaks[0].kind));
-    cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
-}
-
-Test(leak_kind, is_named_on_evidence)
+Test(leak_kind, a_kind_is_named_only_on_evidence)
 {
     static const struct {
         habit habit;
@@ -86,8 +74,17 @@ Test(leak_kind, is_named_on_evidence)
          MV_LEAK_COMMUNICATION},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect_kind(&cases[i].habit, cases[i].kind);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const habit *h = &cases[i].habit;
+        mv_leak_kind kind = cases[i].kind;
+        mvt_trace *t = train(h);
+        mv_lives lives;
+        mv_leaks found = leaks_of(t, &lives);
+        cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
+        cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
+                     mv_leak_kind_name(found.leaks[0].kind));
+        cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
+    }
 }
 
 /* Cycles that the garbage collector freed once, in the middle, while nothing was allocated. */
@@ -114,7 +111,7 @@ Test(leak_kind, bursts_of_frees_are_cycles)
 }
 
 /* Two lines of a module and the loss, in one evaluation: one entry, at the evaluation's call;
- * another caller's graph is another. */
+ * another caller's graph is another entry. */
 Test(leak_kind, a_graph_is_one_entry)
 {
     static const habit h = {{LINEAR "forward:model.py:7;" MODULE "evaluate:train.py:30;" LOOP,
@@ -147,7 +144,7 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     mv_leaks found = leaks_of(t, &lives);
     mv_err err;
 
-    /* The last complete step's peak: twelve kept blocks and the temporary one, of a MiB each. */
+    /* The last complete step's peak: twelve kept blocks and the temporary one, 1 MiB each. */
     cr_assert_eq(
         mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, 33ull << 20, &outlook, &err),
         MV_OK);
@@ -161,8 +158,6 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     cr_expect_str_eq(outlook.source, "");
 }
 
-/* ---- the capacity ------------------------------------------------------------------------ */
-
 static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
 {
     mv_sites sites;
@@ -173,7 +168,7 @@ static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* The same as the out-of-memory report's. It shows nothing about later reserved memory. */
+/* Equal to the out-of-memory report's capacity, which shows nothing about later reserved memory. */
 static void capacity_is_the_limit(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < trace->device_count; device++) {
@@ -200,8 +195,8 @@ LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
     mvt_each_snapshot(capacity_is_the_limit);
 }
 
-/* Memory is given back before a failure is recorded: the limit is the total reserved before
- * that. */
+/* Memory is released before a failure is recorded: the limit is the reserved total before
+ * that release. */
 Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
 {
     mvt_trace *t = mvt_new();

@@ -8,8 +8,8 @@
 
 enum { CUTS = 16, LATEST = 12 };
 
-/* Floors that rise in each of the latest steps, so that no cache can be full: another way to say
- * that a floor rises than mv_floor_trend. */
+/* Floors that rise in each of the latest steps, which excludes a full cache: a second definition of
+ * a rising floor besides mv_floor_trend. */
 static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
 {
     mv_floor floor;
@@ -37,8 +37,8 @@ static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Judges the run and its cuts; none may be a leak unless blocks are kept; until a window is full
- * for the first time, all of them are. */
+/* Reports on the run and its cuts; none may be a leak unless blocks are kept; until a window is
+ * first full, all may be. */
 static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
@@ -83,14 +83,14 @@ LongTest(leak_servers, a_part_that_is_kept_is_a_leak)
             expect_leak((mvt_server_load){.steps = 300, .window = windows[w], .keep = keeps[k]});
 }
 
-Test(leak_servers, so_it_is_with_marks_and_in_a_short_run)
+Test(leak_servers, a_kept_part_is_a_leak_with_marks_and_in_a_short_run)
 {
     expect_leak((mvt_server_load){.steps = 300, .window = 1, .keep = 3, .is_marked = true});
     expect_leak((mvt_server_load){.steps = 120, .window = 4, .keep = 5, .is_marked = true});
     expect_leak((mvt_server_load){.steps = 60, .window = 2, .keep = 4});
 }
 
-LongTest(leak_servers, so_it_is_by_chance_and_with_many_sizes)
+LongTest(leak_servers, a_kept_random_part_of_many_sizes_is_a_leak)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
         for (uint32_t sizes = 1; sizes <= 26; sizes += 5)

@@ -16,7 +16,7 @@ static mv_leaks leaks_of(mvt_trace *t)
     return found;
 }
 
-/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not. */
+/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not freed. */
 static mvt_trace *ten_steps(uint64_t kept, const char *stack)
 {
     mvt_trace *t = mvt_new();
@@ -37,8 +37,8 @@ static mvt_trace *ten_steps(uint64_t kept, const char *stack)
     return t;
 }
 
-/* Twelve steps that each keep 1 MiB and replace a block of 3 MiB from before them by a smaller one,
- * of the same line, or once by a larger one. */
+/* Twelve steps that each keep 1 MiB and replace an older block of 3 MiB by a smaller one of the
+ * same line, or once by a larger one. */
 static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
 {
     mvt_trace *t = mvt_new();
@@ -61,7 +61,7 @@ static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
     return leaks_of(t);
 }
 
-Test(leaks, lines_that_hold_less_and_less_do_not_hide_one_that_keeps_memory)
+Test(leaks, shrinking_lines_do_not_hide_a_growing_one)
 {
     mv_leaks freed = steps_that_free(0, false), shrunk = steps_that_free(MIB / 2, false);
     mv_leaks rises = steps_that_free(MIB / 2, true);
@@ -76,7 +76,7 @@ Test(leaks, lines_that_hold_less_and_less_do_not_hide_one_that_keeps_memory)
                                 "blocks), but as much is freed elsewhere");
 }
 
-/* Captures for each of 32 batch sizes keep their outputs in a pool; a second round, if there is one,
+/* Captures for each of 32 batch sizes keep their outputs in a pool; an optional second round
  * replaces them by larger ones. The sizes change in the direction of `by`, or not at all. */
 static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 {
@@ -103,7 +103,7 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 }
 
 /* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
- * activations grow with it, or not. */
+ * activations grow with it, or stay. */
 static mv_leaks larger_batches(uint64_t activations)
 {
     mvt_trace *t = mvt_new();
@@ -204,8 +204,8 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.retained_bytes, 1 << 20);
 }
 
-/* Eight times a line makes a block that stays, and another one a block that another stream uses
- * after it is freed. */
+/* Eight times a line makes a block that stays, and another line makes a block that another stream
+ * uses after it is freed. */
 static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
 {
     mvt_trace *t = mvt_new();
@@ -234,7 +234,7 @@ static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
     return found.verdict;
 }
 
-/* Before the device has passed the first of them, steps that nothing marks may be layers. */
+/* Before the device has passed the first mark, unmarked steps may be layers. */
 Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
 {
     cr_expect_eq(with_waiting_blocks(false, false), MV_VERDICT_LEAK);
@@ -242,8 +242,8 @@ Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
     cr_expect_eq(with_waiting_blocks(true, true), MV_VERDICT_LEAK);
 }
 
-/* Frees at the end of a paused program are missing: the steps before are clean, the run may
- * not be. A pause that ends hides nothing that stays. */
+/* Frees at the end of a paused program are missing: the steps before are clean, the run may not be.
+ * A pause that ends does not hide a block that stays. */
 Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 {
     for (int is_open = 0; is_open < 2; is_open++) {
@@ -323,8 +323,8 @@ static mvt_trace *of_passes(void)
 static void expect_unknown(const mv_leaks *found, const char *lacks, const char *why,
                            const char *settle);
 
-/* The lowest total of the last third is low because the backward pass has freed the blocks of the
- * forward pass, in the middle third. */
+/* The lowest total of the last third is low because the backward pass has freed the forward pass's
+ * blocks, in the middle third. */
 Test(leaks, freed_activations_do_not_make_a_step_clean)
 {
     mvt_trace *t = of_passes();
@@ -349,7 +349,7 @@ Test(leaks, freed_activations_do_not_make_two_steps_clean)
     expect_unknown(&found, "only two steps", "only two steps ended", "seven steps");
 }
 
-/* The heap from before the events has a stack, so older events are lost. */
+/* The heap from before the events has stacks: older events are lost. */
 Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -368,7 +368,7 @@ Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
     expect_unknown(&found, "only two steps", "only two steps ended", "max_entries");
 }
 
-/* Temporary memory of one line, `until` a turn, as in a loop of a server. */
+/* Temporary memory of one line, `until` iterations long, as in a server's loop. */
 static void serve(mvt_trace *t, int until)
 {
     for (int i = 0; i < 120; i++) {
@@ -381,8 +381,9 @@ static void serve(mvt_trace *t, int until)
     }
 }
 
-/* Each turn frees its blocks. If the line stops halfway, its turns say nothing of the rest. */
-Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
+/* Each iteration frees its blocks. If the line stops halfway, its iterations show nothing about
+ * the rest. */
+Test(leaks, a_line_that_recurs_and_frees_its_blocks_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
         mvt_trace *t = of_passes();
@@ -396,7 +397,7 @@ Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
     }
 }
 
-/* It may be a loop within the step whose beginning is lost. */
+/* It may be a loop within a step whose beginning is lost. */
 Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -409,7 +410,7 @@ Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
     expect_unknown(&found, "too few steps", "older events are lost", "max_entries");
 }
 
-Test(leaks, without_events_nothing_can_be_said)
+Test(leaks, without_events_the_verdict_is_unknown)
 {
     mvt_trace *t = mvt_new();
 
@@ -457,7 +458,7 @@ Test(leaks, a_state_has_no_history)
     expect_unknown(&found, "no history", "enabled='state'", "_record_memory_history() before");
 }
 
-Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
+Test(leaks, new_blocks_without_stacks_leave_the_verdict_unknown)
 {
     mvt_trace *t = mvt_new();
 
@@ -469,8 +470,6 @@ Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
     expect_unknown(&found, "no stacks", "the allocations in these events have no stacks",
                    "stacks='all'");
 }
-
-/* ---- real snapshots ---------------------------------------------------------------------- */
 
 typedef struct {
     mv_arena *arena;
@@ -486,11 +485,6 @@ static void load(loaded *l, const char *name)
     mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
 }
 
-static void label_of(const loaded *l, uint32_t leak, char *out, size_t size)
-{
-    mv_leak_label(&l->trace, NULL, &l->found.leaks[leak], out, size);
-}
-
 static bool passes_through(const loaded *l, uint32_t leak, const char *function)
 {
     uint32_t count;
@@ -503,7 +497,7 @@ static bool passes_through(const loaded *l, uint32_t leak, const char *function)
     return false;
 }
 
-/* Every byte that is allocated at the end is in one row. */
+/* Every byte allocated at the end is in one row. */
 static void expect_sums(const loaded *l, const char *name)
 {
     uint64_t leaked = 0, retained = 0, blocks = 0;
@@ -529,7 +523,7 @@ typedef struct {
     const char *snapshot;
     uint32_t count;
     const char *label;    /* of the biggest leak */
-    const char *function; /* that its stack passes through */
+    const char *function; /* lines that its stack passes through */
     uint32_t blocks;
     uint64_t bytes;
     mv_leak_kind kind;
@@ -561,7 +555,7 @@ Test(leaks, real_leaks_are_found)
         expect_sums(&l, c->snapshot);
         cr_expect_eq(l.found.verdict, MV_VERDICT_LEAK, "%s", c->snapshot);
         cr_assert_eq(l.found.count, c->count, "%s: %u", c->snapshot, l.found.count);
-        label_of(&l, 0, label, sizeof label);
+        mv_leak_label(&l.trace, NULL, &l.found.leaks[0], label, sizeof label);
         cr_expect_str_eq(label, c->label, "%s: %s", c->snapshot, label);
         cr_expect(passes_through(&l, 0, c->function), "%s", c->snapshot);
         cr_expect_eq(l.found.leaks[0].blocks, c->blocks, "%s", c->snapshot);
@@ -622,34 +616,13 @@ Test(leaks, windows_too_short_are_undecided)
     }
 }
 
-/* ---- runs recorded for this report (testdata/leaks/record.py) ----------------------------- */
-
+/* Whether a list of the runs in testdata/leaks (record.py) has this number. */
 static bool has_number(const cJSON *numbers, int64_t number)
 {
     const cJSON *item;
 
     cJSON_ArrayForEach(item, numbers) if ((int64_t)item->valuedouble == number) return true;
     return false;
-}
-
-/* Every leaking line is reported and no other. */
-static void expect_lines(const loaded *l, const char *name, const cJSON *run)
-{
-    const cJSON *lines = cJSON_GetObjectItem(run, "lines");
-    mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
-    int seen = 0;
-
-    if (cJSON_HasObjectItem(run, "verdict"))
-        verdict = MV_VERDICT_UNKNOWN;
-    cr_expect_eq(l->found.verdict, verdict, "%s: %s", name, l->found.why);
-    for (uint32_t i = 0; i < l->found.count; i++) {
-        mv_frame_id culprit = mv_culprit_frame(&l->trace, NULL, l->found.leaks[i].stack);
-        int64_t line = l->trace.frames.line[culprit.row];
-
-        cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
-        seen++;
-    }
-    cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
 }
 
 LongTest(leaks, recorded_runs_name_the_leaking_lines)
@@ -668,6 +641,19 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
         expect_sums(&l, name);
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
                      "%s", name);
-        expect_lines(&l, name, run);
+        /* Exactly the leaking lines are reported. */
+        const cJSON *lines = cJSON_GetObjectItem(run, "lines");
+        mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
+        int seen = 0;
+        if (cJSON_HasObjectItem(run, "verdict"))
+            verdict = MV_VERDICT_UNKNOWN;
+        cr_expect_eq(l.found.verdict, verdict, "%s: %s", name, l.found.why);
+        for (uint32_t i = 0; i < l.found.count; i++) {
+            mv_frame_id culprit = mv_culprit_frame(&l.trace, NULL, l.found.leaks[i].stack);
+            int64_t line = l.trace.frames.line[culprit.row];
+            cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
+            seen++;
+        }
+        cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
     }
 }

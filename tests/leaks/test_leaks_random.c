@@ -1,4 +1,4 @@
-/* The leak report on hundreds of random training runs whose leaks are known. */
+/* The leak report on hundreds of random training runs with known leaks. */
 #include "tests/fixture/fixture_training.h"
 
 #include "analyze/leaks/leaks.h"
@@ -7,7 +7,7 @@ enum { SEEDS = 100 };
 
 typedef struct {
     uint32_t runs, missed, false_lines, wrong_blocks, wrong_steps, unknown;
-    uint32_t without_reason; /* unknown, though no cache got an entry for long */
+    uint32_t without_reason; /* unknown, although no cache got an entry for a long time */
 } score;
 
 static bool names_line(const mv_trace *trace, const mv_leaks *found, const char *line)
@@ -30,56 +30,44 @@ static uint32_t leaked_blocks(const mv_leaks *found)
     return blocks;
 }
 
-static void evaluate(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
-                     mvt_leak leak, score *s)
-{
-    uint32_t lines = (truth->lines[0] != NULL) + (truth->lines[1] != NULL), seen = 0;
-
-    s->runs++;
-    s->unknown += found->verdict == MV_VERDICT_UNKNOWN;
-    s->without_reason += found->verdict == MV_VERDICT_UNKNOWN && leak == MVT_LEAK_NONE &&
-                         3 * truth->latest_entry < 2 * truth->steps;
-    s->wrong_steps += found->steps.count != truth->steps &&
-                      found->steps.count + 1 != truth->steps; /* an unfinished last step */
-    for (uint32_t i = 0; i < lines; i++)
-        seen += names_line(trace, found, truth->lines[i]);
-    if (leak == MVT_LEAK_GRAPH) {
-        s->missed += found->count == 0;
-        s->false_lines += found->count > 2;
-    } else {
-        s->missed += seen < lines;
-        s->false_lines += found->count > seen;
-    }
-    s->wrong_blocks += leaked_blocks(found) != truth->leaked;
-}
-
-static void run_one(uint64_t seed, mvt_leak leak, score *s)
-{
-    mvt_trace *t = mvt_new();
-    mvt_training_truth truth;
-    mv_leaks found;
-
-    mvt_training(t, seed, leak, &truth);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
-    mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
-    cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
-    evaluate(trace, &found, &truth, leak, s);
-    mvt_drop(t);
-}
-
 static score run_all(mvt_leak leak)
 {
     score s = {0};
 
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        run_one(seed, leak, &s);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        mv_leaks found;
+        mvt_training(t, seed, leak, &truth);
+        const mv_trace *trace = mvt_done(t);
+        mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+        mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
+        cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
+        uint32_t lines = (truth.lines[0] != NULL) + (truth.lines[1] != NULL), seen = 0;
+        s.runs++;
+        s.unknown += found.verdict == MV_VERDICT_UNKNOWN;
+        s.without_reason += found.verdict == MV_VERDICT_UNKNOWN && leak == MVT_LEAK_NONE &&
+                            3 * truth.latest_entry < 2 * truth.steps;
+        s.wrong_steps += found.steps.count != truth.steps &&
+                         found.steps.count + 1 != truth.steps; /* an unfinished last step */
+        for (uint32_t i = 0; i < lines; i++)
+            seen += names_line(trace, &found, truth.lines[i]);
+        if (leak == MVT_LEAK_GRAPH) {
+            s.missed += found.count == 0;
+            s.false_lines += found.count > 2;
+        } else {
+            s.missed += seen < lines;
+            s.false_lines += found.count > seen;
+        }
+        s.wrong_blocks += leaked_blocks(&found) != truth.leaked;
+        mvt_drop(t);
+    }
     return s;
 }
 
-/* The number of wrong verdicts allowed in a hundred runs. The false lines that remain are caches
- * that got an entry of a new shape in each of a run's few steps; healthy runs are undecided if
- * their caches still get new shapes in the last third of the steps. */
+/* The number of wrong verdicts allowed in a hundred runs. The remaining false lines are caches that
+ * got an entry of a new shape in each of a run's few steps; healthy runs are undecided if their
+ * caches still get new shapes in the last third of the steps. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);
@@ -138,7 +126,7 @@ LongTest(leaks_random, two_leaks_at_once_are_both_found)
     expect(MVT_LEAK_TWO, 1, 2, 1);
 }
 
-/* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */
+/* Frees without allocs, allocs on used bytes, marks anywhere: meaningless, but the sums hold. */
 Test(leaks_random, sums_hold_on_senseless_traces)
 {
     static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",

@@ -1,12 +1,12 @@
 /* Blocks that lines make once raise the floor several times, without a trend; one line that does so
- * is. */
+ * repeatedly is a trend. */
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"
 
 enum { STEPS = 60 };
 
-/* In each seventh step a block is made that stays: by `lines` lines in turn. */
+/* Every seventh step makes a block that stays: `lines` lines take turns. */
 static mv_leaks run(uint32_t lines)
 {
     mvt_trace *t = mvt_new();
@@ -34,7 +34,7 @@ static mv_leaks run(uint32_t lines)
     return found;
 }
 
-Test(made_once, by_many_lines_is_not_a_trend)
+Test(made_once, blocks_made_once_by_many_lines_are_not_a_trend)
 {
     mv_leaks eight = run(8);
 
@@ -44,7 +44,7 @@ Test(made_once, by_many_lines_is_not_a_trend)
     cr_expect_eq(run(4).verdict, MV_VERDICT_CLEAN); /* each line twice */
 }
 
-Test(made_once, by_one_line_or_more_often_is_a_trend)
+Test(made_once, blocks_made_by_one_line_or_repeatedly_are_a_trend)
 {
     mv_leaks often = run(2), one = run(1);
 

@@ -1,5 +1,5 @@
-/* Memory that a library's own threads get for a line of the program is charged to that line; memory
- * at other times, or for no line, stays separate. */
+/* Memory that a library's own threads allocate for a line of the program is charged to that line;
+ * memory at other times, or for no line, stays separate. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"
@@ -10,37 +10,15 @@
 
 /* The allocations of a step, in order:
  *     l  the line keeps 3 MiB from the library       t  a thread of the library keeps 5 MiB
- *     o  another line uses memory of a third one     k  another line keeps 2 MiB from the library
- */
+ *     o  another line uses a third line's memory     k  another line keeps 2 MiB from the library
+ *  */
 typedef struct {
     const char *step;
     const char *library;  /* NULL: NCCL */
-    const char *thread_s; /* library of the thread; NULL: the same */
+    const char *thread_s; /* the thread's library; NULL: the same */
 } program;
 
 static uint64_t addresses;
-
-static void one(mvt_calls *c, const program *p, char what)
-{
-    const char *library = p->library ? p->library : NCCL;
-    uint64_t addr = (1 + addresses++) << 24;
-
-    if (what == 'l')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 3 * MIB, .library = library,
-                 .function = "all_reduce");
-    if (what == 'k')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 2 * MIB, .library = library,
-                 .function = "broadcast", .file = "/home/me/other.py");
-    if (what == 't')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 5 * MIB,
-                 .library = p->thread_s ? p->thread_s : library, .file = "src/proxy.cc",
-                 .function = "ncclProxyService(void*)");
-    if (what == 'o') {
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = MIB, .function = "matmul",
-                 .file = "/home/me/model.py");
-        mvt_call(c, MV_API_FREE, .addr = addr);
-    }
-}
 
 static mv_leaks leaks_of(const program *p)
 {
@@ -52,8 +30,26 @@ static mv_leaks leaks_of(const program *p)
         char name[16];
         snprintf(name, sizeof name, "step %d", step);
         mvt_calls_annotate(c, MV_STAGE_MARK, name);
-        for (const char *at = p->step; *at; at++)
-            one(c, p, *at);
+        for (const char *at = p->step; *at; at++) {
+            char what = *at;
+            const char *library = p->library ? p->library : NCCL;
+            uint64_t addr = (1 + addresses++) << 24;
+            if (what == 'l')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 3 * MIB, .library = library,
+                         .function = "all_reduce");
+            if (what == 'k')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 2 * MIB, .library = library,
+                         .function = "broadcast", .file = "/home/me/other.py");
+            if (what == 't')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 5 * MIB,
+                         .library = p->thread_s ? p->thread_s : library, .file = "src/proxy.cc",
+                         .function = "ncclProxyService(void*)");
+            if (what == 'o') {
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = MIB, .function = "matmul",
+                         .file = "/home/me/model.py");
+                mvt_call(c, MV_API_FREE, .addr = addr);
+            }
+        }
     }
     mv_trace trace = *mvt_calls_done(c);
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_CUDA, mvt_err()));
@@ -64,7 +60,7 @@ static mv_leaks leaks_of(const program *p)
     return leaks;
 }
 
-Test(own_threads, memory_right_after_a_line_is_that_lines)
+Test(own_threads, memory_right_after_a_line_belongs_to_the_line)
 {
     static const char *const steps[] = {"olt", "llttto", "oltt", "lltlto"};
 
@@ -80,14 +76,14 @@ Test(own_threads, memory_right_after_a_line_is_that_lines)
     }
 }
 
-Test(own_threads, memory_at_other_times_stays_apart)
+Test(own_threads, memory_at_other_times_stays_separate)
 {
-    /* After another line; before the line; between two lines that alternate. */
+    /* After another line; before the line; between two alternating lines. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
 
     for (int i = 0; i < 4; i++) {
         mv_leaks leaks = leaks_of(&(program){.step = steps[i]});
-        bool is_other = i == 3; /* of the two that follow each other, the last one's */
+        bool is_other = i == 3; /* of two consecutive lines, the later one's */
         cr_assert_eq(leaks.count, 2, "%s: %u", steps[i], leaks.count);
         for (uint32_t k = 0; k < leaks.count; k++)
             if (strstr(leaks.leaks[k].advice, "train.py"))
@@ -97,7 +93,7 @@ Test(own_threads, memory_at_other_times_stays_apart)
     }
 }
 
-Test(own_threads, memory_of_another_library_or_of_pytorch_stays_apart)
+Test(own_threads, memory_of_another_library_or_of_pytorch_stays_separate)
 {
     mv_leaks leaks = leaks_of(&(program){.step = "olt", .thread_s = "/lib/libcublas.so.12"});
 

@@ -1,4 +1,4 @@
-/* Blocks that pile up over several steps and are freed all at once: garbage where the frees show
+/* Blocks that pile up over several steps and are freed all at once: garbage if the frees show
  * Python's collector; lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
@@ -16,17 +16,17 @@
 
 enum { STEPS = 200, MOST = 512 };
 
-/* How a run of STEPS steps frees the blocks of MIB bytes that each of its steps makes. */
+/* How a run of STEPS steps frees the blocks of MIB bytes that each step makes. */
 typedef struct {
     const char *name;
-    const char *frees[4]; /* the stacks of the frees, in turn; NULL: not recorded */
-    uint32_t after[4];    /* steps from one time to the next, in turn */
-    uint32_t window;      /* one is freed for each new one, once there are this many */
-    uint32_t first, each; /* made in steps with step % each < first; 0: in all */
-    uint32_t rest;        /* MiB that the run holds beside */
+    const char *frees[4]; /* stacks of the frees, used in turn; NULL: not recorded */
+    uint32_t after[4];    /* steps between frees, used in turn */
+    uint32_t window;      /* each new block frees one, once there are this many */
+    uint32_t first, each; /* made in steps with step % each < first; 0: in all steps */
+    uint32_t rest;        /* MiB that the run holds in addition */
     uint32_t most_times;  /* 0: no limit */
-    uint32_t in_use;      /* of the youngest, which are never freed */
-    uint32_t places;      /* between different allocations of a step in turn */
+    uint32_t in_use;      /* of the youngest blocks, which are never freed */
+    uint32_t places;      /* alternates between different allocations of a step */
     /* The expected result. */
     uint32_t piles;
     mv_pile_cause cause;
@@ -136,67 +136,41 @@ static void expect(const habit *h)
     cr_expect(*pile->advice && *pile->every);
 }
 
-/* A block waits from the step after its birth on, so the one of the last step is not counted. */
+/* A block waits from the step after its birth on; the block of the last step is not counted. */
+#define ONE_PILE(of, by, least_, most_)                                                           \
+    .piles = 1, .cause = MV_PILE_##of, .proof = MV_PILE_##by, .least = (least_), .most = (most_), \
+    .blocks = (most_)-1
+
 Test(piles, blocks_that_the_collector_frees_are_garbage)
 {
     static const habit habits[] = {
         {"native stacks",
          {"delete_garbage::0;gc_collect_main::0;" LOOP},
          {40},
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_BY_COLLECTOR,
-         .least = 40,
-         .most = 40,
-         .blocks = 39},
+         ONE_PILE(OF_CYCLES, BY_COLLECTOR, 40, 40)},
         {"neighbours' names",
          {"THPVariable_clear(THPVariable*):python_variable.cpp:0;"
           "PyObject_GC_Del::0;PyObject_GC_Del::0;" LOOP},
          {40},
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_BY_COLLECTOR,
-         .least = 40,
-         .most = 40,
-         .blocks = 39},
+         ONE_PILE(OF_CYCLES, BY_COLLECTOR, 40, 40)},
         {"a function that collects",
          {"garbage_collection_cuda:/v/lib/python3.12/site-packages/"
           "lightning/memory.py:80;" LOOP},
          {20},
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_BY_COLLECTOR,
-         .least = 20,
-         .most = 20,
-         .blocks = 19},
+         ONE_PILE(OF_CYCLES, BY_COLLECTOR, 20, 20)},
         {"generations, at lines that run in each step",
          {RELU, LINEAR},
          {53, 31, 90},
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_IN_PASSING,
-         .least = 31,
-         .most = 90,
-         .blocks = 89},
+         ONE_PILE(OF_CYCLES, IN_PASSING, 31, 90)},
         {"three functions",
          {"a:/w/a.py:1;" LOOP, "b:/w/a.py:9;" LOOP, "c:/w/c.py:1;" LOOP},
          {30, 41},
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_ANYWHERE,
-         .least = 30,
-         .most = 41,
-         .blocks = 40},
+         ONE_PILE(OF_CYCLES, ANYWHERE, 30, 41)},
         {"three places without stacks",
          {NULL},
          {37, 44, 52},
          .places = 3,
-         .piles = 1,
-         .cause = MV_PILE_OF_CYCLES,
-         .proof = MV_PILE_ANYWHERE,
-         .least = 37,
-         .most = 52,
-         .blocks = 51},
+         ONE_PILE(OF_CYCLES, ANYWHERE, 37, 52)},
     };
 
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
@@ -206,71 +180,30 @@ Test(piles, blocks_that_the_collector_frees_are_garbage)
 Test(piles, blocks_of_a_possible_list_are_not_called_garbage)
 {
     static const habit habits[] = {
-        {"no stacks of frees",
-         {NULL},
-         {40},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_NO_PLACE,
-         .least = 40,
-         .most = 40,
-         .blocks = 39},
+        {"no stacks of frees", {NULL}, {40}, ONE_PILE(UNKNOWN, NO_PLACE, 40, 40)},
         {"a list for a log",
          {"flush:/w/log.py:7;" LOOP},
          {50},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 50,
-         .most = 50,
-         .blocks = 49},
-        {"episodes of any length",
-         {LOOP},
-         {23, 41, 17},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 17,
-         .most = 41,
-         .blocks = 40},
+         ONE_PILE(UNKNOWN, ONE_PLACE, 50, 50)},
+        {"episodes of any length", {LOOP}, {23, 41, 17}, ONE_PILE(UNKNOWN, ONE_PLACE, 17, 41)},
         {"a log that is called at three lines",
          {"flush:/w/log.py:7;a:/w/a.py:1;" LOOP, "flush:/w/log.py:7;b:/w/a.py:9;" LOOP,
           "flush:/w/log.py:7;c:/w/c.py:1;" LOOP},
          {20},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 20,
-         .most = 20,
-         .blocks = 19},
+         ONE_PILE(UNKNOWN, ONE_PLACE, 20, 20)},
         {"gradients",
          {"zero_grad:" TORCH "nn/modules/module.py:2900;" LOOP},
          {20},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 20,
-         .most = 20,
-         .blocks = 19},
+         ONE_PILE(UNKNOWN, ONE_PLACE, 20, 20)},
         {"a state that its own line resets",
          {"__init__:/w/layer.py:31;reset:/w/train.py:9"},
          {20},
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 20,
-         .most = 20,
-         .blocks = 19},
+         ONE_PILE(UNKNOWN, ONE_PLACE, 20, 20)},
         {"more than a twentieth of the peak",
          {LOOP},
          {20},
          .rest = 340,
-         .piles = 1,
-         .cause = MV_PILE_UNKNOWN,
-         .proof = MV_PILE_ONE_PLACE,
-         .least = 20,
-         .most = 20,
-         .blocks = 19},
+         ONE_PILE(UNKNOWN, ONE_PLACE, 20, 20)},
         {"less than a twentieth", {LOOP}, {20}, .rest = 380},
     };
 
@@ -292,8 +225,8 @@ Test(piles, blocks_that_do_not_pile_up_are_not_a_pile)
         expect(&habits[i]);
 }
 
-/* Blocks that wait longer than ever before may never be freed, but only after twice as long are
- * they a leak; unless the collector frees it, which comes when it likes. */
+/* Blocks that wait longer than ever before may never be freed, but they are a leak only after twice
+ * that time. If the collector frees them, which comes irregularly, they are not. */
 Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 {
     static const struct {
@@ -312,8 +245,9 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
     }
 }
 
-/* Blocks that survive one run of Python's collector are freed by a later, rarer kind of run only.
- * Before that they pile up: unknown, with a way to decide. If a list keeps them, they are a leak. */
+/* Only a later, rarer kind of collection frees blocks that survive one run of Python's
+ * collector. Before that they pile up: unknown, with a way to decide. If a list keeps them, they
+ * are a leak. */
 Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 {
     habit h = {.frees = {RELU}, .after = {12}, .in_use = 2};
@@ -326,10 +260,10 @@ Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
     cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
 }
 
-/* Recorded with Python 3.12's collector, and what looks like it. */
-/* A list that is cut to its newer half from time to time, and of which more stays each time: it is
- * not emptied, and it grows. */
-Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
+/* Recorded with Python 3.12's collector, and a look-alike. */
+/* A list that is cut to its newer half from time to time and keeps more each time: it is not
+ * emptied, and it grows. */
+Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
 {
     static const habit none = {.name = "pruned"};
     run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
@@ -356,7 +290,8 @@ Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
     cr_expect_neq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
 
-/* A list that fills to the last step, and is freed within the recording: its line keeps nothing. */
+/* A list that fills up to the last step and is freed within the recording: its line
+ * keeps nothing. */
 Test(piles, a_list_that_is_gone_at_the_end_is_clean)
 {
     static const habit none = {.name = "gone"};
@@ -419,7 +354,7 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
     }
 }
 
-/* The rows of a report of the program on a run: with this member; NULL: there is none. */
+/* The rows with this member in a report of the program on a run; NULL: none. */
 static const cJSON *row_of(const char *words, const habit *h, const char *list, const char *member,
                            const char *value)
 {
@@ -436,9 +371,9 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     return NULL;
 }
 
-/* Garbage is its own line in the first look, beside the verdict on leaks; a list of the
- * program's is not. */
-Test(piles, the_first_look_reports_garbage)
+/* Garbage has its own line in the triage, beside the verdict on leaks; a list of the program
+ * does not. */
+Test(piles, triage_reports_garbage)
 {
     static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},
                        list = {.frees = {LOOP}, .after = {40}};

@@ -61,7 +61,7 @@ static uint64_t held_after(const action_row *made, const action_row *ended)
 }
 
 /* Holdings know an action only by the columns of its row: a new action is a new row. */
-Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
+Test(ledger, memory_is_held_until_its_key_is_freed)
 {
     unsigned makers = 0;
 
@@ -82,7 +82,7 @@ Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
     cr_assert_geq(makers, 9);
 }
 
-Test(ledger, an_address_is_freed_by_whichever_api)
+Test(ledger, any_api_frees_an_address)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -106,7 +106,7 @@ Test(ledger, failed_calls_change_nothing)
     expect_held(c, 100, 1);
 }
 
-Test(ledger, an_address_that_comes_again_ends_the_first)
+Test(ledger, a_reused_address_ends_the_first_block)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -123,7 +123,7 @@ Test(ledger, created_memory_goes_with_the_last_handle_and_mapping)
     mvt_call(c, MV_API_RESERVE, .addr = 0x1000, .size = 1 << 20);
     mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1000, .size = 100);
     mvt_call(c, MV_API_RELEASE, .handle = 7);
-    /* The mapping keeps it, and the handle's number may come again. */
+    /* The mapping keeps the memory, and the handle's number may be reused. */
     mvt_call(c, MV_API_CREATE, .handle = 7, .size = 30);
     mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1064, .size = 30);
     mvt_call(c, MV_API_RETAIN, .handle = 9, .addr = 0x1000);
@@ -133,7 +133,7 @@ Test(ledger, created_memory_goes_with_the_last_handle_and_mapping)
     expect_held(c, 30, 1);
 }
 
-/* The handle is also given for an address in the middle of a mapping. */
+/* The handle is also returned for an address in the middle of a mapping. */
 Test(ledger, a_retain_by_an_address_in_a_mapping_keeps_its_memory)
 {
     mvt_calls *c = mvt_calls_new();
@@ -161,7 +161,7 @@ Test(ledger, a_retain_by_an_address_in_a_mapping_keeps_its_memory)
     expect_held(c, 2, 1);
 }
 
-Test(ledger, arrays_go_by_handle)
+Test(ledger, arrays_are_known_by_handle)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -172,7 +172,7 @@ Test(ledger, arrays_go_by_handle)
     expect_held(c, 32, 1);
 }
 
-Test(ledger, host_and_foreign_memory_is_apart)
+Test(ledger, host_and_foreign_memory_are_separate)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -199,7 +199,7 @@ Test(ledger, a_reset_frees_allocations_and_keeps_created_memory)
     expect_held(c, 30, 1);
 }
 
-/* A multicast object has no memory: the contents are created by others. */
+/* A multicast object has no memory: other calls create the contents. */
 Test(ledger, a_multicast_object_holds_nothing)
 {
     mvt_calls *c = mvt_calls_new();
@@ -211,7 +211,7 @@ Test(ledger, a_multicast_object_holds_nothing)
     cr_assert_eq(foreign.count, 1);
 }
 
-/* Pools are of the device, not of a context. */
+/* Pools belong to a device, not to a context. */
 Test(ledger, a_reset_keeps_memory_from_pools)
 {
     mvt_calls *c = mvt_calls_new();
@@ -241,7 +241,7 @@ static void pin_on_three_devices(mvt_calls *c)
     mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x4000, .size = 50000, .device = 2);
 }
 
-/* The host's memory is in the holdings of every device, and ends with its own context. */
+/* The host's memory is in every device's holdings, and ends with its own context. */
 Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 {
     mvt_calls *c = mvt_calls_new();
@@ -266,8 +266,8 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
     cr_assert_eq(held_at_end(c, MV_LOT_FOREIGN).bytes, 0);
 }
 
-/* Walks over all memory at each reset would be 10^10 steps, more than half a minute of the
- * processor's time gives. */
+/* Walking all memory at each reset would take 10^10 steps; the limit below is half a minute of
+ * processor time. */
 LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
 {
     enum { MANY = 100000 };
@@ -288,8 +288,8 @@ LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).count, MANY / 3);
 }
 
-/* Of each kind the newest goes first, wherever others of other devices lie between. */
-Test(ledger, a_reset_frees_each_lot_of_its_device_once)
+/* The newest entry of each kind goes first, also when entries of other devices lie between. */
+Test(ledger, a_reset_frees_each_block_of_its_device_once)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -299,7 +299,7 @@ Test(ledger, a_reset_frees_each_lot_of_its_device_once)
         mvt_call(c, MV_API_ALLOC_ARRAY, .handle = i, .size = 10000);
     }
     mvt_call(c, MV_API_FREE_HOST, .addr = 1 << 20);  /* the oldest of device 1 */
-    mvt_call(c, MV_API_FREE_HOST, .addr = 7 << 20);  /* one between others */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 7 << 20);  /* one between entries of other devices */
     mvt_call(c, MV_API_FREE_HOST, .addr = 10 << 20); /* the newest */
     mvt_call(c, MV_API_FREE, .addr = 22 << 20);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 1);
@@ -311,7 +311,7 @@ Test(ledger, a_reset_frees_each_lot_of_its_device_once)
     expect_held(c, 0, 0);
 }
 
-/* A context of before the reset may be destroyed after it. */
+/* A context from before the reset may be destroyed after it. */
 Test(ledger, the_end_of_a_context_that_a_reset_ended_takes_nothing)
 {
     mvt_calls *c = mvt_calls_new();
@@ -357,13 +357,11 @@ Test(ledger, the_primary_context_stays_until_a_reset)
     expect_held(c, 100, 1);
 }
 
-/* ---- beside an obvious version ----------------------------------------------------------- */
-
 enum { KEYS = 12, CALLS = 4000 };
 
 typedef struct {
     uint64_t alloc[KEYS];  /* by address; 0: none */
-    uint64_t bytes[CALLS]; /* of created memory, by the call that made it */
+    uint64_t bytes[CALLS]; /* created memory, by the call that created it */
     int references[CALLS]; /* likewise */
     int created_by[KEYS];  /* by handle; -1: none */
     int mapped_by[KEYS];   /* by range; -1: none */
@@ -384,7 +382,7 @@ static uint64_t obvious_sum(const obvious *o)
     return sum;
 }
 
-/* A random call, done to both; ranges are 0x100 apart and as long. */
+/* A random call, applied to both; ranges are 0x100 long and 0x100 apart. */
 static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
 {
     int key = rand_r(seed) % KEYS, other = rand_r(seed) % KEYS;
@@ -425,7 +423,7 @@ static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
                 o->mapped_by[key + 1] = -1;
         }
         break;
-    case 6: /* the handle at an address, which is known by that number alone from now on */
+    case 6: /* the handle at an address: from now on only this number names the memory */
         if (o->created_by[key] >= 0 || o->mapped_by[other] < 0)
             break;
         mvt_call(c, MV_API_RETAIN, .handle = (uint64_t)key + 1,
@@ -461,8 +459,6 @@ Test(ledger, random_calls_equal_the_obvious_version)
     }
 }
 
-/* ---- the sums ---------------------------------------------------------------------------- */
-
 static mv_ledger ledger_of(mvt_calls *c, mv_ledger_query ask)
 {
     const mv_trace *trace = mvt_calls_done(c);
@@ -493,9 +489,8 @@ Test(ledger, reserved_addresses_are_in_no_sum)
     cr_expect_eq(ledger.addresses.refused, 1);
 }
 
-/* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that no one
- * asked for, and less again. `process`: whether the device reports processes; others use 1000
- * MiB. */
+/* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB of unknown
+ * origin, and less again. `process`: whether the device reports processes; others use 1000 MiB. */
 static mvt_calls *training(bool process)
 {
     static const uint64_t used[] = {0, 500, 600, 630, 697, 697, 637};
@@ -563,8 +558,8 @@ Test(ledger, without_processes_the_use_of_the_device_less_earlier_use)
     expect_training(false);
 }
 
-/* The sample of 100 ms before is the one that sees the growth; the one before it is not touched. */
-Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
+/* The sample 100 ms before sees the growth; the sample before that one stays unchanged. */
+Test(ledger, code_that_is_being_loaded_at_a_sample_counts_as_code)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -582,8 +577,8 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
     cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
 }
 
-/* The device has the memory of a call that is under way; the call is recorded when it returns. */
-Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
+/* The device has the memory of a call in progress; the call is recorded when it returns. */
+Test(ledger, memory_of_a_call_in_progress_is_not_context)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -599,8 +594,8 @@ Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
     cr_assert_eq(ledger.unexplained, 0);
 }
 
-/* Two samples see 70 GiB in a call that gets them, and two in one that gives them back. In between
- * the calls hold them; the sample between them and the next call is unchanged. */
+/* Two samples see 70 GiB during a call that gets them, and two during a call that frees them. In
+ * between the calls hold them; the sample between them and the next call is unchanged. */
 static mvt_calls *big_calls(void)
 {
     static const uint64_t used[] = {0, 520, 70520, 70520, 70540, 70540, 540, 540};
@@ -621,7 +616,7 @@ static mvt_calls *big_calls(void)
     return c;
 }
 
-Test(ledger, memory_of_a_call_under_way_is_that_calls)
+Test(ledger, memory_of_a_call_in_progress_belongs_to_the_call)
 {
     mvt_calls *c = big_calls();
     mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
@@ -638,9 +633,9 @@ Test(ledger, memory_of_a_call_under_way_is_that_calls)
 }
 
 /* A call of 300 ms whose memory was in use on the device from the start: nothing is sampled while
- * the driver works, so the next sample that is near the first is of the same call. Measured with
- * 112 GiB on an H200. */
-Test(ledger, memory_of_a_long_call_is_that_calls)
+ * the driver works, so the next sample near the first belongs to the same call. Measured with 112
+ * GiB on an H200. */
+Test(ledger, memory_of_a_long_call_belongs_to_the_call)
 {
     static const int64_t at[] = {0, 60000, 80000, 120000, 440000, 480000};
     static const bool has[] = {false, false, true, true, false, false};
@@ -667,7 +662,7 @@ Test(ledger, memory_of_a_long_call_is_that_calls)
     }
 }
 
-/* Calls that came between an event and the next are of a later moment. */
+/* Calls between an event and the next belong to a later moment. */
 Test(ledger, calls_after_an_event_are_not_in_its_moment)
 {
     mvt_calls *c = mvt_calls_new();
@@ -692,7 +687,7 @@ Test(ledger, the_end_is_after_the_last_call)
     cr_assert_eq(ledger.count, 1);
 }
 
-Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
+Test(ledger, a_row_names_the_stack_that_holds_most)
 {
     mvt_calls *c = training(true);
     mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_HELD});
@@ -704,7 +699,7 @@ Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
     cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[0].row]), "forward");
 }
 
-Test(ledger, without_samples_the_use_is_not_known)
+Test(ledger, without_samples_the_use_is_unknown)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -716,8 +711,6 @@ Test(ledger, without_samples_the_use_is_not_known)
     cr_assert_not_null(ledger.why);
     cr_assert_eq(ledger.by_sum, 200, "the moment when most was held");
 }
-
-/* ---- the command ------------------------------------------------------------------------- */
 
 Test(ledger, the_command_reports_the_findings)
 {
@@ -750,7 +743,7 @@ Test(ledger, the_command_reports_the_findings)
     remove(path);
 }
 
-/* JSON says what is unknown, and why. */
+/* JSON contains what is unknown, and the reason. */
 Test(ledger, a_snapshot_of_pytorch_has_no_calls)
 {
     cJSON *report = mvt_json(1, "$MEMVIZ ledger --json $SNAPS/gpt_train.pickle 2>/dev/null");

@@ -1,5 +1,5 @@
-/* The ledger in columns: each has the moment when calls held most, and the numbers of the ledger at
- * that moment, on random calls and on captures. */
+/* The ledger in columns: each column has the moment when calls held most, and the ledger's numbers
+ * at that moment, on random calls and on captures. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_columns.h"
 #include "base/text.h"
@@ -27,7 +27,7 @@ static uint64_t bytes_of(const mv_trace *trace, const mv_ledger *ledger, const c
     return bytes;
 }
 
-/* The most that calls held from one time to before another, by asking at each call. */
+/* The most bytes that calls held from one time to before another, by a query at each call. */
 static uint64_t most_between(const mv_trace *trace, const mv_lives *lives, int64_t from, int64_t to)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -52,28 +52,6 @@ static uint32_t samples_between(const mv_trace *trace, uint32_t device, int64_t 
     return count;
 }
 
-static void expect_column(const mv_trace *trace, const mv_lives *lives,
-                          const mv_ledger_columns *found, uint32_t c, const int64_t *edges)
-{
-    const mv_ledger_column *column = &found->columns[c];
-    mv_ledger ledger = ledger_at(trace, lives, column->time_us);
-
-    cr_assert_geq(column->time_us, edges[c]);
-    cr_assert(column->time_us < edges[c + 1] || column->time_us == edges[c]);
-    cr_assert_eq(column->held, most_between(trace, lives, edges[c], edges[c + 1]), "column %u", c);
-    cr_assert_eq(column->held, ledger.by_sum);
-    cr_assert_eq(column->used, ledger.used);
-    cr_assert_eq(column->context_estimate, ledger.context_estimate);
-    cr_assert_eq(column->unexplained, ledger.unexplained);
-    cr_assert_eq(column->is_measured,
-                 ledger.used != MV_NO_BYTES && ledger.held_at_sample == ledger.by_sum);
-    cr_assert_eq(column->samples, samples_between(trace, lives->device, edges[c], edges[c + 1]));
-    for (uint32_t k = 0; k < found->series.library_count; k++)
-        if (strcmp(found->series.libraries[k].name, "others") != 0)
-            cr_assert_eq(mv_ledger_columns_by(found, c)[k],
-                         bytes_of(trace, &ledger, found->series.libraries[k].name));
-}
-
 static void expect_columns(const mv_trace *trace, uint32_t device, const int64_t *edges,
                            uint32_t count)
 {
@@ -82,8 +60,25 @@ static void expect_columns(const mv_trace *trace, uint32_t device, const int64_t
 
     mvt_ok(mv_ledger_columns_find(mvt_memory(), trace, device, edges, count, &found, mvt_err()));
     cr_assert_eq(found.count, count);
-    for (uint32_t c = 0; c < count; c++)
-        expect_column(trace, &lives, &found, c, edges);
+    for (uint32_t c = 0; c < count; c++) {
+        const mv_ledger_column *column = &found.columns[c];
+        mv_ledger ledger = ledger_at(trace, &lives, column->time_us);
+        cr_assert_geq(column->time_us, edges[c]);
+        cr_assert(column->time_us < edges[c + 1] || column->time_us == edges[c]);
+        cr_assert_eq(column->held, most_between(trace, &lives, edges[c], edges[c + 1]), "column %u",
+                     c);
+        cr_assert_eq(column->held, ledger.by_sum);
+        cr_assert_eq(column->used, ledger.used);
+        cr_assert_eq(column->context_estimate, ledger.context_estimate);
+        cr_assert_eq(column->unexplained, ledger.unexplained);
+        cr_assert_eq(column->is_measured,
+                     ledger.used != MV_NO_BYTES && ledger.held_at_sample == ledger.by_sum);
+        cr_assert_eq(column->samples, samples_between(trace, lives.device, edges[c], edges[c + 1]));
+        for (uint32_t k = 0; k < found.series.library_count; k++)
+            if (strcmp(found.series.libraries[k].name, "others") != 0)
+                cr_assert_eq(mv_ledger_columns_by(&found, c)[k],
+                             bytes_of(trace, &ledger, found.series.libraries[k].name));
+    }
 }
 
 Test(ledger_columns, a_column_has_the_ledger_of_its_highest_moment)
@@ -110,7 +105,7 @@ Test(ledger_columns, a_column_has_the_ledger_of_its_highest_moment)
     }
 }
 
-Test(ledger_columns, captures_have_it_too)
+Test(ledger_columns, columns_of_captures_have_the_ledger_of_their_highest_moment)
 {
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
@@ -126,7 +121,7 @@ Test(ledger_columns, captures_have_it_too)
     }
 }
 
-Test(ledger_columns, without_calls_there_are_none_to_draw)
+Test(ledger_columns, without_calls_there_are_no_columns)
 {
     static const int64_t edges[] = {0, 10, 20};
     mv_ledger_columns found;

@@ -18,7 +18,7 @@ static mv_ledger_series series_of(mvt_calls *c)
     return series;
 }
 
-/* No column is made for it, so there is no place among columns either. */
+/* Without a column for it, it has no place among the columns either. */
 Test(ledger_series, a_library_that_held_no_byte_has_no_column)
 {
     mvt_calls *c = mvt_calls_new();
@@ -47,49 +47,6 @@ static void expect_sums(const mv_ledger_series *series)
     }
 }
 
-static void random_call(mvt_calls *c, uint64_t *random, uint32_t libraries)
-{
-    static const mv_api_action actions[] = {MV_API_ALLOC,  MV_API_ALLOC,     MV_API_FREE,
-                                            MV_API_CREATE, MV_API_RELEASE,   MV_API_CONTEXT_CREATE,
-                                            MV_API_LOAD,   MV_API_ALLOC_HOST};
-    uint64_t key = 1 + mvt_random(random, 60);
-    mvt_call_args args = {.addr = key * MIB,
-                          .handle = key,
-                          .size = 1 + mvt_random(random, MIB),
-                          .result = mvt_random(random, 20) == 0 ? 2 : 0};
-    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
-    const char *path = mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
-
-    if (action == MV_API_ALLOC_HOST)
-        args.addr += (uint64_t)1 << 40;
-    args.library = path;
-    mvt_call_row(c, action, args);
-}
-
-static void expect_point(const mv_trace *trace, const mv_lives *lives,
-                         const mv_ledger_series *series, uint32_t i)
-{
-    const mv_ledger_point *p = &series->points[i];
-    mv_ledger_query ask = mv_ledger_at_time(trace, 0, p->time_us);
-    char name[MV_LIBRARY_NAME];
-    mv_ledger ledger;
-
-    mvt_ok(mv_ledger_find(mvt_memory(), trace, lives, ask, &ledger, mvt_err()));
-    cr_assert_eq(p->used, ledger.used);
-    cr_assert_eq(p->context_estimate, ledger.context_estimate);
-    cr_assert_eq(p->unexplained, ledger.unexplained);
-    cr_assert_eq(sum_of(series, i), ledger.by_sum);
-    for (uint32_t k = 0; k < series->library_count; k++) {
-        uint64_t bytes = 0;
-        for (uint32_t row = 0; row < ledger.count; row++)
-            if (strcmp(mv_library_name(mv_string_text(trace, ledger.by[row].library), name),
-                       series->libraries[k].name) == 0)
-                bytes += ledger.by[row].bytes;
-        if (strcmp(series->libraries[k].name, "others") != 0)
-            cr_assert_eq(mv_ledger_series_by(series, i)[k], bytes);
-    }
-}
-
 Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
 {
     for (uint64_t seed = 1; seed < 7; seed++) {
@@ -98,7 +55,21 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
         uint64_t random = seed;
 
         for (int i = 0; i < 600; i++) {
-            random_call(c, &random, libraries);
+            static const mv_api_action actions[] = {
+                MV_API_ALLOC,   MV_API_ALLOC,          MV_API_FREE, MV_API_CREATE,
+                MV_API_RELEASE, MV_API_CONTEXT_CREATE, MV_API_LOAD, MV_API_ALLOC_HOST};
+            uint64_t key = 1 + mvt_random(&random, 60);
+            mvt_call_args args = {.addr = key * MIB,
+                                  .handle = key,
+                                  .size = 1 + mvt_random(&random, MIB),
+                                  .result = mvt_random(&random, 20) == 0 ? 2 : 0};
+            mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
+            const char *path =
+                mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
+            if (action == MV_API_ALLOC_HOST)
+                args.addr += (uint64_t)1 << 40;
+            args.library = path;
+            mvt_call_row(c, action, args);
             if (i % 11 == 0)
                 mvt_sample(c, .used = mvt_random(&random, 90 * MIB) + MIB,
                            .process = seed % 3 ? 0 : 1 + mvt_random(&random, 90 * MIB));
@@ -110,13 +81,32 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
         expect_sums(&series);
         for (uint32_t k = 1; k < series.library_count; k++)
             cr_assert_geq(series.libraries[k - 1].most, series.libraries[k].most);
-        for (uint32_t i = 0; i < series.count; i += 6)
-            expect_point(mvt_calls_done(c), &lives, &series, i);
+        for (uint32_t i = 0; i < series.count; i += 6) {
+            const mv_trace *trace = mvt_calls_done(c);
+            const mv_ledger_point *p = &series.points[i];
+            mv_ledger_query ask = mv_ledger_at_time(trace, 0, p->time_us);
+            char name[MV_LIBRARY_NAME];
+            mv_ledger ledger;
+            mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives, ask, &ledger, mvt_err()));
+            cr_assert_eq(p->used, ledger.used);
+            cr_assert_eq(p->context_estimate, ledger.context_estimate);
+            cr_assert_eq(p->unexplained, ledger.unexplained);
+            cr_assert_eq(sum_of(&series, i), ledger.by_sum);
+            for (uint32_t j = 0; j < series.library_count; j++) {
+                uint64_t bytes = 0;
+                for (uint32_t row = 0; row < ledger.count; row++)
+                    if (strcmp(mv_library_name(mv_string_text(trace, ledger.by[row].library), name),
+                               series.libraries[j].name) == 0)
+                        bytes += ledger.by[row].bytes;
+                if (strcmp(series.libraries[j].name, "others") != 0)
+                    cr_assert_eq(mv_ledger_series_by(&series, i)[j], bytes);
+            }
+        }
     }
 }
 
-/* 500 MiB of context; PyTorch gets 100 MiB, 60 of it in a block; NCCL gets 40 and gives them back;
- * no call asked for 8 MiB; at the last sample the process is gone. */
+/* 500 MiB of context; PyTorch gets 100 MiB, 60 MiB of them in a block; NCCL gets 40 MiB and frees
+ * them; 8 MiB are of unknown origin; at the last sample the process is gone. */
 static mvt_calls *program(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -141,13 +131,13 @@ static mvt_calls *program(void)
     return c;
 }
 
-Test(ledger_series, first_peak_and_end_are_those_of_the_process)
+Test(ledger_series, first_peak_and_end_belong_to_the_process)
 {
     mv_ledger_series s = series_of(program());
     const mv_ledger_point *peak;
 
     expect_sums(&s);
-    cr_assert_eq(s.count, 5); /* the last one is after the process */
+    cr_assert_eq(s.count, 5); /* the last sample is from after the process */
     cr_assert_eq(s.first, 1);
     cr_assert_eq(s.peak, 3);
     cr_assert_eq(s.end, 4);
@@ -167,7 +157,7 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
 }
 
 /* The driver destroys a context before the program frees its memory, without a recorded call.
- * `after`: what is there besides a last sample that has fallen. */
+ * `after`: the state besides a last sample that has fallen. */
 typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
 
 static uint32_t samples_of(uint64_t fallen, after_the_fall after)
@@ -271,7 +261,7 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
 }
 
 /* The block's event comes first, and the mark 20 microseconds later, before NCCL's call. */
-Test(ledger_series, at_takes_events_times_marks_peak_and_end)
+Test(ledger_series, at_accepts_events_times_marks_peak_and_end)
 {
     const char *path = file_of(program());
 
@@ -284,8 +274,9 @@ Test(ledger_series, at_takes_events_times_marks_peak_and_end)
     unlink(path);
 }
 
-/* Events are those that the other reports number: of calls, from the first that gets memory. */
-Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
+/* Events have the same numbers as in the other reports: they count calls, from the first call that
+ * gets memory. */
+Test(ledger_series, at_accepts_them_without_pytorch_events)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -309,8 +300,6 @@ Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
     unlink(path);
 }
-
-/* ---- a negative residue ------------------------------------------------------------------ */
 
 static const char *residue_of(mvt_calls *c)
 {
@@ -355,7 +344,7 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
 }
 
 /* Memory that a pool keeps is part of the context if code was loaded at the same time: the bound
- * has it. */
+ * includes it. */
 Test(ledger_series, pools_bound_the_context)
 {
     for (int pool = 0; pool < 2; pool++) {
@@ -382,7 +371,7 @@ Test(ledger_series, pools_bound_the_context)
     }
 }
 
-/* ---- beside the reports on the whole device ------------------------------------------------ */
+/* ---- compared with the reports on the whole device ------------------------------------------ */
 
 static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
 {
@@ -407,9 +396,9 @@ Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
     cr_assert_eq(rest.used, 648 * MIB);
     cr_assert_eq(rest.unexplained, (int64_t)(8 * MIB));
     cr_assert_eq(rest_of(c, s->time_us[3], 140 * MIB).sample_us, s->time_us[3]);
-    /* The process has ended at the last. */
+    /* The process has ended at the last sample. */
     cr_assert_eq(rest_of(c, s->time_us[4] + 1, 100 * MIB).sample_us, s->time_us[4]);
-    /* No sample has seen as much. */
+    /* No sample has seen this much. */
     rest = rest_of(c, s->time_us[3] + 1, 900 * MIB);
     cr_assert(!rest.is_near);
     cr_assert_eq(rest.held, 140 * MIB);

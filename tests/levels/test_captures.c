@@ -1,5 +1,5 @@
 /* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
- * in each step is found, by line and library; those that keep nothing have no leak at any level;
+ * in each step is found, by line and library; programs that keep nothing have no leak at any level;
  * and the libraries' own counts equal the bytes of their calls. */
 #include "tests/fixture/fixture_json.h"
 
@@ -37,7 +37,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
     }
 }
 
-/* The driver's memory for them belongs to no call. */
+/* No call owns the driver's memory for graphs. */
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
     cJSON *report = leaks_of("plain_graph", "cuda");
@@ -48,8 +48,9 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
     cr_assert(strstr(mvt_json_text(grown, "culprit"), "keep_graph"));
 }
 
-/* Without PyTorch's memory a report is about the CUDA calls: events, history and floor are theirs. */
-Test(captures, of_calls_alone_have_events_and_a_floor)
+/* Without PyTorch's memory a report is about the CUDA calls, with their events, history
+ * and floor. */
+Test(captures, captures_of_calls_alone_have_events_and_a_floor)
 {
     static const char *const names[] = {"cupy", "plain_graph", "plain_pinned", "jax"};
 
@@ -99,7 +100,7 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 }
 
 /* One process, two devices; memory of each was freed while the other was current: the peaks equal
- * PyTorch's counters for each, and the samples belong to that device. */
+ * PyTorch's counters for each, and the samples belong to the right device. */
 Test(captures, two_devices_of_one_process_are_distinguished)
 {
     static const struct {
@@ -121,8 +122,8 @@ Test(captures, two_devices_of_one_process_are_distinguished)
     }
 }
 
-/* The programs wrote down what their libraries say: CuPy's pool, JAX's, and PyTorch's pinned
- * memory. */
+/* The programs wrote down the counters of their libraries: CuPy's pool, JAX's, and PyTorch's
+ * pinned memory. */
 Test(captures, libraries_hold_the_bytes_of_their_own_counters)
 {
     static const struct {
@@ -149,7 +150,8 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
     cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
 }
 
-/* A CuPy program that keeps 5 GiB a round, and a plain one that requests more than is available. */
+/* A CuPy program that keeps 5 GiB each round, and a plain one that requests more than
+ * is available. */
 Test(captures, refused_calls_are_explained_without_pytorch)
 {
     static const struct {
@@ -175,9 +177,9 @@ Test(captures, refused_calls_are_explained_without_pytorch)
     }
 }
 
-/* Half of a file has names and no events: it must not be described as a recording that was never
- * started. */
-Test(captures, a_file_without_its_end_is_said_to_be_damaged)
+/* Half of a file has names and no events: reports must not describe it as a recording that
+ * never started. */
+Test(captures, a_file_without_its_end_is_reported_as_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "
                          "COLUMNS=200 $MEMVIZ cut.bin");
@@ -187,7 +189,7 @@ Test(captures, a_file_without_its_end_is_said_to_be_damaged)
     cr_assert_null(strstr(run.out, "_record_memory_history"), "%s", run.out);
 }
 
-/* A call of CUDA gets a segment for one block: neither is there without the other. */
+/* A CUDA call gets a segment for one block: the two exist only together. */
 LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
 {
     static const char *const names[] = {"jax", "plain_malloc", "cupy", "loader"};
@@ -206,7 +208,7 @@ LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
     }
 }
 
-/* Small and large pools are PyTorch's. */
+/* Only PyTorch has small and large pools. */
 Test(captures, levels_without_pools_show_none)
 {
     mvt_run run = mvt_sh("$MEMVIZ stats --level cuda " MV_TESTDATA "/captures/plain_malloc.bin; "

@@ -65,7 +65,8 @@ static uint64_t slow_held(const slow_heaps *s, int heap)
     return bytes;
 }
 
-/* The heap of the newest block at the address that is in the heap, or in any (-1); -1: none. */
+/* The heap of the newest block at the address, among blocks of this heap or of any (-1);
+ * -1: none. */
 static int slow_lose(slow_heaps *s, int heap, uint64_t address)
 {
     for (uint32_t i = s->count; i-- > 0;)
@@ -84,37 +85,6 @@ static void slow_gain(slow_heaps *s, int heap, uint64_t address, uint64_t bytes)
         s->most[heap] = slow_held(s, heap);
 }
 
-static void random_call(mvt_calls *c, slow_heaps *s, uint64_t *random)
-{
-    int heap = (int)mvt_random(random, HEAPS), any = mvt_random(random, 3) == 0 ? -1 : heap;
-    uint64_t address = (1 + mvt_random(random, ADDRESSES)) * MIB, size = mvt_random(random, 9);
-    const char *name = any < 0 ? NULL : heap_names[heap];
-
-    switch (mvt_random(random, 40)) {
-    case 0:
-        mvt_heap(c, MV_HEAP_RESET, .heap = heap_names[heap]);
-        for (uint64_t at = 1; at <= ADDRESSES; at++)
-            slow_lose(s, heap, at * MIB);
-        break;
-    case 1:
-    case 2:
-        mvt_heap(c, MV_HEAP_RESIZE, .heap = name, .addr = address, .size = size);
-        any = slow_lose(s, any, address);
-        if (any >= 0)
-            slow_gain(s, any, address, size);
-        break;
-    default:
-        if (mvt_random(random, 2)) {
-            mvt_heap(c, MV_HEAP_FREE, .heap = name, .addr = address);
-            slow_lose(s, any, address);
-        } else {
-            mvt_heap(c, MV_HEAP_ALLOC, .heap = heap_names[heap], .addr = address, .size = size);
-            slow_lose(s, heap, address);
-            slow_gain(s, heap, address, size);
-        }
-    }
-}
-
 LongTest(heaps, each_heap_equals_the_slow_replay)
 {
     static slow_heaps slow;
@@ -124,8 +94,37 @@ LongTest(heaps, each_heap_equals_the_slow_replay)
         uint64_t random = seed;
 
         slow = (slow_heaps){0};
-        for (int i = 0; i < CALLS; i++)
-            random_call(c, &slow, &random);
+        for (int i = 0; i < CALLS; i++) {
+            int heap = (int)mvt_random(&random, HEAPS),
+                any = mvt_random(&random, 3) == 0 ? -1 : heap;
+            uint64_t address = (1 + mvt_random(&random, ADDRESSES)) * MIB,
+                     size = mvt_random(&random, 9);
+            const char *name = any < 0 ? NULL : heap_names[heap];
+            switch (mvt_random(&random, 40)) {
+            case 0:
+                mvt_heap(c, MV_HEAP_RESET, .heap = heap_names[heap]);
+                for (uint64_t at = 1; at <= ADDRESSES; at++)
+                    slow_lose(&slow, heap, at * MIB);
+                break;
+            case 1:
+            case 2:
+                mvt_heap(c, MV_HEAP_RESIZE, .heap = name, .addr = address, .size = size);
+                any = slow_lose(&slow, any, address);
+                if (any >= 0)
+                    slow_gain(&slow, any, address, size);
+                break;
+            default:
+                if (mvt_random(&random, 2)) {
+                    mvt_heap(c, MV_HEAP_FREE, .heap = name, .addr = address);
+                    slow_lose(&slow, any, address);
+                } else {
+                    mvt_heap(c, MV_HEAP_ALLOC, .heap = heap_names[heap], .addr = address,
+                             .size = size);
+                    slow_lose(&slow, heap, address);
+                    slow_gain(&slow, heap, address, size);
+                }
+            }
+        }
         for (int heap = 0; heap < HEAPS; heap++) {
             mv_trace trace = taken(c, heap_names[heap]);
             mv_totals totals = mvt_level_totals(&trace, 0);
@@ -138,8 +137,8 @@ LongTest(heaps, each_heap_equals_the_slow_replay)
     }
 }
 
-/* A block of a pool lies where a block of a larger heap begins: both are there, and a free that
- * names no heap is of the newer one. */
+/* A pool's block begins at the same address as a block of a larger heap: both exist, and a free
+ * without a heap's name frees the newer one. */
 Test(heaps, an_address_may_be_in_two_heaps)
 {
     mvt_calls *c = mvt_calls_new();
@@ -166,8 +165,6 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
     cr_assert_eq(mvt_level_totals(&trace, 1).current.bytes.allocated, 9);
     cr_assert_eq(mvt_level_totals(&trace, 1).peak.bytes.allocated, 9);
 }
-
-/* ---- what does not fit ------------------------------------------------------------------- */
 
 Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
@@ -213,7 +210,7 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
     mvt_lives(mvt_memory(), &trace, 1);
 }
 
-LongTest(heaps, too_little_memory_leaves_the_trace_as_it_was)
+LongTest(heaps, without_memory_the_trace_is_unchanged)
 {
     mvt_calls *c = mvt_calls_new();
     uint32_t made = 0;
@@ -251,7 +248,7 @@ static mvt_calls *two_heaps(bool has_cuda)
     return c;
 }
 
-Test(heaps, are_levels_after_those_of_the_calls)
+Test(heaps, heaps_are_levels_after_those_of_the_calls)
 {
     const mv_trace *trace = mvt_calls_done(two_heaps(true));
     mv_level_list list = mv_levels_of(trace);
@@ -268,7 +265,7 @@ Test(heaps, are_levels_after_those_of_the_calls)
                      "blocks of an allocator registered with memviz_heap()");
 }
 
-Test(heaps, all_does_not_count_them_again)
+Test(heaps, the_level_all_does_not_count_heaps_again)
 {
     cr_assert_eq(held_by(two_heaps(true), "all"), 64 * MIB);
     cr_assert_eq(held_by(two_heaps(true), "cuda"), 64 * MIB);
@@ -296,7 +293,7 @@ Test(heaps, a_taken_heap_is_named_and_has_no_calls)
     cr_assert_eq(mv_trace_as_read(&trace)->heap_calls.count, 3);
 }
 
-/* ---- who is charged ---------------------------------------------------------------------- */
+/* ---- the charged lines -------------------------------------------------------------------- */
 
 #define HOOK "malloc_postprocess:/home/me/hooks.py:12;"
 
@@ -332,8 +329,8 @@ Test(heaps, a_hook_in_python_is_part_of_the_allocator)
     cr_assert_str_eq(charged(one_block(CTYPES, frames), 1, text), "train.py:31 load");
 }
 
-/* An extension that registers blocks is not on a Python stack; a function without a caller
- * stays. */
+/* An extension that registers blocks is not part of a Python stack; a function without a
+ * caller stays. */
 Test(heaps, other_python_functions_are_charged)
 {
     char text[128];
@@ -363,7 +360,8 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
     cr_assert_str_eq(
         charged(native_blocks(TAKE "load:/src/main.cc:7", TAKE "step:/src/main.cc:9"), 1, text),
         "main.cc:7 load");
-    /* Inlined into its callers, or with one caller alone, it cannot be distinguished from them. */
+    /* A function that is inlined into its callers, or that has only one caller, cannot be
+     * distinguished from them. */
     cr_assert_str_eq(charged(native_blocks("load:/src/pool.cc:41;main:/src/main.cc:7",
                                            "step:/src/pool.cc:41;main:/src/main.cc:9"),
                              1, text),
@@ -373,11 +371,9 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
         "pool.cc:41 Pool--take");
 }
 
-/* ---- leaks ------------------------------------------------------------------------------- */
-
 enum { ROUNDS = 12 };
 
-/* A pool that asked CUDA once; in each round a block is kept. */
+/* A pool that called CUDA once; each round keeps a block. */
 static mvt_calls *keeping(bool keeps)
 {
     mvt_calls *c = mvt_calls_new();
@@ -424,9 +420,9 @@ Test(heaps, a_leak_names_the_line_and_the_heap)
     cr_assert_eq(leaks_of(keeping(false), "cupy", &trace).verdict, MV_VERDICT_CLEAN);
 }
 
-/* The steps of a heap's blocks is a clock for the other levels, too; the heap itself leaks nothing
- * there. */
-Test(heaps, their_step_marks_are_those_of_all_levels)
+/* The steps of a heap's blocks are a clock for the other levels, too; the heap itself leaks
+ * nothing there. */
+Test(heaps, step_marks_of_heaps_apply_to_all_levels)
 {
     mv_trace trace;
     mv_leaks leaks = leaks_of(keeping(true), "cuda", &trace);

@@ -1,5 +1,5 @@
-/* Levels: what CUDA calls got, as a trace that every analysis takes. Sums are compared with the
- * holdings of the ledger, call by call. */
+/* Levels: the memory from CUDA calls as a trace that every analysis accepts. Sums are compared with
+ * the ledger's holdings, call by call. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
@@ -39,35 +39,32 @@ static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_
 
 enum { KEYS = 40, CALLS = 3000 };
 
-/* Ranges of addresses are 1 MiB apart, so that no two allocations overlap. */
-static void random_call(mvt_calls *c, uint64_t *random)
-{
-    static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13", C10, ""};
-    uint64_t key = mvt_random(random, KEYS), size = 1 + mvt_random(random, MIB);
-    mvt_call_args args = {.addr = (1 + key) * MIB,
-                          .size = size,
-                          .handle = 1 + key,
-                          .library = libraries[mvt_random(random, 4)],
-                          .function = mvt_random(random, 3) ? "keep" : NULL};
-    static const mv_api_action actions[] = {
-        MV_API_ALLOC,       MV_API_FREE, MV_API_ALLOC_ASYNC, MV_API_CREATE,  MV_API_RELEASE,
-        MV_API_ALLOC_ARRAY, MV_API_FREE, MV_API_FREE_ARRAY,  MV_API_RELEASE, MV_API_REGISTER};
-    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
-
-    if (action == MV_API_REGISTER)
-        args.addr += (uint64_t)1 << 40;
-    args.result = mvt_random(random, 20) == 0 ? 2 : 0;
-    mvt_call_row(c, action, args);
-}
-
 LongTest(levels, each_level_equals_its_calls_and_their_peak)
 {
     for (uint64_t seed = 1; seed < 9; seed++) {
         mvt_calls *c = mvt_calls_new();
         uint64_t random = seed, end, most;
 
-        for (int i = 0; i < CALLS; i++)
-            random_call(c, &random);
+        for (int i = 0; i < CALLS; i++) {
+            /* Address ranges are 1 MiB apart: no two allocations overlap. */
+            static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13",
+                                                    C10, ""};
+            uint64_t key = mvt_random(&random, KEYS), size = 1 + mvt_random(&random, MIB);
+            mvt_call_args args = {.addr = (1 + key) * MIB,
+                                  .size = size,
+                                  .handle = 1 + key,
+                                  .library = libraries[mvt_random(&random, 4)],
+                                  .function = mvt_random(&random, 3) ? "keep" : NULL};
+            static const mv_api_action actions[] = {
+                MV_API_ALLOC,   MV_API_FREE,        MV_API_ALLOC_ASYNC, MV_API_CREATE,
+                MV_API_RELEASE, MV_API_ALLOC_ARRAY, MV_API_FREE,        MV_API_FREE_ARRAY,
+                MV_API_RELEASE, MV_API_REGISTER};
+            mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
+            if (action == MV_API_REGISTER)
+                args.addr += (uint64_t)1 << 40;
+            args.result = mvt_random(&random, 20) == 0 ? 2 : 0;
+            mvt_call_row(c, action, args);
+        }
         held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
         mv_trace trace = taken(c, MV_LEVEL_CUDA);
         mv_totals totals = mvt_level_totals(&trace, 0);
@@ -83,7 +80,7 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
     }
 }
 
-/* Sizes that PyTorch would round stay as they were asked for. */
+/* Sizes that PyTorch would round stay as requested. */
 Test(levels, no_size_is_rounded)
 {
     mvt_calls *c = mvt_calls_new();
@@ -98,9 +95,7 @@ Test(levels, no_size_is_rounded)
     cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
 }
 
-/* ---- the whole device -------------------------------------------------------------------- */
-
-/* A segment of 20 MiB with a block of 5, then NCCL's 8 MiB, then the block is freed. */
+/* A segment of 20 MiB with a block of 5 MiB, then NCCL's 8 MiB, then the block is freed. */
 static mvt_calls *whole(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -129,14 +124,12 @@ Test(levels, the_whole_device_counts_pytorchs_segments_once)
     cr_assert_eq(of_cuda.peak.bytes.reserved, of_all.peak.bytes.reserved);
     cr_assert_eq(of_cuda.peak.bytes.allocated, 28 * MIB);
     cr_assert_eq(pytorch.devices[0].events.count, 5);
-    /* In the order in which things happened: NCCL between the alloc and the free. */
+    /* In chronological order: NCCL between the alloc and the free. */
     cr_assert_eq(all.devices[0].events.count, 5 + 2);
     cr_assert_eq(all.devices[0].events.action[2], MV_ACTION_SEGMENT_ALLOC);
     cr_assert_eq(all.devices[0].events.size[2], 8 * MIB);
     cr_assert_eq(all.devices[0].events.action[4], MV_ACTION_FREE_REQUESTED);
 }
-
-/* ---- stacks ------------------------------------------------------------------------------ */
 
 Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 {
@@ -165,8 +158,8 @@ Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 
 enum { ROUNDS = 12 };
 
-/* Rounds that allocate and free on the device from two lines, by a program without Python; each
- * pins a buffer that is kept, or all are pinned before the first round. */
+/* Rounds that allocate and free on the device from two lines, in a program without Python; each
+ * round pins a buffer that is kept, or all are pinned before the first round. */
 static mvt_calls *rounds(bool pins_each)
 {
     mvt_calls *c = mvt_calls_new();
@@ -220,8 +213,8 @@ Test(levels, blocks_made_before_the_steps_are_not_leaks)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
-/* A pool serves all blocks except the kept ones, so there are no other CUDA calls: each round, and
- * at set-up alone. */
+/* A pool serves all blocks except the kept ones: there are no other CUDA calls in a round, or any
+ * after set-up. */
 static mvt_calls *pooled(bool is_each_round)
 {
     mvt_calls *c = mvt_calls_new();
@@ -244,8 +237,8 @@ Test(levels, launches_are_the_clock_of_a_program_with_a_pool)
     cr_assert_neq(leaks_of(pooled(false), MV_LEVEL_CUDA).verdict, MV_VERDICT_LEAK);
 }
 
-/* Pinned buffers, one after another, and nothing else: the program waits for the device after each,
- * after none, or only later. */
+/* Only pinned buffers, one after another: the program waits for the device after each, after none,
+ * or only later. */
 static mvt_calls *pinned(uint64_t waits, uint64_t later)
 {
     mvt_calls *c = mvt_calls_new();
@@ -271,7 +264,7 @@ Test(levels, waits_distinguish_buffers_of_steps_from_a_list)
 
 /* ---- which level ------------------------------------------------------------------------- */
 
-Test(levels, the_default_is_the_first_level_that_the_file_has)
+Test(levels, the_default_is_the_first_level_in_the_file)
 {
     mvt_calls *pinned = mvt_calls_new(), *cuda = mvt_calls_new(), *failed = mvt_calls_new();
 
@@ -296,7 +289,7 @@ Test(levels, a_taken_level_is_named_and_has_no_calls)
     cr_assert_eq(mv_trace_as_read(mv_trace_as_read(&trace)), trace.origin.as_read);
 }
 
-Test(levels, calls_are_counted_up_to_the_last_number_there_is)
+Test(levels, calls_are_counted_up_to_the_last_number)
 {
     mvt_calls *c = whole();
     mv_trace trace = *mvt_calls_done(c);
@@ -348,9 +341,7 @@ Test(levels, a_wrong_level_name_is_explained)
     cr_assert_str_eq(err.detail, mv_level_missing_text(MV_LEVEL_HOST));
 }
 
-/* ---- too little memory -------------------------------------------------------------------- */
-
-Test(levels, without_memory_the_trace_is_as_it_was)
+Test(levels, without_memory_the_trace_is_unchanged)
 {
     const mv_trace *before = mvt_calls_done(whole());
 

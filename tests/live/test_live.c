@@ -1,4 +1,4 @@
-/* Live files: what their records become, in any order and condition. */
+/* Live files: the trace that their records become, in any order and condition. */
 #include "analyze/leaks/leaks.h"
 #include "parse/live/live_events.h"
 #include "parse/live/read_live.h"
@@ -88,7 +88,7 @@ Test(live, live_blocks_tile_the_final_heap)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live, block_sizes_are_taken_as_they_are)
+Test(live, block_sizes_are_not_rounded)
 {
     mvt_live *l = mvt_live_new();
 
@@ -143,8 +143,6 @@ Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
     mvt_expect_exact(&trace, 1);
 }
 
-/* ---- pools ------------------------------------------------------------------------------- */
-
 static void from_pool(mvt_live *l, uint64_t addr, uint64_t pool, int32_t result)
 {
     mvt_live_call(l, .action = MV_API_ALLOC_ASYNC, .addr = addr, .size = 512, .handle = pool,
@@ -176,9 +174,7 @@ Test(live, memory_from_a_pool_is_on_the_pools_device)
     cr_assert(c->device[6] == 0 && c->device[7] == 0 && c->device[9] == 0, "others");
 }
 
-/* ---- heaps ------------------------------------------------------------------------------- */
-
-Test(live, calls_of_heaps_are_a_table_of_their_own)
+Test(live, heap_calls_are_a_separate_table)
 {
     mvt_live *l = mvt_live_new();
     const mv_heap_calls *c = &trace.heap_calls;
@@ -257,7 +253,7 @@ Test(live, missing_numbers_are_lost_events)
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 2 of the capture");
 }
 
-/* Thread 1 waits in a free of number 2 while thread 2 records; thread 3 has lost 5. */
+/* Thread 1 waits in a free with number 2 while thread 2 records; thread 3 has lost 5. */
 static void free_under_way(mvt_live *l)
 {
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512);
@@ -267,7 +263,7 @@ static void free_under_way(mvt_live *l)
     mvt_live_block(l, .thread = 2, .sequence = 7, .addr = 0x7000, .size = 512);
 }
 
-Test(live, a_call_that_is_under_way_is_not_lost)
+Test(live, a_call_in_progress_is_not_lost)
 {
     mvt_live *l = mvt_live_new();
 
@@ -288,9 +284,9 @@ Test(live, a_call_that_is_under_way_is_not_lost)
     cr_assert_eq(notes(MV_NOTE_LOST), 2, "the thread's chunk is closed");
 }
 
-/* Contents of chunks that are read one after another while threads record: the chunks of thread 1
- * were read before thread 2 got 3, 5 and 6, which thread 1 waited for. */
-Test(live, a_reading_ends_at_the_last_number_of_the_first_look)
+/* Chunks that are read one after another while threads record: the chunks of thread 1 were read
+ * before thread 2 got 3, 5 and 6, for which thread 1 waited. */
+Test(live, a_reading_ends_at_the_last_number_seen_first)
 {
     mvt_live *l = mvt_live_new();
     mv_build build;
@@ -340,8 +336,6 @@ Test(live, the_frameworks_totals_are_compared)
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first,
                      "device 0, event 3: PyTorch has 2048 allocated bytes more");
 }
-
-/* ---- what threads mark ------------------------------------------------------------------- */
 
 static void mark(mvt_live *l, mv_live_event kind, uint32_t thread, const char *text,
                  uint64_t number)
@@ -459,7 +453,7 @@ Test(live, facts_of_the_launcher_replace_the_files)
     cr_assert_eq(trace.facts.count, 4);
 }
 
-Test(live, a_jump_of_the_clock_does_not_bring_times_down)
+Test(live, times_do_not_decrease_when_the_clock_jumps)
 {
     mvt_live *l = mvt_live_new();
 
@@ -473,40 +467,9 @@ Test(live, a_jump_of_the_clock_does_not_bring_times_down)
     cr_assert_gt(notes(MV_NOTE_UNSORTED_TIME), 0);
 }
 
-/* ---- whole runs -------------------------------------------------------------------------- */
-
 static uint64_t rounded(uint64_t size)
 {
     return size ? (size + 511) / 512 * 512 : 512;
-}
-
-static void expect_run(const mv_trace *from)
-{
-    const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
-    char x[512], y[512];
-
-    cr_assert_eq(b->count, a->count);
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t n, m;
-        const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
-        const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
-        cr_assert_eq(b->action[i], a->action[i], "event %u", i);
-        cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
-        cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
-        cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
-        cr_assert_eq(m, n, "event %u", i);
-        for (uint32_t k = 0; k < n; k++) {
-            snprintf(x, sizeof x, "%s %s %lld",
-                     mv_string_text(from, from->frames.function[f[k].row]),
-                     mv_string_text(from, from->frames.file[f[k].row]),
-                     (long long)from->frames.line[f[k].row]);
-            snprintf(y, sizeof y, "%s %s %lld",
-                     mv_string_text(&trace, trace.frames.function[g[k].row]),
-                     mv_string_text(&trace, trace.frames.file[g[k].row]),
-                     (long long)trace.frames.line[g[k].row]);
-            cr_assert_str_eq(x, y, "event %u", i);
-        }
-    }
 }
 
 LongTest(live, training_runs_come_back_event_for_event)
@@ -520,7 +483,30 @@ LongTest(live, training_runs_come_back_event_for_event)
         read_bytes(mvt_live_of(from));
         cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
                      (unsigned long)seed);
-        expect_run(from);
+        const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
+        char x[512], y[512];
+        cr_assert_eq(b->count, a->count);
+        for (uint32_t i = 0; i < a->count; i++) {
+            uint32_t n, m;
+            const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
+            const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
+            cr_assert_eq(b->action[i], a->action[i], "event %u", i);
+            cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
+            cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
+            cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
+            cr_assert_eq(m, n, "event %u", i);
+            for (uint32_t k = 0; k < n; k++) {
+                snprintf(x, sizeof x, "%s %s %lld",
+                         mv_string_text(from, from->frames.function[f[k].row]),
+                         mv_string_text(from, from->frames.file[f[k].row]),
+                         (long long)from->frames.line[f[k].row]);
+                snprintf(y, sizeof y, "%s %s %lld",
+                         mv_string_text(&trace, trace.frames.function[g[k].row]),
+                         mv_string_text(&trace, trace.frames.file[g[k].row]),
+                         (long long)trace.frames.line[g[k].row]);
+                cr_assert_str_eq(x, y, "event %u", i);
+            }
+        }
         cr_assert_eq(trace.segments.count, from->segments.count);
         cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
         mvt_expect_exact(&trace, 0);
@@ -541,8 +527,6 @@ Test(live, a_capture_survives_the_container)
     const char *differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
 }
-
-/* ---- steps ------------------------------------------------------------------------------- */
 
 static mv_steps steps_of(mvt_live *l)
 {
@@ -583,42 +567,28 @@ Test(live, marks_are_steps)
     cr_assert_eq(steps.at[1], 1 + 15);
 }
 
+/* The second run has marks of the same name as its ranges: these are two series. */
 Test(live, ranges_are_steps)
 {
-    mvt_live *l = mvt_live_new();
-    char name[32];
+    for (int with_marks = 0; with_marks < 2; with_marks++) {
+        mvt_live *l = mvt_live_new();
+        char name[32];
 
-    mvt_live_segment(l, 0x10000000, 2 << 20);
-    for (int i = 0; i < 10; i++) {
-        snprintf(name, sizeof name, "iteration %d", i);
-        mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
-        some_step(l);
-        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+        mvt_live_segment(l, 0x10000000, 2 << 20);
+        for (int i = 0; i < 10; i++) {
+            snprintf(name, sizeof name, with_marks ? "step" : "iteration %d", i);
+            mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
+            some_step(l);
+            mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+            if (with_marks && i % 2)
+                mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        }
+        mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
+        mv_steps steps = steps_of(l);
+        cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+        cr_assert_eq(steps.count, 10);
     }
-    mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
-    mv_steps steps = steps_of(l);
-    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
-    cr_assert_eq(steps.count, 10);
 }
-
-Test(live, a_mark_and_a_range_of_one_name_are_two_series)
-{
-    mvt_live *l = mvt_live_new();
-
-    mvt_live_segment(l, 0x10000000, 2 << 20);
-    for (int i = 0; i < 10; i++) {
-        mark(l, MV_LIVE_EVENT_PUSH, 1, "step", 0);
-        some_step(l);
-        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
-        if (i % 2)
-            mark(l, MV_LIVE_EVENT_MARK, 1, "step", 0);
-    }
-    mv_steps steps = steps_of(l);
-    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
-    cr_assert_eq(steps.count, 10);
-}
-
-/* ---- the program's exit ------------------------------------------------------------------ */
 
 static void keep_and_exit(mvt_live *l, bool in_order)
 {

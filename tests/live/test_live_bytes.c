@@ -1,12 +1,12 @@
-/* One of everything in a live file: its contents, and the very bytes in
- * docs/internals/snapshot-format.md. */
+/* One record of every kind in a live file: its contents, and the exact bytes
+ * in docs/internals/snapshot-format.md. */
 #include <ctype.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/live_decode.h"
 
-/* The file of victim_example, in a shell's folder that is gone when it is decoded. */
+/* The file of victim_example, in a shell's folder that is removed before it is decoded. */
 static live_decoded example(const char *environment)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -44,7 +44,7 @@ static void expect_fact(const live_decoded *d, const char *key, const char *want
     cr_assert_str_eq(got, want, "%s is %s", key, got);
 }
 
-/* Each event's kind, and its number: those beside an event have its number. */
+/* The kind and number of each event: records that belong to an event have its number. */
 Test(live_bytes, events_are_in_order)
 {
     static const struct {
@@ -107,7 +107,7 @@ Test(live_bytes, marks_are_reported_with_texts_and_numbers)
 }
 
 /* The second thread continues in the first one's chunk. */
-Test(live_bytes, events_are_their_threads)
+Test(live_bytes, events_have_their_thread)
 {
     live_decoded d = example("");
 
@@ -120,7 +120,7 @@ Test(live_bytes, events_are_their_threads)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, stacks_are_as_asked_for)
+Test(live_bytes, stacks_have_the_requested_kind)
 {
     live_decoded d = example("MEMVIZ_STACKS=none");
 
@@ -137,7 +137,7 @@ Test(live_bytes, stacks_are_as_asked_for)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, facts_are_known)
+Test(live_bytes, facts_are_recorded)
 {
     live_decoded d =
         example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1 CUDA_VISIBLE_DEVICES=2,3 "
@@ -160,8 +160,8 @@ Test(live_bytes, facts_are_known)
     live_decode_drop(&d);
 }
 
-/* No devices is not the same as no information about devices. */
-Test(live_bytes, no_visible_devices_is_a_fact)
+/* A list of no devices differs from no list of devices. */
+Test(live_bytes, an_empty_list_of_visible_devices_is_a_fact)
 {
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");
 
@@ -182,26 +182,6 @@ Test(live_bytes, file_name_has_process_rank_and_host)
     cr_assert_str_eq(r.out, "there\n1\n0\n", "%s", r.out);
 }
 
-/* ---- the documentation ---- */
-
-/* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".." is any. */
-static void expect_line(const live_decoded *d, const char *line)
-{
-    char *at;
-    size_t offset = strtoull(line, &at, 16), count = 0;
-
-    cr_assert(at == line + 6 && strncmp(at, "  ", 2) == 0, "%s", line);
-    for (at++; at[0] == ' ' && at[1] != ' ' && at[1] != '\n' && at[1]; at += 3, count++) {
-        cr_assert_lt(offset + count, d->byte_count);
-        if (at[1] == '.')
-            continue;
-        cr_assert(isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]), "%s", line);
-        cr_assert_eq(strtoul(at + 1, NULL, 16), d->bytes[offset + count], "byte %zu: %s", count,
-                     line);
-    }
-    cr_assert_gt(count, 0, "%s", line);
-}
-
 Test(live_bytes, the_documented_example_equals_the_output)
 {
     FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
@@ -214,8 +194,23 @@ Test(live_bytes, the_documented_example_equals_the_output)
     while (fgets(line, sizeof line, file)) {
         if (strncmp(line, "```", 3) == 0)
             inside = strcmp(line, "```live\n") == 0;
-        else if (inside && ++lines)
-            expect_line(&d, line);
+        else if (inside && ++lines) {
+            /* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".."
+             * is any byte. */
+            char *at;
+            size_t offset = strtoull(line, &at, 16), count = 0;
+            cr_assert(at == line + 6 && strncmp(at, "  ", 2) == 0, "%s", line);
+            for (at++; at[0] == ' ' && at[1] != ' ' && at[1] != '\n' && at[1]; at += 3, count++) {
+                cr_assert_lt(offset + count, d.byte_count);
+                if (at[1] == '.')
+                    continue;
+                cr_assert(isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]), "%s",
+                          line);
+                cr_assert_eq(strtoul(at + 1, NULL, 16), d.bytes[offset + count], "byte %zu: %s",
+                             count, line);
+            }
+            cr_assert_gt(count, 0, "%s", line);
+        }
     }
     fclose(file);
     cr_assert_gt(lines, 40);

@@ -1,5 +1,5 @@
-/* Live files that were cut, changed or half written: intact parts are read, whatever the rest
- * contains. */
+/* Live files that were cut, changed or half written: intact parts are read, whatever the
+ * rest contains. */
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
@@ -9,7 +9,7 @@ enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), CHUNK = MV_LIVE_C
 static mv_trace trace;
 static mv_err err;
 
-/* Reads, in memory of its own, and gives that back. */
+/* Reads in memory of its own, and releases that. */
 static mv_code try_reading(mv_span file)
 {
     mv_arena *memory = mvt_arena_of(64 << 20);
@@ -93,7 +93,7 @@ LongTest(live_damage, any_byte_may_be_wrong)
             flip(bytes, file.length, at + i);
 }
 
-/* The byte of the first chunk of `kind`, from `from` on. */
+/* The byte offset of the first chunk of `kind`, from `from` on. */
 static uint64_t chunk_of(mv_span file, uint16_t kind, uint64_t from)
 {
     mv_wire_chunk head;
@@ -119,7 +119,7 @@ Test(live_damage, a_sealed_chunk_is_checked)
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
     cr_assert_eq(trace.devices[0].events.size[0], 700);
-    /* two numbers are missing, and the alloc whose free is there */
+    /* two numbers are missing, and the alloc whose free exists */
     cr_assert_eq(trace.notes[MV_NOTE_LOST].count, 3);
 }
 
@@ -134,7 +134,7 @@ Test(live_damage, names_after_a_lost_chunk_keep_their_numbers)
     mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
     const mv_events *e = &trace.devices[0].events;
     cr_assert_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
-    cr_assert_eq(e->count, 4); /* who called cudaMalloc is not known, so no segment */
+    cr_assert_eq(e->count, 4); /* the caller of cudaMalloc is unknown, so there is no segment */
     cr_assert_eq(e->size[1], 700);
     const mv_frame_id *frames = mv_stack_frames(&trace, e->stack[1], &count);
     cr_assert_eq(count, 2);
@@ -154,13 +154,13 @@ Test(live_damage, without_facts_it_is_still_a_capture)
     cr_assert_eq(trace.devices[0].events.count, 5);
 }
 
-Test(live_damage, a_chunk_that_is_just_being_begun_is_not_damage)
+Test(live_damage, a_chunk_that_is_just_begun_is_not_damage)
 {
     mv_span file = some_file();
     uint8_t *bytes = mv_arena_push(mvt_memory(), file.length + 3 * CHUNK, 1);
 
     memcpy(bytes, file.data, file.length);
-    bytes[file.length + 5] = 1;                          /* all but the magic */
+    bytes[file.length + 5] = 1;                          /* everything but the magic */
     bytes[file.length + sizeof(mv_wire_chunk) + 16] = 9; /* where its numbers begin */
     cr_assert_eq(
         mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length + 3 * CHUNK}, &trace, &err),

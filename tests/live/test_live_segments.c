@@ -1,4 +1,5 @@
-/* Segments of PyTorch's allocator in live files: which calls make them, and which end them. */
+/* Segments of PyTorch's allocator in live files: the calls that make them, and the calls that
+ * end them. */
 #include "tests/fixture/fixture_live.h"
 
 static mv_trace trace;
@@ -52,7 +53,7 @@ Test(live_segments, pieces_of_one_mapping_are_one_event)
     mvt_expect_exact(&trace, 0);
 }
 
-/* CUDA says that there is no device 1 (101); device 2 is full (2). */
+/* CUDA reports that device 1 does not exist (101) and that device 2 is full (2). */
 Test(live_segments, a_device_that_does_not_exist_is_not_listed)
 {
     mvt_live *l = mvt_live_new();
@@ -71,12 +72,12 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
     cr_assert_eq(trace.api_calls.device[2], 2);
 }
 
-/* One that names a device and a handle. */
+/* An allocator's call that names a device and a handle. */
 #define allocator_calls(l, what, ...)                                                 \
     mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
                   .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
 
-/* PyTorch reports nothing of its own then. */
+/* Without its cache, PyTorch itself reports nothing. */
 Test(live_segments, each_call_is_a_block_without_the_cache)
 {
     mvt_live *l = mvt_live_new();
@@ -137,7 +138,7 @@ Test(live_segments, memory_of_another_process_is_not_a_segment)
     mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
                    (mvt_live_args){.allocated = 2 << 20, .reserved = 2 << 20});
     allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 4 << 20);
-    /* the handle's number comes again, for memory of its own */
+    /* the handle's number is reused for other memory */
     allocator_calls(l, CREATE, .handle = 6, .size = 2 << 20);
     allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 2 << 20);
     read_live(l);
@@ -214,7 +215,7 @@ Test(live_segments, a_released_segment_has_its_size)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live_segments, blocks_in_no_segment_get_one_where_others_have_them)
+Test(live_segments, blocks_without_a_segment_get_one_if_others_have_one)
 {
     mvt_live *l = mvt_live_new();
 

@@ -1,5 +1,5 @@
-/* The contents of a growing recording: each look reads only new data, and has the answers of a whole
- * reading. */
+/* The contents of a growing recording: each update reads only new data, and gives the results of a
+ * complete read. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -44,47 +44,7 @@ static program *start(uint32_t seed)
     return p;
 }
 
-static void use_block(program *p)
-{
-    uint32_t device = dice(p, 5) == 0, slot = dice(p, SLOTS);
-    uint64_t *size = &p->block[device][slot];
-    uint64_t addr = 0x7f0000000000 + ((uint64_t)device << 30) + (uint64_t)slot * 16384;
-
-    if (*size) {
-        mvt_live_free(p->live, .device = device, .addr = addr, .size = *size);
-        *size = 0;
-    } else {
-        *size = 512 * (1 + dice(p, 30));
-        mvt_live_block(p->live, .thread = dice(p, 3), .device = device, .addr = addr, .size = *size,
-                       .stack = some_stack(p));
-    }
-}
-
-/* Every kind of call has its slot, so that only what is free is allocated. */
-static void use_call(program *p)
-{
-    static const struct {
-        mv_api_action make, end;
-        const char *api;
-    } kinds[] = {{MV_API_ALLOC, MV_API_FREE, "cudaMalloc"},
-                 {MV_API_ALLOC_ASYNC, MV_API_FREE_ASYNC, "cudaMallocAsync"},
-                 {MV_API_ALLOC_HOST, MV_API_FREE_HOST, "cudaMallocHost"},
-                 {MV_API_ALLOC_MANAGED, MV_API_FREE, "cudaMallocManaged"}};
-    uint32_t slot = dice(p, SLOTS), kind = slot % 4;
-    uint64_t addr = 0x500000000000 + (uint64_t)slot * (2 << 20);
-    mvt_live_args args = {
-        .addr = addr,
-        .action = p->call[slot] ? kinds[kind].end : kinds[kind].make,
-        .text = mvt_live_string(p->live, kinds[kind].api),
-        .library = mvt_live_string(p->live, slot % 3 ? "/lib/libnccl.so.2" : "/lib/libx.so"),
-        .stack = some_stack(p)};
-
-    p->call[slot] = p->call[slot] ? 0 : (1 + dice(p, 4)) * 4096;
-    args.size = p->call[slot];
-    mvt_live_event(p->live, MV_LIVE_EVENT_CALL, args);
-}
-
-/* A block of a heap may begin where a block of the heap begins that it is divided into. */
+/* A heap's block may begin at the address of the block that it is cut from. */
 static void use_heap(program *p)
 {
     uint32_t slot = dice(p, SLOTS), heap = dice(p, 2);
@@ -112,11 +72,39 @@ static void run(program *p, uint32_t events)
 {
     for (uint32_t i = 0; i < events; i++) {
         uint32_t what = dice(p, 40);
-        if (what < 28)
-            use_block(p);
-        else if (what < 33)
-            use_call(p);
-        else if (what < 37)
+        if (what < 28) {
+            uint32_t device = dice(p, 5) == 0, slot = dice(p, SLOTS);
+            uint64_t *size = &p->block[device][slot];
+            uint64_t addr = 0x7f0000000000 + ((uint64_t)device << 30) + (uint64_t)slot * 16384;
+            if (*size) {
+                mvt_live_free(p->live, .device = device, .addr = addr, .size = *size);
+                *size = 0;
+            } else {
+                *size = 512 * (1 + dice(p, 30));
+                mvt_live_block(p->live, .thread = dice(p, 3), .device = device, .addr = addr,
+                               .size = *size, .stack = some_stack(p));
+            }
+        } else if (what < 33) {
+            /* Every kind of call has its slot, so only free slots allocate. */
+            static const struct {
+                mv_api_action make, end;
+                const char *api;
+            } kinds[] = {{MV_API_ALLOC, MV_API_FREE, "cudaMalloc"},
+                         {MV_API_ALLOC_ASYNC, MV_API_FREE_ASYNC, "cudaMallocAsync"},
+                         {MV_API_ALLOC_HOST, MV_API_FREE_HOST, "cudaMallocHost"},
+                         {MV_API_ALLOC_MANAGED, MV_API_FREE, "cudaMallocManaged"}};
+            uint32_t slot = dice(p, SLOTS), kind = slot % 4;
+            uint64_t addr = 0x500000000000 + (uint64_t)slot * (2 << 20);
+            mvt_live_args args = {.addr = addr,
+                                  .action = p->call[slot] ? kinds[kind].end : kinds[kind].make,
+                                  .text = mvt_live_string(p->live, kinds[kind].api),
+                                  .library = mvt_live_string(p->live, slot % 3 ? "/lib/libnccl.so.2"
+                                                                               : "/lib/libx.so"),
+                                  .stack = some_stack(p)};
+            p->call[slot] = p->call[slot] ? 0 : (1 + dice(p, 4)) * 4096;
+            args.size = p->call[slot];
+            mvt_live_event(p->live, MV_LIVE_EVENT_CALL, args);
+        } else if (what < 37)
             use_heap(p);
         else if (what == 37)
             mvt_live_segment(p->live, 0x7f0000000000 + ((uint64_t)p->segments++ << 21), 2 << 20);
@@ -128,7 +116,7 @@ static void run(program *p, uint32_t events)
     }
 }
 
-/* ---- both readings ----------------------------------------------------------------------- */
+/* ---- both kinds of reading --------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
@@ -174,20 +162,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static void append_line(answers *t, const mv_trace *trace, const uint8_t *kinds,
-                        const mv_top_line *line)
-{
-    uint32_t frame = mv_culprit_frame(trace, kinds, line->stack).row;
-    const mv_frames *f = &trace->frames;
-
-    append_answer(t, "%s %s %lld: %llu in %u, %+lld, age %lld%s",
-                  frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->function[frame]),
-                  frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->file[frame]),
-                  frame == MV_NO_ROW ? 0 : (long long)f->line[frame],
-                  (unsigned long long)line->bytes, line->blocks, (long long)line->grown,
-                  (long long)line->age_us, line->is_least_age ? " at least" : "");
-}
-
 static void append_ledger(answers *t, const mv_trace *read, uint32_t device)
 {
     mv_lives lives = mvt_lives(mvt_memory(), read, device);
@@ -224,8 +198,17 @@ static answers *append_trace(mv_trace *trace, const char *level, uint64_t now_us
                       (unsigned long long)totals.current.bytes.reserved, (long long)top.grown,
                       top.since_us != MV_NO_TIME || (!is_whole && used_before >> i & 1) ? "since"
                                                                                         : "in all");
-        for (uint32_t k = 0; k < top.count; k++)
-            append_line(t, trace, kinds, &top.lines[k]);
+        for (uint32_t k = 0; k < top.count; k++) {
+            const mv_top_line *line = &top.lines[k];
+            uint32_t frame = mv_culprit_frame(trace, kinds, line->stack).row;
+            const mv_frames *f = &trace->frames;
+            append_answer(t, "%s %s %lld: %llu in %u, %+lld, age %lld%s",
+                          frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->function[frame]),
+                          frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->file[frame]),
+                          frame == MV_NO_ROW ? 0 : (long long)f->line[frame],
+                          (unsigned long long)line->bytes, line->blocks, (long long)line->grown,
+                          (long long)line->age_us, line->is_least_age ? " at least" : "");
+        }
         if (!level)
             append_ledger(t, &read, i);
     }
@@ -267,14 +250,14 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
     mv_live_watch_close(l.watch);
 }
 
-Test(live_watch, any_cuts_give_the_answers_of_a_whole_reading)
+Test(live_watch, any_number_of_updates_gives_the_answers_of_a_whole_read)
 {
     follow_with_cuts_of(13, 1);
     follow_with_cuts_of(150, 2);
     follow_with_cuts_of(599, 3);
 }
 
-Test(live_watch, a_look_costs_what_is_new)
+Test(live_watch, an_update_reads_only_new_data)
 {
     program *p = start(4);
 
@@ -405,8 +388,6 @@ Test(live_watch, bounds_that_drop_old_records_change_nothing)
     follow_bounded(150);
     follow_bounded(20);
 }
-
-/* ---- training runs ----------------------------------------------------------------------- */
 
 Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
 {

@@ -38,7 +38,7 @@ static void expect_as_slow(const mv_lives *lives, uint32_t step)
     }
 }
 
-Test(address_users, are_those_of_a_slow_search_on_random_lives)
+Test(address_users, users_equal_those_of_a_slow_search_on_random_lives)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_lives lives;
@@ -63,7 +63,7 @@ static void compare(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(address_users, are_those_of_a_slow_search_on_real_snapshots)
+LongTest(address_users, users_equal_those_of_a_slow_search_on_real_snapshots)
 {
     mvt_each_snapshot(compare);
 }
@@ -79,7 +79,7 @@ Test(address_users, the_last_byte_of_the_address_space_has_users)
     expect_as_slow(&lives, 1);
 }
 
-Test(address_users, nothing_has_no_users)
+Test(address_users, an_empty_table_has_no_users)
 {
     mv_lives lives = {0};
 

@@ -46,7 +46,7 @@ Test(block_size, each_size_class_has_its_own_divisions)
     cr_expect_eq(mv_round_request(&rules, 4 * 1048576 + 1), 4 * 1048576 + 512);
 }
 
-Test(block_size, rest_is_split_off_when_it_is_worth_it)
+Test(block_size, a_large_enough_rest_is_split_off)
 {
     mv_block_rules rules = rules_with(0);
 
@@ -84,8 +84,6 @@ Test(block_size, real_settings_are_read)
     cr_expect_eq(rules.divisions[MV_ROUNDUP_STEPS - 1], 4);
 }
 
-/* ---- torch_npu ------------------------------------------------------------------------------- */
-
 Test(block_size, torch_npu_adds_32_bytes_first)
 {
     static const uint64_t cases[][2] = {{1, 512},          {480, 512},         {481, 1024},
@@ -104,8 +102,8 @@ Test(block_size, torch_npu_adds_32_bytes_first)
     cr_expect_eq(mv_round_request(&rules, 768 * 1024), 896 * 1024);
 }
 
-/* Blocks of an expandable segment: `npu` of them as torch_npu rounds 1024 bytes, `cuda` as PyTorch
- * does, `both` of 700 bytes, which are 1024 either way. */
+/* Blocks of an expandable segment: `npu` blocks of 1024 bytes, rounded as torch_npu does, `cuda`
+ * blocks rounded as PyTorch does, `both` blocks of 700 bytes, which are 1024 either way. */
 static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const char *stack)
 {
     mvt_trace *t = mvt_new();
@@ -140,7 +138,7 @@ Test(block_size, blocks_name_the_allocator_that_rounded)
     cr_expect_not(rounding_of(0, 3, 0, npu).is_npu, "blocks weigh more than a name");
 }
 
-/* Large blocks of cudaMalloc segments may keep an unsplit rest: they show nothing. */
+/* Large blocks of cudaMalloc segments may keep an unsplit rest: they prove nothing. */
 Test(block_size, unsplit_rests_are_not_rounding)
 {
     mvt_trace *t = mvt_new();

@@ -38,7 +38,7 @@ static void segment_free(mvt_trace *t, uint64_t addr, uint64_t bytes)
 
 /* ---- block sizes --------------------------------------------------------------------------- */
 
-Test(lives, blocks_are_of_the_size_that_the_layout_gives)
+Test(lives, block_sizes_follow_from_the_layout)
 {
     enum { S1 = 0x10000000, S2 = 0x20000000, S3 = 0x30000000 };
     static const uint64_t blocks[] = {1024, 1048576, 1049088, 10485760, 10485760, 20971520};
@@ -92,8 +92,8 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     cr_expect_eq(l.doubts.residual_reserved, 0);
 }
 
-/* Only the final heap names the pool of a reservation. A piece of it that was unmapped before the
- * end has the same one. */
+/* Only the final heap names a reservation's pool. A piece of it that was unmapped before the end
+ * has the same pool. */
 Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 {
     enum { E = 0x10000000 };
@@ -117,7 +117,7 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
     cr_expect_eq(mvt_done(t)->pools.b[l.segments.pool[3].row], 7);
 }
 
-/* The key is_expandable may be missing, but events show it. */
+/* The key is_expandable may be missing; events show it anyway. */
 Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
     enum { E = 0x10000000 };
@@ -175,7 +175,7 @@ Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
     mvt_trace *t = mvt_new();
 
     mvt_segment_alloc(t, .addr = S, .bytes = 12 * MIB);
-    mvt_alloc(t, .addr = S, .bytes = 11 * MIB + 512); /* by the rule the rest is not split off */
+    mvt_alloc(t, .addr = S, .bytes = 11 * MIB + 512); /* too little remains to be split off */
     mvt_alloc(t, .addr = S + 11 * MIB + 512, .bytes = 4096);
     mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[0], 11 * MIB + 512);
@@ -215,7 +215,7 @@ Test(lives, pending_block_is_not_free)
     free_requested(t, 0x10200000, 0);
     mvt_free(t, .addr = 0x10000000);
     mvt_alloc(t, .addr = 0x10000000,
-              .bytes = 3 * MIB / 2); /* 0.5 MiB left before the pending one */
+              .bytes = 3 * MIB / 2); /* 0.5 MiB remain before the pending one */
     free_completed(t, 0x10200000, 0);
     mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[2], 2 * MIB);
@@ -254,7 +254,7 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
     cr_expect_eq(l.allocs.completed[2], 4);
 }
 
-/* The last event is not their birth: they were freed, when is not known. */
+/* The last event is not their birth: they were freed at an unknown time. */
 Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
 {
     mvt_trace *t = mvt_new();
@@ -331,7 +331,7 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     cr_expect_eq(l.doubts.residual, 0);
 }
 
-/* A segment is added after the end of an older one at its address, without an event. */
+/* A segment follows an older one at the end of its addresses, without an event. */
 Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
 {
     enum { S = 0x10000000, OTHER = 0x20000000 };
@@ -354,8 +354,8 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
     }
 }
 
-/* Blocks outside every segment were in one from before the first event, as its end was not
- * recorded. */
+/* Blocks outside every segment were in one from before the first event whose end was
+ * not recorded. */
 Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
 {
     for (int late = 0; late < 2; late++) {
@@ -379,7 +379,7 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
 }
 
 /* Without segment_free (skip_actions), a segment that ended before the first event leaves no trace:
- * the file of a whole recording is the same as of one that began late. */
+ * the file of a whole recording equals that of a recording that began late. */
 Test(lives, missing_ends_of_segments_hide_earlier_ones)
 {
     for (int missing = 0; missing < 2; missing++) {
@@ -470,7 +470,7 @@ static mv_history_kind expected_history(const char *name)
     return MV_HISTORY_COMPLETE;
 }
 
-/* Also: every real trace leads to its final heap to the byte. */
+/* Checks in addition that every real trace leads to its final heap to the byte. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -515,7 +515,7 @@ LongTest(lives, real_snapshots_are_explained_without_doubts)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* A heap in use before `frees` pairs of alloc and free in a free part of it. */
+/* A heap in use, then `frees` pairs of alloc and free in a free part of it. */
 static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stack)
 {
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
@@ -536,7 +536,7 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
     cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
 }
 
-/* skip_actions can leave the segment events out: their stacks do not show older allocations. */
+/* skip_actions can omit the segment events: the segments' stacks do not show older allocations. */
 Test(lives, segments_without_events_are_the_reason_given)
 {
     mvt_trace *t = mvt_new();
@@ -553,7 +553,7 @@ Test(lives, segments_without_events_are_the_reason_given)
     cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
 }
 
-/* 21 events are not a likely limit: the buffer may have been full, or recording was restarted. */
+/* 21 events are an unlikely limit: the buffer may have been full, or recording was restarted. */
 Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
 {
     mvt_trace *t = mvt_new();
@@ -627,8 +627,6 @@ Test(lives, history_is_complete_from_an_empty_heap_on)
     cr_expect_str_eq(mv_history_name(l.history), "complete");
 }
 
-/* ---- against the literal allocator --------------------------------------------------------- */
-
 static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_alloc *truth,
                        uint32_t seed)
 {
@@ -644,103 +642,90 @@ static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_all
                      row, a->block[row], truth->block);
 }
 
-/* Rows of the truth in the order of lives.h: blocks from before by address, then by birth. */
-static void check_random(mvt_heap_opts opts)
-{
-    mvt_trace *t = mvt_new();
-    mvt_heap_truth truth = mvt_heap_run(t, opts);
-    mv_lives l = lives_of(t);
-    uint32_t before = 0, row = l.allocs.preexisting;
-
-    for (uint32_t i = 0; i < truth.count; i++) {
-        if (truth.allocs[i].birth == MV_BEFORE && truth.ended_before[i])
-            continue;
-        if (truth.allocs[i].birth == MV_BEFORE) {
-            uint32_t at = 0;
-            while (at < l.allocs.preexisting && l.allocs.addr[at] != truth.allocs[i].addr)
-                at++;
-            cr_assert_lt(at, l.allocs.preexisting, "seed %u", opts.seed);
-            expect_row(&l.allocs, at, &truth.allocs[i], opts.seed);
-            before++;
-        } else {
-            cr_assert_lt(row, l.allocs.count);
-            expect_row(&l.allocs, row, &truth.allocs[i], opts.seed);
-            cr_expect_eq(l.allocs.freed[row], truth.allocs[i].freed);
-            cr_expect(!l.allocs.inexact[row]);
-            row++;
-        }
-    }
-    cr_expect_eq(before, l.allocs.preexisting, "seed %u", opts.seed);
-    cr_expect_eq(row, l.allocs.count, "seed %u", opts.seed);
-    cr_expect_eq(l.doubts.lone_frees + l.doubts.lost_frees + l.doubts.lone_segments +
-                     l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.final_mismatches,
-                 0, "seed %u", opts.seed);
-    cr_expect_eq(l.doubts.residual, 0);
-    cr_expect_eq(l.doubts.residual_reserved, 0);
-}
-
 Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
 {
-    for (uint32_t seed = 1; seed <= 36; seed++)
-        check_random((mvt_heap_opts){.seed = seed,
-                                     .calls = 300,
-                                     .unrecorded = seed % 2 ? 100 : 0,
-                                     .expandable = seed % 3 == 0,
-                                     .max_split = seed % 3 == 1 ? 32 * MIB : 0,
-                                     .drains = seed % 5 == 0});
-}
-
-static void make_nonsense(mvt_trace *t, uint32_t seed)
-{
-    uint64_t random = seed;
-
-    for (uint32_t i = 0; i < 300; i++) {
-        mv_action action = (mv_action)mvt_random(&random, MV_ACTION_COUNT);
-        uint64_t addr = 0x200000 + 0x40000 * (uint64_t)mvt_random(&random, 64);
-        uint64_t bytes = mvt_random(&random, 16) ? (uint64_t)mvt_random(&random, 64) << 17
-                                                 : UINT64_MAX - mvt_random(&random, 256);
-        mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
+    for (uint32_t seed = 1; seed <= 36; seed++) {
+        /* Rows of the truth in the order of lives.h: blocks from before the first event by
+         * address, then by birth. */
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 300,
+                              .unrecorded = seed % 2 ? 100 : 0,
+                              .expandable = seed % 3 == 0,
+                              .max_split = seed % 3 == 1 ? 32 * MIB : 0,
+                              .drains = seed % 5 == 0};
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(t, opts);
+        mv_lives l = lives_of(t);
+        uint32_t before = 0, row = l.allocs.preexisting;
+        for (uint32_t i = 0; i < truth.count; i++) {
+            if (truth.allocs[i].birth == MV_BEFORE && truth.ended_before[i])
+                continue;
+            if (truth.allocs[i].birth == MV_BEFORE) {
+                uint32_t at = 0;
+                while (at < l.allocs.preexisting && l.allocs.addr[at] != truth.allocs[i].addr)
+                    at++;
+                cr_assert_lt(at, l.allocs.preexisting, "seed %u", opts.seed);
+                expect_row(&l.allocs, at, &truth.allocs[i], opts.seed);
+                before++;
+            } else {
+                cr_assert_lt(row, l.allocs.count);
+                expect_row(&l.allocs, row, &truth.allocs[i], opts.seed);
+                cr_expect_eq(l.allocs.freed[row], truth.allocs[i].freed);
+                cr_expect(!l.allocs.inexact[row]);
+                row++;
+            }
+        }
+        cr_expect_eq(before, l.allocs.preexisting, "seed %u", opts.seed);
+        cr_expect_eq(row, l.allocs.count, "seed %u", opts.seed);
+        cr_expect_eq(l.doubts.lone_frees + l.doubts.lost_frees + l.doubts.lone_segments +
+                         l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.final_mismatches,
+                     0, "seed %u", opts.seed);
+        cr_expect_eq(l.doubts.residual, 0);
+        cr_expect_eq(l.doubts.residual_reserved, 0);
     }
-    if (seed % 2) {
-        mvt_segment(t, .addr = 0x200000, .bytes = 8 * MIB);
-        mvt_block(t, .bytes = 3 * MIB, .state = MV_BLOCK_ALLOCATED);
-        mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_PENDING_FREE);
-        mvt_segment(t, .addr = 0x400000, .bytes = 8 * MIB, .expandable = true);
-        mvt_block(t, .bytes = 8 * MIB, .state = MV_BLOCK_ALLOCATED);
-    }
-}
-
-/* Births come before ends, and whatever was found adds up. */
-static void check_nonsense(uint32_t seed)
-{
-    mvt_trace *t = mvt_new();
-    mv_totals totals;
-    mv_series series;
-
-    make_nonsense(t, seed);
-    mv_lives l = lives_of(t);
-    for (uint32_t i = 0; i < l.allocs.count; i++) {
-        cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
-        cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],
-                  "seed %u row %u", seed, i);
-    }
-    for (uint32_t i = 0; i < l.segments.count; i++)
-        cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
-                  "seed %u segment %u", seed, i);
-    mvt_ok(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, mvt_err()));
-    mvt_ok(mv_totals_series(mvt_arena(t), &l, &series, mvt_err()));
-    cr_expect_eq(totals.total.allocated - totals.total.freed, series.allocated[series.count - 1]);
-    cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
-                 totals.current.bytes.allocated);
-    cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
-                 totals.current.bytes.reserved);
-    cr_expect(!totals.audit.exact);
 }
 
 Test(lives, nonsense_does_no_harm)
 {
-    for (uint32_t seed = 1; seed <= 60; seed++)
-        check_nonsense(seed);
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        /* Births come before ends, and everything found adds up. */
+        mvt_trace *t = mvt_new();
+        mv_totals totals;
+        mv_series series;
+        uint64_t random = seed;
+        for (uint32_t i = 0; i < 300; i++) {
+            mv_action action = (mv_action)mvt_random(&random, MV_ACTION_COUNT);
+            uint64_t addr = 0x200000 + 0x40000 * (uint64_t)mvt_random(&random, 64);
+            uint64_t bytes = mvt_random(&random, 16) ? (uint64_t)mvt_random(&random, 64) << 17
+                                                     : UINT64_MAX - mvt_random(&random, 256);
+            mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
+        }
+        if (seed % 2) {
+            mvt_segment(t, .addr = 0x200000, .bytes = 8 * MIB);
+            mvt_block(t, .bytes = 3 * MIB, .state = MV_BLOCK_ALLOCATED);
+            mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_PENDING_FREE);
+            mvt_segment(t, .addr = 0x400000, .bytes = 8 * MIB, .expandable = true);
+            mvt_block(t, .bytes = 8 * MIB, .state = MV_BLOCK_ALLOCATED);
+        }
+        mv_lives l = lives_of(t);
+        for (uint32_t i = 0; i < l.allocs.count; i++) {
+            cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
+            cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],
+                      "seed %u row %u", seed, i);
+        }
+        for (uint32_t i = 0; i < l.segments.count; i++)
+            cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
+                      "seed %u segment %u", seed, i);
+        mvt_ok(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, mvt_err()));
+        mvt_ok(mv_totals_series(mvt_arena(t), &l, &series, mvt_err()));
+        cr_expect_eq(totals.total.allocated - totals.total.freed,
+                     series.allocated[series.count - 1]);
+        cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
+                     totals.current.bytes.allocated);
+        cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
+                     totals.current.bytes.reserved);
+        cr_expect(!totals.audit.exact);
+    }
 }
 
 Test(lives, small_memory_limit_is_an_error)

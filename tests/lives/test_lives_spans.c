@@ -92,8 +92,8 @@ LongTest(lives_spans, pieces_of_real_snapshots_have_the_same_lives)
     mvt_each_snapshot(find_snapshot_in_pieces);
 }
 
-/* In pieces: addresses, their ranks, and the sweep; once: what goes backwards, the beginning, the
- * comparison with the final heap, and the history. */
+/* In pieces: addresses, their ranks, and the sweep; once: steps backwards in time, the beginning,
+ * the comparison with the final heap, and the history. */
 Test(lives_spans, a_piece_is_about_as_many_events_as_asked)
 {
     mvt_trace *t = mvt_new();

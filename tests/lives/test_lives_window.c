@@ -1,4 +1,5 @@
-/* The lives of a window: the same heap at each of its events as in the whole trace; leaks in it. */
+/* The lives of a window: the heap at each of its events equals that of the whole trace; leaks
+ * in it. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
@@ -37,12 +38,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lives_window, has_the_heap_of_the_whole_trace)
+LongTest(lives_window, a_window_has_the_heap_of_the_whole_trace)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(lives_window, knows_its_history)
+Test(lives_window, a_window_reports_its_history)
 {
     mvt_trace *t = mvt_new();
     mv_lives part;
@@ -73,8 +74,8 @@ static const cJSON *first_of(const cJSON *report, const char *key)
     return cJSON_GetArrayItem(cJSON_GetObjectItem(report, key), 0);
 }
 
-/* Half of the steps leak half as much. Events keep their numbers of the whole trace. */
-Test(lives_window, leaks_are_those_of_the_window)
+/* Half of the steps leak half as much. Events keep the whole trace's numbers. */
+Test(lives_window, leaks_of_a_window_are_found)
 {
     cJSON *all = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");
     cJSON *half = mvt_json(0, "$MEMVIZ leaks --json --from @Optimizer.step#AdamW.step#5 "
@@ -93,7 +94,7 @@ Test(lives_window, leaks_are_those_of_the_window)
     cr_expect_str_eq(mvt_json_text(none, "verdict"), "unknown");
 }
 
-Test(lives_window, ranks_are_compared_within_it)
+Test(lives_window, ranks_are_compared_within_a_window)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ ranks --json --from 0 --to 60 $SNAPS/two_devices.pickle");
     const cJSON *rank = first_of(r, "ranks");

@@ -1,4 +1,4 @@
-/* The server for agents: the protocol over any bytes, and reports through the program. */
+/* The server for agents: the protocol with any bytes, and reports through the program. */
 #include "base/text.h"
 #include "cli/mcp/tools.h"
 #include "tests/fixture/fixture.h"
@@ -6,7 +6,7 @@
 
 /* ---- the protocol, without the program ---------------------------------------------------- */
 
-/* Answers with the command line it got, or with `text`. */
+/* Answers with its command line, or with `text`. */
 typedef struct {
     const char *text;
     int status;
@@ -124,7 +124,7 @@ static const char *version_for(const char *asked)
                          "protocolVersion");
 }
 
-Test(mcp, the_clients_version_is_taken_if_it_is_known)
+Test(mcp, the_clients_version_is_used_if_it_is_supported)
 {
     cr_expect_str_eq(version_for("\"protocolVersion\":\"2024-11-05\""), "2024-11-05");
     cr_expect_str_eq(version_for("\"protocolVersion\":\"2025-06-18\""), "2025-06-18");
@@ -132,7 +132,7 @@ Test(mcp, the_clients_version_is_taken_if_it_is_known)
     cr_expect_str_eq(version_for(""), "2025-11-25");
 }
 
-/* The text of a call with `text` as the report. */
+/* The text of a call whose report is `text`. */
 static const char *call(stand_in *s, const char *tool, const char *arguments, bool *is_error)
 {
     const char *line = mvt_mcp_call(tool, arguments);
@@ -152,8 +152,8 @@ Test(mcp, arguments_become_options)
          "diff\n--at=end\n--\na\nb\n\n"},
         {"ranks", "{\"files\":[\"a\",\"b\",\"c\"]}", "ranks\n--\na\nb\nc\n\n"},
         {"ranks", "{\"files\":\"a\"}", "ranks\n--\na\n\n"},
-        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"},  /* as to tools of one file */
-        {"leaks", "{\"files\":[\"a\"]}", "leaks\n--\na\n\n"}, /* as to tools of several */
+        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"},  /* as for tools with one file */
+        {"leaks", "{\"files\":[\"a\"]}", "leaks\n--\na\n\n"}, /* as for tools with several files */
         {"leaks", "{\"files\":\"a\"}", "leaks\n--\na\n\n"},
         {"diff", "{\"files\":[\"a\",\"b\"]}", "diff\n--\na\nb\n\n"},
         {"whatif", "{\"file\":\"a\",\"conf\":[\"\",\"x:1\"]}",
@@ -318,8 +318,8 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     return NULL;
 }
 
-/* A tool's description of an argument matches the behaviour of its command. */
-Test(mcp, arguments_are_those_that_the_command_takes_there)
+/* A tool's description of an argument matches its command's behaviour. */
+Test(mcp, a_tool_has_the_arguments_of_its_command)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
@@ -331,7 +331,7 @@ Test(mcp, arguments_are_those_that_the_command_takes_there)
     cr_expect(strstr(help_of(tools, "peak", "by"), "metadata"));
 }
 
-/* An agent reads the list in each of its sessions. */
+/* An agent reads the list in each session. */
 Test(mcp, the_list_of_tools_is_short)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
@@ -339,7 +339,7 @@ Test(mcp, the_list_of_tools_is_short)
     cr_expect_leq(strlen(lines), 12000);
 }
 
-/* A ledger is of captures, and files of fit have sizes: both say so. */
+/* A ledger needs a capture, and fit needs files with sizes: both report it. */
 Test(mcp, every_tool_answers_and_lists_its_arguments)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
@@ -407,11 +407,11 @@ Test(mcp, pictures_are_png)
 
     cr_expect_str_eq(mvt_json_text(image, "type"), "image");
     cr_expect_str_eq(mvt_json_text(image, "mimeType"), "image/png");
-    /* The signature, and the width of 300, then the height of 200, in the first chunk. */
+    /* The PNG signature; then, in the first chunk, the width of 300 and the height of 200. */
     cr_expect_eq(strncmp(mvt_json_text(image, "data"), "iVBORw0KGgoAAAANSUhEUgAAASwAAADI", 32), 0);
 }
 
-Test(mcp, errors_of_files_are_results_and_the_server_lives_on)
+Test(mcp, file_errors_are_results_and_the_server_continues)
 {
     char *lines, requests[4096] = "";
     bool is_error;
@@ -469,7 +469,7 @@ Test(mcp, a_request_of_5_mib_is_refused_and_the_next_one_answered)
                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }
 
-/* A file that is written anew between two questions is read anew; one that is not, is not. */
+/* A file that changes between two questions is read again; an unchanged one is not. */
 Test(mcp, a_kept_file_is_read_again_when_it_changes)
 {
     mvt_run r = mvt_sh(

@@ -1,12 +1,12 @@
 /* The documentation for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
- * the commands of SKILL.md. */
+ * and the commands of SKILL.md. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/mcp/fixture_mcp.h"
 
 #define PAGE MV_SOURCE_DIR "/docs/mcp.md"
 
-/* The page up to the session, and from its end on, with the lines of requests and answers. */
+/* The page up to the session and after it, with the request and answer lines. */
 static void write_page(const char *page, const char *session, const char *end, const char *out)
 {
     FILE *file = fopen(PAGE, "wb");
@@ -54,31 +54,6 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
         cr_expect_str_eq(r.out, answered);
 }
 
-/* ---- SKILL.md ----------------------------------------------------------------------------- */
-
-/* Runs a command of the page where its files are. */
-static void expect_command(const char *command, int length, const char *capture)
-{
-    bool gates = memmem(command, (size_t)length, "--fail-on", 9) != NULL;
-    mvt_run r =
-        mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
-               "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
-               "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
-               "cp train.pickle rank1.pickle; cp %s run.bin; "
-               "cp " MV_TESTDATA "/errors/example.log error.log; "
-               "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
-               "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
-               "mkdir -p runs/7; cp before.pickle runs/7/rank0.pickle; "
-               "for n in 4 8; do cp " MV_TESTDATA "/fit/gpt_$n.pickle.zst b$n.pickle; done; "
-               "memviz() { $MEMVIZ \"$@\"; }; %.*s",
-               capture, length, command);
-
-    cr_expect_eq(r.status, 0, "%.*s: %d %s", length, command, r.status, r.err);
-    cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
-              command);
-    cr_expect_str_empty(r.err, "%.*s: %s", length, command, r.err);
-}
-
 static const char *capture_file(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -88,8 +63,8 @@ static const char *capture_file(void)
     return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
-/* Commands are in `...`, or lines of their own; those that record, and those about a running program
- * (PID), are other programs'. */
+/* Commands are in `...`, or on lines of their own; other programs run the recording commands and
+ * those about a running program (PID). */
 LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
@@ -107,7 +82,24 @@ LongTest(mcp_pages, every_command_of_the_skill_runs)
             strncmp(at, "memviz attach", 13) == 0 || strncmp(at, "memviz dry-run", 14) == 0 ||
             strncmp(at, "memviz mcp", 10) == 0 || strncmp(at, "memviz diff`", 12) == 0)
             continue;
-        expect_command(at, length, capture);
+        /* Runs a command of the page in the folder of its files. */
+        bool gates = memmem(at, (size_t)length, "--fail-on", 9) != NULL;
+        mvt_run r =
+            mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
+                   "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
+                   "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
+                   "cp train.pickle rank1.pickle; cp %s run.bin; "
+                   "cp " MV_TESTDATA "/errors/example.log error.log; "
+                   "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
+                   "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
+                   "mkdir -p runs/7; cp before.pickle runs/7/rank0.pickle; "
+                   "for n in 4 8; do cp " MV_TESTDATA "/fit/gpt_$n.pickle.zst b$n.pickle; done; "
+                   "memviz() { $MEMVIZ \"$@\"; }; %.*s",
+                   capture, length, at);
+        cr_expect_eq(r.status, 0, "%.*s: %d %s", length, at, r.status, r.err);
+        cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
+                  at);
+        cr_expect_str_empty(r.err, "%.*s: %s", length, at, r.err);
         count++;
     }
     cr_expect_geq(count, 20);

@@ -1,5 +1,6 @@
-/* The questions of questions.json, each answerable from the answers of the server alone: its calls
- * are played, and the facts, which come from the recordings' truth, have to be in their results. */
+/* The questions of questions.json, each answerable from the server's answers alone: the test
+ * plays the question's calls, and their results must contain the facts, which come from the
+ * recordings' truth. */
 #include "base/size.h"
 #include "tests/fixture/fixture.h"
 #include "tests/mcp/fixture_mcp.h"
@@ -9,7 +10,7 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* "snapshots/x.truth.json stats active.all.peak": a file of testdata/, then keys, or indexes. */
+/* "snapshots/x.truth.json stats active.all.peak": a file of testdata/, then keys or indexes. */
 static const cJSON *truth_at(const char *path)
 {
     char words[300], *rest, *word;
@@ -25,7 +26,7 @@ static const cJSON *truth_at(const char *path)
     return at;
 }
 
-/* The text that an answer has to have. */
+/* The text that an answer must contain. */
 static void fact_text(const cJSON *fact, char *out, size_t size)
 {
     const cJSON *less = get(fact, "less"), *at;
@@ -82,7 +83,7 @@ static char *requests_of(const cJSON *questions)
     return lines;
 }
 
-LongTest(mcp_questions, each_is_answered_by_the_tools_alone)
+LongTest(mcp_questions, each_question_is_answered_by_the_tools_alone)
 {
     const cJSON *question, *call, *fact;
     char *lines, expected[300];

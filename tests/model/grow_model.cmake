@@ -1,5 +1,5 @@
 # cmake -DFROM=parse/model/trace.h -DTO=... -P grow_model.cmake: the lists of columns with one row
-# more in each of several tables, and nothing else. tests/model/grown_columns.c says what for.
+# more in each of several tables, and no other change. tests/model/grown_columns.c explains the use.
 file(READ ${FROM} text)
 function(grow list row)
   string(REPLACE "#define ${list}(X, T)" "#define ${list}(X, T) X(T, ${row})" grown "${text}")

@@ -1,7 +1,7 @@
-/* Adding a column is adding a row to its table's list: this program is built on a library whose
- * lists have one row more in each of eight tables (grow_model.cmake) and that is otherwise the
- * same, line by line. The new columns go wherever columns go, and files go between the two
- * libraries. */
+/* Adding a column means adding a row to its table's list: this program is built with a library
+ * whose lists have one more row in each of eight tables (grow_model.cmake) and that is otherwise
+ * identical. The new columns must appear wherever columns do, and the two libraries must read each
+ * other's files. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static void add_rest(mv_build *b)
     mv_sample_row sample = MV_SAMPLE_ROW;
     mv_fact_row fact = MV_FACT_ROW;
 
-    mv_build_annotation(b, &annotation); /* the default stream, where none is given */
+    mv_build_annotation(b, &annotation); /* the default stream if none is given */
     annotation.stream = mv_build_stream(b, 77);
     mv_build_annotation(b, &annotation);
     call.peer = 3;
@@ -110,8 +110,6 @@ Test(grown_columns, the_builder_has_them)
     expect_new_columns(&trace);
 }
 
-/* ---- files ------------------------------------------------------------------------------- */
-
 static void write_file(const char *path)
 {
     mv_sink sink;
@@ -139,7 +137,7 @@ Test(grown_columns, the_container_keeps_them)
     remove("grown_keep.bin");
 }
 
-/* The program is the one that knows nothing of the new columns. */
+/* The program does not know the new columns. */
 static void run(const char *command)
 {
     cr_assert_eq(system(command), 0, "%s", command);
@@ -165,7 +163,7 @@ Test(grown_columns, older_files_have_the_absent_value)
     remove("grown_older.bin");
 }
 
-/* They read the columns that they know, and count the others. */
+/* Readers read the columns that they know, and count the others. */
 Test(grown_columns, older_programs_skip_them)
 {
     write_file("grown_newer.bin");
@@ -175,8 +173,6 @@ Test(grown_columns, older_programs_skip_them)
     run(MV_PROGRAM " info grown_newer.bin | grep -q 'keys that memviz does not know'");
     run("rm grown_newer.*");
 }
-
-/* ---- text -------------------------------------------------------------------------------- */
 
 Test(grown_columns, dumps_show_them)
 {
@@ -198,8 +194,8 @@ Test(grown_columns, dumps_show_them)
     remove("grown_dump.txt");
 }
 
-/* Tables that need an analysis first are covered by the program's own tests: their columns of the
- * model come from the same place. */
+/* The program's own tests cover tables that need an analysis first: their columns of the model come
+ * from the same place. */
 Test(grown_columns, exports_have_them_last)
 {
     static const char *const wanted[][2] = {
@@ -233,8 +229,6 @@ Test(grown_columns, exports_of_events_and_blocks_name_them)
     }
 }
 
-/* ---- checks ------------------------------------------------------------------------------ */
-
 Test(grown_columns, the_soundness_check_looks_at_them)
 {
     trace.devices[0].events.phase[0].row = trace.strings.count;
@@ -244,7 +238,7 @@ Test(grown_columns, the_soundness_check_looks_at_them)
     cr_assert_str_eq(mvt_unsound(&trace), "samples.state");
 }
 
-/* A reader of the container refuses row numbers and codes that are out of range. */
+/* A container reader refuses row numbers and codes that are out of range. */
 Test(grown_columns, the_reader_checks_them)
 {
     mv_err err = {0};

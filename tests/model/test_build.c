@@ -21,7 +21,7 @@ static mv_code finish(mv_build_ranges ranges)
 
 TestSuite(build, .init = begin);
 
-Test(build, rows_that_are_always_there)
+Test(build, a_new_trace_has_its_fixed_rows)
 {
     cr_assert_eq(trace.stacks.count, 1);
     cr_assert_eq(trace.pools.count, 1);
@@ -31,7 +31,7 @@ Test(build, rows_that_are_always_there)
     cr_assert_eq(mv_build_tag(&build, &MV_TAG_ROW).row, MV_PLAIN_TAG.row);
 }
 
-/* Then the model has no frames at all, and adding to where they would be is undefined. */
+/* The model then has no frames array, and pointer arithmetic on it would be undefined. */
 Test(build, stacks_may_have_no_frames)
 {
     uint32_t count = 7;
@@ -125,7 +125,7 @@ Test(build, tables_are_cut_by_ranges)
     cr_assert_eq(trace.host_events.size[1], 6);
 }
 
-Test(build, addresses_that_are_not_given_follow_from_the_tiling)
+Test(build, missing_addresses_follow_from_the_tiling)
 {
     mv_segment_row segment = MV_SEGMENT_ROW;
     mv_block_row block = MV_BLOCK_ROW;
@@ -195,7 +195,7 @@ Test(build, odd_input_is_noted)
     cr_assert_str_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].first, "key 'a?b'");
 }
 
-Test(build, lack_of_memory_lasts_and_is_reported_at_the_end)
+Test(build, missing_memory_is_reported_at_the_end)
 {
     mv_event_row event = MV_EVENT_ROW;
     mv_err err = {0};
@@ -220,7 +220,7 @@ Test(build, more_rows_than_can_be_numbered_are_refused)
     cr_assert_eq(build.code, MV_LIMIT);
 }
 
-Test(build, a_stream_that_is_not_given_is_the_default_stream)
+Test(build, a_missing_stream_is_the_default_stream)
 {
     mv_range device = {0, 2};
     mv_event_row event = MV_EVENT_ROW;

@@ -1,11 +1,9 @@
 /* The promises of the model's lists of columns (parse/model/trace.h): defaults, checks of row
- * numbers and codes, and the tables of the format pages, which are made from them. MV_BLESS=1 in
- * the environment writes the tables anew. */
+ * numbers and codes, and the tables of the format pages, which are made from the lists. MV_BLESS=1
+ * in the environment writes the tables. */
 #include "tests/fixture/fixture_container.h"
 
-/* ---- what the lists promise -------------------------------------------------------------- */
-
-/* Numbers of columns are in files: a release adds some, with `.since`, and changes none. */
+/* Files contain column numbers: a release adds some, with `.since`, and changes none. */
 Test(model, columns_of_the_first_release_are_all_there)
 {
     static const struct {
@@ -55,7 +53,7 @@ Test(model, rows_of_the_builder_begin_absent)
     }
 }
 
-/* Puts `bad` into the column's first value, for as long as the trace is looked at. */
+/* Replaces the column's first value by `bad` during the check. */
 static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
                            const mv_table_column *column, uint64_t bad)
 {
@@ -72,7 +70,7 @@ static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
     cr_assert_null(mvt_unsound(trace));
 }
 
-/* Row numbers, codes, ends and ranges of every column are looked at, in every table. */
+/* Every column's row numbers, codes, ends and ranges are checked, in every table. */
 Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -95,8 +93,6 @@ Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
     }
 }
 
-/* ---- the tables of the format pages ------------------------------------------------------ */
-
 static const char *upper_name(uint16_t kind)
 {
     switch (kind) {
@@ -110,20 +106,6 @@ static const char *upper_name(uint16_t kind)
     }
 }
 
-static void put_absent(FILE *out, const mv_table_column *column)
-{
-    if (column->is_end)
-        fputs("must be there", out);
-    else if (column->form == MV_FORM_TIME || column->form == MV_FORM_DELTA)
-        fputs("least", out);
-    else if (column->kind == MV_KIND_DEVICE || column->kind == MV_KIND_LINE)
-        fprintf(out, "%lld", (long long)(int64_t)column->absent);
-    else if (column->absent == (column->size == 8 ? UINT64_MAX : MV_NO_ROW))
-        fputs("none", out);
-    else
-        fprintf(out, "%llu", (unsigned long long)column->absent);
-}
-
 /* ": 0 large, 1 small, 2 unknown"; nothing for columns without codes. */
 static void put_codes(FILE *out, const mv_table_column *column)
 {
@@ -134,28 +116,35 @@ static void put_codes(FILE *out, const mv_table_column *column)
                 mv_kind_code_name(column->kind, (uint8_t)code));
 }
 
-static void put_snapshot_column(FILE *out, const mv_model_table *table,
-                                const mv_table_column *column)
-{
-    fprintf(out, "| %s | %u | %s | %u | ", column->number == 1 ? upper_name(table->kind) : "",
-            column->number, column->is_end ? "end" : column->name, column->size);
-    put_absent(out, column);
-    fprintf(out, " | %s | %s", mv_ref_kind(column->ref) ? upper_name(mv_ref_kind(column->ref)) : "",
-            column->what);
-    put_codes(out, column);
-    if (column->since)
-        fprintf(out, ". Since memviz %s", column->since);
-    fputs(" |\n", out);
-}
-
 static void put_snapshot_tables(FILE *out)
 {
     fputs("| table | number | column | bytes | when absent | what |\n|---|---|---|---|---|---|\n",
           out);
     for (const mv_model_table *table = mv_tables; table->kind; table++)
         if (table->kind != MV_WIRE_HOST_EVENTS && table->kind != MV_WIRE_HOST_SEGMENTS)
-            for (uint32_t i = 0; i < table->column_count; i++)
-                put_snapshot_column(out, table, &table->columns[i]);
+            for (uint32_t i = 0; i < table->column_count; i++) {
+                const mv_table_column *column = &table->columns[i];
+                fprintf(out, "| %s | %u | %s | %u | ",
+                        column->number == 1 ? upper_name(table->kind) : "", column->number,
+                        column->is_end ? "end" : column->name, column->size);
+                if (column->is_end)
+                    fputs("must be there", out);
+                else if (column->form == MV_FORM_TIME || column->form == MV_FORM_DELTA)
+                    fputs("least", out);
+                else if (column->kind == MV_KIND_DEVICE || column->kind == MV_KIND_LINE)
+                    fprintf(out, "%lld", (long long)(int64_t)column->absent);
+                else if (column->absent == (column->size == 8 ? UINT64_MAX : MV_NO_ROW))
+                    fputs("none", out);
+                else
+                    fprintf(out, "%llu", (unsigned long long)column->absent);
+                fprintf(out, " | %s | %s",
+                        mv_ref_kind(column->ref) ? upper_name(mv_ref_kind(column->ref)) : "",
+                        column->what);
+                put_codes(out, column);
+                if (column->since)
+                    fprintf(out, ". Since memviz %s", column->since);
+                fputs(" |\n", out);
+            }
 }
 
 static char *whole_file(const char *path)
@@ -172,7 +161,7 @@ static char *whole_file(const char *path)
     return text;
 }
 
-/* The lines between the two comments of the page are what `put` writes. */
+/* The lines between the two comments of the page equal the output of `put`. */
 static void check_page(const char *path, void (*put)(FILE *))
 {
     static const char first[] =

@@ -19,7 +19,7 @@ static uint64_t number_of(uint64_t block, uint64_t i)
     return (block << 48 ^ i) * 0x9e3779b97f4a7c15u;
 }
 
-/* Sizes about those at which blocks get their own mappings, and odd ones above. */
+/* Sizes near the limit for blocks with their own mappings, and odd sizes above. */
 static void fill(heap *h)
 {
     h->budget = (mv_budget){.limit = 512 * MEGABYTE};
@@ -123,15 +123,13 @@ Test(spill, moved_blocks_can_grow_and_be_dropped)
     cr_assert_not_null(at);
     for (uint32_t i = 0; i < 9 * MEGABYTE; i++)
         cr_assert_eq(at[i], i < MEGABYTE + 5 ? 3 : 0);
-    memset(at, 4, 9 * MEGABYTE); /* it is memory again */
+    memset(at, 4, 9 * MEGABYTE); /* it is ordinary memory again */
     mv_spill_forget(arena);
     cr_assert_eq(at[8 * MEGABYTE], 4);
     mv_arena_drop(arena, other);
     mv_arena_drop(arena, at);
     cr_assert_eq(arena->budget->used, 0);
 }
-
-/* ---- where no file can be had ------------------------------------------------------------ */
 
 static void stays(heap *h, const char *folder)
 {
@@ -168,33 +166,23 @@ Test(spill, files_that_are_memory_are_not_used)
     end(&h);
 }
 
-Test(spill, a_limit_of_file_size_does_no_harm)
+Test(spill, limits_of_file_size_and_descriptors_do_no_harm)
 {
-    struct rlimit limit;
-    heap h;
+    for (int size = 0; size < 2; size++) {
+        struct rlimit limit, before;
+        heap h;
 
-    fill(&h);
-    getrlimit(RLIMIT_FSIZE, &limit);
-    limit.rlim_cur = MEGABYTE;
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    stays(&h, ".");
-    end(&h);
+        fill(&h);
+        getrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &before);
+        limit = (struct rlimit){size ? MEGABYTE : 3, before.rlim_max};
+        cr_assert_eq(setrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &limit), 0);
+        stays(&h, ".");
+        end(&h);
+        setrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &before);
+    }
 }
 
-Test(spill, without_descriptors_memory_stays)
-{
-    struct rlimit limit;
-    heap h;
-
-    fill(&h);
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = 3;
-    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    stays(&h, ".");
-    end(&h);
-}
-
-Test(spill, with_nothing_to_move_nothing_happens)
+Test(spill, without_large_blocks_nothing_is_moved)
 {
     mv_arena *arena = mvt_arena_of(MEGABYTE);
     mv_spilled moved = {1, 1};
@@ -206,8 +194,6 @@ Test(spill, with_nothing_to_move_nothing_happens)
     cr_assert_eq(moved.filed + moved.kept, 0);
     mv_spill_forget(arena);
 }
-
-/* ---- readers ----------------------------------------------------------------------------- */
 
 typedef struct {
     const heap *heap;
@@ -227,7 +213,7 @@ static void *read_on(void *user)
     return NULL;
 }
 
-LongTest(spill, others_may_read_meanwhile)
+LongTest(spill, other_threads_may_read_during_a_move)
 {
     static heap h;
     reader r = {.heap = &h};
@@ -249,8 +235,6 @@ LongTest(spill, others_may_read_meanwhile)
     cr_assert_not(atomic_load(&r.is_wrong));
     end(&h);
 }
-
-/* ---- a viewer ---------------------------------------------------------------------------- */
 
 static char *frame_of(mv_view *view)
 {

@@ -1,4 +1,4 @@
-/* Written files are read again, column by column, and so are hand-made bytes. */
+/* Written files are read again, column by column, and so are handmade bytes. */
 #include "base/text.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
@@ -24,25 +24,19 @@ static mv_stack_id stack_of(mv_build *b, const mv_frame_row *frame)
 
 /* ---- round trips ------------------------------------------------------------------------- */
 
-/* PyTorch's dict has no place for what captures know besides. */
-static mv_trace without_captured(const mv_trace *trace)
-{
-    mv_trace rest = *trace;
-
-    rest.api_calls.count = rest.heap_calls.count = rest.samples.count = rest.facts.count = 0;
-    return rest;
-}
-
 static void check_plain(const mv_trace *trace, const char *name)
 {
     mv_span bytes = mvt_plain_of(mvt_memory(), trace), second;
-    mv_trace expected = without_captured(trace);
+    /* PyTorch's dict has no place for the additional facts of captures. */
+    mv_trace rest = *trace;
+    rest.api_calls.count = rest.heap_calls.count = rest.samples.count = rest.facts.count = 0;
+    mv_trace expected = rest;
     mv_trace again;
 
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     const char *differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
-    if (bytes.length > 4u << 20) /* the comparison has failed already; this saves time */
+    if (bytes.length > 4u << 20) /* saves time: the contents are equal already */
         return;
     second = mvt_plain_of(mvt_memory(), &again);
     cr_assert_eq(second.length, bytes.length, "%s", name);
@@ -69,7 +63,7 @@ Test(msgpack, every_optional_field_comes_back)
 {
     mv_trace trace = mvt_full_trace(mvt_memory());
 
-    cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not carry these */
+    cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not contain these */
     check_plain(&trace, "full trace");
 }
 
@@ -103,9 +97,9 @@ Test(msgpack, a_list_of_segments_stays_a_list)
 
 #define BYTES(literal) ((mv_span){(const uint8_t *)(literal), sizeof(literal) - 1})
 
-/* {"device_traces": [[{"action": "alloc", "addr": u64, "size": u16, "stream": 0, "time_us": u32,
- * "frames": [{"name": "f", "filename": "a.py", "line": 7}]}]]}, in every width that integers and
- * strings come in. */
+/* {"device_traces": [[{"action": "alloc", "addr": u64, "size": u16, "stream": 0, "time_us":
+ * u32, "frames": [{"name": "f", "filename": "a.py", "line": 7}]}]]}, with every width of
+ * integers and strings. */
 Test(msgpack, hand_written_bytes_are_read)
 {
     mv_span bytes = BYTES("\x81\xad"
@@ -158,7 +152,7 @@ Test(msgpack, bytes_after_the_end_are_noted)
     cr_assert_eq(mv_trace_events(&again, 0).count, 1);
 }
 
-/* A string longer than the window, after others that move its start. */
+/* A string longer than the window, after others that move the window's start. */
 Test(msgpack, strings_may_span_windows)
 {
     enum { LONG = 700000 };
@@ -187,9 +181,9 @@ Test(msgpack, strings_may_span_windows)
     read_back(mvt_plain_of(mvt_memory(), &trace), MV_FORMAT_MSGPACK, &again);
 }
 
-/* A stack is parsed once and recognised by its bytes from then on: each time it is a call of its
- * own, and oddities in it are counted each time. */
-Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
+/* A stack is parsed once and recognised by its bytes afterwards: each occurrence is a call of its
+ * own, and its oddities are counted each time. */
+Test(msgpack, a_repeated_stack_is_another_call)
 {
 #define FRAMES                   \
     "\xa6"                       \
@@ -220,7 +214,7 @@ Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
     cr_assert_neq(e.call[0], e.call[2]);
 }
 
-/* The bytes of a known stack, key and all, inside a text. */
+/* The bytes of a known stack, including its key, inside a text. */
 Test(msgpack, a_text_may_look_like_a_stack)
 {
     mv_trace trace;
@@ -257,7 +251,7 @@ Test(msgpack, a_text_may_look_like_a_stack)
     check_plain(&trace, "texts like stacks");
 }
 
-/* 10 000 frames of 1 MB, at 100 events: 1 TB from a file of 1 MB. */
+/* 10 000 frames of 1 MB, in 100 events: 1 TB from a file of 1 MB. */
 Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
 {
     enum { LONG = 1 << 20, DEPTH = 10000 };
@@ -287,8 +281,6 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     cr_assert_eq(mv_plain_write(mvt_memory(), &trace, &opts, &sink, &err), MV_LIMIT);
     cr_assert_eq(sink.bytes, 0);
 }
-
-/* ---- recognising ------------------------------------------------------------------------- */
 
 Test(msgpack, probe_takes_maps_and_lists_of_maps)
 {

@@ -1,4 +1,4 @@
-/* Wrong msgpack is refused at its place, without crash, hang or much memory. */
+/* Invalid msgpack is refused with its position, without crash, hang or much memory. */
 #include <msgpack.h>
 
 #include "tests/fixture/fixture.h"
@@ -23,7 +23,7 @@ static void check_cuts(mv_span bytes, uint64_t stride)
     mv_err err;
 
     for (uint64_t length = 0; length < bytes.length; length += stride) {
-        uint8_t *exact = malloc(length + 1); /* so that a read past the end is seen */
+        uint8_t *exact = malloc(length + 1); /* a sanitizer then sees a read past the end */
         memcpy(exact, bytes.data, length);
         mv_code code = code_of((mv_span){exact, length}, &err);
         free(exact);
@@ -46,7 +46,7 @@ LongTest(msgpack_damage, a_cut_at_any_byte_is_truncated)
     check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), 7);
 }
 
-/* Damage is either refused or gives another readable file; nothing else happens. */
+/* Damaged bytes are either refused or another readable file. */
 static void check_damage(mv_span bytes)
 {
     uint8_t *copy = mv_arena_push(mvt_memory(), bytes.length, 1);
@@ -88,11 +88,11 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
     check_code(BYTES("\x82\xa8segments\x90\x05\x06"), MV_TYPE, 12);
     check_code(BYTES("\x82\xa8segments\x90\xc0\x06"), MV_TYPE, 12);
     check_code(BYTES("\x82\xa8segments\x90\x91\x01\x06"), MV_TYPE, 13);
-    /* extension types, in the middle of their data and as their header alone */
+    /* extension types, cut in their data and after their header */
     check_code(BYTES("\x81\xa8segments\xd4\x01\x02"), MV_TYPE, 12);
     check_code(BYTES("\x81\xa8segments\xc9\x7f\xff\xff\xff\x01"), MV_TYPE, 15);
     check_code(BYTES("\x81\xa8segments\xc1"), MV_CORRUPT, 10);
-    /* a text and a map where the list of segments belongs; an unknown root */
+    /* a text and a map in place of the list of segments; an unknown root */
     check_code(BYTES("\x81\xa8segments\xa1x"), MV_TYPE, 12);
     check_code(BYTES("\x81\xa4"
                      "code\x01"),
@@ -100,22 +100,22 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
     check_code(BYTES("\x91\x81\xa1x\x01"), MV_FORMAT, 5);
 }
 
-/* Whoever adds a key to the dict of PyTorch may put anything under it; refused values there are
- * skipped, and noted under the key. */
-Test(msgpack_damage, values_under_a_key_of_ones_own_are_skipped)
+/* Users may add any value under their own key to PyTorch's dict; refused values there are skipped,
+ * and noted under the key. */
+Test(msgpack_damage, values_under_a_users_key_are_skipped)
 {
 #define OWN(value) BYTES("\x82\xa8segments\x90\xa4mine" value)
     const mv_span files[] = {
         OWN("\x82\x01\x02\xa1x\x81\xc0\x03"),    /* {1: 2, "x": {None: 3}} */
-        OWN("\x82\xa5state\xa5train\xa4size\xa2" /* no block */
+        OWN("\x82\xa5state\xa5train\xa4size\xa2" /* not a block */
             "7B"),
-        OWN("\x92\x82\xa5state\x01\xa4size\x01\x05"), /* a list of no blocks */
+        OWN("\x92\x82\xa5state\x01\xa4size\x01\x05"), /* a list of things that are not blocks */
         OWN("\x91\x82\xa8"
-            "filename\x01\xa4line\x02"), /* a list of no frames */
+            "filename\x01\xa4line\x02"), /* a list of things that are not frames */
         OWN("\x82\xa6"
             "action\xa5"
             "alloc\xa6"
-            "frames\x91\x81\x01\x02"), /* no event */
+            "frames\x91\x81\x01\x02"), /* not an event */
     };
 
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
@@ -125,7 +125,7 @@ Test(msgpack_damage, values_under_a_key_of_ones_own_are_skipped)
             cr_expect_eq(trace.notes[note].count, note == MV_NOTE_UNKNOWN_KEY, "%u: %s", i,
                          mv_note_text(note));
     }
-    /* Under PyTorch's keys they are refused where they end, whatever follows. */
+    /* Under PyTorch's keys the same values are refused where they end, whatever follows. */
     check_code(BYTES("\x82\xa8segments\x91\x82\xa5state\xa5train\xa4size\xa2"
                      "7B\xa4mine\x90"),
                MV_TYPE, 31);
@@ -162,8 +162,8 @@ Test(msgpack_damage, wrong_fields_are_refused)
                  MV_TYPE);
 }
 
-/* The budget of code_of is too small for the sizes that these claim. */
-Test(msgpack_damage, huge_counts_are_only_claims)
+/* The budget of code_of is too small for the claimed sizes. */
+Test(msgpack_damage, huge_counts_take_no_memory)
 {
     check_code(BYTES("\x81\xa8segments\xdd\xff\xff\xff\xff"), MV_TRUNCATED, 15);
     check_code(BYTES("\x81\xa8segments\xdf\xff\xff\xff\xff\xa1x"), MV_TRUNCATED, 17);
@@ -199,7 +199,7 @@ Test(msgpack_damage, nesting_has_a_limit)
 
 /* ---- a compact file with one thing changed ----------------------------------------------- */
 
-/* The value at `path` ("device_traces/0/stack/1") of an unpacked file. */
+/* The value at `path` ("device_traces/0/stack/1") in an unpacked file. */
 static msgpack_object *at_path(msgpack_object *at, const char *path)
 {
     while (*path) {
@@ -259,15 +259,6 @@ static msgpack_object string(const char *value)
     o.via.str.ptr = value;
     o.via.str.size = (uint32_t)strlen(value);
     return o;
-}
-
-static void check_number(mv_span bytes, const char *path, int64_t value, mv_code expected)
-{
-    mv_err err;
-    mv_code code = code_with(bytes, path, integer(value), &err);
-
-    cr_assert_eq(code, expected, "%s = %lld: %s %s", path, (long long)value, mv_code_name(code),
-                 err.detail);
 }
 
 Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
@@ -337,8 +328,12 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
     };
     mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_err err;
+        mv_code code = code_with(bytes, cases[i].path, integer(cases[i].value), &err);
+        cr_assert_eq(code, cases[i].code, "%s = %lld: %s %s", cases[i].path,
+                     (long long)cases[i].value, mv_code_name(code), err.detail);
+    }
 }
 
 Test(msgpack_damage, tables_of_the_compact_form_are_checked)
@@ -356,7 +351,7 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     cr_assert_eq(code_with(bytes, "stacks/0", two, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "pools/0", two, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "frames/0", empty, &err), MV_CORRUPT);
-    /* Rows may repeat others: those that a damaged container had lost. */
+    /* Rows may repeat others: a damaged container can have lost the rest. */
     cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_OK);
     cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_OK);
     cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_OK);

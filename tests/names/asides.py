@@ -1,4 +1,4 @@
-"""What is beside recordings: sessions, rules, scripts of the viewer, folders, questions of agents, recordings that fail."""
+"""Inputs other than recordings: sessions, rules, viewer scripts, folders, agents' requests, recordings that fail."""
 
 import json
 import os
@@ -21,7 +21,7 @@ end
 
 
 def line_of(name):
-    """The name as a session, a rule or a script can have it: within a line."""
+    """The name in the form that a session, a rule or a script can contain: without line ends."""
     return name.replace(b"\n", b"\\x0a").replace(b"\0", b"\\x00")[:4000]
 
 
@@ -33,7 +33,7 @@ def written(folder, file, data):
 
 
 def sessions(bench, kind, name, snapshot):
-    """Read, with what is wrong in them told; and written by the viewer with a bookmark and a search of that name."""
+    """Read, with the messages about their errors; and written by the viewer with a bookmark and a search of that name."""
     folder = bench.folder
     line, path = line_of(name), os.fsencode(snapshot)
     for data in (SESSION % (line, line, line, b""), SESSION % (path, line, line, b""), SESSION % (path, b"x", b"y", line),
@@ -76,7 +76,7 @@ def scripts(bench, kind, name, snapshot):
 
 
 def folders(bench, kind, name, snapshot):
-    """A folder of that name with two recordings of that name, as triage and ranks see it."""
+    """A folder of that name with two recordings of that name, read by triage and ranks."""
     folder = os.path.join(os.fsencode(bench.folder), b"in" + outputs.file_name(name))
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
@@ -90,7 +90,7 @@ def folders(bench, kind, name, snapshot):
 
 
 def refused(bench, kind, name, marking):
-    """`run` where nothing can be recorded: where no file can be made, a shim that is not there, a program that is not there."""
+    """`run` if nothing can be recorded: no file can be made, the shim is missing, the program is missing."""
     if b"\0" in name:
         return
     file = outputs.file_name(name)
@@ -101,7 +101,7 @@ def refused(bench, kind, name, marking):
 
 
 def asked(bench, kind, name, snapshot):
-    """`mcp` with names of files, tools, arguments and methods."""
+    """`mcp` with such names of files, tools, arguments and methods."""
     text = name.decode("utf-8", "replace").replace("\0", "")
     folder = os.path.join(bench.folder, "asked")
     shutil.rmtree(folder, ignore_errors=True)

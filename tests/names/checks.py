@@ -1,4 +1,4 @@
-"""What must hold of an output, whatever the strings in it: each check returns what is wrong, or None."""
+"""Requirements for an output with any strings in it: each check returns the error, or None."""
 
 import csv
 import io
@@ -9,13 +9,13 @@ import struct
 import xml.parsers.expat
 import zlib
 
-# As Unicode names them: Cc, Zl and Zp, the explicit marks of direction, tags.
+# By Unicode category: Cc, Zl and Zp, the explicit marks of direction, tags.
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33)m")  # the codes of --color
 PROGRESS = re.compile(r"\r\x1b\[K")
 FORMULA = re.compile("^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"^-?[0-9.]+(e[-+]?[0-9]+)?$")
-PAGES_HAVE_A_POLICY = True  # not where the page of the tests takes the place of the program's
+PAGES_HAVE_A_POLICY = True  # not if the tests' page replaces the program's
 
 
 csv.field_size_limit(1 << 30)
@@ -36,7 +36,7 @@ def terminal(data, color=False, progress=False, forged=True):
         text = STYLE.sub("", text)
     if progress:
         text = PROGRESS.sub("", text)
-    if not forged:  # in markup an end of a line or a tab is a space
+    if not forged:  # in markup a line end or a tab is a space
         text = text.replace("\n", " ").replace("\t", " ")
     found = OBEYED.search(text.replace("\n", ""))
     if found:
@@ -138,7 +138,7 @@ def png(data):
 
 
 def page(data):
-    """A page with the viewer, or a still one: browsers say the rest (programs.py)."""
+    """A page with the viewer, or a static page: browsers check the rest (programs.py)."""
     text, why = decoded(data)
     if why:
         return why
@@ -156,7 +156,7 @@ def page(data):
 
 
 def speedscope(data):
-    """By https://www.speedscope.app/file-format-schema.json: what it requires, and the types."""
+    """By https://www.speedscope.app/file-format-schema.json: the required members, and the types."""
     why = json_text(data)
     if why:
         return why
@@ -190,7 +190,7 @@ def take_varint(data, at):
 
 
 def fields(data):
-    """(number, value) of a protocol buffer's message."""
+    """(number, value) of each field in a protocol buffer message."""
     at = 0
     while at < len(data):
         key, at = take_varint(data, at)
@@ -207,7 +207,7 @@ def fields(data):
         yield key >> 3, value
 
 
-# Messages within TracePacket, and the fields of each that are texts (protos/perfetto/trace/).
+# Messages within TracePacket, and the text fields of each (protos/perfetto/trace/).
 PERFETTO = {(): {}, (60,): {2}, (60, 3): {6}, (11,): {23}, (11, 4): {6, 10}}
 
 
@@ -231,7 +231,7 @@ def perfetto(data):
 
 
 def database(path):
-    """Every text of every table is a text, and the tables are whole."""
+    """Every text of every table has the type TEXT, and the tables are whole."""
     with sqlite3.connect(path) as db:
         if db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
             return "integrity_check"

@@ -2,17 +2,6 @@
 
 #include "tests/fixture/fixture_test.h"
 
-static void keep_keys(const mv_trace *t, bool *kept)
-{
-    for (uint32_t i = 0; i < t->facts.count; i++)
-        kept[t->facts.key[i].row] = true;
-    for (uint32_t i = 0; i < t->settings.count; i++) {
-        kept[t->settings.key[i].row] = true;
-        if (t->settings.parent[i].row != MV_NO_ROW)
-            kept[t->settings.parent[i].row] = true;
-    }
-}
-
 static char *put(char *to, mv_span from)
 {
     memcpy(to, from.data, from.length);
@@ -32,8 +21,15 @@ void mvt_poison(mv_arena *arena, mv_trace *t, const mv_span *harms, uint32_t cou
         room += 2 * harms[i % count].length;
     bytes = to = mv_push_array(arena, char, room);
     cr_assert(kept && starts && bytes);
-    if (!all_strings)
-        keep_keys(t, kept);
+    if (!all_strings) {
+        for (uint32_t j = 0; j < t->facts.count; j++)
+            kept[t->facts.key[j].row] = true;
+        for (uint32_t j = 0; j < t->settings.count; j++) {
+            kept[t->settings.key[j].row] = true;
+            if (t->settings.parent[j].row != MV_NO_ROW)
+                kept[t->settings.parent[j].row] = true;
+        }
+    }
     for (uint32_t i = 0; i < s.count; i++) {
         mv_span harm = kept[i] ? (mv_span){(const uint8_t *)"", 0} : harms[i % count];
         starts[i] = (uint64_t)(to - bytes);

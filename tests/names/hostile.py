@@ -1,4 +1,4 @@
-"""Hostile names, and recordings in which every string is one: what scripts/attack/names looks at."""
+"""Hostile names, and recordings in which every string is hostile, for scripts/attack/names."""
 
 import os
 import pickle
@@ -78,7 +78,7 @@ TOOLS = ["rmm_late.csv", "jax.xplane.pb.gz", "tpu_memory.prof"]
 
 
 class Recording:
-    """A hostile file, and the same one with its own strings."""
+    """A hostile file, and the same file with its original strings."""
 
     def __init__(self, label, path, plain):
         self.label, self.path, self.plain = label, path, plain
@@ -99,7 +99,7 @@ def sources(testdata):
 
 
 def actions_and_keys(path, names):
-    """What no model has a place for: actions, keys and members that memviz does not know."""
+    """Strings without a place in the model: actions, keys and members that memviz does not know."""
     texts = [name.decode("utf-8", "surrogateescape").encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
              for name in names]
     events = [{"action": text, "addr": 512 * i, "size": 512, "stream": 0, "time_us": i, "frames":
@@ -110,7 +110,7 @@ def actions_and_keys(path, names):
 
 
 def same_length(data, name, least=5):
-    """The bytes of a file of another tool with its texts replaced by a name: each keeps its length."""
+    """The bytes of another tool's file with its texts replaced by a name; each text keeps its length."""
     out, at = bytearray(data), 0
     while at < len(out):
         end = at
@@ -123,7 +123,7 @@ def same_length(data, name, least=5):
 
 
 def make(poison, testdata, folder, start, most):
-    """Writes the recordings of one round, at most so many; names begin with the one of that number."""
+    """Writes the recordings of one round, up to a number; names begin with the one at that index."""
     os.makedirs(folder, exist_ok=True)
     names = rotated(start)
     listed = os.path.join(folder, "names.hex")
@@ -131,7 +131,7 @@ def make(poison, testdata, folder, start, most):
         file.write("".join(name.hex() + "\n" for name in names))
     made = []
     for i, (name, path) in enumerate((list(sources(testdata)) * 2)[start % 14:][:min(most, 14)]):
-        # Each format in turn, every one within a few rounds: their readers end in one model.
+        # Formats take turns; a few rounds cover all of them, because their readers fill the same model.
         ending = [".bin", ".pickle", ".bin", ".msgpack", ".cpp.pickle"][(i + start) % 5]
         if name not in SNAPSHOTS:
             ending = ".bin"

@@ -1,4 +1,4 @@
-"""Every command in every form of output, on hostile files, with hostile options, and under hostile names."""
+"""Every command with every form of output, on hostile files, with hostile options, and under hostile names."""
 
 import json
 import os
@@ -84,7 +84,7 @@ class Bench:
         return done.returncode, done.stdout, done.stderr
 
     def look(self, row, words, check, what, statuses=(0, 1, 2, 3), **more):
-        """Runs it, and checks what it says to a terminal: standard error too. Returns its output."""
+        """Runs it, and checks its output on a terminal, including standard error. Returns its output."""
         status, out, err = self.run(words, **more)
         why = None if status in statuses else f"status {status}: {err[:200]!r}"
         why = why or checks.terminal(err) or (check(out) if out else None)
@@ -103,7 +103,7 @@ class Bench:
 
 
 def tables_of(bench, command):
-    """The tables of --csv of a command, from its help."""
+    """A command's --csv tables, from its help."""
     text = bench.run(["help", command])[1].decode()
     found = re.search(r"another:\n(.*?)\n\n", text + "\n\n", re.S)
     return re.findall(r"[a-z_.]+", found[1]) if found else []
@@ -195,13 +195,13 @@ NAMED = [["info", "{}"], ["stats", "{}"], ["ranks", "{}", "{}"], ["diff", "{}", 
 
 
 def file_name(name):
-    """A name that a file can have: the whole one, but for its slashes."""
+    """The name as a file name: the whole name without its slashes."""
     name = name.replace(b"/", b"|").replace(b"\0", b"")[:180]
     return name if name not in (b"", b".", b"..") else b"x"
 
 
 def named(bench, kind, name, snapshot):
-    """Run in a folder that has nothing but a file of that name."""
+    """Run in a folder that contains only a file of that name."""
     folder = os.path.join(bench.folder, "named")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
@@ -253,7 +253,7 @@ def recorded(bench, kind, name, marking):
 
 
 def raw(bench, kind, name, testdata):
-    """Files of other tools, live ones too, whose texts were replaced byte by byte."""
+    """Files of other tools, and live files, whose texts were replaced byte by byte."""
     import gzip
     for path in ("tools/rmm_late.csv", "tools/jax.xplane.pb.gz", "tools/tpu_memory.prof", "corpus/summary/two_devices",
                  "captures/heap_pool.bin", "snapshots/annotated.pickle"):
@@ -274,7 +274,7 @@ def raw(bench, kind, name, testdata):
 
 
 def in_terminal(words, env, folder, feed=None, typed=b"", until=LIMIT):
-    """What a program writes to a terminal, byte by byte, but for the carriage returns that the terminal adds."""
+    """A program's output on a terminal, byte by byte, without the carriage returns that the terminal adds."""
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(folder)
@@ -301,7 +301,7 @@ def in_terminal(words, env, folder, feed=None, typed=b"", until=LIMIT):
 
 
 def terminals(bench, kind, name, made):
-    """A pager, and what is said while a file is read: from a FIFO of that name, which is slow."""
+    """A pager, and the messages while a file is read: from a FIFO of that name, which is slow."""
     if b"\0" in name:
         return
     seen = os.path.join(bench.folder, "paged")
@@ -363,7 +363,7 @@ def ask(port, request):
 
 
 def served(bench, snapshot):
-    """A folder of files with all names, listed and sent; and who is not answered."""
+    """A folder of files with all names, listed and sent; and clients that get no answer."""
     folder = os.path.join(bench.folder, "shelf")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)

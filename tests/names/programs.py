@@ -1,4 +1,4 @@
-"""Outputs of hostile files in other programs: each is left out, and said so, where it is not here."""
+"""Outputs of hostile files in other programs: a program that is not installed is skipped with a message."""
 
 import glob
 import json
@@ -48,7 +48,7 @@ def sorted_json(data):
 
 
 def node(bench, made):
-    """Node and Python read the same."""
+    """Node and Python read the same values."""
     if not has(bench, "node"):
         return
     folder = os.path.join(bench.folder, "json")
@@ -72,7 +72,7 @@ def node(bench, made):
         if not why:
             with open(path, "rb") as file:
                 theirs = sorted_json(file.read())
-            # Numbers beyond 2^53 are others in JavaScript.
+            # JavaScript rounds numbers beyond 2^53.
             strip = re.compile(r"-?[0-9.e+]{15,}")
             why = None if strip.sub("0", ours) == strip.sub("0", theirs) else "Node reads something else"
         bench.tally.add("JSON in Node", name, why)
@@ -90,7 +90,7 @@ def xmllint(bench, made):
 
 
 def database(bench, made):
-    """sqlite3 opens it, and has as many rows as that of the recording's own strings; texts come back."""
+    """sqlite3 opens it, with as many rows as the database with the original strings; texts are unchanged."""
     if not has(bench, "sqlite3"):
         return
     for one in made:
@@ -127,7 +127,7 @@ def office(bench, made):
     with open(os.path.join(folder, "control.csv"), "wb") as file:  # these are formulas
         file.write(b"a,b\r\n=1+1,x\r\n")
     paths = [path for path in sorted(glob.glob(os.path.join(folder, "*.csv"))) if os.path.getsize(path)]
-    # UTF-8, the comma alone, and settings that a user may have chosen: formulas are evaluated.
+    # UTF-8, only the comma, and settings that a user may have chosen: formulas are evaluated.
     for filters, row in (("44,34,76,1,,0,false,true,false,false,false,-1,true", "CSV in LibreOffice, which evaluates formulas"),
                          ("44/59/9,34,76,1,,0,false,true,false,false,false,-1,true", "CSV in LibreOffice, also at ; and tab")):
         subprocess.run(["soffice", "--headless", f"-env:UserInstallation=file://{folder}/profile", f"--infilter=CSV:{filters}",
@@ -189,7 +189,7 @@ class Shell:
         self.made = os.path.join(folder, "PWNED.txt")
 
     def types(self, words, text):
-        """Whether PWNED was run, and what the terminal has shown."""
+        """Whether PWNED was run, and the terminal's output."""
         said = outputs.in_terminal(words, self.env, self.folder, typed=text.encode())
         was_run = os.path.exists(self.made)
         if was_run:
@@ -198,12 +198,12 @@ class Shell:
 
 
 def completion(bench, annotated, every):
-    """An interactive bash completes @NAME, and runs the line: nothing but memviz is run."""
+    """An interactive bash completes @NAME, and runs the line: only memviz is run."""
     shell = Shell(bench, annotated)
-    unquoted = " | sed 's/[$]2[$]quoted/$2$name/; /compopt +o/d'"  # as it would be without care: the control
+    unquoted = " | sed 's/[$]2[$]quoted/$2$name/; /compopt +o/d'"  # the unescaped form, as a control
     for quote, change in ("", ""), ("'", ""), ('"', ""), ("", unquoted):
         for name in COMPLETED[::every] if not change else COMPLETED[:1]:
-            # Bash takes early input in its turn, so nothing has to be waited for.
+            # Bash reads early input later: there is nothing to wait for.
             was_run, said = shell.types(["bash", "--norc", "--noprofile"], f"source <(memviz completion bash{change})\n"
                                         f"memviz peak f.pickle --at {quote}@{name[0]}\t\n{quote}\nexit\n")
             why = "it was run" if was_run else None if b"--at" in said else f"bash did not read it: {said[:80]!r}"
@@ -255,7 +255,7 @@ except memviz.Error as why:
 
 
 def package(bench, snapshot):
-    """What the Python package prints, and the frame of a notebook."""
+    """The output of the Python package, and the frame in a notebook."""
     env = {**bench.env, "PYTHONPATH": os.path.join(HOME, "python"), "MEMVIZ_PROGRAM": bench.program, "PYTHONUTF8": "1"}
     env.pop("DISPLAY", None)
     for kind, name in hostile.NAMES.items():
@@ -305,7 +305,7 @@ def asked_for(browser, page, url):
 
 
 def pages(bench, browser, kind, made):
-    """The viewer in a page: it runs, its title and texts are the file's, and nothing in them does."""
+    """The viewer in a page: it runs, its title and texts come from the file, and nothing in them runs."""
     out = os.path.join(bench.folder, "in.html")
     for number, one in enumerate(made):
         name = list(hostile.NAMES.values())[number * 7 % len(hostile.NAMES)]
@@ -346,12 +346,12 @@ def pages(bench, browser, kind, made):
 
 
 def body_of(text):
-    """A report without its lines about files: they are elsewhere in a page."""
+    """A report without its lines about files, which are elsewhere in a page."""
     return [line for line in text.splitlines()[1:] if "format" not in line and "size" not in line and "memviz " not in line]
 
 
 def pictures(bench, browser, kind, made):
-    """An SVG by itself: its texts are those that Python reads in it."""
+    """An SVG alone: its texts are those that Python reads in it."""
     import xml.etree.ElementTree as tree
     out = os.path.join(bench.folder, "in.svg")
     for one in made:
@@ -370,7 +370,7 @@ def pictures(bench, browser, kind, made):
 
 
 def inline(bench, browser, kind, made):
-    """A script that gets into the page nevertheless is not run; in a page without a policy it is."""
+    """A script that gets into the page nevertheless does not run; in a page without a policy it does."""
     out = os.path.join(bench.folder, "inline.html")
     bench.run(["convert", "-q", made[0].path, out])
     page = browser.open("file://" + out)
@@ -387,7 +387,7 @@ def inline(bench, browser, kind, made):
 
 
 def served(bench, browser, kind, made):
-    """What `memviz serve` sends: names of files in its list are text, and no page has it in a frame."""
+    """The output of `memviz serve`: file names in its list are text, and no page can frame it."""
     folder = os.path.join(bench.folder, "listed")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
@@ -423,7 +423,7 @@ def served(bench, browser, kind, made):
 
 
 def page_frames(browser, frame):
-    """Whether the browser says that the frame was refused."""
+    """Whether the browser reports that the frame was refused."""
     page = browser.open("file://" + frame)
     end = time.monotonic() + 20
     while time.monotonic() < end:

@@ -5,10 +5,8 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 
-/* ---- steps written by hand ------------------------------------------------------------------ */
-
 /* A step of six allocations: an input, three activations (two grow with the square of the input), a
- * gradient of the weight, and a temporary of the optimizer. */
+ * weight gradient, and a temporary block of the optimizer. */
 typedef struct {
     uint64_t input; /* MiB */
     uint32_t stop;  /* allocations before the forecast */
@@ -19,37 +17,30 @@ static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
     mvt_alloc(t, .addr = 0x100000000 + slot * 0x10000000ull, .bytes = mib * MIB, .stack = stack);
 }
 
-static void release(mvt_trace *t, uint32_t slot)
-{
-    mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
-}
-
-static void make_step(mvt_trace *t, step s)
-{
-    static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
-                                         "square:a.py:4", "back:a.py:5",   "step:a.py:6"};
-    uint64_t sizes[] = {s.input, s.input * s.input, 2 * s.input, s.input * s.input, 7, 14};
-
-    for (uint32_t i = 0; i < 6 && i < s.stop; i++) {
-        if (i == 5)
-            mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
-        alloc(t, i + 1, sizes[i], stacks[i]);
-    }
-    if (s.stop < 6)
-        return;
-    mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-    for (uint32_t i = 0; i < 6; i++)
-        release(t, i + 1);
-}
-
 static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop)
 {
     mvt_trace *t = mvt_new();
 
     mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
     alloc(t, 0, 7, "weight:a.py:9");
-    for (uint32_t i = 0; i < count; i++)
-        make_step(t, (step){inputs[i], i + 1 < count ? 6 : stop});
+    for (uint32_t i = 0; i < count; i++) {
+        step s = {inputs[i], i + 1 < count ? 6 : stop};
+        static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
+                                             "square:a.py:4", "back:a.py:5",   "step:a.py:6"};
+        uint64_t sizes[] = {s.input, s.input * s.input, 2 * s.input, s.input * s.input, 7, 14};
+        for (uint32_t j = 0; j < 6 && j < s.stop; j++) {
+            if (j == 5)
+                mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+            alloc(t, j + 1, sizes[j], stacks[j]);
+        }
+        if (s.stop < 6)
+            continue;
+        mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+        for (uint32_t j = 0; j < 6; j++) {
+            uint32_t slot = j + 1;
+            mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
+        }
+    }
     return t;
 }
 
@@ -86,7 +77,7 @@ static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, ui
 }
 
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
-Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
+Test(forecast, sizes_grow_in_proportion_to_earlier_steps)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = forecast_of_inputs(inputs, 4, 2, 20, "grow:a.py:3");
@@ -96,8 +87,8 @@ Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
     cr_expect_eq(f.steps, 3);
 }
 
-/* Nothing was seen of the square yet. */
-Test(forecast, there_is_no_forecast_where_nothing_grew_along)
+/* The square has not been observed yet. */
+Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = forecast_of_inputs(inputs, 4, 0, 10, "read:a.py:1");
@@ -106,9 +97,9 @@ Test(forecast, there_is_no_forecast_where_nothing_grew_along)
     cr_expect(f.is_least);
 }
 
-/* If all earlier steps were alike, nothing distinguishes the square from the input: it takes the
- * factor, and so does the temporary. Blocks as large as the weight, which is held, keep their
- * size. */
+/* If all earlier steps were alike, nothing distinguishes the square from the input: both the square
+ * and the temporary block get the linear factor. Blocks as large as the weight, which is held, keep
+ * their size. */
 Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
@@ -137,8 +128,8 @@ Test(forecast, a_point_before_any_step_shows_nothing)
     cr_expect_eq(forecast_of_inputs(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
 }
 
-/* The step before is cut: of it there is only one block of the backward pass's thread, which looks
- * like any other block of that thread. */
+/* The earlier step is cut: only one block of the backward pass's thread remains, which looks like
+ * any other block of that thread. */
 static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
@@ -187,15 +178,13 @@ Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
     cr_expect_eq(forecast_of(4, 1, 0).peak, 0);
 }
 
-/* ---- recorded runs: what did follow ---------------------------------------------------------- */
-
 typedef struct {
     const char *name;
-    double over, under; /* most that it may be off, as a part of the peak */
+    double over, under; /* largest permitted error, as a part of the peak */
     uint32_t checked;   /* at least this many points */
 } expected;
 
-/* Most allocated from an event to the end of its step. */
+/* Most bytes allocated from an event to the end of its step. */
 static uint64_t peak_from(const uint64_t *level, uint32_t event, uint32_t end)
 {
     uint64_t most = 0;
@@ -264,8 +253,8 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     return checked;
 }
 
-/* Blocks get up to 1 MiB beyond their requests, which a forecast does not know: it is rather low.
- */
+/* Blocks are up to 1 MiB larger than their requests, which a forecast cannot know: it tends to
+ * be low. */
 LongTest(forecast, recorded_steps_took_the_forecast)
 {
     static const expected runs[] = {

@@ -75,7 +75,7 @@ Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
     cr_expect_str_eq(label, "more.py:9 E");
     cr_expect_eq(o->pins.lines[0].blocks, 30);
     cr_expect_eq(o->pins.lines[0].stranded, 870 * MIB);
-    cr_expect_eq(o->change.free_blocks, 7); /* 7 segments of 60 MiB are the first above 400 */
+    cr_expect_eq(o->change.free_blocks, 7); /* 7 segments of 60 MiB are the first total above 400 */
     cr_expect_eq(o->change.free_bytes, 7 * 31 * MIB);
     cr_expect_eq(o->change.smaller_by, 371 * MIB);
 }
@@ -99,7 +99,7 @@ Test(oom, retries_are_pytorchs_own_count)
     }
 }
 
-/* A thread without a Python stack, as in a backward pass: its events are of no known call, but
+/* A thread without a Python stack, as in a backward pass: its events belong to no known call, but
  * nothing calls empty_cache() there. A request that later turns out to have fitted, by `later`
  * bytes, was not a retry. */
 static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
@@ -137,7 +137,7 @@ Test(oom, retries_of_threads_without_stacks_are_counted)
 
 /* ---- each verdict -------------------------------------------------------------------------- */
 
-/* A segment of 64 MiB; `used` of it, at the low end, are in use. */
+/* A segment of 64 MiB; `used` bytes of it, at the low end, are in use. */
 static mvt_trace *one_segment(uint64_t used)
 {
     mvt_trace *t = mvt_new();
@@ -167,7 +167,8 @@ Test(oom, nothing_free_is_capacity)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* Each failure names the command that shows its own moment; a later one is not the first. */
+/* Each failure names the command that shows its own moment: the command of a later one has
+ * its number. */
 Test(oom, a_later_failure_is_named_by_its_number)
 {
     mvt_trace *t = one_segment(64 * MIB);
@@ -192,7 +193,7 @@ Test(oom, a_later_failure_is_named_by_its_number)
     }
 }
 
-Test(oom, pieces_that_would_do_are_fragmentation)
+Test(oom, sufficient_free_pieces_are_fragmentation)
 {
     mvt_trace *t = one_segment(30 * MIB);
 
@@ -234,7 +235,7 @@ Test(oom, a_free_that_waits_is_reported)
     expect(t, MV_OOM_PENDING_FREE);
 }
 
-/* A hole of 62 MiB whose last bytes were freed by events of their own before the failure. */
+/* A hole of 62 MiB, whose last bytes were freed by separate events before the failure. */
 static mvt_trace *late_hole(bool waits, bool alloc_between)
 {
     mvt_trace *t = one_segment(2 * MIB);
@@ -260,7 +261,7 @@ Test(oom, a_hole_came_too_late_only_where_the_events_show_it)
     expect(late_hole(false, false), MV_OOM_STREAM_OR_POOL);
 }
 
-/* The hole that completed is another, and too small. */
+/* The free completed another hole, which is too small. */
 Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 {
     mvt_trace *t = one_segment(2 * MIB);
@@ -278,7 +279,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 }
 
 /* A run that would have run out of memory anyway does so for any request. */
-Test(oom, a_hole_without_reason_is_not_proof)
+Test(oom, an_unexplained_hole_is_not_a_proof)
 {
     mvt_trace *t = mvt_new();
 
@@ -313,7 +314,7 @@ Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
 
     cr_expect_eq(o.hole, MV_HOLE_UNCUT);
     cr_expect_eq(o.verdict, MV_OOM_FRAGMENTATION);
-    o = split_limit(32 << 20, 0, 40 * MIB); /* 24 MiB would be wasted: more than 20 */
+    o = split_limit(32 << 20, 0, 40 * MIB); /* 24 MiB would be wasted, more than 20 */
     cr_expect_eq(o.hole, MV_HOLE_UNCUT);
     o = split_limit(32 << 20, 0, 50 * MIB);
     cr_expect_eq(o.hole, MV_HOLE_OTHER_POOL);
@@ -322,26 +323,18 @@ Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
     cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL);
 }
 
-Test(oom, a_full_device_that_pytorch_fills_is_capacity)
+Test(oom, a_full_device_is_capacity_only_if_pytorch_fills_it)
 {
-    mvt_trace *t = mvt_new();
+    for (int is_filled = 0; is_filled < 2; is_filled++) {
+        mvt_trace *t = mvt_new();
+        uint64_t held = is_filled ? 22 * GIB : 50 * GIB;
 
-    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
-    mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
-    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-    mvt_final_heap(t);
-    expect(t, MV_OOM_CAPACITY);
-}
-
-Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
-{
-    mvt_trace *t = mvt_new();
-
-    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
-    mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
-    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-    mvt_final_heap(t);
-    expect(t, MV_OOM_OUTSIDE);
+        mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = held);
+        mvt_alloc(t, .addr = 0x4000000000, .bytes = held);
+        mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+        mvt_final_heap(t);
+        expect(t, is_filled ? MV_OOM_CAPACITY : MV_OOM_OUTSIDE);
+    }
 }
 
 /* Host memory that is not free may be page cache. */
@@ -364,10 +357,10 @@ Test(oom, memory_shared_with_the_host_has_no_owner)
     cr_expect_null(strstr(r.found.ooms[0].why, "others"), "%s", r.found.ooms[0].why);
 }
 
-/* ---- whether the run would have gone on ----------------------------------------------------- */
+/* ---- would the run have continued? ----------------------------------------------------------- */
 
-/* Segments of 64 MiB; `kept` MiB of each stay in use; `rounds` times all of it was in use
- * before. */
+/* Segments of 64 MiB; `kept` MiB of each stay in use; all of it was in use `rounds`
+ * times before. */
 static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 {
     mvt_trace *t = mvt_new();
@@ -387,9 +380,9 @@ static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
     return t;
 }
 
-/* The same holes: a run that has held more before continues without them, one that is still on its
- * way up does not. */
-Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
+/* The same holes: a run that has held more before continues without them, a run that is still
+ * growing does not. */
+Test(oom, a_run_in_steady_state_is_fragmented_and_a_growing_run_is_not)
 {
     mvt_trace *t = holes_of(8, 34, 2);
 
@@ -402,7 +395,7 @@ Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* What was needed once, in the second half of the events, does not count. */
+/* A need that occurred once, in the second half of the events, does not count. */
 Test(oom, an_earlier_peak_does_not_make_holes_capacity)
 {
     mvt_trace *t = holes_of(20, 2, 0);
@@ -417,7 +410,7 @@ Test(oom, an_earlier_peak_does_not_make_holes_capacity)
 }
 
 /* 1 MiB holes between small blocks are too small for 2 MiB. */
-Test(oom, holes_of_the_other_kind_make_no_suspect)
+Test(oom, holes_of_the_other_kind_are_not_suspected)
 {
     mvt_trace *t = mvt_new();
 
@@ -440,7 +433,7 @@ Test(oom, a_limit_has_two_bounds)
     const mv_oom_outlook *f;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* shows more than the first */
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* evidence for more than the first */
     mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
     mvt_final_heap(t);
     result r = found(t);
@@ -472,7 +465,7 @@ Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mvt_trace *t = holes_of(4, 54, 0);
-        if (cases[i].then) /* shows that less is allowed */
+        if (cases[i].then) /* evidence for a lower limit */
             mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].then);
         mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].requested);
         mvt_final_heap(t);
@@ -508,13 +501,15 @@ Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
 }
 
-/* ---- calls that the device refused --------------------------------------------------------- */
-
-static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint64_t *sizes,
-                   const int32_t *results, uint32_t event)
+static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
+                         const int32_t *results, uint32_t event)
 {
-    mv_api_calls *c = &trace->api_calls;
+    result r;
 
+    mvt_final_heap(t);
+    mv_trace trace = *mvt_done(t);
+    mv_arena *arena = mvt_arena(t);
+    mv_api_calls *c = &trace.api_calls;
     c->count = count;
     c->time_us = mv_push_array(arena, int64_t, count);
     c->addr = mv_push_array(arena, uint64_t, count);
@@ -531,16 +526,6 @@ static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint6
         c->event[i] = event;
         c->action[i] = MV_API_ALLOC;
     }
-}
-
-static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
-                         const int32_t *results, uint32_t event)
-{
-    result r;
-
-    mvt_final_heap(t);
-    mv_trace trace = *mvt_done(t);
-    refuse(mvt_arena(t), &trace, count, sizes, results, event);
     find_in(mvt_arena(t), &trace, &r);
     for (uint32_t i = 0; i < r.found.count; i++)
         cr_expect(r.found.ooms[i].api_call == MV_NO_ROW || r.found.ooms[i].event == event);
@@ -572,14 +557,13 @@ Test(oom, a_refused_call_that_the_events_answer_does_not_count)
     cr_expect_eq(refusals(t, 1, &size, &refused, 5), 1); /* the oom event alone */
 }
 
-/* ---- the smallest change ------------------------------------------------------------------- */
-
-/* Every window of neighbouring pieces. */
-static uint64_t fewest_used(const mv_heap *heap, const mv_heap_map *map, uint32_t domain,
-                            uint64_t bytes)
+static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
+                             uint32_t domain, uint64_t bytes, const char *what)
 {
+    mv_domain_span own = {domain, domain + 1};
+    mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
+    /* Every window of neighbouring pieces. */
     uint64_t best = UINT64_MAX;
-
     for (uint32_t s = 0; s < map->count; s++) {
         if (heap->domains.of_segment[map->segment[s]] != domain)
             continue;
@@ -593,15 +577,7 @@ static uint64_t fewest_used(const mv_heap *heap, const mv_heap_map *map, uint32_
             }
         }
     }
-    return best;
-}
-
-static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
-                             uint32_t domain, uint64_t bytes, const char *what)
-{
-    mv_domain_span own = {domain, domain + 1};
-    mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
-    uint64_t fewest = fewest_used(heap, map, domain, bytes);
+    uint64_t fewest = best;
     mv_oom_change change;
 
     mvt_ok(mv_oom_change_find(arena, heap, map, need, &change, mvt_err()));
@@ -614,7 +590,7 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
     return 1;
 }
 
-Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
+Test(oom, the_hole_to_open_has_the_fewest_bytes_in_use)
 {
     uint32_t checked = 0;
 
@@ -639,7 +615,7 @@ Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
     cr_expect_gt(checked, 200);
 }
 
-Test(oom, figures_at_random_failures_are_those_of_the_heap)
+Test(oom, figures_at_random_failures_equal_those_of_the_heap)
 {
     uint32_t ooms = 0;
 
@@ -661,11 +637,9 @@ Test(oom, figures_at_random_failures_are_those_of_the_heap)
     cr_expect_gt(ooms, 20);
 }
 
-/* ---- memory of another pool or stream -------------------------------------------------------- */
-
-/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks, when the device
- * has `device_free` left. The memory came late, so that the need rose over the second half of the
- * events. */
+/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 requests memory when
+ * the device has `device_free` left. The memory came late: the need rose over the second half of
+ * the events. */
 static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_free)
 {
     mvt_trace *t = mvt_new();
@@ -700,15 +674,13 @@ Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
     cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
     cr_expect_not_null(strstr(o->why, "is served within 316 MiB"), "%s", o->why);
     cr_expect_null(strstr(o->why, "reserved anyway"), "%s", o->why);
-    r = asked_beside(3, 120 * MIB, 4 * GIB); /* a block is in the way in one pool as well */
+    r = asked_beside(3, 120 * MIB, 4 * GIB); /* one pool has a block in the way as well */
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
     cr_expect_not(o->outlook.joined_surely);
 }
 
-/* ---- many failures --------------------------------------------------------------------------- */
-
-/* Each of many failures has a limit of its own, and releases between them. Without a bound the work
+/* Each of many failures has its own limit, with releases between them. Without a bound the work
  * grows with the third power. */
 Test(oom, the_work_of_many_failures_is_linear)
 {

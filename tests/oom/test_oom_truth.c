@@ -1,6 +1,5 @@
-/* Causes of out-of-memory failures, compared with what running the programs again showed:
- * testdata/oom. The recordings with `passes_expandable` were run under the same limit with
- * expandable segments. */
+/* Causes of out-of-memory failures, compared with new runs of the programs: testdata/oom. The
+ * recordings with `passes_expandable` were run under the same limit with expandable segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "base/size.h"
@@ -38,10 +37,10 @@ static void load(loaded *l, const char *name)
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
-/* In how many parts a recording is cut, and what became of them. */
+/* The number of parts that a recording is cut into, and their results. */
 #define CUTS 8
 static uint32_t known, cuts;
-static uint32_t shares; /* failures whose sentence has a share */
+static uint32_t shares; /* failures whose sentence contains a share */
 
 /* Calls `check` with every recording and its truth. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
@@ -59,24 +58,19 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
     }
 }
 
-/* A printed share is the allocated part of the reserved memory. */
-static void check_share(const mv_oom *o, const char *name)
-{
-    char share[MV_SIZE_TEXT], said[96];
-
-    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
-    snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
-    cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
-              o->why);
-    shares += strstr(o->why, said) != NULL;
-}
-
 static void check_verdict(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
         cr_expect_str_eq(mv_oom_verdict_name(l->found.ooms[i].verdict),
                          mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
-        check_share(&l->found.ooms[i], name);
+        /* A printed share is the allocated part of the reserved memory. */
+        const mv_oom *o = &l->found.ooms[i];
+        char share[MV_SIZE_TEXT], said[96];
+        mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
+        snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
+        cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
+                  o->why);
+        shares += strstr(o->why, said) != NULL;
     }
 }
 
@@ -105,7 +99,7 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
         cr_expect_leq(peak, limit, "%s: %s", name, o->why);
 }
 
-/* The limit is bounded rightly; the margin follows from the bytes, and from the true limit as far
+/* The bounds contain the limit; the margin follows from the bytes, and from the true limit as far
  * as the bounds allow. */
 static void check_figures(loaded *l, const char *name, const cJSON *truth)
 {
@@ -132,8 +126,8 @@ LongTest(oom_truth, limits_are_within_their_bounds)
     each(check_figures);
 }
 
-/* A setting is named only where a replay with it served the request; and where running it failed,
- * it is not advised. */
+/* A setting is named only where its replay served the request, and is not advised where its
+ * run failed. */
 static void check_advice(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
@@ -206,7 +200,7 @@ LongTest(oom_truth, later_events_change_nothing)
     each(check_cut);
 }
 
-/* Without earlier events a verdict may become unknown, but not a different one. */
+/* Without earlier events a verdict may become unknown, but not a different verdict. */
 static void check_late(loaded *l, const char *name, const cJSON *truth)
 {
     const char *verdict = mvt_json_text(truth, "verdict");
@@ -233,34 +227,7 @@ LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
     cr_expect_gt(known, cuts * 7 / 10, "%u of %u", known, cuts);
 }
 
-/* Holes that would do, in a recording that begins late, of a run that still grows. That a step had
- * gone before shows by the state of an optimizer in the heap it begins with, by its range, or not.
- */
-static const mv_oom *late_holes(const char *before, int64_t stepped_us)
-{
-    mvt_trace *t = mvt_new();
-    loaded *l = mv_push_struct(mvt_memory(), loaded);
-
-    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
-    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = before);
-    for (uint64_t i = 1; i < 9; i++) {
-        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
-        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 34 * MIB,
-                  .stack = "keep:a.py:1");
-    }
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB, .time_us = 5000000);
-    if (stepped_us) {
-        mvt_annotate(t, "Optimizer.step#AdamW.step", true, 1);
-        mvt_annotate(t, "Optimizer.step#AdamW.step", false, stepped_us);
-    }
-    mvt_final_heap(t);
-    l->trace = *mvt_done(t);
-    mvt_drop_first(mvt_memory(), &l->trace, 2);
-    evaluate(l);
-    return &l->found.ooms[0];
-}
-
-Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
+Test(oom_truth, growth_decides_only_without_an_earlier_step)
 {
     static const struct {
         const char *before;
@@ -274,15 +241,36 @@ Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const mv_oom *o = late_holes(cases[i].before, cases[i].stepped_us);
+        /* Sufficient holes in a recording that begins late, of a run that is still growing. The
+         * state of an optimizer in the initial heap shows that a step came before: by its range, or
+         * not. */
+        mvt_trace *t = mvt_new();
+        loaded *l = mv_push_struct(mvt_memory(), loaded);
+        mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+        mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = cases[i].before);
+        for (uint64_t j = 1; j < 9; j++) {
+            mvt_segment_alloc(t, .addr = 0x40000000 + j * 0x10000000ull, .bytes = 64 * MIB);
+            mvt_alloc(t, .addr = 0x40000000 + j * 0x10000000ull, .bytes = 34 * MIB,
+                      .stack = "keep:a.py:1");
+        }
+        mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB, .time_us = 5000000);
+        if (cases[i].stepped_us) {
+            mvt_annotate(t, "Optimizer.step#AdamW.step", true, 1);
+            mvt_annotate(t, "Optimizer.step#AdamW.step", false, cases[i].stepped_us);
+        }
+        mvt_final_heap(t);
+        l->trace = *mvt_done(t);
+        mvt_drop_first(mvt_memory(), &l->trace, 2);
+        evaluate(l);
+        const mv_oom *o = &l->found.ooms[0];
         cr_expect_eq(o->suspect, MV_OOM_FRAGMENTATION);
         cr_expect_eq(o->verdict, cases[i].verdict, "%u: %s", i, o->why);
         cr_expect(o->verdict == MV_OOM_CAPACITY || strstr(o->why, "unknown"), "%s", o->why);
     }
 }
 
-/* Plain .msgpack spells each stack out, so nothing shows which events share a call but equal
- * stacks: the report is the same. */
+/* Plain .msgpack spells each stack out: only equal stacks show which events share a call. The
+ * report is the same. */
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
     const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
@@ -301,9 +289,9 @@ LongTest(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
     each(check_plain);
 }
 
-/* A step that began small: its forecast, 3.85 times the only earlier one, is below the limit, and a
- * replay that follows it to its end needs no guess of what expandable segments leave unused. (Run
- * under this limit with expandable segments, it passes.) */
+/* A step that began small: its forecast, 3.85 times the only earlier step, is below the limit, and
+ * a replay that follows the forecast to its end needs no estimate of the memory that expandable
+ * segments leave unused. (Run under this limit with expandable segments, it passes.) */
 LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
 {
     loaded l;
@@ -318,8 +306,6 @@ LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
     load(&l, "nca-leakoom");
     cr_expect_eq(l.found.ooms[0].outlook.course, MV_COURSE_FAILS);
 }
-
-/* ---- the command --------------------------------------------------------------------------- */
 
 Test(oom, json_has_the_members_of_the_contract)
 {

@@ -1,5 +1,5 @@
-/* Calls that were refused memory, in captures of programs without PyTorch: which of them count, who
- * held the device's memory, and the output of the command. The fixture's device has 80 GiB. */
+/* Calls that were refused memory, in captures of programs without PyTorch: the calls that count,
+ * the holders of the device's memory, and the command's output. The fixture's device has 80 GiB. */
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "tests/fixture/fixture.h"
@@ -17,7 +17,7 @@ static void get(mvt_calls *c, uint64_t at, uint64_t gib, int result)
              .library = CUPY, .function = "grow");
 }
 
-/* `process` and `others` in GiB. */
+/* `process` and `others` are GiB. */
 static void sample(mvt_calls *c, uint64_t process, uint64_t others)
 {
     mvt_sample(c, .used = (process + others) * GIB, .process = process * GIB);
@@ -40,7 +40,7 @@ static mv_ooms found_in(mvt_calls *c)
     return found;
 }
 
-/* 30 GiB of the process's own; then `more` are refused, with `others` in use beside. */
+/* 30 GiB of the process; then `more` are refused, while others use `others`. */
 static mvt_calls *refused(uint64_t more, uint64_t others, bool is_sampled)
 {
     mvt_calls *c = mvt_calls_new();
@@ -103,12 +103,12 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 {
     mvt_calls *c = mvt_calls_new();
 
-    get(c, 1, 60, 2); /* given back, then asked again */
+    get(c, 1, 60, 2); /* freed, then requested again */
     get(c, 1, 60, 0);
-    get(c, 2, 50, 2); /* a pool that probes */
+    get(c, 2, 50, 2); /* a pool that probes for memory */
     get(c, 2, 40, 2);
     get(c, 2, 10, 0);
-    get(c, 3, 30, 2); /* twice without success: one failure */
+    get(c, 3, 30, 2); /* two refusals without success: one failure */
     get(c, 3, 30, 2);
     mvt_call(c, MV_API_ALLOC, .addr = 9ull << 40, .size = GIB, .library = "/lib/libnccl.so.2");
     mvt_call(c, MV_API_ALLOC_HOST, .size = GIB, .result = 2);
@@ -118,8 +118,8 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
     cr_assert_str_eq(found.verdict, "1 request failed");
 }
 
-/* The moment of a failure is after an event that there is, and --at names it. */
-Test(refused_calls, at_names_them_where_no_event_does)
+/* The moment of a failure is after an existing event, and --at names that event. */
+Test(refused_calls, at_names_refused_calls_without_an_event)
 {
     mvt_calls *c = mvt_calls_new();
     mv_trace *calls = mv_push_struct(mvt_memory(), mv_trace);
@@ -143,7 +143,7 @@ Test(refused_calls, at_names_them_where_no_event_does)
     cr_expect(
         !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
     cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4; memviz oom lists them");
-    /* Like peaks, they are limited to the window. */
+    /* Like peaks, failures are limited to the window. */
     cr_assert(
         mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));
     cr_expect_eq(ask.event, 1);

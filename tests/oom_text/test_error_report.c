@@ -9,10 +9,10 @@
     "the allocated memory 6.81 GiB is allocated by PyTorch, and 180.44 MiB is reserved by "       \
     "PyTorch but unallocated."
 
-/* A file in the folder of mvt_sh, in `line` as log. */
+/* A file in mvt_sh's folder, with `line` as its contents. */
 #define IN_LOG(line) "printf '[rank1]: %%s\\n' '" SENTENCE "' > log; " line
 
-/* The contract. */
+/* The JSON contract. */
 Test(error_report, json_has_the_figures_in_bytes)
 {
     static const char *const sizes[] = {
@@ -67,7 +67,7 @@ Test(error_report, logs_and_standard_input_are_read)
     cr_expect_str_eq(r.err, "");
 }
 
-Test(error_report, the_first_look_takes_a_log)
+Test(error_report, triage_accepts_a_log)
 {
     static const mvt_expected_run all[] = {
         {"$MEMVIZ log; $MEMVIZ --json log; $MEMVIZ --fail-on oom log; echo \"status $?\"; "
@@ -84,7 +84,7 @@ Test(error_report, the_first_look_takes_a_log)
     MVT_EXPECT_RUNS("echo '[rank1]: " SENTENCE "' >log; %s", all);
 }
 
-/* PyTorch's sentence may be cut off before its sizes; CUDA's has none. */
+/* PyTorch's sentence may be cut off before its sizes; CUDA's sentence has no sizes. */
 Test(error_report, a_sentence_without_sizes_names_who_reported_it)
 {
     static const mvt_expected_run all[] = {
@@ -112,7 +112,7 @@ Test(error_report, a_text_without_an_error_is_refused)
         "printf 'loss 1.0\\nloss 0.9\\n' >log; printf '{\"loss\": 1}' >json; $MEMVIZ %s", all);
 }
 
-/* A snapshot stays one, whatever texts are in it. */
+/* A snapshot stays a snapshot, whatever texts it contains. */
 Test(error_report, snapshots_are_not_searched)
 {
     const cJSON *r = mvt_json_here(0, "$MEMVIZ oom --json $SNAPS/oom.pickle");

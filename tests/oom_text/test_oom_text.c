@@ -1,6 +1,6 @@
 /* Errors in texts: 61 sentences of PyTorch 1.0 to 2.14 with their arithmetic, which
- * testdata/errors/README.md explains; the same sentences torn apart by loggers; sentences of random
- * truths. */
+ * testdata/errors/README.md explains; the same sentences broken up by loggers; sentences about
+ * random truths. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/numbers.h"
 #include "parse/source/text_file.h"
@@ -28,7 +28,7 @@ static mv_oom_text explain(const mv_error_text *text)
     return out;
 }
 
-/* The only error of a text. */
+/* The only error in a text. */
 static mv_oom_text only(const char *text)
 {
     mv_error_texts found = texts_of(text);
@@ -107,23 +107,6 @@ static mv_printed_size size_by_name(const mv_oom_text *t, const char *name, size
     return (mv_printed_size){0};
 }
 
-static void expect_sizes(const sentence *s, const mv_oom_text *t, const char *how)
-{
-    for (const char *at = s->sizes; *at;) {
-        size_t name = strcspn(at, "=");
-        mv_printed_size size = size_by_name(t, at, name);
-        const char *p = at + name + 1;
-        uint64_t least = 0, most = 0;
-        cr_assert(mv_number_take(&p, 10, &least) && (p += 2) && mv_number_take(&p, 10, &most));
-        cr_expect(size.least == least && size.most == most,
-                  "%s%s: %.*s is %llu to %llu, not %llu to %llu", s->name, how, (int)name, at,
-                  (unsigned long long)size.least, (unsigned long long)size.most,
-                  (unsigned long long)least, (unsigned long long)most);
-        cr_expect(size.least <= size.bytes && size.bytes <= size.most);
-        at = p + strspn(p, " ");
-    }
-}
-
 static void expect_sentence(const sentence *s, const char *text, const char *how)
 {
     mv_error_texts found = texts_of(text);
@@ -136,7 +119,19 @@ static void expect_sentence(const sentence *s, const char *text, const char *how
     cr_expect_str_eq(mv_text_refuser(&t), s->refuser, "%s%s", s->name, how);
     cr_expect_eq(t.text->device, s->device, "%s%s: device %lld", s->name, how,
                  (long long)t.text->device);
-    expect_sizes(s, &t, how);
+    for (const char *at = s->sizes; *at;) {
+        size_t name = strcspn(at, "=");
+        mv_printed_size size = size_by_name(&t, at, name);
+        const char *p = at + name + 1;
+        uint64_t least = 0, most = 0;
+        cr_assert(mv_number_take(&p, 10, &least) && (p += 2) && mv_number_take(&p, 10, &most));
+        cr_expect(size.least == least && size.most == most,
+                  "%s%s: %.*s is %llu to %llu, not %llu to %llu", s->name, how, (int)name, at,
+                  (unsigned long long)size.least, (unsigned long long)size.most,
+                  (unsigned long long)least, (unsigned long long)most);
+        cr_expect(size.least <= size.bytes && size.bytes <= size.most);
+        at = p + strspn(p, " ");
+    }
     cr_expect(*t.why && *t.advice);
 }
 
@@ -150,10 +145,8 @@ Test(oom_text, sentences_of_every_release_add_up)
         expect_sentence(&sentences[i], sentences[i].text, "");
 }
 
-/* ---- what loggers and terminals do to them ------------------------------------------------ */
-
-/* The sentence broken every `width` bytes, with `prefix` before each line, a # of it a digit that
- * changes, and colours on every other one. */
+/* The sentence broken every `width` bytes, with `prefix` before each line (a # in it becomes a
+ * digit that changes), and with colours on every other line. */
 static const char *torn(const char *text, size_t width, const char *prefix)
 {
     static char out[16 << 10];
@@ -194,7 +187,7 @@ Test(oom_text, torn_sentences_are_read_as_whole_ones)
     for (uint32_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
             char how[80];
-            size_t width = 41 + (i * 13 + k * 29) % 80; /* not within the words that begin it */
+            size_t width = 41 + (i * 13 + k * 29) % 80; /* no break within the first words */
             snprintf(how, sizeof how, ", %zu columns after '%s'", width, prefixes[k]);
             if (strstr(sentences[i].text, "out of memory") &&
                 width <
@@ -235,7 +228,7 @@ static uint64_t chance(uint64_t below)
     return (seed >> 11) % below;
 }
 
-/* As c10's format_size does it. */
+/* As c10's format_size does. */
 static const char *format_size(uint64_t bytes)
 {
     static char texts[16][32];
@@ -257,7 +250,7 @@ typedef struct {
     uint64_t tensor, segment, free, allocated, unallocated, own, others, limit; /* 0: no limit */
 } truth;
 
-/* As much as a few KiB, MiB or GiB. */
+/* Around a few KiB, MiB or GiB. */
 static uint64_t some(void)
 {
     return chance(UINT64_C(1) << (9 + chance(27))) & ~UINT64_C(511);
@@ -324,40 +317,6 @@ static bool excludes(const mv_oom_text *t, const char *cause)
     return false;
 }
 
-/* Nothing that is said is false of the truth that was printed. */
-static void check_truth(const truth *t, const char *text)
-{
-    mv_oom_text o = only(text);
-    uint64_t reserved = t->allocated + t->unallocated;
-    uint64_t capacity = t->free + reserved + t->own + t->others;
-    bool is_over = t->limit && reserved + t->segment > t->limit;
-    uint64_t left = t->limit ? t->limit - reserved : UINT64_MAX;
-
-    expect_within(o.text->size[MV_ERROR_REQUESTED], t->segment, "requested", text);
-    expect_within(o.text->size[MV_ERROR_UNALLOCATED], t->unallocated, "unallocated", text);
-    expect_within(o.text->size[MV_ERROR_RESERVED], reserved, "reserved", text);
-    expect_within(o.tensor, t->tensor, "tensor", text);
-    expect_within(o.not_pytorch, t->own, "not_pytorch", text);
-    expect_within(o.others, t->others, "others", text);
-    expect_within(o.outside, t->own + t->others, "outside", text);
-    if (o.verdict == MV_TEXT_LIMIT)
-        cr_expect(is_over, "no limit: %s", text);
-    if (o.verdict == MV_TEXT_CAPACITY)
-        cr_expect_gt(t->allocated + t->own + t->tensor, capacity, "fits: %s", text);
-    if (o.verdict == MV_TEXT_OUTSIDE)
-        cr_expect(t->free + t->others >= t->segment && t->free + t->unallocated < t->tensor &&
-                      !is_over,
-                  "not the others: %s", text);
-    if (excludes(&o, "limit"))
-        cr_expect(!is_over, "a limit: %s", text);
-    if (excludes(&o, "outside_pytorch") && t->free < t->segment)
-        cr_expect(t->free + t->others < t->segment || o.too_large == MV_ANSWER_YES, "others: %s",
-                  text);
-    if (excludes(&o, "fragmentation") && o.too_large != MV_ANSWER_YES && t->free < t->segment)
-        cr_expect_lt(t->unallocated + (left < t->free ? left : t->free), t->tensor, "holes: %s",
-                     text);
-}
-
 Test(oom_text, no_answer_contradicts_the_truth)
 {
     uint32_t verdicts[MV_TEXT_VERDICT_COUNT] = {0};
@@ -368,17 +327,45 @@ Test(oom_text, no_answer_contradicts_the_truth)
         const char *text = sentence_of(&t, i % 2);
         if (t.free >= t.segment && !t.limit)
             continue;
-        check_truth(&t, text);
+        /* Nothing in the report contradicts the truth that was printed. */
+        mv_oom_text o = only(text);
+        uint64_t reserved = t.allocated + t.unallocated;
+        uint64_t capacity = t.free + reserved + t.own + t.others;
+        bool is_over = t.limit && reserved + t.segment > t.limit;
+        uint64_t left = t.limit ? t.limit - reserved : UINT64_MAX;
+        expect_within(o.text->size[MV_ERROR_REQUESTED], t.segment, "requested", text);
+        expect_within(o.text->size[MV_ERROR_UNALLOCATED], t.unallocated, "unallocated", text);
+        expect_within(o.text->size[MV_ERROR_RESERVED], reserved, "reserved", text);
+        expect_within(o.tensor, t.tensor, "tensor", text);
+        expect_within(o.not_pytorch, t.own, "not_pytorch", text);
+        expect_within(o.others, t.others, "others", text);
+        expect_within(o.outside, t.own + t.others, "outside", text);
+        if (o.verdict == MV_TEXT_LIMIT)
+            cr_expect(is_over, "no limit: %s", text);
+        if (o.verdict == MV_TEXT_CAPACITY)
+            cr_expect_gt(t.allocated + t.own + t.tensor, capacity, "fits: %s", text);
+        if (o.verdict == MV_TEXT_OUTSIDE)
+            cr_expect(t.free + t.others >= t.segment && t.free + t.unallocated < t.tensor &&
+                          !is_over,
+                      "not the others: %s", text);
+        if (excludes(&o, "limit"))
+            cr_expect(!is_over, "a limit: %s", text);
+        if (excludes(&o, "outside_pytorch") && t.free < t.segment)
+            cr_expect(t.free + t.others < t.segment || o.too_large == MV_ANSWER_YES, "others: %s",
+                      text);
+        if (excludes(&o, "fragmentation") && o.too_large != MV_ANSWER_YES && t.free < t.segment)
+            cr_expect_lt(t.unallocated + (left < t.free ? left : t.free), t.tensor, "holes: %s",
+                         text);
         verdicts[only(text).verdict]++;
     }
     for (uint32_t v = 0; v < MV_TEXT_VERDICT_COUNT; v++)
         cr_expect_gt(verdicts[v], 5, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
 }
 
-/* The least and the most on both sides of a proof: a KiB less, and it is not. */
-Test(oom_text, a_proof_holds_for_every_size_that_is_printed_so)
+/* The lowest and highest sizes on both sides of a proof: with one KiB less it fails. */
+Test(oom_text, a_proof_holds_for_every_size_with_the_same_text)
 {
-    /* 0.995 GiB allocated and a tensor of 0.995 GiB less 2 MiB at least: 1.988 GiB. */
+    /* 0.995 GiB allocated and a tensor of at least 0.995 GiB less 2 MiB: 1.988 GiB. */
     static const char form[] = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; %s total "
                                "capacity; 1.00 GiB already allocated; 0 bytes free; 1.00 GiB "
                                "reserved in total by PyTorch)";
@@ -461,7 +448,7 @@ Test(oom_text, errors_without_sizes_are_unknown)
             .text->is_of_host);
 }
 
-/* Text after a sentence belongs to something else. */
+/* Text after a sentence does not belong to the error. */
 Test(oom_text, sizes_of_other_text_are_not_taken)
 {
     mv_error_texts found = texts_of(
@@ -486,8 +473,6 @@ Test(oom_text, numbers_that_are_too_large_are_not_sizes)
     cr_expect_eq(t.verdict, MV_TEXT_UNKNOWN);
 }
 
-/* ---- windows of a long text ---------------------------------------------------------------- */
-
 Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 {
     static const char error[] = "\n[rank2]: " SHORT("2.00 GiB", "1", "free");
@@ -509,7 +494,7 @@ Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
     }
 }
 
-/* 12 bytes for each that may be an error, and none of them is one; then many different ones. */
+/* Thousands of candidates of 12 bytes, none of them an error; then many different errors. */
 Test(oom_text, many_errors_take_linear_time)
 {
     enum { ERRORS = 4000 };
@@ -528,8 +513,6 @@ Test(oom_text, many_errors_take_linear_time)
     cr_expect_eq(found.count, MV_MOST_ERROR_TEXTS);
     cr_expect_eq(found.count + found.more, ERRORS);
 }
-
-/* ---- summaries ----------------------------------------------------------------------------- */
 
 static const char summary[] =
     "|===========================================================================|\n"
@@ -585,7 +568,7 @@ Test(oom_text, summaries_are_added_up)
     cr_expect_eq(texts_of(text).count, 2);
 }
 
-/* Cut anywhere, a text says no more than the whole. */
+/* A text that is cut anywhere reports no more than the whole text. */
 Test(oom_text, cut_texts_prove_nothing_else)
 {
     sentence sentences[MOST_SENTENCES];

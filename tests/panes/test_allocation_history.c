@@ -30,7 +30,7 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     cr_assert_eq(found.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
 }
 
-Test(allocation_history, equals_a_literal_pass)
+Test(allocation_history, the_history_equals_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
         mvt_trace *t = mvt_new();
@@ -41,8 +41,8 @@ Test(allocation_history, equals_a_literal_pass)
     }
 }
 
-/* "0x7f00#3" of `memviz trace` is this. */
-Test(allocation_history, versions_are_those_of_the_trace_report)
+/* Equals "0x7f00#3" in `memviz trace`. */
+Test(allocation_history, versions_equal_those_of_the_trace_report)
 {
     mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);

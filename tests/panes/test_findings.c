@@ -1,4 +1,4 @@
-/* The findings in the viewer: the verdicts of the reports, each with its place. */
+/* The viewer's findings: the verdicts of the reports, each with its place. */
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
@@ -36,8 +36,6 @@ static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
     return NULL;
 }
 
-/* ---- what is wrong ----------------------------------------------------------------------- */
-
 static void expect_first(const char *name, mv_finding_kind kind, const char *culprit)
 {
     bench b;
@@ -48,7 +46,7 @@ static void expect_first(const char *name, mv_finding_kind kind, const char *cul
     cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
 }
 
-LongTest(findings, the_worst_is_first_and_names_the_culprit)
+LongTest(findings, the_worst_finding_is_first_and_names_the_culprit)
 {
     expect_first("leak_in_training", MV_FINDING_LEAK, "train.py:62 forward");
     expect_first("frag_pinned_by_small", MV_FINDING_FRAGMENTED, "train.py:159");
@@ -70,7 +68,7 @@ Test(findings, a_healthy_run_is_reported_too)
     cr_expect_eq(fine, 3, "no leak, not fragmented, no failure");
 }
 
-Test(findings, bytes_are_those_of_the_reports)
+Test(findings, bytes_equal_those_of_the_reports)
 {
     bench b;
     uint32_t leak = 0, site = 0;
@@ -89,8 +87,8 @@ Test(findings, bytes_are_those_of_the_reports)
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
-/* A file of one moment has no peak: the rows said what would make it lower. */
-Test(findings, without_events_nothing_is_a_peak)
+/* A file of one moment has no peak: the rows used to name changes that lower it. */
+Test(findings, without_events_there_is_no_peak)
 {
     static const char *const names[] = {"no_history", "state_only"};
 
@@ -107,7 +105,7 @@ Test(findings, without_events_nothing_is_a_peak)
     }
 }
 
-/* No two rows about the peak have one name, and the row with most bytes is the first of them. */
+/* No two rows about the peak have the same name, and the row with the most bytes comes first. */
 static void check_peak_rows(mv_view *view, const char *name)
 {
     const mv_document_device *device = mv_view_device(view);
@@ -146,41 +144,6 @@ Test(findings, memory_that_waits_for_streams_is_a_note)
             cr_expect_eq(b.found.rows[i].kind, MV_FINDING_NOTE, "%s", b.found.rows[i].title);
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
-
-/* The pinned block lives at the moment, is visible in the window, and the search finds it. */
-static void check_place(const bench *b, uint32_t row, const char *name)
-{
-    const mv_finding *f = &b->found.rows[row];
-    const mv_finding_place *place = &b->places[row];
-    mv_filter_bits bits;
-    mv_filter filter;
-    char why[MV_FILTER_WHY];
-
-    cr_expect(*f->title && *f->what, "%s", name);
-    cr_expect_lt(strlen(place->search), MV_SEARCH_TEXT);
-    if (!f->has_place) {
-        cr_expect_eq(place->alloc, MV_NO_ROW);
-        return;
-    }
-    if (b->device->lives.events.count)
-        cr_expect_lt(place->from, place->to);
-    cr_expect_leq(place->to, b->device->lives.events.count);
-    cr_expect(f->event == MV_BEFORE || f->event < b->device->lives.events.count);
-    if (place->alloc == MV_NO_ROW)
-        return;
-    cr_expect(mv_index_is_alive(&b->device->index, place->alloc, f->event), "%s: %s", name,
-              f->title);
-    if (!*place->search)
-        return;
-    cr_assert(mv_filter_read(mvt_memory(), place->search, &filter, why), "%s: %s: %s", name,
-              place->search, why);
-    mvt_ok(mv_filter_allocs(mvt_memory(), &b->document->trace, &b->device->lives, &b->device->leaks,
-                            &filter, &bits, mvt_err()));
-    cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
-              place->search, f->title);
-}
-
 static void check_view(mv_view *view, const char *name)
 {
     bench b = {.view = view};
@@ -190,11 +153,40 @@ static void check_view(mv_view *view, const char *name)
     cr_expect_gt(b.found.count, 0, "%s", name);
     for (uint32_t i = 0; i < b.found.count; i++) {
         mv_finding_kind kind = b.found.rows[i].kind;
-        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* by their bytes */
+        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* in order of
+                                                                                * bytes */
         uint32_t rank = is_waste ? MV_FINDING_LEAK : kind;
         cr_expect_geq(rank, before, "%s: the most alarming first", name);
         before = rank;
-        check_place(&b, i, name);
+        /* The pinned block lives at the moment, is visible in the window, and the search finds
+         * it. */
+        const mv_finding *f = &b.found.rows[i];
+        const mv_finding_place *place = &b.places[i];
+        mv_filter_bits bits;
+        mv_filter filter;
+        char why[MV_FILTER_WHY];
+        cr_expect(*f->title && *f->what, "%s", name);
+        cr_expect_lt(strlen(place->search), MV_SEARCH_TEXT);
+        if (!f->has_place) {
+            cr_expect_eq(place->alloc, MV_NO_ROW);
+            continue;
+        }
+        if (b.device->lives.events.count)
+            cr_expect_lt(place->from, place->to);
+        cr_expect_leq(place->to, b.device->lives.events.count);
+        cr_expect(f->event == MV_BEFORE || f->event < b.device->lives.events.count);
+        if (place->alloc == MV_NO_ROW)
+            continue;
+        cr_expect(mv_index_is_alive(&b.device->index, place->alloc, f->event), "%s: %s", name,
+                  f->title);
+        if (!*place->search)
+            continue;
+        cr_assert(mv_filter_read(mvt_memory(), place->search, &filter, why), "%s: %s: %s", name,
+                  place->search, why);
+        mvt_ok(mv_filter_allocs(mvt_memory(), &b.document->trace, &b.device->lives,
+                                &b.device->leaks, &filter, &bits, mvt_err()));
+        cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
+                  place->search, f->title);
     }
 }
 
@@ -203,7 +195,7 @@ LongTest(findings, places_show_their_objects)
     mvt_each_view(check_view);
 }
 
-Test(findings, leaks_of_random_trainings_are_named)
+Test(findings, leaks_of_random_training_runs_are_named)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
@@ -219,7 +211,7 @@ Test(findings, leaks_of_random_trainings_are_named)
     }
 }
 
-Test(findings, traces_of_nearly_nothing_get_a_verdict)
+Test(findings, almost_empty_traces_get_a_verdict)
 {
     bench b = {0};
     mvt_trace *t = mvt_new();

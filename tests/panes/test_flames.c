@@ -19,7 +19,7 @@ static void open_bench(bench *b, const mv_trace *trace)
     mvt_ok(mv_index_make(b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, mvt_err()));
 }
 
-/* Whether the ask is about an allocation, by its definition. */
+/* Whether an allocation is in the query, by the query's definition. */
 static bool is_meant(const mv_lives *lives, mv_flames_query ask, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -105,7 +105,7 @@ static void check_all(bench *b)
         }
 }
 
-LongTest(flames, sums_are_those_of_a_literal_pass)
+LongTest(flames, sums_equal_those_of_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
@@ -135,7 +135,7 @@ static mvt_trace *three_stacks(void)
     return t;
 }
 
-Test(flames, turned_over_the_innermost_frame_is_below_the_root)
+Test(flames, inverted_graphs_begin_with_the_innermost_frame)
 {
     mvt_trace *t = three_stacks();
     mv_flames found;

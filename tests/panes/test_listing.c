@@ -58,9 +58,7 @@ static const char *path_of(const bench *b)
     return mv_view_document(b->view)->path;
 }
 
-/* ---- stacks ------------------------------------------------------------------------------ */
-
-/* The rows are the sites of the report, and one for blocks without a stack. */
+/* The rows are the report's sites, and one row for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
@@ -86,7 +84,7 @@ static void compare_stacks(bench *b, uint32_t event)
         cr_assert_geq(cell(b, row, 0).number, cell(b, row + 1, 0).number, "largest first");
 }
 
-LongTest(listing, stacks_are_the_sites_of_the_peak_report)
+LongTest(listing, stacks_equal_the_sites_of_the_peak_report)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "annotated", "streams",
                                         "late_start"};
@@ -100,9 +98,7 @@ LongTest(listing, stacks_are_the_sites_of_the_peak_report)
     }
 }
 
-/* ---- leaks ------------------------------------------------------------------------------- */
-
-LongTest(listing, leaks_are_those_of_the_leak_report)
+LongTest(listing, leaks_equal_those_of_the_leak_report)
 {
     static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
 
@@ -127,8 +123,6 @@ LongTest(listing, leaks_are_those_of_the_leak_report)
         }
     }
 }
-
-/* ---- fragments --------------------------------------------------------------------------- */
 
 static void compare_fragments(bench *b, uint32_t event)
 {
@@ -160,8 +154,6 @@ LongTest(listing, holes_add_up_to_the_fragmentation_report)
         compare_fragments(&b, b.ask.device->lives.events.count / 2);
     }
 }
-
-/* ---- sizes, markers ---------------------------------------------------------------------- */
 
 Test(listing, bytes_of_the_sizes_add_up)
 {
@@ -204,9 +196,7 @@ Test(listing, markers_name_peak_and_failures)
     cr_expect_eq(peaks, 1);
 }
 
-/* ---- events, sorting, copies ------------------------------------------------------------- */
-
-Test(listing, events_are_those_of_the_trace_report)
+Test(listing, events_equal_those_of_the_trace_report)
 {
     bench b;
     const cJSON *event;
@@ -230,7 +220,7 @@ Test(listing, events_are_those_of_the_trace_report)
 
 enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
 
-/* The rows add up to the last one, except for maxima: lines are so at different moments. */
+/* The rows add up to the last row, except for maxima, which lines reach at different moments. */
 static void expect_sums(bench *b, const char *name)
 {
     for (uint32_t c = 0; c < NUMBERS; c++) {
@@ -241,7 +231,7 @@ static void expect_sums(bench *b, const char *name)
     }
 }
 
-/* The last row says what the line above the picture and `memviz peak --from --to` say. */
+/* The last row equals the line above the picture and `memviz peak --from --to`. */
 static void expect_total(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
@@ -279,8 +269,8 @@ static const mv_line *line_named(const mv_lines *lines, const mv_document *d, co
     return NULL;
 }
 
-/* Each row says what `memviz lines --from --to` says of the line. Lines of one name are added up:
- * there are files of the same name in different folders. */
+/* Each row equals `memviz lines --from --to` for its line. Lines of the same name are added up:
+ * files in different folders have the same name. */
 static void expect_lines(bench *b, mv_window window, const char *name)
 {
     const mv_document *d = b->ask.document;
@@ -319,30 +309,6 @@ static void expect_categories(bench *b, const char *name)
     }
 }
 
-/* In the segments view: what was reserved, with the sums of that view, and the peak of
- * `memviz peak --at reserved-peak`. */
-static void expect_segments(bench *b, mv_window window, const char *name)
-{
-    const mv_document_device *d = b->ask.device;
-    mv_interval_query ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
-    const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
-    const mv_cell *total = b->table.total;
-    mv_levels last = mv_moment_levels(&d->lives, window.end - 1);
-    mv_moment_query peak;
-    mv_moment found;
-    char why[MV_WHY];
-
-    cr_assert(mv_moment_read(&b->ask.document->trace, d->device, "reserved-peak", window, &peak,
-                             why, sizeof why));
-    mvt_ok(mv_moment_find(mvt_memory(), &d->lives, peak, &found, mvt_err()));
-    cr_assert_eq(total[ALLOCATED].number, sums->allocated, "%s", name);
-    cr_assert_eq(total[FREED].number, sums->freed, "%s", name);
-    cr_assert_eq(total[KEPT].number, sums->held, "%s", name);
-    cr_assert_eq(total[HIGHEST].number, sums->most, "%s", name);
-    cr_assert_eq(total[HIGHEST].number, found.bytes.reserved, "%s", name);
-    cr_assert_eq(total[HELD].number, last.reserved, "%s", name);
-}
-
 static void check_intervals(mv_view *view, const char *name)
 {
     bench b = {.view = view};
@@ -371,12 +337,31 @@ static void check_intervals(mv_view *view, const char *name)
         b.ask.of_segments = true;
         make(&b, MV_LISTING_LINES, 0);
         expect_sums(&b, name);
-        expect_segments(&b, windows[i], name);
+        /* In the segments view: the reserved bytes, with the sums of that view, and the peak of
+         * `memviz peak --at reserved-peak`. */
+        mv_window window = windows[i];
+        const mv_document_device *d = b.ask.device;
+        mv_interval_query ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
+        const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
+        const mv_cell *total = b.table.total;
+        mv_levels last = mv_moment_levels(&d->lives, window.end - 1);
+        mv_moment_query peak;
+        mv_moment found;
+        char why[MV_WHY];
+        cr_assert(mv_moment_read(&b.ask.document->trace, d->device, "reserved-peak", window, &peak,
+                                 why, sizeof why));
+        mvt_ok(mv_moment_find(mvt_memory(), &d->lives, peak, &found, mvt_err()));
+        cr_assert_eq(total[ALLOCATED].number, sums->allocated, "%s", name);
+        cr_assert_eq(total[FREED].number, sums->freed, "%s", name);
+        cr_assert_eq(total[KEPT].number, sums->held, "%s", name);
+        cr_assert_eq(total[HIGHEST].number, sums->most, "%s", name);
+        cr_assert_eq(total[HIGHEST].number, found.bytes.reserved, "%s", name);
+        cr_assert_eq(total[HELD].number, last.reserved, "%s", name);
         b.ask.of_segments = false;
     }
 }
 
-LongTest(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapshot)
+LongTest(listing, intervals_add_up_and_equal_the_reports_on_every_snapshot)
 {
     mvt_each_view(check_intervals);
 }
@@ -443,7 +428,7 @@ Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
     cr_expect_eq(strchr(strchr(text, '\n') + 1, '\n')[1], 0, "one row");
 }
 
-Test(listing, tables_of_a_trace_of_nearly_nothing)
+Test(listing, almost_empty_traces_have_tables)
 {
     mvt_trace *t = mvt_new();
 
@@ -485,7 +470,7 @@ static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
     return sum;
 }
 
-/* Tables under Isolate counted blocks that were not drawn. */
+/* Tables under Isolate once counted blocks that were not drawn. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;
@@ -518,7 +503,7 @@ LongTest(listing, isolated_hits_are_counted_alone)
     mvt_each_view(check_isolated);
 }
 
-/* Two rows of one category had one label: their stacks differ elsewhere. */
+/* Two rows of one category once had the same label: their stacks differ elsewhere. */
 static void check_labels(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_show_tables, 0);
@@ -536,8 +521,6 @@ LongTest(listing, rows_of_stacks_are_distinguished)
 {
     mvt_each_view(check_labels);
 }
-
-/* ---- the filter of rows ------------------------------------------------------------------ */
 
 static bool row_says(bench *b, uint32_t row, const char *words)
 {
@@ -575,7 +558,7 @@ LongTest(listing, rows_are_filtered_by_their_text)
         }
 }
 
-Test(listing, rows_are_filtered_as_one_types)
+Test(listing, rows_are_filtered_while_the_user_types)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -597,7 +580,7 @@ Test(listing, rows_are_filtered_as_one_types)
     cr_expect_eq(view->panels->table_shown->table.count, all);
 }
 
-/* After a click elsewhere, too. */
+/* A click elsewhere does the same. */
 Test(listing, the_table_of_events_opens_at_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");

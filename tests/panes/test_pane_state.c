@@ -32,7 +32,7 @@ static void says_size(const mv_view *view, const char *name, uint64_t bytes, con
     cr_expect(mvt_scene_says(&view->ui.scene, text), "%s does not say \"%s\"", name, text);
 }
 
-/* At the moment of the report of fragmentation: all of its sums, in the same words. */
+/* At the moment of the fragmentation report: all of its sums, in the same words. */
 static void check_report(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
@@ -61,7 +61,7 @@ static void check_report(mv_view *view, const char *name)
         says_size(view, name, f->whole, f->stranded ? "in unused ones" : "in unused segments");
     if (mv_view_device(view)->lives.events.count && f->at.event != MV_BEFORE &&
         mv_view_device(view)->lives.events.action[f->at.event] == MV_ACTION_OOM)
-        return; /* holes are compared with the request instead */
+        return; /* there the holes are compared with the request */
     if (f->bytes.free)
         says_size(view, name, f->bytes.free, "is free");
     if (f->bytes.rounding)
@@ -89,11 +89,12 @@ static void check_segments(mv_view *view, const char *name)
     cr_assert_eq(all, view->panels->heap_shown->heap.sums.reserved, "%s", name);
 }
 
-/* At every width all of the lines above the rows can be read. */
-static void check_head(mv_view *view, const char *name)
+static void check_numbers(mv_view *view, const char *name)
 {
+    check_report(view, name);
+    check_segments(view, name);
+    /* At every width all lines above the rows are legible. */
     static const float widths[] = {800, 1280, 1400, 1920, 3840};
-
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const mv_scene *scene = mv_view_frame(view, widths[i], widths[i] * 0.6f, view->ms + 1000);
         if (view->panels->heap_shown->heap.sums.reserved)
@@ -110,21 +111,14 @@ static void check_head(mv_view *view, const char *name)
     }
 }
 
-static void check_numbers(mv_view *view, const char *name)
-{
-    check_report(view, name);
-    check_segments(view, name);
-    check_head(view, name);
-}
-
-LongTest(pane_state, equals_the_report)
+LongTest(pane_state, the_state_equals_the_report)
 {
     mvt_each_view(check_numbers);
 }
 
 /* ---- the event --------------------------------------------------------------------------- */
 
-/* The point at which the sign of the event's mark points; false: there is none. */
+/* The tip of the event's mark; false: there is no mark. */
 static bool find_sign(const mv_view *view, mv_point *out)
 {
     const mv_scene *scene = &view->ui.scene;
@@ -141,7 +135,8 @@ static bool find_sign(const mv_view *view, mv_point *out)
     return false;
 }
 
-/* The mark is at the block that the event allocates or frees; or, once it is gone, where it lay. */
+/* The mark is at the block that the event allocates or frees, or at the block's place once it
+ * is gone. */
 static void check_mark(mv_view *view, uint32_t event)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -183,7 +178,7 @@ static void check_events(const char *name, uint32_t step)
     }
 }
 
-LongTest(pane_state, marks_the_change_of_the_event)
+LongTest(pane_state, the_state_marks_the_change_of_the_event)
 {
     check_events("frag_pinned_by_small", 1);
     check_events("gpt_train_expandable", 131);
@@ -191,8 +186,8 @@ LongTest(pane_state, marks_the_change_of_the_event)
     check_events("mempool", 1);
 }
 
-/* Also when it is zoomed: the mark comes into view. */
-Test(pane_state, follows_the_event_when_it_is_zoomed)
+/* Also in a zoomed view: the mark scrolls into view. */
+Test(pane_state, a_zoomed_state_follows_the_event)
 {
     mv_view *view = state_of("gpt_train");
 
@@ -211,7 +206,7 @@ Test(pane_state, follows_the_event_when_it_is_zoomed)
     }
 }
 
-Test(pane_state, describes_the_event)
+Test(pane_state, the_state_describes_the_event)
 {
     mv_view *view = state_of("gpt_train");
 
@@ -231,7 +226,7 @@ static void send(mv_view *view, mv_input in)
     mvt_view_frame(view);
 }
 
-Test(pane_state, zooms_at_the_pointer)
+Test(pane_state, the_state_zooms_at_the_pointer)
 {
     mv_view *view = state_of("gpt_train");
     uint32_t segment, alloc, before;
@@ -278,7 +273,7 @@ Test(pane_state, a_drag_moves_and_a_click_pins)
     cr_expect_lt(mv_state_x(place_of(view), 0), at);
 }
 
-Test(pane_state, fits_the_pinned_block)
+Test(pane_state, the_state_fits_the_pinned_block)
 {
     mv_view *view = state_of("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -302,9 +297,7 @@ Test(pane_state, fits_the_pinned_block)
     cr_expect(mv_box_has(place_of(view)->box, at.x + at.w / 2, at.y + at.h / 2));
 }
 
-/* ---- the moment --------------------------------------------------------------------------- */
-
-/* The minimap below the state moves the moment, and the list of events beside it follows. */
+/* The minimap below the state moves the moment, and the adjacent list of events follows. */
 Test(pane_state, the_minimap_moves_the_moment)
 {
     mv_view *view = state_of("gpt_train");

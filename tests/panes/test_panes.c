@@ -7,7 +7,7 @@
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 
-/* ---- what can be read -------------------------------------------------------------------- */
+/* ---- legibility --------------------------------------------------------------------------- */
 
 static bool is_inside(mv_box outer, const mv_scene *scene, const mv_shape *s)
 {
@@ -32,7 +32,7 @@ static bool meet(mv_box a, mv_box b)
     return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/* Texts of a pane do not meet each other, and end within it. */
+/* Texts of a pane do not overlap, and end within it. */
 static void check_pane_texts(const mv_scene *scene, mv_box pane, const char *name)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {
@@ -64,31 +64,6 @@ static void check_frame(mv_view *view, const char *name, const char *what)
     mvt_scene_check_contrasts(scene, text);
 }
 
-static void check_lower_panes(mv_view *view, const char *name)
-{
-    char what[100];
-
-    for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
-        mv_view_write(view)->tab = MV_TAB_FLAME;
-        mv_view_do(view, MV_DO_flame_source, source);
-        if (source % 2)
-            mv_view_do(view, MV_DO_flame_weight, 0);
-        if (source == 2)
-            mv_view_do(view, MV_DO_flame_invert, 0);
-        snprintf(what, sizeof what, "flame %u", (unsigned)source);
-        check_frame(view, name, what);
-    }
-    for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
-        mv_view_do(view, MV_DO_table_kind, kind);
-        snprintf(what, sizeof what, "table %u", (unsigned)kind);
-        check_frame(view, name, what);
-    }
-    mv_view_write(view)->tab = MV_TAB_REPORTS;
-    check_frame(view, name, "reports");
-    mv_view_write(view)->tab = MV_TAB_DETAILS;
-    check_frame(view, name, "details");
-}
-
 static void check_view(mv_view *view, const char *name)
 {
     uint32_t events = mv_view_device(view)->lives.events.count;
@@ -98,21 +73,38 @@ static void check_view(mv_view *view, const char *name)
         mv_view_write_desk(view)->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
-        mv_view_do(view, MV_DO_state_ideal, 0); /* shown when light, not when dark */
+        mv_view_do(view, MV_DO_state_ideal, 0); /* shown in the light theme only */
         if (i && events)
             mv_view_move_cursor(view, events / 2);
         if (mv_view_device(view)->lives.allocs.count)
             mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
-        check_lower_panes(view, name);
+        char what[100];
+        for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
+            mv_view_write(view)->tab = MV_TAB_FLAME;
+            mv_view_do(view, MV_DO_flame_source, source);
+            if (source % 2)
+                mv_view_do(view, MV_DO_flame_weight, 0);
+            if (source == 2)
+                mv_view_do(view, MV_DO_flame_invert, 0);
+            snprintf(what, sizeof what, "flame %u", (unsigned)source);
+            check_frame(view, name, what);
+        }
+        for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
+            mv_view_do(view, MV_DO_table_kind, kind);
+            snprintf(what, sizeof what, "table %u", (unsigned)kind);
+            check_frame(view, name, what);
+        }
+        mv_view_write(view)->tab = MV_TAB_REPORTS;
+        check_frame(view, name, "reports");
+        mv_view_write(view)->tab = MV_TAB_DETAILS;
+        check_frame(view, name, "details");
     }
 }
 
-LongTest(panes, every_snapshot_can_be_read)
+LongTest(panes, panes_of_every_snapshot_are_legible)
 {
     mvt_each_view(check_view);
 }
-
-/* ---- numbers ----------------------------------------------------------------------------- */
 
 LongTest(panes, state_follows_the_cursor)
 {
@@ -259,7 +251,7 @@ Test(panes, rows_of_tables_go_to_their_place)
     cr_expect(view->now->is_sort_turned[MV_LISTING_STACKS]);
 }
 
-Test(panes, folded_frames_unfold_and_history_is_clicked)
+Test(panes, folded_frames_unfold_and_history_can_be_clicked)
 {
     mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
@@ -288,7 +280,7 @@ static bool has_text(const mv_view *view, const char *words)
     return false;
 }
 
-/* The lower pane stayed on Reports, and the stack was two clicks away. */
+/* The lower pane once stayed on Reports, and the stack was two clicks away. */
 Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
 {
     mv_view *view = mvt_view("leak_in_training");
@@ -307,12 +299,12 @@ Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
     cr_expect(has_text(view, mv_details_explanation(view)->what), "%s",
               mv_details_explanation(view)->what);
     cr_expect(has_text(view, label), "%s", label);
-    mv_view_do(view, MV_DO_back, 0); /* the pin and the tab are one place */
+    mv_view_do(view, MV_DO_back, 0); /* Back undoes the pin and the tab together */
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
 }
 
-/* The block of most bytes that has users before and after it. */
+/* The largest block that has users before and after it. */
 static uint32_t block_between(const mv_lives *lives, const mv_address_users *users)
 {
     uint32_t best = MV_NO_ROW;
@@ -348,7 +340,8 @@ Test(panes, links_of_a_block_lead_along_its_address)
     cr_expect_eq(view->now->pinned, users.next[alloc]);
 }
 
-/* The users of all addresses of a long trace take a while to find: the stack does not wait. */
+/* Finding the users of all addresses takes a while in a long trace: the stack does not wait
+ * for them. */
 Test(panes, details_show_the_known_facts_at_once)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -383,10 +376,8 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
-
-/* Panes without memory for their answer say so and stay usable. */
-Test(panes, work_without_memory_for_their_answer)
+/* Panes without memory for their answer report it and stay usable. */
+Test(panes, panes_work_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");
 

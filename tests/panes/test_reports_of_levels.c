@@ -1,4 +1,4 @@
-/* The badge and the reports are about the whole file, on all levels and devices: they name the same
+/* The badge and the reports cover the whole file, on all levels and devices: they name the same
  * problems as `memviz FILE`, whatever level is shown. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -18,7 +18,7 @@ static bool is_problem(const char *verdict)
     return false;
 }
 
-/* Whether the triage finds a problem of a report. */
+/* Whether the triage reports a problem. */
 static bool triage_says(const cJSON *triage, const char *report)
 {
     const cJSON *finding;
@@ -39,23 +39,6 @@ static bool pane_says(const mv_view *view, mv_finding_kind kind)
     return false;
 }
 
-static void check_level(mv_view *view, const cJSON *triage, const char *name)
-{
-    const char *level = mv_view_level_name(view);
-    bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
-                  triage_says(triage, "fragmentation");
-
-    mv_view_do(view, MV_DO_show_reports, 0);
-    mvt_view_frame(view);
-    mv_file_badge badge = mv_file_badge_of(view);
-    cr_assert_not_null(badge.text, "%s, level %s", name, level);
-    cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
-    cr_expect_eq(pane_says(view, MV_FINDING_LEAK), triage_says(triage, "leaks"),
-                 "%s, level %s: leaks", name, level);
-    cr_expect_eq(pane_says(view, MV_FINDING_OOM), triage_says(triage, "oom"),
-                 "%s, level %s: failed requests", name, level);
-}
-
 static void check_file(const char *name, const char *path)
 {
     mv_view *view = mvt_view(name);
@@ -64,12 +47,23 @@ static void check_file(const char *name, const char *path)
     for (uint32_t i = 0; i < mv_view_levels(view)->count; i++) {
         mv_view_do(view, MV_DO_level, i);
         mvt_view_frame(view);
-        check_level(view, triage, name);
+        const char *level = mv_view_level_name(view);
+        bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
+                      triage_says(triage, "fragmentation");
+        mv_view_do(view, MV_DO_show_reports, 0);
+        mvt_view_frame(view);
+        mv_file_badge badge = mv_file_badge_of(view);
+        cr_assert_not_null(badge.text, "%s, level %s", name, level);
+        cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
+        cr_expect_eq(pane_says(view, MV_FINDING_LEAK), triage_says(triage, "leaks"),
+                     "%s, level %s: leaks", name, level);
+        cr_expect_eq(pane_says(view, MV_FINDING_OOM), triage_says(triage, "oom"),
+                     "%s, level %s: failed requests", name, level);
     }
     mvt_end_now(view);
 }
 
-LongTest(reports_of_levels, name_the_findings_of_the_triage)
+LongTest(reports_of_levels, reports_name_the_findings_of_the_triage)
 {
     static const char *const captures[] = {"pinned_leak", "nccl_leak.0", "train",     "cupy_leak",
                                            "fsdp.0",      "heap_pool",   "heap_cupy", "loader",
@@ -103,7 +97,7 @@ Test(reports_of_levels, a_click_shows_the_level)
     cr_expect_eq(panels->reports[0].kind, MV_FINDING_LEAK);
 }
 
-/* The whole device, and what other settings would save, are rows as in `memviz FILE`. */
+/* The whole device, and the savings of other settings, are rows as in `memviz FILE`. */
 Test(reports_of_levels, the_device_and_other_settings_have_rows)
 {
     mv_view *view = mvt_view("train");
@@ -118,8 +112,9 @@ Test(reports_of_levels, the_device_and_other_settings_have_rows)
     cr_expect(pane_says(view, MV_FINDING_WHATIF));
 }
 
-/* A window without memory for the replays of other settings shows the other findings, and comes to rest. */
-Test(reports_of_levels, stop_drawing_without_memory_for_replays)
+/* A window without memory for the replays of other settings shows the other findings, and comes
+ * to rest. */
+Test(reports_of_levels, reports_stop_drawing_without_memory_for_replays)
 {
     static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
     unsigned without = 0;

@@ -1,10 +1,10 @@
-/* A click on a row highlights exactly what the row says: for every row of every table and report of
- * every recording, on every level, the bytes and blocks of the row are those that its search finds
- * at its moment. */
+/* A click on a row highlights exactly the row's blocks: for every row of every table and report of
+ * every recording, on every level, the row's bytes and blocks are those that its search finds at
+ * its moment. */
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
-enum { MOST_ROWS = 16 }; /* of a table: the first ones */
+enum { MOST_ROWS = 16 }; /* in a table: the first rows */
 
 typedef struct {
     uint64_t bytes;
@@ -27,7 +27,7 @@ static bool is_counted(const rows_bench *b, uint32_t row, uint32_t event, bool i
                      : mv_alloc_is_allocated(lives, row, event);
 }
 
-/* The blocks that a search highlights, as far as they are alive at a moment. */
+/* The blocks that a search highlights and that are alive at a moment. */
 static held found_at(const rows_bench *b, const char *words, uint32_t event, bool is_active)
 {
     held found = {0};
@@ -53,31 +53,7 @@ static void expect_held(rows_bench *b, const char *what, const char *words, held
               (unsigned long long)found.bytes, found.blocks);
 }
 
-/* ---- reports ----------------------------------------------------------------------------- */
-
-static void check_findings(rows_bench *b)
-{
-    const mv_reports reports = mv_document_reports(b->document, b->device);
-    mv_findings found;
-
-    mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
-    const mv_finding_place *places =
-        mv_finding_places_find(mvt_memory(), b->document, b->device, &found, NULL);
-    for (uint32_t i = 0; i < found.count; i++) {
-        const mv_finding *f = &found.rows[i];
-        bool is_active =
-            f->of == MV_BLOCKS_OF_PINS || f->of == MV_BLOCKS_WAITING || f->kind == MV_FINDING_OOM;
-        if (f->of == MV_BLOCKS_NONE)
-            cr_expect_str_empty(places[i].search, "%s: %s", b->name, f->title);
-        else
-            expect_held(b, f->title, places[i].search, (held){f->held, f->blocks},
-                        found_at(b, places[i].search, f->event, is_active));
-    }
-}
-
-/* ---- tables ------------------------------------------------------------------------------ */
-
-/* The columns of bytes and blocks; `blocks` MV_NO_ROW: the table does not count them. */
+/* The columns of bytes and blocks; `blocks` MV_NO_ROW: the table has no such column. */
 static void check_table(rows_bench *b, uint32_t kind, uint32_t bytes, uint32_t blocks)
 {
     const mv_panel_facts *facts = mv_panels_facts(b->view->panels, b->device);
@@ -116,7 +92,21 @@ static void check_level(mv_view *view, const char *name)
 
     if (!b.device || !mv_view_is_evaluated(view))
         return;
-    check_findings(&b);
+    const mv_reports reports = mv_document_reports(b.document, b.device);
+    mv_findings found;
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
+    const mv_finding_place *places =
+        mv_finding_places_find(mvt_memory(), b.document, b.device, &found, NULL);
+    for (uint32_t i = 0; i < found.count; i++) {
+        const mv_finding *f = &found.rows[i];
+        bool is_active =
+            f->of == MV_BLOCKS_OF_PINS || f->of == MV_BLOCKS_WAITING || f->kind == MV_FINDING_OOM;
+        if (f->of == MV_BLOCKS_NONE)
+            cr_expect_str_empty(places[i].search, "%s: %s", b.name, f->title);
+        else
+            expect_held(&b, f->title, places[i].search, (held){f->held, f->blocks},
+                        found_at(&b, places[i].search, f->event, is_active));
+    }
     if (b.device->lives.events.count == 0)
         return;
     check_table(&b, MV_LISTING_STACKS, 0, 2);
@@ -137,7 +127,7 @@ static void check_levels(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, highlight_exactly_the_blocks_they_count)
+LongTest(rows, rows_highlight_exactly_the_blocks_they_count)
 {
     static const char *const captures[] = {"train",     "cupy_leak",   "pinned_leak", "nccl_leak.0",
                                            "heap_cupy", "plain_graph", "two_devices", "loader"};
@@ -147,9 +137,7 @@ LongTest(rows, highlight_exactly_the_blocks_they_count)
         check_levels(mvt_view(captures[i]), captures[i]);
 }
 
-/* ---- holes ------------------------------------------------------------------------------- */
-
-/* A row of the fragments goes to the allocator's state, and its hole is marked and visible there. */
+/* A row of the fragments leads to the allocator's state, where its hole is marked and visible. */
 static void check_holes(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_peak, 0);
@@ -175,7 +163,7 @@ static void check_holes(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, of_fragments_show_the_hole)
+LongTest(rows, rows_of_fragments_show_the_hole)
 {
     mvt_each_view(check_holes);
 }

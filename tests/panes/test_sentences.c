@@ -1,15 +1,15 @@
-/* A command, a page and the viewer say the same: every sentence that judges or advises is made in
- * analyze/, and the others show it as it is. */
+/* A command, a page and the viewer print the same sentences: every sentence with a verdict or
+ * advice is made in analyze/, and shown unchanged elsewhere. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 
 typedef struct {
     const char *name;
     mv_findings found;
-    cJSON *leaks, *oom, *fragmentation; /* of the device that the viewer shows */
+    cJSON *leaks, *oom, *fragmentation; /* for the device that the viewer shows */
 } comparison;
 
-/* The entry of a report's list that is about a device; NULL: none. */
+/* The entry for a device in a report's list; NULL: none. */
 static cJSON *of_device(cJSON *list, uint32_t device)
 {
     cJSON *entry;
@@ -18,7 +18,7 @@ static cJSON *of_device(cJSON *list, uint32_t device)
     return NULL;
 }
 
-/* Whether some finding of a kind begins with a text, in its title, sentence or advice. */
+/* Whether a finding of a kind begins with a text, in its title, sentence or advice. */
 static bool is_said(const comparison *c, mv_finding_kind kind, const char *text)
 {
     for (uint32_t i = 0; i < c->found.count; i++) {
@@ -34,32 +34,6 @@ static bool is_said(const comparison *c, mv_finding_kind kind, const char *text)
 static void expect_said(const comparison *c, mv_finding_kind kind, const char *text)
 {
     cr_expect(is_said(c, kind, text), "%s: the viewer does not say: %s", c->name, text);
-}
-
-static void check_leaks(const comparison *c, uint32_t device)
-{
-    const cJSON *own = of_device(cJSON_GetObjectItem(c->leaks, "devices"), device), *leak;
-    const char *verdict = mvt_json_text(own, "verdict");
-
-    if (strcmp(verdict, "leak") != 0)
-        expect_said(c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
-                    mvt_json_text(own, "why"));
-    cJSON_ArrayForEach(
-        leak, cJSON_GetObjectItem(c->leaks, "leaks")) if (mvt_json_number(leak, "device") == device)
-        expect_said(c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
-}
-
-static void check_oom(const comparison *c, uint32_t device)
-{
-    const cJSON *oom;
-
-    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c->oom, "ooms"))
-    {
-        if (mvt_json_number(oom, "device") != device)
-            continue;
-        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
-        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "advice"));
-    }
 }
 
 static void check_fragmentation(const comparison *c, uint32_t device)
@@ -90,8 +64,23 @@ static void check_view(mv_view *view, const char *name)
     c.leaks = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
     c.oom = mvt_json(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
     c.fragmentation = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
-    check_leaks(&c, device->device);
-    check_oom(&c, device->device);
+    const cJSON *own = of_device(cJSON_GetObjectItem(c.leaks, "devices"), device->device), *leak;
+    const char *verdict = mvt_json_text(own, "verdict");
+    if (strcmp(verdict, "leak") != 0)
+        expect_said(&c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
+                    mvt_json_text(own, "why"));
+    cJSON_ArrayForEach(leak,
+                       cJSON_GetObjectItem(c.leaks, "leaks")) if (mvt_json_number(leak, "device") ==
+                                                                  device->device)
+        expect_said(&c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
+    const cJSON *oom;
+    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c.oom, "ooms"))
+    {
+        if (mvt_json_number(oom, "device") != device->device)
+            continue;
+        expect_said(&c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
+        expect_said(&c, MV_FINDING_OOM, mvt_json_text(oom, "advice"));
+    }
     check_fragmentation(&c, device->device);
 }
 
@@ -100,7 +89,7 @@ LongTest(sentences, the_viewer_equals_the_commands)
     mvt_each_view(check_view);
 }
 
-/* The text of a report without line breaks and runs of spaces. */
+/* A report's text without line breaks and repeated spaces. */
 static char *on_one_line(char *text)
 {
     char *end = text;
@@ -138,7 +127,7 @@ LongTest(sentences, the_title_of_a_page_equals_the_output_of_the_command)
     }
 }
 
-LongTest(sentences, text_and_json_say_the_same)
+LongTest(sentences, text_and_json_have_the_same_sentences)
 {
     static const char *const names[] = {"oom", "oom_fragmented", "ring", "frag_pinned_by_small"};
     static const char *const commands[] = {"oom", "fragmentation", "whatif"};

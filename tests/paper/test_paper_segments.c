@@ -1,38 +1,21 @@
 /* Segments over time on paper. */
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
-
-typedef struct {
-    mv_arena *arena;
-    mv_lives lives;
-    mv_paper timeline;
-} picture;
-
-static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_opts opts)
-{
-    *p = (picture){.arena = mvt_memory()};
-    p->lives = mvt_lives(p->arena, trace, device);
-    if (!opts.title)
-        opts.title = "test";
-    mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_segments, &opts, &p->timeline,
-                         mvt_err()));
-}
+#include "tests/paper/fixture_paper.h"
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
         for (int i = 0; i < 2; i++) {
-            picture p;
-            draw(&p, trace, device, (mv_paper_opts){.is_dark = i, .by_line = true});
-            mvt_scene_check(&p.timeline.scene, name);
-            draw(&p, trace, device, (mv_paper_opts){.is_dark = i});
-            mvt_scene_check(&p.timeline.scene, name);
-            cr_expect_leq(p.timeline.drawn, p.lives.segments.count);
+            mvt_picture p = mvt_picture_of(&mv_paper_segments, trace, device,
+                                           (mv_paper_opts){.is_dark = i, .by_line = true});
+            mvt_scene_check(&p.paper.scene, name);
+            p = mvt_picture_of(&mv_paper_segments, trace, device, (mv_paper_opts){.is_dark = i});
+            mvt_scene_check(&p.paper.scene, name);
+            cr_expect_leq(p.paper.drawn, p.lives.segments.count);
         }
 }
 
-LongTest(paper_segments, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_segments, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -42,7 +25,7 @@ LongTest(paper_segments, restless_segments_stay_a_small_file)
 {
     mvt_trace *t = mvt_new();
     uint64_t held[600] = {0}, state = 5;
-    picture p;
+    mvt_picture p;
 
     for (uint32_t e = 0; e < 12000; e++) {
         uint32_t i = mvt_random(&state, 600);
@@ -58,73 +41,59 @@ LongTest(paper_segments, restless_segments_stay_a_small_file)
         mvt_alloc(t, .addr = held[i], .bytes = 512 + state % (2 << 20) / 512 * 512);
     }
     for (int by_line = 0; by_line < 2; by_line++) {
-        draw(&p, mvt_done(t), 0, (mv_paper_opts){.height = 2000, .by_line = by_line});
-        mvt_scene_check(&p.timeline.scene, "restless");
+        p = mvt_picture_of(&mv_paper_segments, mvt_done(t), 0,
+                           (mv_paper_opts){.height = 2000, .by_line = by_line});
+        mvt_scene_check(&p.paper.scene, "restless");
     }
 }
 
-Test(paper_segments, lists_the_contents)
+Test(paper_segments, a_picture_lists_its_contents)
 {
-    picture p;
+    mvt_picture p;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");
 
-    draw(&p, &trace, 0, (mv_paper_opts){0});
-    cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "was reserved at the peak; tensors used"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "1.18 GiB at their peak, by how full"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
-    cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));
-    cr_expect(mvt_scene_hovers(&p.timeline.scene, "mapped range of 20.0 MiB"));
-    draw(&p, &trace, 0, (mv_paper_opts){.by_line = true});
-    cr_expect(mvt_scene_says(&p.timeline.scene, "1.18 GiB at their peak, by line"));
-    draw(&p, &trace, 0, (mv_paper_opts){.window = {100, 200}});
-    cr_expect_eq(p.timeline.events, 100);
-    mvt_scene_check(&p.timeline.scene, "window");
+    p = mvt_picture_of(&mv_paper_segments, &trace, 0, (mv_paper_opts){0});
+    cr_expect(mvt_scene_says(&p.paper.scene, "peak reserved 1.18 GiB"));
+    cr_expect(mvt_scene_says(&p.paper.scene, "was reserved at the peak; tensors used"));
+    cr_expect(mvt_scene_says(&p.paper.scene, "1.18 GiB at their peak, by how full"));
+    cr_expect(mvt_scene_says(&p.paper.scene, "75 to 100 % in use"));
+    cr_expect(mvt_scene_hovers(&p.paper.scene, "\nhere empty"));
+    cr_expect(mvt_scene_hovers(&p.paper.scene, "mapped range of 20.0 MiB"));
+    p = mvt_picture_of(&mv_paper_segments, &trace, 0, (mv_paper_opts){.by_line = true});
+    cr_expect(mvt_scene_says(&p.paper.scene, "1.18 GiB at their peak, by line"));
+    p = mvt_picture_of(&mv_paper_segments, &trace, 0, (mv_paper_opts){.window = {100, 200}});
+    cr_expect_eq(p.paper.events, 100);
+    mvt_scene_check(&p.paper.scene, "window");
 }
 
-Test(paper_segments, traces_of_nearly_nothing_are_drawn)
+Test(paper_segments, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *nothing = mvt_new();
-    picture p;
-
-    draw(&p, mvt_done(empty), 0, (mv_paper_opts){0});
-    cr_expect(mvt_scene_says(&p.timeline.scene, "nothing was reserved"));
-    mvt_scene_check_texts(&p.timeline.scene, "empty");
+    mvt_picture p = mvt_picture_of(&mv_paper_segments, mvt_done(empty), 0, (mv_paper_opts){0});
+    cr_expect(mvt_scene_says(&p.paper.scene, "nothing was reserved"));
+    mvt_scene_check_texts(&p.paper.scene, "empty");
     mvt_segment_alloc(one, .addr = 1 << 21, .bytes = 2 << 20);
-    draw(&p, mvt_done(one), 0, (mv_paper_opts){.width = 1, .height = 1});
-    cr_expect_eq(p.timeline.drawn, 1);
-    mvt_scene_check(&p.timeline.scene, "one segment");
+    p = mvt_picture_of(&mv_paper_segments, mvt_done(one), 0,
+                       (mv_paper_opts){.width = 1, .height = 1});
+    cr_expect_eq(p.paper.drawn, 1);
+    mvt_scene_check(&p.paper.scene, "one segment");
     for (uint64_t i = 0; i < 4; i++)
         mvt_segment_alloc(nothing, .addr = i << 21);
-    draw(&p, mvt_done(nothing), 0, (mv_paper_opts){0});
-    mvt_scene_check(&p.timeline.scene, "no bytes");
+    p = mvt_picture_of(&mv_paper_segments, mvt_done(nothing), 0, (mv_paper_opts){0});
+    mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
 Test(paper_segments, fails_when_memory_is_out)
 {
-    mvt_trace *t = mvt_small();
-    const mv_trace *trace = mvt_done(t);
-    picture p;
-
-    draw(&p, trace, 0, (mv_paper_opts){0});
-    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_paper_opts opts = {.title = "x"};
-        mv_paper paper;
-        l.code =
-            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_segments, &opts, &paper, mvt_err());
-    }
+    mvt_picture_without_memory(&mv_paper_segments, mvt_done(mvt_small()), (mv_paper_opts){0});
 }
 
-Test(paper_segments, scene_of_a_small_trace)
+Test(paper_segments, the_scene_of_a_small_trace_is_unchanged)
 {
-    mvt_trace *t = mvt_small();
-    picture p;
-
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small"});
-    mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
+    mvt_picture_golden(&mv_paper_segments, "small_segment_timeline", (mv_paper_opts){0});
 }
 
-Test(paper_segments, command_draws_segments)
+Test(paper_segments, the_command_draws_segments)
 {
     cJSON *json = mvt_json(
         0, "$MEMVIZ segment_plot --json --from 10 --to 110 $SNAPS/gpt_train.pickle -o x.svg");

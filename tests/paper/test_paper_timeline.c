@@ -1,18 +1,16 @@
-/* Memory over time on paper, of traces made in code and of every real snapshot: that shapes are
- * where a literal model puts them, that texts can be read, and that a picture of anything stays
- * small. */
+/* Memory over time on paper, for synthetic traces and every real snapshot: shapes are where a
+ * literal model puts them, texts are legible, and every picture stays small. */
 #include <math.h>
 
 #include "base/size.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
+#include "tests/paper/fixture_paper.h"
 
 typedef struct {
     mv_arena *arena;
     mv_lives lives;
     mv_paper timeline;
-    const mv_filter_bits *matches; /* rows that are in the picture; NULL: all */
-    const mv_filter_bits *largest; /* of those, rows that are drawn one by one; NULL: all */
+    const mv_filter_bits *matches; /* rows that may be in the picture; NULL: all */
+    const mv_filter_bits *largest; /* of those rows, the ones drawn one by one; NULL: all */
 } picture;
 
 static bool has(const mv_filter_bits *bits, uint32_t row)
@@ -29,8 +27,6 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_op
     mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_timeline, &opts, &p->timeline,
                          mvt_err()));
 }
-
-/* ---- looking at a scene ------------------------------------------------------------------ */
 
 static int by_top(const void *left, const void *right)
 {
@@ -51,8 +47,8 @@ static const mv_shape *area_of(const mv_scene *scene)
     return NULL;
 }
 
-/* The allocations at x, from the top down. They lie between the area and the hatching, have a text
- * for the pointer, and are inside the area. */
+/* The allocations at x, from the top down. They lie between the area and the hatching, have a
+ * pointer text, and are inside the area. */
 static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint32_t most)
 {
     const mv_shape *area = area_of(scene);
@@ -74,9 +70,9 @@ static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint3
     return count;
 }
 
-/* ---- beside a literal model -------------------------------------------------------------- */
+/* ---- compared with a literal model --------------------------------------------------------- */
 
-/* Allocations large enough to have a shape each; addresses are never used again. */
+/* Allocations large enough for a shape each; addresses are used only once. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -100,7 +96,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
-/* All that match and are alive. */
+/* All matching live allocations. */
 static uint64_t literal_total(const picture *p, uint32_t event)
 {
     const mv_alloc_lives *a = &p->lives.allocs;
@@ -113,7 +109,7 @@ static uint64_t literal_total(const picture *p, uint32_t event)
     return total;
 }
 
-/* Every living allocation, one on top of the other in order of birth, from the top down. */
+/* Every live allocation, one on top of the other in order of birth, from the top down. */
 static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
                         mvt_extent *out)
 {
@@ -133,7 +129,7 @@ static uint32_t literal(const picture *p, uint32_t event, double scale, float bo
     return count;
 }
 
-/* The middle of a column of pixels that shows nothing but the heap after this event; false: there
+/* The middle of a column of pixels that shows only the heap after this event; false: there
  * is none. */
 static bool middle_of(float left, float right, double event, double events, float *x)
 {
@@ -173,7 +169,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     }
 }
 
-/* The scale of the picture: its highest point is the peak. */
+/* The picture's scale: its highest point is the peak. */
 static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
 {
     const mv_scene *scene = &p->timeline.scene;
@@ -287,7 +283,7 @@ LongTest(paper_timeline, parts_are_stacked_without_the_others)
     }
 }
 
-Test(paper_timeline, names_the_part_shown)
+Test(paper_timeline, a_picture_names_its_part)
 {
     mvt_trace *t = mvt_new();
     uint64_t word = 2;
@@ -340,24 +336,6 @@ static void check_stack(const mv_scene *scene, const char *name)
     }
 }
 
-/* The title has the peaks that `memviz stats` has. */
-static void check_peaks(picture *p, const mv_trace *trace, const char *name)
-{
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
-    const char *peak = mv_recording_is_state_only(&p->lives) ? "" : "peak ";
-    mv_bounds bounds = mv_bounds_of(&p->lives);
-    const char *least = p->lives.doubts.inexact_blocks ? "at least " : "";
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(p->arena, trace, &p->lives, &totals, mvt_err()));
-    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
-             bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
-             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
-             bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
-             mv_size_text(reserved, totals.peak.bytes.reserved));
-    cr_expect(mvt_scene_says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
-}
-
 static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
 {
     picture p;
@@ -366,7 +344,19 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     draw(&p, trace, device, (mv_paper_opts){.title = name, .is_dark = is_dark});
     mvt_scene_check_inside(scene, name);
     mvt_scene_check_texts(scene, name);
-    check_peaks(&p, trace, name);
+    /* The title has the peaks of `memviz stats`. */
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
+    const char *peak = mv_recording_is_state_only(&p.lives) ? "" : "peak ";
+    mv_bounds bounds = mv_bounds_of(&p.lives);
+    const char *least = p.lives.doubts.inexact_blocks ? "at least " : "";
+    mv_totals totals;
+    mvt_ok(mv_totals_find(p.arena, trace, &p.lives, &totals, mvt_err()));
+    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
+             bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
+             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
+             bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
+             mv_size_text(reserved, totals.peak.bytes.reserved));
+    cr_expect(mvt_scene_says(&p.timeline.scene, text), "%s does not say \"%s\"", name, text);
     mvt_scene_check_contrasts(scene, name);
     if (!is_dark)
         check_stack(scene, name);
@@ -383,39 +373,31 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
-}
-
-/* Figures are whole: they go into another line instead. */
-static void check_figures(const mv_scene *scene, const char *name)
-{
-    const mv_theme *theme = mv_theme_of(false);
-
-    for (uint32_t i = 0; i < scene->shape_count; i++) {
-        const mv_shape *s = &scene->shapes[i];
-        if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
-            cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
-    }
 }
 
 static void check_narrow(const mv_trace *trace, const char *name)
 {
     const mv_paper_kind *kinds[] = {&mv_paper_timeline, &mv_paper_segments};
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_theme *theme = mv_theme_of(false);
 
     for (int i = 0; i < 2; i++) {
-        mv_paper_opts opts = {.title = name, .width = 800, .height = 360};
-        mv_paper paper;
-        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, kinds[i], &opts, &paper, mvt_err()));
-        mvt_scene_check_inside(&paper.scene, name);
-        mvt_scene_check_texts(&paper.scene, name);
-        check_figures(&paper.scene, name);
+        mvt_picture p = mvt_picture_of(kinds[i], trace, 0,
+                                       (mv_paper_opts){.title = name, .width = 800, .height = 360});
+        mvt_scene_check_inside(&p.paper.scene, name);
+        mvt_scene_check_texts(&p.paper.scene, name);
+        /* Figures are never cut: they move to another line instead. */
+        for (uint32_t j = 0; j < p.paper.scene.shape_count; j++) {
+            const mv_shape *s = &p.paper.scene.shapes[j];
+            if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
+                cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
+        }
     }
 }
 
-LongTest(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, narrow_pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_narrow);
 }
@@ -458,28 +440,16 @@ static void check_part_of_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, parts_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, parts_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_part_of_snapshot);
 }
 
-/* ---- what a picture says ----------------------------------------------------------------- */
+/* ---- the texts of a picture ---------------------------------------------------------------- */
 
-static void check_says(const char *snapshot, const char *const *texts)
-{
-    picture p;
-    mv_trace trace = mvt_load(mvt_memory(), snapshot);
+#define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_timeline, __VA_ARGS__)
 
-    draw(&p, &trace, 0, (mv_paper_opts){.title = snapshot});
-    for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
-                      mvt_scene_hovers(&p.timeline.scene, *texts),
-                  "%s does not say \"%s\"", snapshot, *texts);
-}
-
-#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
-
-LongTest(paper_timeline, lists_contents_and_missing_data)
+LongTest(paper_timeline, a_picture_lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",
@@ -497,8 +467,15 @@ LongTest(paper_timeline, lists_contents_and_missing_data)
     SAYS("streams", "active");
 }
 
+/* A picture of a level without a problem is not the whole file. */
+Test(paper_timeline, names_a_problem_of_another_level)
+{
+    SAYS("pinned_leak", "PyTorch's allocator: no leak",
+         "leak on level host: pinned memory: gpu_levels.py:122");
+}
+
 /* The key contains only visible items. */
-Test(paper_timeline, the_key_has_no_area_that_is_not_there)
+Test(paper_timeline, the_key_has_only_visible_areas)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
     picture p;
@@ -508,9 +485,9 @@ Test(paper_timeline, the_key_has_no_area_that_is_not_there)
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "from before the first event"));
 }
 
-/* Marks are at the events that follow them; their names where there is room, and in the texts for
- * the pointer. */
-Test(paper_timeline, marks_of_the_program)
+/* Marks are at the events that follow them; their names are shown where there is room, and in the
+ * pointer texts. */
+Test(paper_timeline, marks_of_the_program_are_drawn)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
@@ -578,7 +555,7 @@ Test(paper_timeline, a_storm_of_marks_stays_small)
     cr_expect_lt(p.timeline.scene.shape_count, 4000);
 }
 
-Test(paper_timeline, names_the_window_that_it_shows)
+Test(paper_timeline, a_picture_names_its_window)
 {
     mvt_trace *t = random_trace(3, 100);
     const mv_trace *trace = mvt_done(t);
@@ -589,9 +566,7 @@ Test(paper_timeline, names_the_window_that_it_shows)
     cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
-
-Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
+Test(paper_timeline, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
     picture p;
@@ -606,8 +581,8 @@ Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
     check_picture(mvt_done(bare), "senseless events", 0, false);
 }
 
-/* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
- * The file stays small all the same, and texts stay apart. */
+/* Many code lines, tiny to large sizes, short and long lives: nothing can be merged. The file stays
+ * small all the same, and texts do not overlap. */
 LongTest(paper_timeline, a_picture_of_anything_stays_small)
 {
     enum { EVENTS = 60000, LIVING = 3000 };
@@ -641,26 +616,11 @@ LongTest(paper_timeline, a_picture_of_anything_stays_small)
 
 LongTest(paper_timeline, fails_when_memory_is_out)
 {
-    mvt_trace *t = random_trace(5, 60);
-    const mv_trace *trace = mvt_done(t);
-    picture p;
-
-    draw(&p, trace, 0, (mv_paper_opts){0});
-    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_paper_opts opts = {.title = "x"};
-        mv_paper paper;
-        l.code =
-            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_timeline, &opts, &paper, mvt_err());
-    }
+    mvt_picture_without_memory(&mv_paper_timeline, mvt_done(random_trace(5, 60)),
+                               (mv_paper_opts){0});
 }
 
-/* ---- the whole scene of a small trace ---------------------------------------------------- */
-
-Test(paper_timeline, scene_of_a_small_trace)
+Test(paper_timeline, the_scene_of_a_small_trace_is_unchanged)
 {
-    mvt_trace *t = mvt_small();
-    picture p;
-
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small"});
-    mvt_scene_golden(&p.timeline.scene, "small");
+    mvt_picture_golden(&mv_paper_timeline, "small", (mv_paper_opts){0});
 }

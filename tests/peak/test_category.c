@@ -1,5 +1,5 @@
-/* The purposes of allocations: each rule in a small loop, and whole training runs, recorded and
- * random. */
+/* The purposes of allocations: each rule in a small loop, and whole training runs, recorded
+ * and random. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/category.h"
 #include "tests/fixture/fixture_training.h"
@@ -33,7 +33,7 @@ static run categories_of(mvt_trace *t, const char *rules_text)
     return r;
 }
 
-/* The category of the n-th allocation at an address, from 0. */
+/* The category of the nth allocation at an address, counted from 0. */
 static const char *category_at(const run *r, uint64_t addr, uint32_t nth)
 {
     for (uint32_t i = 0; i < r->lives.allocs.count; i++)
@@ -52,8 +52,8 @@ static void drop(mvt_trace *t, uint64_t addr)
     mvt_free(t, .addr = addr * 0x1000);
 }
 
-/* One step: input 10, activation 11, a temporary 12; loss 13; backward with a temporary 14 and a
- * gradient 15; optimizer with state 16 (the first time) and a temporary 17. */
+/* One step: input 10, activation 11, a temporary block 12; loss 13; backward with a temporary block
+ * 14 and a gradient 15; optimizer with state 16 (the first time) and a temporary block 17. */
 static void step(mvt_trace *t, bool is_first)
 {
     take(t, 10, MAIN);
@@ -119,7 +119,7 @@ Test(category, every_allocation_of_a_training_loop_has_its_category)
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
 }
 
-/* Blocks that your line makes before the first call of a module, and frees long after: the phase of
+/* Blocks that the user's line makes before the first module call and frees long after: the phase of
  * that free is chance. */
 Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activation)
 {
@@ -142,7 +142,8 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
     }
 }
 
-/* The trace ends in the middle of the third step: blocks alive then are judged by earlier steps. */
+/* The trace ends in the middle of the third step: earlier steps decide about the blocks
+ * alive then. */
 Test(category, an_unfinished_step_is_compared_with_earlier_ones)
 {
     mvt_trace *t = training();
@@ -156,8 +157,8 @@ Test(category, an_unfinished_step_is_compared_with_earlier_ones)
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
 
-/* The third forward pass fails: the unwinding error frees its blocks like temporaries. A block that
- * was freed before the failure is a temporary. */
+/* The third forward pass fails: the unwinding error frees its blocks like temporary ones. A block
+ * that was freed before the failure is temporary. */
 Test(category, frees_after_a_failure_are_compared_with_earlier_steps)
 {
     mvt_trace *t = mvt_new();
@@ -190,7 +191,7 @@ Test(category, rules_come_first)
     cr_expect_eq(r.found.count, MV_CATEGORY_COUNT + 2);
 }
 
-/* Without a backward pass and without optimizers, empty stacks say nothing. */
+/* Without a backward pass and without optimizers, empty stacks mean nothing. */
 Test(category, empty_stacks_alone_decide_nothing)
 {
     mvt_trace *t = mvt_new();
@@ -220,9 +221,9 @@ Test(category, workspaces_are_recognised)
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
 }
 
-/* A block that lives from before the trace to its end may be a workspace as well as an activation:
- * the heap at one moment does not show it, with an event or without, with a backward pass or
- * without. */
+/* A block that lives from before the trace to its end may be a workspace as well as an
+ * activation: the heap at one moment does not show it, with or without an event, with or without
+ * a backward pass. */
 Test(category, facts_without_events_are_unknown)
 {
     for (uint32_t events = 0; events < 3; events++) {
@@ -241,7 +242,7 @@ Test(category, facts_without_events_are_unknown)
     }
 }
 
-/* Random runs: the stacks of the fixture show which categories are possible. */
+/* Random runs: the fixture's stacks show which categories are possible. */
 Test(category, random_training_has_only_possible_categories)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -303,13 +304,12 @@ Test(category, pieces_give_the_same_categories)
         memcmp(whole.of_alloc, found.of_alloc, lives.allocs.count * sizeof *found.of_alloc), 0);
 }
 
-/* ---- optimizers that people write -------------------------------------------------------- */
-
 #define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN
 #define RANGE   "Optimizer.step#AdamW.step"
 
-/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ... on
- * two lines and a temporary 60 for each. `ends_in` parameter: the trace ends there. */
+/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ...
+ * on two lines and a temporary block 60 for each. `ends_in`: the trace ends in this
+ * parameter's part. */
 static mvt_trace *own_optimizer(bool derives, bool has_range, bool is_foreach, uint32_t ends_in)
 {
     const char *m = derives ? "step:/w/adamw.py:74;" WRAPPER : "step:/w/adamw.py:74;" MAIN;
@@ -349,24 +349,24 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
     cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
 }
 
-/* The trace ends with the first step: blocks alive after its range outlive it. */
+/* The trace ends with the first step: blocks alive after the step's range outlive it. */
 Test(category, state_of_the_users_own_optimizers_is_found)
 {
     expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
 }
 
-/* ... or within it, where a loop ran the same lines again and kept their blocks. */
+/* ... or within the step, where a loop ran the same lines again and kept their blocks. */
 Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, false, false, 2), "optimizer_state", "temporary");
-    /* Nothing was freed so far: temporaries look the same. */
+    /* Nothing was freed yet: temporary blocks look the same. */
     expect_states(own_optimizer(true, true, true, 2), "unknown", "unknown");
     expect_states(own_optimizer(true, false, true, 2), "unknown", "unknown");
 }
 
-/* Classes that derive from nothing: step() without modules and a backward pass. */
+/* Classes without a base class: step() without modules, and a backward pass. */
 Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
 {
     mvt_trace *t = own_optimizer(false, false, false, 3);
@@ -399,7 +399,7 @@ Test(category, a_training_step_is_not_an_optimizer)
 }
 
 /* LBFGS runs forward and backward passes within its step. */
-Test(category, a_closure_is_not_the_optimizers)
+Test(category, a_closure_does_not_belong_to_the_optimizer)
 {
     mvt_trace *t = mvt_new();
 

@@ -1,4 +1,4 @@
-/* The curve of allocated bytes without some of its parts, compared with a look at every moment. */
+/* The curve of allocated bytes without some of its parts, compared with a sum at every moment. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
 #include "tests/fixture/fixture_heap.h"
@@ -30,7 +30,7 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
     return r;
 }
 
-/* The level after an event, counted allocation by allocation. */
+/* The level after an event, summed allocation by allocation. */
 static uint64_t slow_level(const run *r, uint32_t event, const uint8_t *gone)
 {
     uint64_t level = 0;
@@ -60,7 +60,7 @@ static void check_peak(const run *r, const uint8_t *gone)
     uint64_t fast = mv_curve_peak(&r->curve, gone, &fast_at), slow = slow_peak(r, gone, &slow_at);
 
     cr_expect_eq(fast, slow);
-    /* The window's first moment is called MV_BEFORE. */
+    /* The window's first moment is MV_BEFORE. */
     cr_expect_eq(fast_at, slow_at == r->window.first - 1 ? MV_BEFORE : slow_at);
 }
 
@@ -106,7 +106,7 @@ static void check_run(mvt_heap_opts opts, uint32_t first, uint32_t end)
     check_without(&r, gone);
 }
 
-Test(curve, equals_a_count_at_every_moment_of_random_heaps)
+Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_heap_opts opts = {.seed = seed,
@@ -120,8 +120,8 @@ Test(curve, equals_a_count_at_every_moment_of_random_heaps)
     }
 }
 
-/* Steps of segments differ from those of allocations with the same row number. */
-Test(curve, segments_have_steps_of_their_own)
+/* Steps of segments differ from the steps of allocations with the same row number. */
+Test(curve, segments_have_their_own_steps)
 {
     mvt_trace *t = mvt_new();
     uint32_t part_of[1] = {0}, event;
@@ -138,7 +138,7 @@ Test(curve, segments_have_steps_of_their_own)
     cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
 }
 
-Test(curve, a_trace_of_nothing_has_a_flat_curve)
+Test(curve, an_empty_trace_has_a_flat_curve)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace = mvt_done(t);

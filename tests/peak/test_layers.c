@@ -1,5 +1,5 @@
-/* Which calls of modules are distinguished, compared with programs whose layers are known, and with
- * programs without layers. */
+/* The module calls that reports distinguish, compared with programs whose layers are known, and
+ * with programs without layers. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/site_layers.h"
 #include "base/text.h"
@@ -53,10 +53,8 @@ static const char *loops_of(const mv_trace *trace)
     return text;
 }
 
-/* ---- programs whose layers are known ------------------------------------------------------ */
-
-/* The counts are those in testdata/snapshots/train.py (L=), of torchvision's models, and of the
- * scripts that recorded the others. */
+/* The counts come from testdata/snapshots/train.py (L=), torchvision's models, and the scripts that
+ * recorded the others. */
 LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
 {
     static const struct {
@@ -79,7 +77,7 @@ LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
         {"midway/gpt-forward.pickle.zst", "make_snapshots.py:68 forward 12"},
         {"midway/llama-infer.pickle.zst", "modeling_llama.py:403 forward 16"},
         {"oom/gpt-oomforward.pickle.zst", "make_snapshots.py:68 forward 8"},
-        /* One cell for each of 60 time steps: calls, too. */
+        /* One cell for each of 60 time steps: calls as well. */
         {"midway/rnn-forward.pickle.zst", "midway.py:29 forward 60"},
     };
 
@@ -110,10 +108,8 @@ Test(layers, nothing_is_claimed_of_runs_without_layers)
         cr_expect_str_empty(loops_of(load(files[i])), "%s", files[i]);
 }
 
-/* ---- rules -------------------------------------------------------------------------------- */
-
-/* Allocates at the places of `layers`: a letter is a place of what `caller` calls, '.' one of the
- * model outside of that, '|' nothing. */
+/* Allocates at the places of `layers`: a letter is a place that `caller` calls, '.' a place of the
+ * model outside of it, '|' nothing. */
 static const mv_trace *trace_of(const char *layers, const char *caller)
 {
     mvt_trace *t = mvt_new();
@@ -138,7 +134,7 @@ static const char *loops_in(const char *layers)
     return loops_of(trace_of(layers, MODEL));
 }
 
-Test(layers, parts_are_alike_or_missing)
+Test(layers, layers_are_alike_or_have_missing_parts)
 {
     cr_expect_str_eq(loops_in("abc|abc"), "t.py:69 forward 2");
     cr_expect_str_eq(loops_in("ab|ab|ab"), "t.py:69 forward 3");
@@ -188,8 +184,8 @@ Test(layers, calls_have_the_names_that_the_program_gave_them)
     cr_expect_str_empty(names_of((const char *const[]){"model", "model", "model"}));
 }
 
-/* The same calls from a loop of the script, such as steps, are not layers: no module is around
- * them. */
+/* The same calls from a loop of the script, such as steps, are not layers: no module
+ * surrounds them. */
 Test(layers, a_loop_outside_of_modules_has_no_layers)
 {
     cr_expect_str_empty(loops_of(trace_of("abc|abc|abc", "main:/w/t.py:9")));
@@ -205,8 +201,6 @@ Test(layers, every_allocation_is_in_the_call_that_made_it)
         cr_expect(expected[i] == 9 || s.layers.index[i] == expected[i], "row %u", i);
     }
 }
-
-/* ---- sums --------------------------------------------------------------------------------- */
 
 /* A site's bytes by layer are part of its bytes, and blocks are counted once. */
 Test(layers, parts_of_sites_add_up)
@@ -257,7 +251,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     cr_expect_eq(held[1], 24 * MIB);
 }
 
-Test(layers, memory_that_is_too_little_is_not_a_crash)
+Test(layers, too_little_memory_is_an_error)
 {
     const mv_trace *trace = load("snapshots/annotated.pickle");
     survey s = survey_of(trace);

@@ -1,4 +1,4 @@
-/* The line profile against counting line by line, and its report. */
+/* The line profile, compared with counting line by line, and its report. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/lines.h"
 #include "analyze/totals/totals.h"
@@ -43,30 +43,7 @@ static uint64_t slow_bytes(const run *r, const mv_line *line, uint32_t event)
     return bytes;
 }
 
-static void check_line(const run *r, const mv_line *line)
-{
-    uint32_t before = r->window.first - 1, peak_event = before;
-    uint64_t peak = slow_bytes(r, line, before), total = 0;
-
-    for (uint32_t e = r->window.first; e < r->window.end; e++)
-        if (slow_bytes(r, line, e) > peak) {
-            peak = slow_bytes(r, line, e);
-            peak_event = e;
-        }
-    for (uint32_t i = 0; i < r->lives.allocs.count; i++) {
-        uint32_t birth = r->lives.allocs.birth[i];
-        if (birth >= r->window.first && birth < r->window.end && is_of(r, i, line))
-            total += r->lives.allocs.block[i];
-    }
-    cr_expect_eq(line->peak, peak);
-    cr_expect_eq(line->peak_event, peak_event);
-    cr_expect_eq(line->total, total);
-    cr_expect_eq(line->start, slow_bytes(r, line, before));
-    cr_expect_eq(line->live, slow_bytes(r, line, r->window.end - 1));
-    cr_expect_eq(line->start + line->total - line->freed, line->live);
-}
-
-/* Several lines, an empty stack and none at all. */
+/* Several lines, an empty stack and no stack. */
 static mvt_trace *random_lines(uint64_t random)
 {
     static const char *const stacks[] = {"f:/w/a.py:1;main:/w/a.py:9", "g:/w/a.py:2", "", NULL,
@@ -88,14 +65,32 @@ static mvt_trace *random_lines(uint64_t random)
     return t;
 }
 
-Test(lines, equal_a_count_line_by_line_on_random_traces)
+Test(lines, lines_equal_a_count_line_by_line_on_random_traces)
 {
     for (uint32_t seed = 1; seed <= 10; seed++) {
         run r = run_of(random_lines(seed), seed % 2 ? 0 : 30, seed % 3 ? UINT32_MAX : 70);
 
         cr_expect_geq(r.found.count, 4);
         for (uint32_t i = 0; i < r.found.count; i++) {
-            check_line(&r, &r.found.lines[i]);
+            const mv_line *line = &r.found.lines[i];
+            uint32_t before = r.window.first - 1, peak_event = before;
+            uint64_t peak = slow_bytes(&r, line, before), total = 0;
+            for (uint32_t e = r.window.first; e < r.window.end; e++)
+                if (slow_bytes(&r, line, e) > peak) {
+                    peak = slow_bytes(&r, line, e);
+                    peak_event = e;
+                }
+            for (uint32_t j = 0; j < r.lives.allocs.count; j++) {
+                uint32_t birth = r.lives.allocs.birth[j];
+                if (birth >= r.window.first && birth < r.window.end && is_of(&r, j, line))
+                    total += r.lives.allocs.block[j];
+            }
+            cr_expect_eq(line->peak, peak);
+            cr_expect_eq(line->peak_event, peak_event);
+            cr_expect_eq(line->total, total);
+            cr_expect_eq(line->start, slow_bytes(&r, line, before));
+            cr_expect_eq(line->live, slow_bytes(&r, line, r.window.end - 1));
+            cr_expect_eq(line->start + line->total - line->freed, line->live);
             cr_expect(i == 0 || r.found.lines[i].peak <= r.found.lines[i - 1].peak);
         }
     }
@@ -128,7 +123,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lines, add_up_on_every_snapshot)
+LongTest(lines, lines_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -152,10 +147,11 @@ static void expect_warning(const char *command, const char *warning)
         cr_expect_str_eq(r.err, "", "%s", command);
 }
 
-/* The source that ran: the first line of the one in testdata is missing. */
+/* The source as it ran; in testdata its first line is missing. */
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
-/* A file that is evidently not what ran is shown with a warning, one for each file. */
+/* A file that evidently differs from the program that ran is shown with a warning, one for
+ * each file. */
 LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
@@ -188,7 +184,7 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 }
 
 /* A file named in a snapshot is shown only if it is an ordinary file below the folder. */
-Test(lines, source_is_read_below_the_folder_alone)
+Test(lines, source_is_read_only_below_the_folder)
 {
     expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
                   "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",

@@ -1,4 +1,4 @@
-/* Files of rules: valid rules, the errors of others, and which rule wins. */
+/* Rule files: valid rules, the errors of invalid ones, and the rule that wins. */
 #include "analyze/peak/rules.h"
 #include "tests/fixture/fixture.h"
 
@@ -78,7 +78,7 @@ Test(rules, faults_name_their_line)
     }
 }
 
-Test(rules, too_many)
+Test(rules, too_many_rules_are_refused)
 {
     mvt_trace *t = two_stacks();
     char *text = mv_push_array(mvt_arena(t), char, 4 * (MV_RULES_MOST + 2)), why[200] = "";

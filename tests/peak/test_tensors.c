@@ -22,7 +22,7 @@ static blocks blocks_of(mvt_trace *t)
     return b;
 }
 
-/* The bytes that a tensor counts for; UINT64_MAX: it lies in no block. */
+/* The bytes that count for a tensor; UINT64_MAX: it lies in no block. */
 static uint64_t counted(const blocks *b, const char *name)
 {
     for (uint32_t i = 0; i < b->found.count; i++)
@@ -54,7 +54,7 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
     name(t, "flat", 0, 0x1000);
     name(t, "weight", 0, 0x400);
     name(t, "bias", 0x600, 0x100);
-    name(t, "tied", 0, 0x400);       /* as "weight", which comes first */
+    name(t, "tied", 0, 0x400);       /* same place as "weight", which comes first */
     name(t, "across", 0x580, 0x100); /* into "bias" */
     name(t, "whole", 0x1000, 0x1000);
     blocks b = blocks_of(t);
@@ -82,8 +82,8 @@ Test(tensors, those_beyond_a_block_or_in_none_are_reported)
     cr_expect_eq(counted(&b, "beyond"), 0x400);
 }
 
-/* Random tensors: their bytes equal those of a walk over all bytes. */
-Test(tensors, counts_are_those_of_each_byte)
+/* Random tensors: their bytes equal a byte-by-byte count. */
+Test(tensors, counts_equal_a_byte_by_byte_count)
 {
     enum { BYTES = 0x1000, COUNT = 12 };
 
@@ -116,8 +116,6 @@ Test(tensors, counts_are_those_of_each_byte)
         mvt_drop(t);
     }
 }
-
-/* ---- reports ----------------------------------------------------------------------------- */
 
 static const char *category_of(mvt_trace *t, uint32_t alloc, const char *rule)
 {
@@ -206,16 +204,14 @@ Test(tensors, modules_are_a_tree_that_adds_up)
     cr_expect_str_eq(grouping.name[grouping.of_alloc[4]], "(no name)");
 }
 
-/* ---- when the trace ends within a phase ---------------------------------------------------- */
-
 #define TORCH "/venv/lib/python3.12/site-packages/torch/"
 #define MAIN  "main:/w/train.py:9"
 #define LINE                                                                                   \
     "forward:" TORCH "nn/modules/linear.py:134;_call_impl:" TORCH "nn/modules/module.py:1790;" \
     "forward:/w/model.py:5;_call_impl:" TORCH "nn/modules/module.py:1790;" MAIN
 
-/* One line makes an activation of one size, and temporaries of another, as
- * `x + self.down(gelu(self.up(x)))` does. */
+/* One line makes an activation of one size and temporary blocks of another, as `x +
+ * self.down(gelu(self.up(x)))` does. */
 static void forward(mvt_trace *t, uint64_t at, bool is_last)
 {
     mvt_alloc(t, .addr = at, .bytes = 0x4000, .stack = LINE);
@@ -225,7 +221,7 @@ static void forward(mvt_trace *t, uint64_t at, bool is_last)
     }
     if (is_last)
         return;
-    mvt_alloc(t, .addr = at + 0x100000, .bytes = 0x2000, .stack = ""); /* a temporary */
+    mvt_alloc(t, .addr = at + 0x100000, .bytes = 0x2000, .stack = ""); /* a temporary block */
     mvt_alloc(t, .addr = at + 0x200000, .bytes = 0x3000, .stack = ""); /* a gradient */
     mvt_free(t, .addr = at);
     mvt_free(t, .addr = at + 0x100000);
@@ -265,8 +261,8 @@ Test(tensors, undecided_blocks_are_categorized_by_size_first)
     cr_expect_str_eq(last_of_size(&found, &lives, 0x1000), "temporary");
 }
 
-/* SGD and fused optimizers allocate nothing: their range alone shows that the backward pass is
- * over. Many temporaries of the gradient's size would be right otherwise. */
+/* SGD and fused optimizers allocate nothing: only their range shows that the backward pass is over.
+ * Otherwise many temporary blocks of the gradient's size would be right. */
 static const char *gradient_at_end(bool steps)
 {
     mvt_trace *t = mvt_new();
@@ -283,7 +279,7 @@ static const char *gradient_at_end(bool steps)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
         mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     }
-    /* A trace that shows training, so that empty stacks are of the backward pass. */
+    /* A trace that shows training: empty stacks belong to the backward pass. */
     mvt_alloc(t, .addr = 0x400000, .bytes = 64, .time_us = 1,
               .stack = "backward:" TORCH "autograd/__init__.py:374;" MAIN);
     mv_categories found = categories_at_end(t, &lives);

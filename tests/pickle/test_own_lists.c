@@ -1,20 +1,11 @@
-/* The user's own lists before PyTorch's: the rows are made in their order, and PyTorch's lists are
- * read in PyTorch's order. */
+/* The user's lists before PyTorch's: rows keep their order, and PyTorch's lists are read in
+ * PyTorch's order. */
 #include "tests/pickle/opcodes.h"
 
-/* An event of `number` bytes, which is that entry of the memo. */
+/* An event of `number` bytes, which is memo entry `number`. */
 static void put_event(mvt_opcodes *w, int number)
 {
     mvt_spell(w, mv_arena_printf(mvt_memory(), "}('action''alloc''size'K%cuq%c", number, number));
-}
-
-/* A segment of one block of `number` MiB, which is that entry of the memo. */
-static void put_segment(mvt_opcodes *w, int number)
-{
-    mvt_spell(w, mv_arena_printf(mvt_memory(),
-                                 "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
-                                 "'state''inactive'uauq%c",
-                                 number << 24, number << 20, number << 20, number));
 }
 
 /* {"mine": [events of these numbers], ... */
@@ -29,8 +20,8 @@ static mvt_opcodes *begin(const char *numbers)
     return w;
 }
 
-/* "device_traces": [[...], [...]]: a digit is an event of the own list, a letter one that is new,
- * a comma begins the next device. */
+/* "device_traces": [[...], [...]]: a digit is an event of the user's list, a letter is a new one, a
+ * comma begins the next device. */
 static void end(mvt_opcodes *w, const char *devices)
 {
     mvt_spell(w, "'device_traces'](](");
@@ -91,7 +82,7 @@ Test(own_lists, events_have_the_order_of_pytorch)
     }
 }
 
-/* A batch of items in order, and then one that is not. */
+/* A batch of items in order, then one out of order. */
 Test(own_lists, lists_that_grow_keep_their_order)
 {
     mvt_opcodes *w = begin("1234");
@@ -123,7 +114,7 @@ Test(own_lists, an_event_is_in_one_list)
     cr_expect_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT, "%s", mvt_err()->detail);
 }
 
-/* Segments keep their blocks; the host's, too. */
+/* Segments keep their blocks, including the host's. */
 Test(own_lists, segments_have_the_order_of_pytorch)
 {
     static const uint64_t first[] = {1 << 20, 2 << 20, 3 << 20};
@@ -131,8 +122,13 @@ Test(own_lists, segments_have_the_order_of_pytorch)
     mv_trace trace;
 
     mvt_spell(w, "}('mine'](");
-    for (int i = 4; i > 0; i--)
-        put_segment(w, i);
+    for (int i = 4; i > 0; i--) {
+        /* A segment of one block of `number` MiB, which is memo entry `number`. */
+        mvt_spell(w, mv_arena_printf(mvt_memory(),
+                                     "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
+                                     "'state''inactive'uauq%c",
+                                     i << 24, i << 20, i << 20, i));
+    }
     mvt_spell(w, "e'segments'](h\1h\2h\3e'host_segments']h\4au.");
     mvt_ok(mvt_opcodes_read(w, &trace));
     cr_assert_eq(trace.segments.count, 3);
@@ -146,7 +142,8 @@ Test(own_lists, segments_have_the_order_of_pytorch)
     expect_notes(&trace, 0);
 }
 
-/* Blocks lie within segments: their own list comes after those, and the line says so. */
+/* Blocks lie within segments: a list of blocks that follows the segments is refused, and the
+ * message says so. */
 Test(own_lists, blocks_that_came_first_are_reported)
 {
     mvt_opcodes *w = mvt_opcodes_new();

@@ -4,30 +4,25 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-static const char *difference_inside(mv_arena *arena, mv_span pickle)
-{
-    mv_trace direct, inside;
-
-    mvt_ok(mv_trace_read_bytes(arena, pickle, &direct, mvt_err()));
-    mvt_ok(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, mvt_err()));
-    cr_expect(inside.origin.is_page && !direct.origin.is_page);
-    return mvt_difference(&direct, &inside);
-}
-
-Test(page_text, holds_the_same_as_the_pickle)
+Test(page_text, a_page_has_the_contents_of_its_pickle)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "no_history", "mempool"};
 
     for (int i = 0; i < 4; i++) {
         mv_arena *arena = mvt_memory();
         mv_trace trace = mvt_load(arena, names[i]);
-        const char *why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
+        mv_span pickle = mvt_pickle_of(arena, &trace, i % 2);
+        mv_trace direct, inside;
+        mvt_ok(mv_trace_read_bytes(arena, pickle, &direct, mvt_err()));
+        mvt_ok(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, mvt_err()));
+        cr_expect(inside.origin.is_page && !direct.origin.is_page);
+        const char *why = mvt_difference(&direct, &inside);
         cr_expect_null(why, "%s: %s", names[i], why);
     }
 }
 
 /* Pickles of three lengths, with 1, 2 and 3 NULs after them: no note of trailing bytes. */
-Test(page_text, the_fill_is_not_a_remark)
+Test(page_text, padding_gets_no_note)
 {
     for (int more = 0; more < 3; more++) {
         mvt_trace *t = mvt_small();
@@ -40,7 +35,7 @@ Test(page_text, the_fill_is_not_a_remark)
     }
 }
 
-/* Errors name a byte of the page: the letter, or the one that encodes the pickle's byte. */
+/* Errors name a byte of the page: the letter, or the letter that encodes the pickle's byte. */
 Test(page_text, errors_name_the_byte_of_the_page)
 {
     mvt_trace *t = mvt_small();
@@ -57,13 +52,13 @@ Test(page_text, errors_name_the_byte_of_the_page)
     cr_expect_eq(err.code, MV_CORRUPT);
     cr_expect_eq(err.offset, (uint64_t)(letters - copy) + 402);
     memcpy(letters, "gASV", 4);
-    memcpy(letters + 400, "////", 4); /* three bytes that are not an opcode, or an endless string */
+    memcpy(letters + 400, "////", 4); /* three bytes that are not opcodes, or an endless string */
     mv_trace_read_bytes(mvt_arena(t), (mv_span){(uint8_t *)copy, page.length}, &trace, &err);
     cr_expect_neq(err.code, MV_OK);
     cr_expect(err.offset >= (uint64_t)(letters - copy) + 300 && err.offset <= page.length);
 }
 
-Test(page_text, spaces_other_keys_and_a_second_snapshot)
+Test(page_text, spaces_other_keys_and_a_second_snapshot_are_accepted)
 {
     mvt_run r = mvt_sh(
         "set -e; p=$RELEASES/memory_viz.html; $MEMVIZ dump --calls $p >a;"
@@ -79,7 +74,7 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot)
     cr_expect(strstr(r.out, "in an HTML page"), "%s", r.out);
 }
 
-/* A page of ours has nothing to read, and says so. */
+/* A page of memviz contains no snapshot to read, and the message says so. */
 Test(page_text, pages_of_memviz_name_the_file_to_open)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -q $SNAPS/leak_cycle.pickle -o x.html >/dev/null;"
@@ -90,7 +85,7 @@ Test(page_text, pages_of_memviz_name_the_file_to_open)
 }
 
 /* Every size of step through the window. */
-Test(page_text, any_steps_through_the_source_give_the_same)
+Test(page_text, any_steps_through_the_source_give_the_same_trace)
 {
     mvt_trace *t = mvt_small();
     mv_span pickle = mvt_pickle_bytes(t, false), page = mvt_page_bytes(t);

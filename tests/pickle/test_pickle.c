@@ -1,5 +1,5 @@
-/* The pickle reader: the meaning of the opcodes in every spelling, and that the fast path for
- * events gives the same result as the slow path. testdata/bad contains files that it refuses. */
+/* The pickle reader: the meaning of the opcodes in every spelling, and equal results of the fast
+ * and the slow path for events. testdata/bad contains files that it refuses. */
 #include "tests/pickle/opcodes.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
@@ -8,14 +8,12 @@ static void read_bytes(mv_span bytes, mv_trace *out)
     cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
 }
 
-/* ---- writing opcodes --------------------------------------------------------------------- */
-
 static void read_writer(const mvt_opcodes *w, mv_trace *out)
 {
     read_bytes((mv_span){w->data, w->length}, out);
 }
 
-/* {"segments": [], "device_traces": [[ ... what follows up to end_trace. */
+/* {"segments": [], "device_traces": [[ ... and everything up to end_trace. */
 static void begin_trace(mvt_opcodes *w)
 {
     mvt_spell(w, "}('segments']'device_traces'](](");
@@ -34,7 +32,7 @@ static void put_frame(mvt_opcodes *w, const char *function, int line)
 
 /* ---- the two ways ------------------------------------------------------------------------ */
 
-/* Bytes of the opcode at `at` with its operand. */
+/* Length of the opcode at `at` with its operand. */
 static uint64_t opcode_length(const uint8_t *at)
 {
     switch (*at) {
@@ -62,8 +60,8 @@ static uint64_t opcode_length(const uint8_t *at)
     }
 }
 
-/* The same pickle with a FRAME, which means nothing, after every EMPTY_DICT: no dict then looks
- * as PyTorch's writers spell it, and all take the slow path. */
+/* The same pickle with a FRAME, which means nothing, after every EMPTY_DICT: no dict then has the
+ * spelling of PyTorch's writers, and all take the slow path. */
 static mv_span interrupted(mv_span pickle)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, pickle.length * 4);
@@ -105,7 +103,7 @@ static void check_both_writers(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pickle, short_way_equals_long_way_on_real_snapshots)
+LongTest(pickle, the_fast_path_equals_the_slow_path_on_real_snapshots)
 {
     mvt_each_snapshot(check_both_writers);
 }
@@ -146,7 +144,7 @@ LongTest(pickle, random_traces_survive_both_writers_both_ways)
     }
 }
 
-Test(pickle, windows_cut_anywhere)
+Test(pickle, windows_may_be_cut_anywhere)
 {
     mvt_trace *t = random_trace(7);
     static char padding[2 * MV_SOURCE_WINDOW];
@@ -170,7 +168,7 @@ Test(pickle, windows_cut_anywhere)
     }
 }
 
-/* Missing bytes of an operand are not read as zeros, so no cut changes the contents. */
+/* Missing bytes of an operand are not read as zeros: no cut changes the contents. */
 static void expect_cuts_end_the_input(mv_span pickle)
 {
     for (uint64_t length = 2; length < pickle.length; length++) {
@@ -200,7 +198,7 @@ LongTest(pickle, every_cut_is_the_end_of_the_input)
     expect_cuts_end_the_input(mvt_pickle_bytes(t, true));
 }
 
-/* ---- what opcodes mean ------------------------------------------------------------------- */
+/* ---- the meaning of opcodes ---------------------------------------------------------------- */
 
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 {
@@ -232,7 +230,7 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    /* Entry 3 is a frame, and is put again between two events that are spelled alike. */
+    /* Entry 3 is a frame, and is put again between two events with the same spelling. */
     mvt_spell(w, "}('segments']'device_traces''action'q~0'alloc'q\x01"
                  "0'frames'q\x02"
                  "0");
@@ -267,7 +265,7 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
     cr_assert_eq(trace.devices[0].events.size[0], 512);
 }
 
-Test(pickle, list_dict_tuple_from_a_mark)
+Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 {
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
@@ -290,7 +288,7 @@ Test(pickle, unknown_keys_are_kept_or_counted)
     mvt_spell(w, "}('action''teleport''colour'](K\x01](K\x02"
                  "ee'forward_frames']('line one''line two'eu");
     end_trace(w);
-    MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
+    MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz pads with */
     read_writer(w, &trace);
     cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
@@ -302,7 +300,7 @@ Test(pickle, unknown_keys_are_kept_or_counted)
     cr_assert_eq(count, 2);
 }
 
-/* Files that were written one after another, such as by dump() to a file that stays open. */
+/* Pickles written one after another, as by dump() to a file that stays open. */
 Test(pickle, another_snapshot_after_the_first_is_reported)
 {
     mvt_trace *t = mvt_small();
@@ -332,7 +330,7 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
     }
 }
 
-/* Else a small file could spell a huge heap: every segment with all blocks. */
+/* Otherwise a small file could describe a huge heap: every segment with all blocks. */
 Test(pickle, a_record_is_in_one_list)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -355,9 +353,10 @@ Test(pickle, a_record_is_in_one_list)
     cr_assert(strstr(err.detail, "\"blocks\" shares records with another list"), "%s", err.detail);
 }
 
-/* ---- values of the user's own ------------------------------------------------------------ */
+/* ---- values of the user
+ * ----------------------------------------------------------------------- */
 
-/* Three events, memo entries 1 to 3, then `value` under `key`. Returns where the value begins. */
+/* Three events, memo entries 1 to 3, then `value` under `key`. Returns the offset of the value. */
 static uint64_t put_beside_events(mvt_opcodes *w, const char *key, const char *value,
                                   uint64_t length)
 {
@@ -424,8 +423,8 @@ static const struct {
      "SHORT_BINBYTES does not occur in a memory snapshot"},
 };
 
-/* Whoever adds a key to the dict of PyTorch may put anything under it. */
-Test(pickle, values_under_a_key_of_ones_own_are_skipped)
+/* Users may add any value under their own key to PyTorch's dict. */
+Test(pickle, values_under_a_users_key_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
         const char *what = own_values[i].what;
@@ -462,7 +461,7 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
     }
 }
 
-/* Under a key of PyTorch's they are the error of the file, with its position. */
+/* Under one of PyTorch's keys they are the file's error, with its position. */
 Test(pickle, values_under_a_key_of_pytorch_are_refused)
 {
     static const char *const keys[] = {"segments", "allocator_settings", "host_traces",
@@ -478,13 +477,13 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
             cr_expect_eq(mvt_opcodes_read(w, &trace), own_values[i].code, "%s: %s", what,
                          mvt_err()->detail);
             cr_expect_str_eq(mvt_err()->detail, own_values[i].detail, "%s", what);
-            /* A dict that is filled pair by pair is full when the dict around it is. */
+            /* A dict that is filled pair by pair is complete when the surrounding dict is. */
             cr_expect(mvt_err()->offset >= at && mvt_err()->offset < w->length, "%s: %llu", what,
                       (unsigned long long)mvt_err()->offset);
         }
 }
 
-/* No Python code is run, so that the rest cannot be read: the line says what to leave out. */
+/* No Python code is run, so the rest cannot be read: the message names the object to leave out. */
 Test(pickle, an_object_of_python_is_named)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -497,7 +496,7 @@ Test(pickle, an_object_of_python_is_named)
                      "under a key of your own?); dump it without; nothing was executed");
 }
 
-/* A checkpoint that was pickled by hand. */
+/* A checkpoint that a user pickled. */
 Test(pickle, a_file_of_one_object_is_not_a_snapshot)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -516,9 +515,12 @@ static void put_setting(mvt_opcodes *w, const char *name, int value)
     mvt_spell(w, mv_arena_printf(mvt_memory(), "'%s'#%d", name, value));
 }
 
-/* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
-static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
+static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 {
+    mvt_opcodes *w = mvt_opcodes_new();
+
+    mvt_spell(w, "}('segments']'allocator_settings'");
+    /* {name 0: d, name 1: d, ...}, always the same d of `pairs` pairs, which is memo entry 9. */
     MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
         mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
@@ -533,20 +535,12 @@ static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
         MVT_OPS(w, "u");
     }
     MVT_OPS(w, "u");
-}
-
-static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
-{
-    mvt_opcodes *w = mvt_opcodes_new();
-
-    mvt_spell(w, "}('segments']'allocator_settings'");
-    put_shared_settings(w, settings, pairs);
     MVT_OPS(w, "u.");
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
 }
 
-/* Else 80 KB could spell 16 million settings. */
-Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
+/* Otherwise 80 KB could describe 16 million settings. */
+Test(pickle, settings_that_share_a_dict_take_bounded_time)
 {
     mv_trace trace;
 
@@ -557,7 +551,7 @@ Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
                      "\"allocator_settings\": one dict is used in too many settings");
 }
 
-/* Of a key that is given again and again, one value is looked at. */
+/* If a key is given again and again, only one value is read. */
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -612,7 +606,7 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
     MVT_OPS(w, "e");
 }
 
-Test(pickle, annotations_of_another_list_do_not_count)
+Test(pickle, annotations_in_another_list_do_not_count)
 {
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;

@@ -1,5 +1,5 @@
-/* The difference of two recordings as a picture: its sums equal the report's, and its texts can be
- * read. */
+/* The difference of two recordings as a picture: its sums equal the report's, and its texts
+ * are legible. */
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
@@ -36,7 +36,7 @@ static void open_change(change *c, const char *before, const char *after)
                                 &c->tree, mvt_err()));
 }
 
-Test(change_icicle, shows_the_change_legibly)
+Test(change_icicle, a_picture_shows_the_change_legibly)
 {
     static const char *const pairs[][2] = {{"leak_in_training", "gpt_train"},
                                            {"gpt_train", "leak_in_training"},
@@ -64,8 +64,8 @@ Test(change_icicle, shows_the_change_legibly)
     }
 }
 
-/* A height limit cuts deep rows, and nothing leaves the picture. */
-Test(change_icicle, fits_a_height)
+/* A height limit removes deep rows, and nothing leaves the picture. */
+Test(change_icicle, a_picture_fits_its_height)
 {
     change c;
     mv_paper paper;
@@ -79,8 +79,8 @@ Test(change_icicle, fits_a_height)
     mvt_scene_check(&paper.scene, "cut");
 }
 
-/* A line for each stack that changed; the bytes after less those before add up to the report. */
-Test(change_icicle, the_command_folds_it)
+/* One line for each stack that changed; the bytes after less those before add up to the report. */
+Test(change_icicle, the_command_writes_folded_differences)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ diff --json $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle");
@@ -94,8 +94,8 @@ Test(change_icicle, the_command_folds_it)
     cr_assert_str_eq(r.out, want);
 }
 
-/* A line is what flamegraph.pl takes apart from its end: frames without ';' in them, a blank, bytes
- * before, a blank, bytes after. */
+/* The form that flamegraph.pl parses from the end of a line: frames without ';' in them, a blank,
+ * bytes before, a blank, bytes after. */
 static void expect_lines(const char *text, const char *what)
 {
     uint32_t lines = 0;
@@ -149,7 +149,7 @@ Test(change_icicle, folded_differences_are_readable_by_flame_graph_tools)
         mvt_sh("$MEMVIZ diff -q %s %s -o x.folded && cat x.folded", files[0], files[1]).out, "odd");
 }
 
-LongTest(change_icicle, the_command_writes_it)
+LongTest(change_icicle, the_command_draws_the_difference)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ diff -q $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle -o x.svg && "

@@ -1,27 +1,10 @@
-/* The timeline by pool: that envelopes are as high as a literal model says, and that pictures of
- * every real snapshot can be read. */
+/* The timeline by pool: envelopes are as high as in a literal model, and pictures of every real
+ * snapshot are legible. */
 #include "tests/fixture/fixture_heap.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
+#include "tests/paper/fixture_paper.h"
 #include "viz/pictures/envelopes.h"
 
 enum { POOLS = 5 };
-
-/* Segments of a trace given pools at random; the trace's table of pools is made to fit. */
-static void deal_pools(mv_arena *arena, mv_trace *trace, mv_lives *lives, uint64_t seed)
-{
-    trace->pools = (mv_pools){.count = POOLS,
-                              .a = mv_push_array(arena, uint64_t, POOLS),
-                              .b = mv_push_array(arena, uint64_t, POOLS)};
-    for (uint32_t i = 1; i < POOLS; i++)
-        *(i % 2 ? &trace->pools.a[i] : &trace->pools.b[i]) = i;
-    for (uint32_t i = 0; i < lives->segments.count; i++) {
-        uint64_t pool = mvt_random(&seed, POOLS + 2);
-        lives->segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
-    }
-}
-
-/* ---- numbers ----------------------------------------------------------------------------- */
 
 static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32_t alloc)
 {
@@ -30,7 +13,7 @@ static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32
     return e->of_segment[segment < lives->segments.count ? segment : lives->segments.count];
 }
 
-/* The bytes of an envelope after an event, added up from all rows. */
+/* The bytes of an envelope after an event, summed from all rows. */
 static void literal_levels(const mv_envelopes *e, const mv_lives *lives, uint32_t at,
                            uint32_t event, uint64_t *held, uint64_t *allocated, uint64_t *active)
 {
@@ -69,27 +52,6 @@ static void check_envelope(const mv_envelopes *e, const mv_lives *lives, uint32_
     cr_assert_gt(e->envelopes[at].high, 0);
 }
 
-/* Each pool that is named is in its own envelope, all others are in the last one. */
-static void check_groups(const mv_envelopes *e, const mv_lives *lives, uint32_t most)
-{
-    uint32_t pools = 0;
-
-    cr_assert_leq(e->count, most);
-    for (uint32_t i = 0; i < e->count; i++) {
-        pools += e->envelopes[i].pools;
-        cr_assert(e->envelopes[i].pools == 1 || i + 1 == e->count);
-    }
-    cr_assert_leq(pools, POOLS + 1);
-    for (uint32_t i = 0; i < lives->segments.count; i++) {
-        uint32_t at = e->of_segment[i], pool = lives->segments.pool[i].row;
-        if (at == MV_NO_ROW)
-            continue;
-        for (uint32_t other = 0; other < e->count; other++)
-            if (e->envelopes[other].pools == 1 && e->envelopes[other].pool.row == pool)
-                cr_assert_eq(at, other);
-    }
-}
-
 static void compare(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
@@ -100,7 +62,17 @@ static void compare(mvt_heap_opts opts)
     mvt_heap_run(t, opts);
     mv_trace trace = *mvt_done(t);
     mv_lives lives = mvt_lives(arena, &trace, 0);
-    deal_pools(arena, &trace, &lives, opts.seed);
+    /* A trace's segments with random pools; the trace's table of pools is adapted. */
+    uint64_t seed = opts.seed;
+    trace.pools = (mv_pools){.count = POOLS,
+                             .a = mv_push_array(arena, uint64_t, POOLS),
+                             .b = mv_push_array(arena, uint64_t, POOLS)};
+    for (uint32_t i = 1; i < POOLS; i++)
+        *(i % 2 ? &trace.pools.a[i] : &trace.pools.b[i]) = i;
+    for (uint32_t i = 0; i < lives.segments.count; i++) {
+        uint64_t pool = mvt_random(&seed, POOLS + 2);
+        lives.segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
+    }
     windows[0][1] = lives.events.count;
     windows[1][0] = lives.events.count / 3;
     windows[1][1] = lives.events.count / 2;
@@ -109,7 +81,22 @@ static void compare(mvt_heap_opts opts)
         for (uint32_t most = 1; most < POOLS + 3; most++) {
             mvt_ok(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most, &e,
                                     mvt_err()));
-            check_groups(&e, &lives, most);
+            /* Each named pool is in its own envelope, all others are in the last one. */
+            uint32_t pools = 0;
+            cr_assert_leq(e.count, most);
+            for (uint32_t j = 0; j < e.count; j++) {
+                pools += e.envelopes[j].pools;
+                cr_assert(e.envelopes[j].pools == 1 || j + 1 == e.count);
+            }
+            cr_assert_leq(pools, POOLS + 1);
+            for (uint32_t j = 0; j < lives.segments.count; j++) {
+                uint32_t at = e.of_segment[j], pool = lives.segments.pool[j].row;
+                if (at == MV_NO_ROW)
+                    continue;
+                for (uint32_t other = 0; other < e.count; other++)
+                    if (e.envelopes[other].pools == 1 && e.envelopes[other].pool.row == pool)
+                        cr_assert_eq(at, other);
+            }
             for (uint32_t i = 0; i < e.count; i++)
                 check_envelope(&e, &lives, i, windows[w][0], windows[w][1]);
         }
@@ -125,49 +112,27 @@ Test(envelopes, envelopes_of_random_heaps_equal_the_literal_model)
                                 .drains = seed % 4 == 0});
 }
 
-/* ---- pictures ---------------------------------------------------------------------------- */
-
-static void check_snapshot_in(const mv_trace *trace, const char *name, mv_paper_opts opts)
-{
-    mv_paper p;
-    mv_lives lives;
-
-    opts.title = name;
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        lives = mvt_lives(mvt_memory(), trace, device);
-        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
-        mvt_scene_check(&p.scene, name);
-    }
-}
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    check_snapshot_in(trace, name, (mv_paper_opts){0});
-    check_snapshot_in(trace, name, (mv_paper_opts){.is_dark = true, .top = 20});
-    check_snapshot_in(trace, name, (mv_paper_opts){.width = 800, .height = 360});
+    const mv_paper_opts all[] = {{.title = name},
+                                 {.title = name, .is_dark = true, .top = 20},
+                                 {.title = name, .width = 800, .height = 360}};
+
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 3; i++) {
+            mvt_picture p = mvt_picture_of(&mv_paper_pools, trace, device, all[i]);
+            mvt_scene_check(&p.paper.scene, name);
+        }
 }
 
-LongTest(envelopes, pictures_of_every_snapshot_can_be_read)
+LongTest(envelopes, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-static void check_says(const char *snapshot, const char *const *texts)
-{
-    mv_paper_opts opts = {.title = snapshot};
-    mv_paper p;
-    mv_arena *arena = mvt_memory();
-    mv_trace trace = mvt_load(arena, snapshot);
-    mv_lives lives = mvt_lives(arena, &trace, 0);
+#define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_pools, __VA_ARGS__)
 
-    mvt_ok(mv_paper_find(arena, &trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
-    for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.scene, *texts), "%s does not say \"%s\"", snapshot, *texts);
-}
-
-#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
-
-Test(envelopes, lists_contents_and_missing_data)
+Test(envelopes, a_picture_lists_contents_and_missing_data)
 {
     SAYS("graphs", "2 private pools: at most 44.0 MiB reserved and 43.0 MiB allocated",
          "private pool (1, 0): at most 40.0 MiB reserved", "unknown pool",

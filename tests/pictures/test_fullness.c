@@ -1,12 +1,11 @@
-/* How full segments are, compared with overlaps added up literally, and the colours that show it.
- */
+/* The fill level of segments, compared with overlaps added up literally, and its colours. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/fullness.h"
 
-/* Bytes of living blocks that lie in [addr, addr + size). */
+/* Bytes of live blocks in [addr, addr + size). */
 static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -20,18 +19,6 @@ static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uin
             used += to - from;
     }
     return used;
-}
-
-static void check_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                        uint32_t event)
-{
-    uint64_t *used = mv_fullness_after(arena, lives, rows, event);
-
-    cr_assert(used);
-    for (uint32_t i = 0; i < rows->allocs.count; i++)
-        if (mv_segment_is_held(lives, rows->allocs.segment[i], event))
-            cr_assert_eq(used[i],
-                         literal(lives, rows->allocs.addr[i], rows->allocs.block[i], event));
 }
 
 /* Every row an element, every event a column. */
@@ -57,32 +44,35 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
     }
 }
 
-static void compare(mvt_heap_opts opts)
-{
-    mvt_trace *t = mvt_new();
-    mv_arena *arena = mvt_arena(t);
-    mv_lives rows;
-
-    mvt_heap_run(t, opts);
-    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
-    mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
-    for (uint32_t e = 0; e <= lives.events.count; e += 5)
-        check_after(arena, &lives, &rows, e - 1);
-    if (lives.events.count > 0)
-        check_samples(arena, &lives, &rows);
-}
-
 Test(fullness, segments_of_random_heaps_are_as_full_as_a_literal_sum)
 {
-    for (uint32_t seed = 1; seed <= 20; seed++)
-        compare((mvt_heap_opts){.seed = seed,
-                                .calls = 120,
-                                .unrecorded = seed % 3 * 40,
-                                .expandable = seed % 2,
-                                .drains = seed % 4 == 0});
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 120,
+                              .unrecorded = seed % 3 * 40,
+                              .expandable = seed % 2,
+                              .drains = seed % 4 == 0};
+        mvt_trace *t = mvt_new();
+        mv_arena *arena = mvt_arena(t);
+        mv_lives rows;
+        mvt_heap_run(t, opts);
+        mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
+        mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
+        for (uint32_t e = 0; e <= lives.events.count; e += 5) {
+            uint32_t event = e - 1;
+            uint64_t *used = mv_fullness_after(arena, &lives, &rows, event);
+            cr_assert(used);
+            for (uint32_t i = 0; i < rows.allocs.count; i++)
+                if (mv_segment_is_held(&lives, rows.allocs.segment[i], event))
+                    cr_assert_eq(used[i],
+                                 literal(&lives, rows.allocs.addr[i], rows.allocs.block[i], event));
+        }
+        if (lives.events.count > 0)
+            check_samples(arena, &lives, &rows);
+    }
 }
 
-Test(fullness, levels_are_of_equal_parts)
+Test(fullness, levels_have_equal_widths)
 {
     cr_expect_eq(mv_fullness_level(0, 0), 0);
     cr_expect_eq(mv_fullness_level(0, 100), 0);
@@ -96,7 +86,7 @@ Test(fullness, levels_are_of_equal_parts)
     cr_expect_eq(mv_fullness_level(7, 5), 4);
 }
 
-/* In grey: the part of light that a colour has, as a printer sees it. */
+/* In grey: a colour's share of light, as on a printer. */
 static double grey(uint32_t colour)
 {
     return (0.299 * (colour >> 24) + 0.587 * (colour >> 16 & 0xff) + 0.114 * (colour >> 8 & 0xff)) /

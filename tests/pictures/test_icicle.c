@@ -36,7 +36,7 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
                          &p->paper, mvt_err()));
 }
 
-/* Allocations with stacks of up to six frames out of few, so that paths fork and meet. */
+/* Allocations with stacks of up to six frames out of a few: paths fork and meet. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -59,7 +59,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
-/* ---- beside literal models --------------------------------------------------------------- */
+/* ---- compared with literal models ----------------------------------------------------------- */
 
 /* "main;step;forward": the folded stack of a row. */
 static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
@@ -92,28 +92,6 @@ static void path_of_node(const mv_flame_tree *tree, uint32_t node, char *out, si
     snprintf(out + strlen(out), size - strlen(out), "%s;", tree->nodes[node].label);
 }
 
-static void check_nodes(const picture *p, const mv_trace *trace)
-{
-    char node[4096], row[4096];
-
-    for (uint32_t i = 0; i < p->tree.count; i++) {
-        uint64_t bytes = 0, blocks = 0;
-        path_of_node(&p->tree, i, node, sizeof node);
-        for (uint32_t r = 0; r < p->flame.count; r++) {
-            path_of_row(p, trace, &p->flame.rows[r], row, sizeof row);
-            if (strncmp(row, node, strlen(node)) == 0) {
-                bytes += p->flame.rows[r].bytes;
-                blocks += p->flame.rows[r].blocks;
-            }
-        }
-        cr_assert_eq(p->tree.nodes[i].bytes, bytes, "%s", node);
-        cr_assert_eq(p->tree.nodes[i].blocks, blocks, "%s", node);
-        for (uint32_t j = 0; j < i; j++)
-            cr_assert(p->tree.nodes[j].parent != p->tree.nodes[i].parent ||
-                      strcmp(p->tree.nodes[j].label, p->tree.nodes[i].label) != 0);
-    }
-}
-
 /* Children are the nodes with that parent, each once, heaviest first. */
 static void check_children(const mv_flame_tree *tree)
 {
@@ -134,7 +112,7 @@ static void check_children(const mv_flame_tree *tree)
     cr_assert_eq(linked + 1, tree->count);
 }
 
-/* A node's place: its parent's place, and the heavier siblings to its left. */
+/* A node's place: its parent's place plus the heavier siblings on its left. */
 static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
 {
     uint32_t parent = tree->nodes[node].parent;
@@ -188,7 +166,7 @@ static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deep
     cr_assert_eq(nodes, meant, "what is as heavy as the lightest box has a box");
 }
 
-LongTest(icicle, trees_and_boxes_are_those_of_literal_models)
+LongTest(icicle, trees_and_boxes_equal_literal_models)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         mvt_trace *t = random_trace(seed, 5 + 6 * (uint32_t)seed);
@@ -198,7 +176,23 @@ LongTest(icicle, trees_and_boxes_are_those_of_literal_models)
 
         draw(&p, trace, 0, false,
              (mv_paper_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
-        check_nodes(&p, trace);
+        char node[4096], row[4096];
+        for (uint32_t i = 0; i < p.tree.count; i++) {
+            uint64_t bytes = 0, blocks = 0;
+            path_of_node(&p.tree, i, node, sizeof node);
+            for (uint32_t r = 0; r < p.flame.count; r++) {
+                path_of_row(&p, trace, &p.flame.rows[r], row, sizeof row);
+                if (strncmp(row, node, strlen(node)) == 0) {
+                    bytes += p.flame.rows[r].bytes;
+                    blocks += p.flame.rows[r].blocks;
+                }
+            }
+            cr_assert_eq(p.tree.nodes[i].bytes, bytes, "%s", node);
+            cr_assert_eq(p.tree.nodes[i].blocks, blocks, "%s", node);
+            for (uint32_t j = 0; j < i; j++)
+                cr_assert(p.tree.nodes[j].parent != p.tree.nodes[i].parent ||
+                          strcmp(p.tree.nodes[j].label, p.tree.nodes[i].label) != 0);
+        }
         check_children(&p.tree);
         check_boxes(&p, 0, 100000, 100);
         check_boxes(&p, 1 << 20, 100000, 100);
@@ -211,8 +205,6 @@ LongTest(icicle, trees_and_boxes_are_those_of_literal_models)
     }
 }
 
-/* ---- every real snapshot ----------------------------------------------------------------- */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
@@ -224,14 +216,14 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(icicle, pictures_of_every_snapshot_can_be_read)
+LongTest(icicle, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
+/* ---- almost no data, and very much ----------------------------------------------------------- */
 
-Test(icicle, names_missing_data)
+Test(icicle, a_picture_names_missing_data)
 {
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
     picture p;
@@ -250,7 +242,7 @@ Test(icicle, names_missing_data)
     cr_expect(mvt_scene_says(&p.paper.scene, "before the first event"));
 }
 
-Test(icicle, blocks_of_no_bytes_leave_nothing)
+Test(icicle, blocks_of_0_bytes_are_not_drawn)
 {
     mvt_trace *t = mvt_new();
     picture p;
@@ -261,7 +253,7 @@ Test(icicle, blocks_of_no_bytes_leave_nothing)
     mvt_scene_check(&p.paper.scene, "zero");
 }
 
-/* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
+/* 1,500 stacks of 120 frames that have little in common, with the worst labels. */
 LongTest(icicle, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
@@ -306,7 +298,7 @@ Test(icicle, fails_when_memory_is_out)
     }
 }
 
-Test(icicle, scene_of_a_small_trace)
+Test(icicle, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     const mv_trace *trace = mvt_done(t);
@@ -317,7 +309,7 @@ Test(icicle, scene_of_a_small_trace)
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
-/* Counts the boxes wide enough for the shortest amount, and how many of these have a text. */
+/* Counts the boxes wide enough for the shortest amount, and those of them that have a text. */
 static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, float *bottom)
 {
     *wide = *named = 0;
@@ -335,7 +327,7 @@ static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, 
     }
 }
 
-/* In a picture of a given height the levels fill it, and their texts use the lines that they get. */
+/* In a picture of a given height the levels fill it, and their texts use all available lines. */
 Test(icicle, boxes_fill_the_height)
 {
     static const char *const names[] = {"leak_in_training", "gpt_train", "streams"};
@@ -357,8 +349,6 @@ Test(icicle, boxes_fill_the_height)
         }
 }
 
-/* ---- the commands ------------------------------------------------------------------------ */
-
 LongTest(icicle, commands_draw_flame_graphs)
 {
     static const char *const names[] = {"gpt_train", "streams", "two_devices", "no_history"};
@@ -377,7 +367,7 @@ LongTest(icicle, commands_draw_flame_graphs)
         }
 }
 
-/* A filter that leaves nothing does not say that nothing is allocated. */
+/* A filter without matches must not lead to the claim that nothing is allocated. */
 Test(icicle, a_filter_without_matches_is_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "

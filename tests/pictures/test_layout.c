@@ -1,5 +1,5 @@
-/* The layout of a timeline, compared with a literal one: for each column, every allocation that is
- * alive, one on top of the other. */
+/* The layout of a timeline, compared with a literal one: for each column, every live allocation,
+ * one on top of the other. */
 #include "tests/fixture/fixture_lives.h"
 #include "viz/pictures/layout.h"
 
@@ -43,7 +43,7 @@ static void add_alloc(heap *h, uint32_t birth)
         h->lives.alloc_of[birth] = i;
 }
 
-/* A living allocation, or MV_NO_ROW. */
+/* A live allocation, or MV_NO_ROW. */
 static uint32_t some_living(heap *h)
 {
     const mv_alloc_lives *a = &h->lives.allocs;
@@ -102,76 +102,6 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-/* Elements are consecutive allocations; omitted allocations are never alive in the window. */
-static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
-{
-    const mv_alloc_lives *a = &h->lives.allocs;
-    uint32_t next = 0;
-
-    for (uint32_t i = 0; i < l->element_count; i++) {
-        const mv_element *e = &l->elements[i];
-        uint32_t members = 0;
-        cr_assert_geq(e->first, next);
-        cr_assert_gt(e->count, 0);
-        for (; next < e->first; next++)
-            for (uint32_t c = 0; c < l->column_count; c++)
-                cr_assert_not(is_alive(h, next, l->instant[c]));
-        next = e->first + e->count;
-        cr_assert(next <= a->preexisting || e->first >= a->preexisting);
-        for (uint32_t n = e->first; n < next; n++) {
-            bool is_over = a->freed[n] < opts->from;
-            members += !is_over;
-            cr_assert(is_over || e->members == 1 || a->block[n] < opts->least,
-                      "only small ones share an element");
-        }
-        cr_assert_eq(e->members, members);
-    }
-}
-
-/* Whether the site of an element holds the share that it claims. */
-static void check_site(const heap *h, const mv_element *e, uint32_t from)
-{
-    bool others = false;
-
-    for (uint32_t i = e->first; i < e->first + e->count; i++) {
-        if (h->lives.allocs.freed[i] < from)
-            continue;
-        others = others || e->site != h->site_of[i];
-    }
-    cr_assert(!e->is_one_site || !others);
-    cr_assert(!e->is_one_site || !e->is_mixed);
-}
-
-static void check_samples(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
-{
-    for (uint32_t c = 0; c < l->column_count; c++) {
-        uint32_t all = h->lives.allocs.count;
-        cr_assert_eq(l->allocated[c], sum_alive(h, 0, all, l->instant[c]));
-        cr_assert_eq(l->preexisting[c],
-                     sum_alive(h, 0, h->lives.allocs.preexisting, l->instant[c]));
-    }
-    for (uint32_t i = 0; i < l->element_count; i++) {
-        const mv_element *e = &l->elements[i];
-        uint32_t at = e->samples;
-        uint64_t highest = 0;
-        check_site(h, e, opts->from);
-        for (uint32_t c = 0; c < l->column_count; c++) {
-            uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l->instant[c]);
-            if (bytes < opts->visible)
-                continue;
-            highest = bytes > highest ? bytes : highest;
-            cr_assert_lt(at, e->samples + e->columns);
-            cr_assert_eq(l->samples[at].column, c);
-            cr_assert_eq(l->samples[at].element, i);
-            cr_assert_eq(l->samples[at].bytes, bytes);
-            cr_assert_eq(l->samples[at].offset, sum_alive(h, 0, e->first, l->instant[c]));
-            at++;
-        }
-        cr_assert_eq(at, e->samples + e->columns);
-        cr_assert_eq(e->highest, highest);
-    }
-}
-
 static void check_layout(heap *h, uint32_t from, uint32_t to)
 {
     mv_layout_opts opts = {.from = from,
@@ -184,11 +114,63 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
     opts.visible = 1 + below(h, (uint32_t)opts.least);
     opts.instant = mvt_instants(h->arena, (mv_window){from, to}, opts.columns, h->allocated);
     mvt_ok(mv_layout_find(h->arena, &h->lives, &opts, &l, mvt_err()));
-    check_elements(h, &l, &opts);
-    check_samples(h, &l, &opts);
+    /* Elements are consecutive allocations; omitted allocations are never alive in the window. */
+    const mv_alloc_lives *a = &h->lives.allocs;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < l.element_count; i++) {
+        const mv_element *e = &l.elements[i];
+        uint32_t members = 0;
+        cr_assert_geq(e->first, next);
+        cr_assert_gt(e->count, 0);
+        for (; next < e->first; next++)
+            for (uint32_t c = 0; c < l.column_count; c++)
+                cr_assert_not(is_alive(h, next, l.instant[c]));
+        next = e->first + e->count;
+        cr_assert(next <= a->preexisting || e->first >= a->preexisting);
+        for (uint32_t n = e->first; n < next; n++) {
+            bool is_over = a->freed[n] < opts.from;
+            members += !is_over;
+            cr_assert(is_over || e->members == 1 || a->block[n] < opts.least,
+                      "only small ones share an element");
+        }
+        cr_assert_eq(e->members, members);
+    }
+    for (uint32_t c = 0; c < l.column_count; c++) {
+        uint32_t all = h->lives.allocs.count;
+        cr_assert_eq(l.allocated[c], sum_alive(h, 0, all, l.instant[c]));
+        cr_assert_eq(l.preexisting[c], sum_alive(h, 0, h->lives.allocs.preexisting, l.instant[c]));
+    }
+    for (uint32_t k = 0; k < l.element_count; k++) {
+        const mv_element *e = &l.elements[k];
+        uint32_t at = e->samples;
+        uint64_t highest = 0;
+        /* Whether the site of an element holds the share that it claims. */
+        bool others = false;
+        for (uint32_t j = e->first; j < e->first + e->count; j++) {
+            if (h->lives.allocs.freed[j] < opts.from)
+                continue;
+            others = others || e->site != h->site_of[j];
+        }
+        cr_assert(!e->is_one_site || !others);
+        cr_assert(!e->is_one_site || !e->is_mixed);
+        for (uint32_t c = 0; c < l.column_count; c++) {
+            uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l.instant[c]);
+            if (bytes < opts.visible)
+                continue;
+            highest = bytes > highest ? bytes : highest;
+            cr_assert_lt(at, e->samples + e->columns);
+            cr_assert_eq(l.samples[at].column, c);
+            cr_assert_eq(l.samples[at].element, k);
+            cr_assert_eq(l.samples[at].bytes, bytes);
+            cr_assert_eq(l.samples[at].offset, sum_alive(h, 0, e->first, l.instant[c]));
+            at++;
+        }
+        cr_assert_eq(at, e->samples + e->columns);
+        cr_assert_eq(e->highest, highest);
+    }
 }
 
-LongTest(layout, equals_a_literal_one_on_random_heaps)
+LongTest(layout, the_layout_equals_a_literal_one_on_random_heaps)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         heap h;
@@ -203,7 +185,7 @@ LongTest(layout, equals_a_literal_one_on_random_heaps)
     }
 }
 
-/* Three small ones of one site, a big one, then two small ones of another. */
+/* Three small allocations of one site, a big one, then two small ones of another site. */
 Test(layout, small_neighbours_share_an_element)
 {
     uint64_t block[] = {512, 512, 512, 1 << 20, 512, 1024}, allocated[6];
@@ -228,8 +210,8 @@ Test(layout, small_neighbours_share_an_element)
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
 }
 
-/* In a run of 512 bytes that stay for long and 1024 bytes that are freed at once, the former give
- * the site. */
+/* In a run of 512-byte blocks that stay for long and 1024-byte blocks that are freed at once, the
+ * former determine the site. */
 Test(layout, a_run_takes_the_site_that_fills_it)
 {
     enum { PAIRS = 8, EVENTS = 3 * PAIRS };

@@ -1,4 +1,4 @@
-/* The bytes of pools in each column: beside levels added up from all rows. */
+/* The bytes of pools in each column, compared with levels summed from all rows. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "viz/pictures/pool_levels.h"
@@ -77,7 +77,7 @@ static void check(mv_arena *arena, const mv_lives *lives, mv_pool_levels_opts op
     for (uint32_t e = first; e == first || e + 1 < lives->events.count + 1; e = end) {
         end = e + step < lives->events.count || e == MV_BEFORE ? e + step : lives->events.count;
         columns[opts.column_count++] = (mv_window){e, end};
-        if (e % 3 == 0) /* the same moment again, as in a picture that is zoomed in */
+        if (e % 3 == 0) /* the same moment again, as in a zoomed picture */
             columns[opts.column_count - 1].end = end = e + 1;
     }
     mvt_ok(mv_pool_levels_find(arena, lives, &opts, &found, mvt_err()));

@@ -1,27 +1,9 @@
-/* The allocator's state as a picture: boxes compared with a literal layout, scenes of every
- * snapshot. */
+/* The allocator's state as a picture: boxes compared with a literal layout, scenes of
+ * every snapshot. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
+#include "tests/paper/fixture_paper.h"
 #include "viz/pictures/state.h"
-
-typedef struct {
-    mv_arena *arena;
-    mv_lives lives;
-    mv_paper paper;
-} picture;
-
-static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_opts opts)
-{
-    *p = (picture){.arena = mvt_memory()};
-    p->lives = mvt_lives(p->arena, trace, device);
-    if (!opts.title)
-        opts.title = "test";
-    mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_state, &opts, &p->paper, mvt_err()));
-}
-
-/* ---- beside a literal layout ------------------------------------------------------------- */
 
 /* The piece `at` bytes into a group, in the order of its segments. */
 static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
@@ -108,7 +90,7 @@ static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *
     cr_assert_eq(pending, levels.active - levels.allocated);
 }
 
-Test(state, boxes_are_those_of_a_literal_layout)
+Test(state, boxes_equal_a_literal_layout)
 {
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_trace *t = mvt_new();
@@ -129,8 +111,8 @@ Test(state, boxes_are_those_of_a_literal_layout)
     }
 }
 
-/* Its events do not contain all pools: a pool that no event names is the default one, in one group
- * with the named ones. */
+/* The events do not mention all pools: a pool that no event names is the default pool, in one group
+ * with the named pools. */
 Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
@@ -149,44 +131,27 @@ Test(state, a_pool_is_one_group)
     cr_expect_eq(state.groups[1].segment_count, 35);
 }
 
-/* ---- every real snapshot ----------------------------------------------------------------- */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
         for (int i = 0; i < 2; i++) {
             uint32_t events = mv_trace_events(trace, device).count;
-            picture p;
-            draw(&p, trace, device,
-                 (mv_paper_opts){.is_dark = i,
-                                 .event = i ? events / 2 - 1 : events - 1,
-                                 .height = i ? 480 : 0});
+            mvt_picture p = mvt_picture_of(&mv_paper_state, trace, device,
+                                           (mv_paper_opts){.is_dark = i,
+                                                           .event = i ? events / 2 - 1 : events - 1,
+                                                           .height = i ? 480 : 0});
             mvt_scene_check(&p.paper.scene, name);
         }
 }
 
-LongTest(state, pictures_of_every_snapshot_can_be_read)
+LongTest(state, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- what a picture says ----------------------------------------------------------------- */
+#define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_state, __VA_ARGS__)
 
-static void check_says(const char *snapshot, const char *const *texts)
-{
-    picture p;
-    mv_trace trace = mvt_load(mvt_memory(), snapshot);
-
-    draw(&p, &trace, 0, (mv_paper_opts){.event = mv_trace_events(&trace, 0).count - 1});
-    for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.paper.scene, *texts) ||
-                      mvt_scene_hovers(&p.paper.scene, *texts),
-                  "%s does not say \"%s\"", snapshot, *texts);
-}
-
-#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
-
-Test(state, lists_contents_and_missing_data)
+Test(state, a_picture_lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "1.19 GiB reserved = ", "large pool, default stream", "the largest hole has",
          "segment of 20.0 MiB at 0x", "in a segment of", " requested");
@@ -201,35 +166,33 @@ Test(state, lists_contents_and_missing_data)
 Test(state, out_of_memory_is_explained)
 {
     mvt_trace *t = mvt_new();
-    picture p;
+    mvt_picture p;
 
     mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
     mvt_oom(t, .addr = 4096, .bytes = 8 << 20);
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = 2});
+    p = mvt_picture_of(&mv_paper_state, mvt_done(t), 0, (mv_paper_opts){.event = 2});
     cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: requested 8.00 MiB; 2.00 MiB is "
                                              "free here, the largest hole 2.00 MiB"));
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
-
-Test(state, traces_of_nearly_nothing_are_drawn)
+Test(state, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *senseless = mvt_new(), *nothing = mvt_new();
-    picture p;
-
-    draw(&p, mvt_done(empty), 0, (mv_paper_opts){.event = MV_BEFORE});
+    mvt_picture p =
+        mvt_picture_of(&mv_paper_state, mvt_done(empty), 0, (mv_paper_opts){.event = MV_BEFORE});
     cr_expect(mvt_scene_says(&p.paper.scene, "nothing is reserved at this moment"));
     mvt_scene_check(&p.paper.scene, "empty");
     mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
     mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
-    draw(&p, mvt_done(senseless), 0, (mv_paper_opts){.event = 3, .width = 1, .height = 1});
+    p = mvt_picture_of(&mv_paper_state, mvt_done(senseless), 0,
+                       (mv_paper_opts){.event = 3, .width = 1, .height = 1});
     mvt_scene_check(&p.paper.scene, "senseless");
     for (uint64_t i = 0; i < 4; i++)
         mvt_segment_alloc(nothing, .addr = i << 21);
     mvt_alloc(nothing, .addr = 512, .stack = "f:a.py:1");
-    draw(&p, mvt_done(nothing), 0, (mv_paper_opts){.event = 4});
+    p = mvt_picture_of(&mv_paper_state, mvt_done(nothing), 0, (mv_paper_opts){.event = 4});
     mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
@@ -238,7 +201,7 @@ LongTest(state, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
     uint64_t state = 3;
-    picture p;
+    mvt_picture p;
 
     for (uint64_t s = 0; s < 1500; s++) {
         uint64_t base = (s + 1) << 32, at = base;
@@ -251,38 +214,23 @@ LongTest(state, a_picture_of_anything_stays_small)
             at += bytes + 512 * (i % 2);
         }
     }
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
+    p = mvt_picture_of(&mv_paper_state, mvt_done(t), 0,
+                       (mv_paper_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
     mvt_scene_check(&p.paper.scene, "anything");
     cr_expect(mvt_scene_says(&p.paper.scene, " more pools and streams"));
 }
 
 Test(state, fails_when_memory_is_out)
 {
-    mvt_trace *t = mvt_small();
-    const mv_trace *trace = mvt_done(t);
-    picture p;
-
-    draw(&p, trace, 0, (mv_paper_opts){.event = 3});
-    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_paper_opts opts = {.title = "x", .event = 3};
-        mv_paper found;
-        l.code =
-            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_state, &opts, &found, mvt_err());
-    }
+    mvt_picture_without_memory(&mv_paper_state, mvt_done(mvt_small()), (mv_paper_opts){.event = 3});
 }
 
-Test(state, scene_of_a_small_trace)
+Test(state, the_scene_of_a_small_trace_is_unchanged)
 {
-    mvt_trace *t = mvt_small();
-    picture p;
-
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small", .event = 2});
-    mvt_scene_golden(&p.paper.scene, "small_state");
+    mvt_picture_golden(&mv_paper_state, "small_state", (mv_paper_opts){.event = 2});
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
-LongTest(state, command_draws_the_state)
+LongTest(state, the_command_draws_the_state)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
                               "$SNAPS/gpt_train.pickle -o x.svg");

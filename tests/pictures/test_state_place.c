@@ -1,4 +1,4 @@
-/* The places of the state's boxes when it is zoomed and moved: on random heaps. */
+/* The places of the state's boxes when it is zoomed and moved, on random heaps. */
 #include <math.h>
 
 #include "tests/fixture/fixture_heap.h"
@@ -36,18 +36,6 @@ static bool is_near(float a, float b)
     return fabsf(a - b) < 0.5f;
 }
 
-/* Every box is found at its own middle, if that can be seen. */
-static void check_hits(const mv_state_place *p)
-{
-    for (uint32_t i = 0; i < p->state->box_count; i++) {
-        mv_box at = mv_state_box_of(p, &p->state->boxes[i]);
-        float x = at.x + at.w / 2, y = at.y + at.h / 2;
-        bool is_seen = x >= pane.x && x < pane.x + pane.w && y >= pane.y && y < pane.y + pane.h;
-        if (at.w > 1)
-            cr_assert_eq(mv_state_box_at(p, x, y), is_seen ? &p->state->boxes[i] : NULL);
-    }
-}
-
 Test(state_place, boxes_are_found_where_they_are)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
@@ -55,7 +43,15 @@ Test(state_place, boxes_are_found_where_they_are)
         mv_state_shown shown = {0};
         for (int i = 0; i < 6; i++) {
             mv_state_place p = mv_state_place_make(&h.state, pane, 1, shown);
-            check_hits(&p);
+            /* Every box is found at its own middle, if that is visible. */
+            for (uint32_t j = 0; j < p.state->box_count; j++) {
+                mv_box at = mv_state_box_of(&p, &p.state->boxes[j]);
+                float x = at.x + at.w / 2, y = at.y + at.h / 2;
+                bool is_seen =
+                    x >= pane.x && x < pane.x + pane.w && y >= pane.y && y < pane.y + pane.h;
+                if (at.w > 1)
+                    cr_assert_eq(mv_state_box_at(&p, x, y), is_seen ? &p.state->boxes[j] : NULL);
+            }
             shown = mv_state_zoom(&p, 300, 100, 1.7);
         }
     }
@@ -76,8 +72,8 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
     }
 }
 
-/* Zooming in and out again: the point under the pointer stays there, until an outer edge is
- * reached. */
+/* Zooming in and out again: the point under the pointer stays there, until an outer edge
+ * is reached. */
 Test(state_place, the_point_under_the_pointer_stays_there)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
@@ -91,7 +87,7 @@ Test(state_place, the_point_under_the_pointer_stays_there)
             at = mv_state_box_of(&p, box);
             cr_assert(is_near(at.x, x), "%f %f", (double)at.x, (double)x);
             if (p.shown.top <= 0 || is_near(mv_state_row_y(&p, h.state.rows - 1) + p.row, bottom))
-                y = at.y; /* an edge of everything is in the box */
+                y = at.y; /* the box contains an edge of everything */
             cr_assert(is_near(at.y, y), "%f %f", (double)at.y, (double)y);
         }
         for (int i = 0; i < 30; i++)
@@ -121,8 +117,8 @@ Test(state_place, moving_shows_other_bytes_and_ends_at_the_edges)
     cr_expect_eq(to.shown.top, 0);
 }
 
-/* Each piece comes into view, and nothing moves when it is there already. */
-Test(state_place, any_piece_can_be_brought_into_view)
+/* Each piece scrolls into view, and nothing moves when it is already visible. */
+Test(state_place, any_piece_can_be_scrolled_into_view)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {
         heap h = heap_of(seed, seed % 2, 100000);

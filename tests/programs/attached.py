@@ -1,6 +1,6 @@
-"""Runs under memviz attach: ends with what it computed, which nothing may change. torch is a stand-in, or missing (mode
-bare), or unused, or recording from the beginning. ATTACHED_SIGN is a file that is created when its recorder starts; it
-computes the same again until the file ATTACHED_END exists.
+"""Runs under memviz attach and prints its result, which must not change. torch is a stand-in, or missing (mode
+bare), or unused, or recording from the beginning. The file ATTACHED_SIGN is created when the recorder starts; the program
+repeats its computation until the file ATTACHED_END exists.
 
     attached.py MODE ROUNDS"""
 

@@ -1,12 +1,13 @@
-/* Programs that may run beside a recorded one, for tests/record/test_bystanders.c:
+/* Programs that may run next to a recorded program, for tests/record/test_bystanders.c:
  *
  *     jail PROGRAM ...     becomes the program, with a filter that kills for any system call that
  *                          the loader does not make
- *     return COUNT         marks all the time, and forks in a signal's handler until there were COUNT children, which return from the handler, mark, and end: prints how
- *                          many ended as they should
- *     connect FILE         connects to the launcher whose socket the file names, more often than it
- *                          waits for, and says nothing; makes FILE.held then, and continues until
- *                          the file is gone */
+ *     return COUNT         marks all the time, and forks in a signal handler until there were COUNT
+ *                          children, which return from the handler, mark, and end; prints the
+ *                          number of children that ended properly
+ *     connect FILE         makes more connections to the launcher whose socket is in FILE than the
+ *                          launcher accepts, and sends nothing; then makes FILE.held, and stays
+ *                          until FILE is gone */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,6 @@
 #include <unistd.h>
 
 enum { MARKS_AFTER = 100, HELD = 64, HANDLER_US = 1500 };
-
-/* ---- jail ---------------------------------------------------------------------------------- */
 
 static const int known[] = {
     SYS_execve, SYS_brk,        SYS_mmap,       SYS_mprotect,        SYS_munmap,
@@ -58,7 +57,7 @@ static int jail(char **argv)
     }
     code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     filter.len = (unsigned short)at;
-    /* Not by prctl or seccomp of libc, which the recorder would notice. */
+    /* Not by libc's prctl or seccomp, which the recorder would notice. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 1;
 #ifdef __x86_64__
@@ -79,8 +78,6 @@ static int jail(char **argv)
     execv(argv[0], argv);
     return 1;
 }
-
-/* ---- return -------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t is_child, forks, most_forks;
 static pid_t children[4096];
@@ -125,9 +122,7 @@ static int return_from_forks(int count)
     return ended != forks;
 }
 
-/* ---- connect ------------------------------------------------------------------------------- */
-
-/* Lets an older connection go. */
+/* Closes an older connection. */
 static void connect_again(const struct sockaddr_un *to, size_t name, int *held)
 {
     close(*held);

@@ -11,7 +11,7 @@ cd "$folder"
 memviz=$folder/prefix/$2/memviz
 "$memviz" run -q -o preload.bin -- sh -c 'echo "$LD_PRELOAD"' >preload
 grep -qF "$(realpath "$folder/prefix/$3")/memviz/libmemviz_capture.so" preload
-# Without the library the message names the folder in which it belongs.
+# Without the library the message names the folder where it belongs.
 rm "$folder/prefix/$3/memviz/libmemviz_capture.so"
 if "$memviz" run true 2>message; then exit 1; fi
 grep -q "or in [./]*$3/memviz" message

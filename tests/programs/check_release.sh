@@ -1,4 +1,4 @@
-# check_release.sh SOURCE COMPILER MEMVIZ HARDENED: what releases are made with. SOURCE is the project's folder,
+# check_release.sh SOURCE COMPILER MEMVIZ HARDENED: the tools for releases. SOURCE is the project's folder,
 # HARDENED the file of flags that cmake/Hardening.cmake wrote.
 set -eu
 work=$(mktemp -d)
@@ -6,12 +6,12 @@ trap 'rm -rf "$work"' EXIT
 cd "$1"
 compiler=$2
 
-# A program of this machine's is found to need newer libraries, and those that it does not bring.
+# The check finds that a program of this machine needs newer libraries, and libraries that it does not contain.
 if python3 packaging/check.py "$3" >"$work/faults"; then exit 1; fi
 grep -q 'needs GLIBC_2.3' "$work/faults"
 grep -q 'needs the library libsqlite3.so.0' "$work/faults"
 
-# One that is linked with the folder of old symbols is not, and works.
+# A program linked with the folder of old symbols passes the check, and works.
 cat >"$work/old.c" <<'END'
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ if python3 packaging/check.py "$work/plain" >"$work/faults"; then exit 1; fi
 python3 packaging/check.py "$work/old"
 test "$("$work/old")" = "1 1 1 1 1 No such file or directory 1"
 
-# refused WORDS FILE: it has a fault, and that alone.
+# refused WORDS FILE: the file has this fault and no other.
 refused() {
     if python3 packaging/check.py "$2" >"$work/faults"; then
         echo "not refused: $1" >&2
@@ -87,7 +87,7 @@ without 'looks for libraries in /tmp' -Wl,-rpath,/tmp
 echo '__asm__(".section .mixed, \"awx\", %progbits; .zero 9; .text");' >"$work/mixed.c"
 without 'both writable and executable' "$work/mixed.c"
 
-# without_object WORDS FLAGS...: the same for an object, and an archive of two.
+# without_object WORDS FLAGS...: an object file, and an archive of two, without one protection.
 without_object() {
     words=$1
     shift

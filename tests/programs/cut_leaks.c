@@ -1,10 +1,10 @@
-/* Judges recordings for leaks as they would have looked had they ended at 200 places, for
- * scripts/test-cuts:
+/* Makes leak reports on recordings as if they had ended at 200 places, for scripts/test-cuts:
  *
  *     cut_leaks [-v] FILE...
  *
- * One line for each device that has events: how often each verdict came, and for a recording that
- * leaks from which event on it must be named and where it was not. -v lists every place. */
+ * One line for each device with events: the number of each verdict, and for a leaking recording
+ * the event from which on the leak must be named, and the places where it was not. -v lists
+ * every place. */
 
 #include "parse/readers.h"
 #include "tests/fixture/leak_cuts.h"
@@ -38,32 +38,6 @@ static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c,
     s->rising += c->rising;
 }
 
-static void evaluate_file(const char *path, bool all, sums *s)
-{
-    mv_budget budget = {.limit = (uint64_t)16 << 30};
-    const char *name = strrchr(path, '/');
-    mv_read_opts opts = {0};
-    mv_err err = {0};
-    mv_arena arena;
-    mv_trace trace;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_trace_read(&arena, path, &opts, &trace, &err) == MV_OK)
-        for (uint32_t d = 0; d < mv_trace_devices(&trace) && err.code == MV_OK; d++) {
-            mvt_leak_cuts cuts;
-
-            if (mv_trace_events(&trace, d).count > 0 &&
-                mvt_leak_cuts_find(&budget, &trace, d, CUTS, all ? stdout : NULL, &cuts, &err) ==
-                    MV_OK)
-                print_row(name ? name + 1 : path, d, &cuts, s);
-        }
-    if (err.code != MV_OK) {
-        fprintf(stderr, "%s: %s: %s\n", path, mv_code_text(err.code), err.detail);
-        s->failed++;
-    }
-    mv_arena_release(&arena);
-}
-
 int main(int argc, char **argv)
 {
     bool all = argc > 1 && strcmp(argv[1], "-v") == 0;
@@ -73,8 +47,29 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: cut_leaks [-v] FILE...\n");
         return 2;
     }
-    for (int i = 1 + all; i < argc; i++)
-        evaluate_file(argv[i], all, &s);
+    for (int i = 1 + all; i < argc; i++) {
+        const char *path = argv[i];
+        mv_budget budget = {.limit = (uint64_t)16 << 30};
+        const char *name = strrchr(path, '/');
+        mv_read_opts opts = {0};
+        mv_err err = {0};
+        mv_arena arena;
+        mv_trace trace;
+        mv_arena_init(&arena, &budget);
+        if (mv_trace_read(&arena, path, &opts, &trace, &err) == MV_OK)
+            for (uint32_t d = 0; d < mv_trace_devices(&trace) && err.code == MV_OK; d++) {
+                mvt_leak_cuts cuts;
+                if (mv_trace_events(&trace, d).count > 0 &&
+                    mvt_leak_cuts_find(&budget, &trace, d, CUTS, all ? stdout : NULL, &cuts,
+                                       &err) == MV_OK)
+                    print_row(name ? name + 1 : path, d, &cuts, &s);
+            }
+        if (err.code != MV_OK) {
+            fprintf(stderr, "%s: %s: %s\n", path, mv_code_text(err.code), err.detail);
+            s.failed++;
+        }
+        mv_arena_release(&arena);
+    }
     printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts "
            "where a leak is due, %u without it "
            "and %u with another line first\n",

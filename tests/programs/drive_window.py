@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Uses the viewer's window as a person does: an X server without a screen (Xvfb), keys and the
-pointer by XTEST (xdotool), the clipboard (xclip), pixels as the server has them.
+"""Uses the viewer's window as a person would: an X server without a screen (Xvfb), keys and the
+pointer by XTEST (xdotool), the clipboard (xclip), the server's pixels.
 
     tests/programs/drive_window.py MEMVIZ SNAPSHOTS
 
-Ctrl+Shift+C copies the command line that shows the same again: so what is shown is compared as
-words. What the window does takes as long as it takes: each check is looked at again and again until it holds.
-SHOTS=FOLDER in the environment keeps pictures. Exits with 77 where a tool lacks, and with 1 when a check failed."""
+Ctrl+Shift+C copies the command line that restores the view, so views are compared as
+words. The window may take any time to react: each check is repeated until it holds.
+SHOTS=FOLDER in the environment keeps pictures. Exits with 77 if a tool is missing, and with 1 if a check failed."""
 
 import os
 import pty
@@ -22,7 +22,7 @@ import zlib
 
 MEMVIZ, SNAPSHOTS = map(os.path.abspath, sys.argv[1:3])
 WIDTH, HEIGHT = 1280, 720
-PATIENCE = 200  # seconds for anything to happen: the machine may be busy; more is a hang
+PATIENCE = 200  # seconds to wait at most: the machine may be busy; more is a hang
 failures, passed = [], []
 
 
@@ -36,7 +36,7 @@ def check(holds, what):
 
 
 def eventually(look):
-    """What `look` returns, (holds, what it saw), as soon as it holds, or in the end."""
+    """The result of `look`, (holds, what it saw), as soon as it holds, or at the end of the time."""
     end = time.monotonic() + PATIENCE
     while True:
         holds, seen = look()
@@ -46,7 +46,7 @@ def eventually(look):
 
 
 class Screen:
-    """An X server whose pixels lie in a file."""
+    """An X server whose pixels are in a file."""
 
     def __init__(self, folder):
         read, write = os.pipe()
@@ -74,7 +74,7 @@ class Screen:
 
 
 def differing(a, b, height=HEIGHT, width=WIDTH):
-    """Pixels of the window's corner of the screen that differ."""
+    """The number of pixels that differ, in the window's corner of the screen."""
     size, count = 4 * width, 0
     mask = int.from_bytes(b"\xff\xff\xff\0" * width, "little")
     for y in range(height):
@@ -90,7 +90,7 @@ def colours_of(rows, left, top, right, bottom):
 
 
 def keep(rows, name, width=WIDTH, height=HEIGHT):
-    """Writes a picture where SHOTS says."""
+    """Writes a picture to the folder SHOTS."""
     folder = os.environ.get("SHOTS")
     if not folder:
         return
@@ -126,18 +126,18 @@ class Window:
         tool("xdotool", "windowfocus", "--sync", self.id)
 
     def find(self):
-        """Its window, or that it has ended."""
+        """Its window; or fails if the program has ended."""
         found = tool("xdotool", "search", "--onlyvisible", "--class", "memviz").split("\n")[0]
         return found or self.program.poll() is not None, found
 
     def ticks(self):
-        """Hundredths of a second that the program has computed."""
+        """The program's processor time in hundredths of a second."""
         with open(f"/proc/{self.program.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         return int(fields[11]) + int(fields[12])
 
     def is_idle(self):
-        """Whether it computes nothing for a second."""
+        """Whether it uses no processor time for a second."""
         before = self.ticks()
         time.sleep(1)
         return self.ticks() == before, f"{self.ticks() - before} hundredths of a second in one"
@@ -171,7 +171,7 @@ class Window:
         tool("xdotool", "mouseup", "1")
 
     def copied(self, *key):
-        """What a key puts into the clipboard. What came before the key is done before it."""
+        """The clipboard after a key. Earlier input is processed before the key."""
         subprocess.run(["xclip", "-selection", "clipboard"], input="nothing", text=True, check=True)
 
         def look():
@@ -239,7 +239,7 @@ def use(screen):
     w.keys("0", "Escape")
     w.shows(is_whole, "0 shows everything again")
 
-    def pin():  # where nothing is painted yet, nothing can be pinned
+    def pin():  # nothing can be pinned before the first picture
         w.keys("Escape")
         w.click(500, 380)
         stack = w.copied("ctrl+c")
@@ -272,7 +272,7 @@ def see_help(screen, w):
     w.point(WIDTH - 4, HEIGHT - 4)
     seen = ""
 
-    def is_seen():  # again if the picture before was not the last one of the previous action
+    def is_seen():  # again if a later picture of the previous action followed
         nonlocal seen
         off = screen.pixels()
         w.keys("question")
@@ -318,7 +318,7 @@ def see_a_bad_file(screen, folder):
 
 
 def plot_on_a_terminal(folder):
-    """trace_plot without -o shows the window to whoever sits before a display."""
+    """trace_plot without -o opens the window if there is a display."""
     try:
         child, terminal = pty.fork()
     except OSError as why:
@@ -346,7 +346,7 @@ def main():
         os.mkdir(os.path.join(folder, "memviz"))
         with open(os.path.join(folder, "memviz", "tour"), "w", encoding="ascii"):
             pass  # the tour has ended
-        # Under a sanitizer: what libraries of the display keep to the end is not memviz's.
+        # Under a sanitizer: memory that display libraries keep to the end is not memviz's.
         with open(os.path.join(folder, "leaks"), "w", encoding="ascii") as file:
             file.write("".join(f"leak:lib{name}\n" for name in ("dbus", "X11", "SDL2", "wayland")))
         os.environ["LSAN_OPTIONS"] = f"suppressions={folder}/leaks:print_suppressions=0"

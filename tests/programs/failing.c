@@ -1,4 +1,4 @@
-/* The server: it runs the program with one failing call after the other, and judges each run. */
+/* The server: it runs the program with one failing call after another, and checks each run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,13 @@ static const struct {
               {"EAGAIN", EAGAIN},        {"EINTR", EINTR},   {"SHORT", FAULT_SHORT},
               {"SIGTERM", FAULT_SIGTERM}};
 
-/* The files after a run: files as "name size hash" lines in order, and its two outputs. */
+/* The files after a run, as sorted lines "name size hash", and its two outputs. */
 typedef struct {
     int status;   /* 128 + signal; -1: it did not end */
-    int answered; /* status of the command that ran beside it */
+    int answered; /* status of the command that ran alongside */
     char files[TEXT];
     char said[TEXT]; /* on standard error */
-    char out[64];    /* "size hash" */
+    char out[64];    /* "size hash" of standard output */
     long hits, calls;
     bool of_output;
 } outcome;
@@ -40,15 +40,13 @@ typedef struct {
 static char folder[TEXT / 2];
 static const char *old_file, *beside;
 static bool is_loose, has_target, keeps_report;
-static unsigned most_lines = 1; /* of a run that fails */
+static unsigned most_lines = 1; /* allowed for a run that fails */
 
 static void give_up(const char *what)
 {
     fprintf(stderr, "failing: %s: %s\n", what, strerror(errno));
     exit(125);
 }
-
-/* ---- folders ------------------------------------------------------------------------------- */
 
 /* "size hash" of a file's bytes. */
 static void digest(int at, const char *name, char *text, size_t room)
@@ -111,7 +109,7 @@ static void prepare_run(void)
     walk_run(NULL);
     lseek(STDIN_FILENO, 0, SEEK_SET);
     snprintf(path, sizeof path, "%s/out", folder);
-    unlink(path); /* the command beside the run looks at it */
+    unlink(path); /* the command that runs alongside looks at it */
     if (!old_file)
         return;
     snprintf(path, sizeof path, "%s/run/%s", folder, old_file);
@@ -120,8 +118,6 @@ static void prepare_run(void)
         give_up(path);
     close(fd);
 }
-
-/* ---- a run --------------------------------------------------------------------------------- */
 
 static void redirect(const char *name, int to)
 {
@@ -148,7 +144,7 @@ static pid_t start_beside(pid_t run)
     _exit(127);
 }
 
-/* Its exit status, 128 + signal, or -1 when it was still there after the limit. */
+/* Its exit status, 128 + signal, or -1 when it was still running at the time limit. */
 static int await(pid_t child)
 {
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
@@ -163,18 +159,7 @@ static int await(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void take_said(char *said)
-{
-    char path[TEXT];
-
-    snprintf(path, sizeof path, "%s/err", folder);
-    int fd = open(path, O_RDONLY);
-    ssize_t got = fd < 0 ? 0 : read(fd, said, TEXT - 1);
-    said[got < 0 ? 0 : got] = 0;
-    close(fd);
-}
-
-/* False in the child, whose main() is next. */
+/* False in the child, which runs main() next. */
 static bool run_once(long n, outcome *result)
 {
     *result = (outcome){0};
@@ -201,14 +186,17 @@ static bool run_once(long n, outcome *result)
     result->hits = atomic_load(&fault.counts->hits);
     result->of_output = atomic_load(&fault.counts->of_output) != 0;
     walk_run(result->files);
-    take_said(result->said);
+    char path[TEXT];
+    snprintf(path, sizeof path, "%s/err", folder);
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd < 0 ? 0 : read(fd, result->said, TEXT - 1);
+    result->said[got < 0 ? 0 : got] = 0;
+    close(fd);
     int at = open(folder, O_RDONLY | O_DIRECTORY);
     digest(at, "out", result->out, sizeof result->out);
     close(at);
     return true;
 }
-
-/* ---- what it should be --------------------------------------------------------------------- */
 
 static unsigned lines(const char *text)
 {
@@ -219,13 +207,13 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Whether the result has to be the same. */
+/* Whether the result must be the same. */
 static bool has_no_effect(void)
 {
     return fault.error == FAULT_SHORT || (fault.error == EINTR && strcmp(fault.group, "read") == 0);
 }
 
-/* NULL: the run is as it should be. `before` is the initial contents of the folder. */
+/* NULL: the run meets the requirements. `before` is the folder's initial contents. */
 static const char *evaluate(const outcome *r, const outcome *good, const outcome *before)
 {
     bool same_files = strcmp(r->files, good->files) == 0;
@@ -303,14 +291,14 @@ static void arm(void)
     fault.is_armed = true;
 }
 
-/* The rest of the child's way to its main(). */
+/* The child's way to main(). */
 static void become_program(int shared)
 {
     char number[32];
 
     unsetenv("MEMVIZ_FAULT_FOLDER");
     setenv("TMPDIR", ".", 1);
-    if (fault.kind != FAULT_SYSTEM) { /* of this program alone */
+    if (fault.kind != FAULT_SYSTEM) { /* only those of this program */
         unsetenv("MEMVIZ_FAULT");
     } else {
         snprintf(number, sizeof number, "%d:%ld", shared, fault.n);
@@ -371,7 +359,7 @@ static fault_counts *share(int fd)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* A program that a run started: its system calls count, too. */
+/* A program that a run started: its system calls count as well. */
 static void join_run(const char *shared)
 {
     char *rest;
@@ -383,7 +371,7 @@ static void join_run(const char *shared)
         arm();
 }
 
-/* Without a folder: once, in this process. */
+/* Without a folder: one run, in this process. */
 static void run_here(void)
 {
     static fault_counts counts;

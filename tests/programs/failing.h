@@ -4,37 +4,39 @@
  *
  *     LD_PRELOAD=failing.so MEMVIZ_FAULT=memory=ENOMEM MEMVIZ_FAULT_FOLDER=/tmp/x memviz leaks F
  *
- * prints, on standard output, what became of the runs:
+ * prints the results of the runs on standard output:
  *
  *     runs 812 failed 790 same 22 others 0
  *
- * and after that a line for each of the first runs that were not as they should be. As it should
- * be is: the output, files and status of the run without a fault; or status 1, one line on standard
- * error, nothing on standard output but what had been written before a failed write, and a folder
- * in which nothing was made, lost or changed.
+ * and then a line for each of the first runs with a wrong result. A result is right if the output,
+ * files and status are those of the run without a fault; or if the status is 1, standard error has
+ * one line, standard output has only what had been written before a failed write, and no file in
+ * the folder was made, lost or changed.
  *
- * MEMVIZ_FAULT         CALLS=ERROR; with a + at the end all calls from the n-th on fail
- *   CALLS              memory (malloc, mmap, ...), thread, and system calls by what they do: read,
- *                      write, open, stat, close, file (rename, fsync, fallocate, ...)
+ * MEMVIZ_FAULT         CALLS=ERROR; with a + at the end all calls from the nth on fail
+ *   CALLS              memory (malloc, mmap, ...), thread, and groups of system calls: read, write,
+ *                      open, stat, close, file (rename, fsync, fallocate, ...)
  *   ERROR              ENOMEM, EIO, ENOSPC, EPIPE (with its signal), EMFILE, EACCES, EAGAIN; EINTR
  *                      for reads, and SHORT (1 to 7 bytes are read or written), after which the
  *                      result must be the same
- *                      SIGTERM comes before the call, which does not fail: the files are as before the run or as after it
- * MEMVIZ_FAULT_FOLDER  an empty folder: the runs have `run` in it as their own. Without it the
- * program runs once, with its call FIRST of MEMVIZ_FAULT_RUNS failing: for a debugger
- * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: as long as there are calls
+ *                      SIGTERM comes before the call, which does not fail: the files are those
+ *                      before the run or those after it
+ * MEMVIZ_FAULT_FOLDER  an empty folder, in which the runs have their folder `run`. Without it the
+ *                      program runs once, and its call FIRST of MEMVIZ_FAULT_RUNS fails: for a
+ *                      debugger
+ * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: until there are no more calls
  * MEMVIZ_FAULT_OLD     a file that each run finds in its folder
- * MEMVIZ_FAULT_BESIDE  a shell command that runs beside each run, with its process in $RUN and its
- *                      standard output in the file ../out
- * MEMVIZ_FAULT_LOOSE   the bytes of outputs are not compared, since they tell the time
- * MEMVIZ_FAULT_KEEPS   a run that fails may have written all the same: a report that says which of
- *                      several files could not be read
+ * MEMVIZ_FAULT_BESIDE  a shell command that runs alongside each run, with its process in $RUN and
+ *                      its standard output in the file ../out
+ * MEMVIZ_FAULT_LOOSE   the bytes of outputs are not compared, because they contain the time
+ * MEMVIZ_FAULT_KEEPS   a run that fails may still have written its report, which names the files
+ *                      that could not be read
  * MEMVIZ_FAULT_LINES   most lines of a run that fails: one for each file that it reads or writes
- * MEMVIZ_FAULT_TARGET  the program starts another one: where something fails there is a line, and
- * the status may be the other one's
+ * MEMVIZ_FAULT_TARGET  the program starts another one: a failure has a line, and the status may be
+ *                      the other program's
  *
- * System calls are met by seccomp: those inside of libc, too. Standard error never fails, so that
- * there is a line to look at. */
+ * Seccomp intercepts system calls, including libc's own. Standard error never fails: there is
+ * always a line to check. */
 #ifndef MV_FAILING_H
 #define MV_FAILING_H
 

@@ -1,4 +1,4 @@
-/* Preloaded: CLOCK_MONOTONIC runs $MEMVIZ_TEST_FAST times as fast, from the moment that the machine was started. */
+/* Preloaded: CLOCK_MONOTONIC runs $MEMVIZ_TEST_FAST times as fast, from the machine's start on. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>

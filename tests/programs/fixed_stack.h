@@ -1,5 +1,5 @@
-/* Stacks for tests of the recorder, in place of those that capture/ finds: each thread says what
- * its stack is. */
+/* Stacks for tests of the recorder, in place of the stacks that capture/ finds: each thread sets
+ * its own. */
 #ifndef MV_FIXED_STACK_H
 #define MV_FIXED_STACK_H
 

@@ -64,7 +64,7 @@ static int fork_one(void)
     return child < 0 ? -1 : waitpid(child, NULL, 0);
 }
 
-/* As fork() does it: not by the call of that name. */
+/* As fork() does, but under another name. */
 static int clone_one(void)
 {
     long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -84,7 +84,7 @@ static int clone3_one(void)
     if (child == 0)
         _exit(0);
     if (child < 0 && errno == ENOSYS)
-        errno = EPERM; /* what it says, so that others take the older call */
+        errno = EPERM; /* this errno makes others use the older call */
     return child < 0 ? -1 : waitpid((pid_t)child, NULL, 0);
 }
 
@@ -103,7 +103,7 @@ static int signal_thread_of_parent(void)
     return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
 }
 
-/* A limit of CPU time that has passed kills. */
+/* An expired limit of CPU time kills. */
 static int limit_parent(void)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
@@ -152,7 +152,7 @@ static int share_messages(void)
     return msgget(IPC_PRIVATE, 0600);
 }
 
-/* Whoever owns a descriptor is sent signals by the kernel, of any number. */
+/* The kernel sends the owner of a descriptor signals of any number. */
 static int own_for_parent(void)
 {
     int ends[2], made;
@@ -182,8 +182,6 @@ static int new_namespace(void)
 {
     return (int)syscall(SYS_unshare, 0x10000000);
 }
-
-/* ---- others' machines -------------------------------------------------------------------- */
 
 static int open_socket(int family)
 {

@@ -1,5 +1,5 @@
-/* Threads that register heaps and report their blocks at the same time, some under names that
- * others use, with more names than there are rows; one forks at the same time.
+/* Threads that register heaps and report their blocks at the same time, some under the same names,
+ * with more names than rows; one thread forks meanwhile.
  *
  *     heap_threads THREADS ROUNDS
  *
@@ -63,7 +63,8 @@ int main(int argc, char **argv)
         pthread_create(&thread[i], NULL, work, (void *)i);
     for (unsigned i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
-    /* No name is written any more: each has one number from now on, or is among the others. */
+    /* No more names are written: from now on each name has one number, or counts among
+     * the others. */
     for (unsigned i = 0; i < NAMES; i++) {
         char name[MV_HEAPS_NAME];
         snprintf(name, sizeof name, "heap %u", i);

@@ -1,5 +1,5 @@
-/* Preloaded into memviz or into a recorded program: each look at the clock of the day is years from
- * the last one, now later, now earlier. */
+/* Preloaded into memviz or into a recorded program: each reading of the time of day is years from
+ * the last one, alternately later and earlier. */
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

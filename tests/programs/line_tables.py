@@ -3,8 +3,8 @@
 #     VERSION FIRST TABLE      major << 8 | minor, the first line, the table in hex ("-": empty)
 #     LINE ...                 the line of each code unit of two bytes; -1: none
 #
-# The lines are PyCode_Addr2Line's, which tracebacks are made with. The argument says how many code
-# objects at most.
+# The lines come from PyCode_Addr2Line, as in tracebacks. The argument is the largest number of code
+# objects.
 import ctypes
 import glob
 import os

@@ -1,10 +1,10 @@
-/* A program for tests of `memviz run`: does what its arguments say, one after the other.
+/* A program for tests of `memviz run`: performs its arguments, one after another.
  *
- *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
+ *     mark TEXT     memviz_mark(TEXT), if the shim is loaded: an event without a GPU
  *     heap NAME     reports a block of heap NAME
  *     fork          a child marks "child" and ends; waits for it
  *     spawn         another image of this program marks "spawned" in its own process
- *     exec          becomes this program anew, with the arguments that follow
+ *     exec          executes this program again, with the arguments that follow
  *     leave         a child that marks "left" and is not waited for: it stays until there is a file
  *                   "enough" here, and unlinks that file as it ends; the file "left" says that it
  *                   has marked
@@ -15,7 +15,7 @@
  *     kill N        sends itself a signal
  *     exit N        _exit
  *
- * Waits end after ten minutes, so that a test that has failed leaves no process. */
+ * Waits end after ten minutes: a failed test leaves no process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,18 +36,6 @@ static void mark(const char *text)
         call(text);
 }
 
-static void print_block(const char *name)
-{
-    unsigned (*heap)(const char *);
-    void (*alloc)(unsigned, const void *, size_t);
-    void *found = dlsym(RTLD_DEFAULT, "memviz_heap"), *other = dlsym(RTLD_DEFAULT, "memviz_alloc");
-
-    memcpy(&heap, &found, sizeof heap);
-    memcpy(&alloc, &other, sizeof alloc);
-    if (found && other)
-        alloc(heap(name), name, 512);
-}
-
 enum { LOOK_US = 10 * 1000, MOST_LOOKS = 600 * 1000000ll / LOOK_US };
 
 static void await(const char *path)
@@ -59,28 +47,6 @@ static void await(const char *path)
 static void touch(const char *path)
 {
     close(open(path, O_WRONLY | O_CREAT, 0600));
-}
-
-static void spawn(const char *self)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        execl(self, self, "mark", "spawned", (char *)NULL);
-        _exit(99);
-    }
-    waitpid(child, NULL, 0);
-}
-
-static void fork_child(void)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        mark("child");
-        _exit(0);
-    }
-    waitpid(child, NULL, 0);
 }
 
 static void leave_child(void)
@@ -99,34 +65,38 @@ static void leave_child(void)
     _exit(0);
 }
 
-static void print_signals(void)
-{
-    sigset_t blocked;
-    unsigned long masks[2] = {0};
-    struct sigaction action;
-
-    sigprocmask(SIG_SETMASK, NULL, &blocked);
-    for (int i = 1; i < 32; i++) {
-        masks[0] |= sigismember(&blocked, i) == 1 ? 1ul << i : 0;
-        sigaction(i, NULL, &action);
-        masks[1] |= action.sa_handler == SIG_IGN ? 1ul << i : 0;
-    }
-    printf("blocked %lx ignored %lx\n", masks[0], masks[1]);
-    fflush(stdout);
-}
-
-/* The words that take no argument; false for all others. */
+/* The words without an argument; false for all others. */
 static int do_word(const char *self, const char *word)
 {
-    if (strcmp(word, "fork") == 0)
-        fork_child();
-    else if (strcmp(word, "spawn") == 0)
-        spawn(self);
-    else if (strcmp(word, "leave") == 0)
+    if (strcmp(word, "fork") == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            mark("child");
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    } else if (strcmp(word, "spawn") == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            execl(self, self, "mark", "spawned", (char *)NULL);
+            _exit(99);
+        }
+        waitpid(child, NULL, 0);
+    } else if (strcmp(word, "leave") == 0)
         leave_child();
-    else if (strcmp(word, "signals") == 0)
-        print_signals();
-    else
+    else if (strcmp(word, "signals") == 0) {
+        sigset_t blocked;
+        unsigned long masks[2] = {0};
+        struct sigaction action;
+        sigprocmask(SIG_SETMASK, NULL, &blocked);
+        for (int i = 1; i < 32; i++) {
+            masks[0] |= sigismember(&blocked, i) == 1 ? 1ul << i : 0;
+            sigaction(i, NULL, &action);
+            masks[1] |= action.sa_handler == SIG_IGN ? 1ul << i : 0;
+        }
+        printf("blocked %lx ignored %lx\n", masks[0], masks[1]);
+        fflush(stdout);
+    } else
         return 0;
     return 1;
 }
@@ -145,9 +115,16 @@ int main(int argc, char **argv)
         i++;
         if (strcmp(word, "mark") == 0)
             mark(next);
-        else if (strcmp(word, "heap") == 0)
-            print_block(next);
-        else if (strcmp(word, "rank") == 0)
+        else if (strcmp(word, "heap") == 0) {
+            unsigned (*heap)(const char *);
+            void (*alloc)(unsigned, const void *, size_t);
+            void *found = dlsym(RTLD_DEFAULT, "memviz_heap"),
+                 *other = dlsym(RTLD_DEFAULT, "memviz_alloc");
+            memcpy(&heap, &found, sizeof heap);
+            memcpy(&alloc, &other, sizeof alloc);
+            if (found && other)
+                alloc(heap(next), next, 512);
+        } else if (strcmp(word, "rank") == 0)
             setenv("RANK", next, 1);
         else if (strcmp(word, "await") == 0)
             await(next);

@@ -1,7 +1,7 @@
-/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or $NVML_DEVICES
- * devices with the figures of the two alternately, and different models with $NVML_DIFFER. The
- * process whose number the file $NVML_PID has uses 77 bytes, and the first device as many of its
- * 1000 as the file $NVML_USED says. */
+/* A libnvidia-ml.so.1 for tests: two devices whose figures the test sets, or $NVML_DEVICES devices
+ * that use the two devices' figures alternately, and are different models with $NVML_DIFFER. The
+ * process whose number is in the file $NVML_PID uses 77 bytes; the file $NVML_USED has the number
+ * of bytes, of 1000, that the first device uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 
 typedef struct {
     unsigned long long used[2], own[2];
-    unsigned pid;                /* of the process that uses `own`; 0: none is named */
-    unsigned long long reserved; /* by the driver; 0: an old library, which does not report it */
-    unsigned differ, divided;    /* models are different; the second device has slices */
+    unsigned pid;                /* of the process that uses `own`; 0: no process is named */
+    unsigned long long reserved; /* by the driver; 0: an old library without this figure */
+    unsigned differ, divided;    /* devices are different models; the second one has slices */
     unsigned shared;             /* this many devices have only the host's memory */
-    long long answered_us;       /* when it last reported memory: later than it was asked */
+    long long answered_us;       /* time of the last memory report: later than the query */
 } stand_in;
 
 stand_in nvml_stand_in;
@@ -104,27 +104,21 @@ static void answer(void)
     while (nvml_stand_in.answered_us == asked);
 }
 
-static unsigned long long used_of(void *handle)
-{
-    const char *name = getenv("NVML_USED");
-    FILE *file = name && index_of(handle) == 0 ? fopen(name, "r") : NULL;
-    unsigned long long used = nvml_stand_in.used[index_of(handle)];
-
-    if (file) {
-        if (fscanf(file, "%llu", &used) != 1)
-            used = 0;
-        fclose(file);
-    }
-    return used;
-}
-
 /* total, free, used */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
 {
     if ((unsigned)index_of(handle) < nvml_stand_in.shared || getenv("NVML_SHARED"))
         return 3;
     info[0] = 1000;
-    info[2] = used_of(handle);
+    const char *name = getenv("NVML_USED");
+    FILE *file = name && index_of(handle) == 0 ? fopen(name, "r") : NULL;
+    unsigned long long used = nvml_stand_in.used[index_of(handle)];
+    if (file) {
+        if (fscanf(file, "%llu", &used) != 1)
+            used = 0;
+        fclose(file);
+    }
+    info[2] = used;
     info[1] = info[0] - info[2];
     answer();
     return 0;

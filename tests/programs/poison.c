@@ -1,5 +1,4 @@
-/* Writes the contents of a file of any format as another one in which every string is hostile, for
- * scripts/attack/names:
+/* Copies a file of any format with every string made hostile, for scripts/attack/names:
  *
  *     poison NAMES IN OUT...    NAMES: a file, a hostile name a line, as hexadecimal digits. OUT
  * ends in .bin, .msgpack, .plain.msgpack, .pickle or .cpp.pickle */

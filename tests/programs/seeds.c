@@ -1,5 +1,5 @@
-/* Writes the fuzz corpora's first files: fixture traces in every format, into the folder on the
- * command line, one folder below it for each fuzz target. */
+/* Writes the fuzz corpora's first files, fixture traces in every format, into the folder on the
+ * command line: one subfolder for each fuzz target. */
 #include "tests/fixture/fixture_live.h"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ static void save(const char *root, const char *target, const char *name, mv_span
     }
 }
 
-/* The chunks of a live file without the zeros between them, as fuzz_live.c takes them. */
+/* The chunks of a live file without the zeros between them, as fuzz_live.c reads them. */
 static void save_live(const char *root, const char *name, mv_arena *arena, mv_span file)
 {
     enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
@@ -42,34 +42,8 @@ static void save_live(const char *root, const char *name, mv_arena *arena, mv_sp
     save(root, "live", name, (mv_span){out, length});
 }
 
-/* Every kind of record. */
-static void save_every_record(const char *root, mv_arena *arena)
-{
-    mvt_live *l = mvt_live_new();
-    uint32_t stack = mvt_live_stack(l, "f:a.py:7;@/lib/libfoo.so+4096;thread autograd");
-    uint32_t text = mvt_live_string(l, "step 3"), library = mvt_live_string(l, "libc10_cuda.so");
-
-    mvt_live_block(l, .addr = 0x40000200, .size = 1 << 20, .stack = stack, .device = 1);
-    mvt_live_block(l, .cpu = true, .addr = 0x5001, .size = 33, .stack = stack);
-    for (mv_api_action action = MV_API_ALLOC; action < MV_API_ACTION_COUNT; action++)
-        mvt_live_call(l, .action = action, .addr = 0x40000000 + (uint64_t)action * (2 << 20),
-                      .size = 2 << 20, .handle = 7, .text = text, .library = library,
-                      .stack = stack, .thread = 2);
-    for (mv_heap_action action = MV_HEAP_ALLOC; action < MV_HEAP_ACTION_COUNT; action++)
-        mvt_live_heap(l, .heap_action = action, .addr = 0x40000000, .size = 512, .text = text,
-                      .library = library, .stack = stack, .thread = 2);
-    for (mv_live_event kind = MV_LIVE_EVENT_TOTALS; kind <= MV_LIVE_EVENT_END; kind++)
-        if (kind != MV_LIVE_EVENT_CALL)
-            mvt_live_event(l, kind,
-                           (mvt_live_args){.text = text, .number = 3, .allocated = 512, .size = 9});
-    mvt_live_follow(l, 1, 9);
-    mvt_live_next_chunk(l, 1, true);
-    mvt_live_free(l, .addr = 0x40000200, .size = 1 << 20, .device = 1);
-    save_live(root, "records", arena, mvt_live_bytes(l));
-}
-
-/* Each device's summary, all in one file; once as it is and once after the 'r' that makes the
- * fuzz target set hashes right. */
+/* Each device's summary, all in one file; once unchanged and once after the 'r' that makes the fuzz
+ * target correct the hashes. */
 static void save_summaries(const char *root, const char *name, mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
@@ -111,14 +85,6 @@ static void save_all(const char *root, const char *name, mvt_trace *t)
     mvt_drop(t);
 }
 
-static void save_records(const char *root)
-{
-    mvt_trace *t = mvt_new();
-
-    save_every_record(root, mvt_arena(t));
-    mvt_drop(t);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -128,6 +94,29 @@ int main(int argc, char **argv)
     save_all(argv[1], "nothing", mvt_new());
     save_all(argv[1], "small", mvt_small());
     save_all(argv[1], "two_devices", mvt_two_devices());
-    save_records(argv[1]);
+    mvt_trace *t = mvt_new();
+    /* Every kind of record. */
+    mv_arena *arena = mvt_arena(t);
+    mvt_live *l = mvt_live_new();
+    uint32_t stack = mvt_live_stack(l, "f:a.py:7;@/lib/libfoo.so+4096;thread autograd");
+    uint32_t text = mvt_live_string(l, "step 3"), library = mvt_live_string(l, "libc10_cuda.so");
+    mvt_live_block(l, .addr = 0x40000200, .size = 1 << 20, .stack = stack, .device = 1);
+    mvt_live_block(l, .cpu = true, .addr = 0x5001, .size = 33, .stack = stack);
+    for (mv_api_action action = MV_API_ALLOC; action < MV_API_ACTION_COUNT; action++)
+        mvt_live_call(l, .action = action, .addr = 0x40000000 + (uint64_t)action * (2 << 20),
+                      .size = 2 << 20, .handle = 7, .text = text, .library = library,
+                      .stack = stack, .thread = 2);
+    for (mv_heap_action action = MV_HEAP_ALLOC; action < MV_HEAP_ACTION_COUNT; action++)
+        mvt_live_heap(l, .heap_action = action, .addr = 0x40000000, .size = 512, .text = text,
+                      .library = library, .stack = stack, .thread = 2);
+    for (mv_live_event kind = MV_LIVE_EVENT_TOTALS; kind <= MV_LIVE_EVENT_END; kind++)
+        if (kind != MV_LIVE_EVENT_CALL)
+            mvt_live_event(l, kind,
+                           (mvt_live_args){.text = text, .number = 3, .allocated = 512, .size = 9});
+    mvt_live_follow(l, 1, 9);
+    mvt_live_next_chunk(l, 1, true);
+    mvt_live_free(l, .addr = 0x40000200, .size = 1 << 20, .device = 1);
+    save_live(argv[1], "records", arena, mvt_live_bytes(l));
+    mvt_drop(t);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Preloaded into memviz: once the file that $MEMVIZ_TEST_SHRINK names is mapped, it is cut to
- * $MEMVIZ_TEST_TO bytes, as another process would at the worst moment. */
+/* Preloaded into memviz: once the file $MEMVIZ_TEST_SHRINK is mapped, it is cut to $MEMVIZ_TEST_TO
+ * bytes, as another process might do at the worst moment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

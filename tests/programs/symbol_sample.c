@@ -1,11 +1,11 @@
-/* A library whose addresses, functions and lines the tests know: built with debugging information
- * and optimised, whatever the rest is built with. */
+/* A library with known addresses, functions and lines: always built with debugging information
+ * and optimisation. */
 #include <stddef.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define INLINED static inline __attribute__((always_inline))
 
-/* The address where the caller continues, and the line of the call. */
+/* The return address of the caller, and the line of the call. */
 typedef struct {
     const void *address;
     int line;

@@ -1,9 +1,9 @@
-/* Opens recordings in a viewer without a window and reports everything untrue in it
+/* Opens recordings in a viewer without a window and reports every false statement in it
  * (tests/fixture/truth.h), for scripts/test-truth:
  *
  *     tell_truth FILE...
  *
- * A line for each fault, then one for each file. Fails when there was a fault. */
+ * One line for each fault, then one for each file. Fails if there was a fault. */
 #include <stdlib.h>
 
 #include "tests/fixture/truth.h"

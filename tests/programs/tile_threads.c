@@ -1,5 +1,5 @@
-/* Tiles made by threads while a view zooms, pans and forgets, for ThreadSanitizer, under which
- * Criterion does not start: the same pixels as without threads, and no race.
+/* Threads make tiles while a view zooms, pans and forgets, for ThreadSanitizer, under which
+ * Criterion does not start: the pixels equal those without threads, and there is no race.
  *
  *     tile_threads FILE */
 #include <math.h>
@@ -53,7 +53,7 @@ static bool set(stage *s, const char *path)
     return true;
 }
 
-/* In, out and along, on each clock in turn. */
+/* Zooms in and out and pans, on each clock in turn. */
 static mv_tile_view view_of(const stage *s, int turn)
 {
     const mv_timescale *scale = &s->scale[turn / 8 % 3];

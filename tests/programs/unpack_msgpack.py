@@ -1,4 +1,4 @@
-"""Whether a msgpack file is what packing a pickle's content gives, without the msgpack module.
+"""Whether a msgpack file equals the packed content of a pickle, without the msgpack module.
 
     unpack_msgpack.py FILE.msgpack FILE.pickle      fails when they differ
 """

@@ -2,8 +2,8 @@
  *
  *     victim_events MODE THREADS EVENTS SLOT
  *
- * Each of THREADS threads records EVENTS events (0: for ever) from slot SLOT on; then MODE happens.
- * Its output must not depend on whether it is recorded. */
+ * Each of THREADS threads records EVENTS events (0: without end) from slot SLOT on; then MODE
+ * happens. The output must not depend on whether the program is recorded. */
 #include "tests/programs/victim_events.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static void wait_for(pid_t child)
     printf("child ended with %d\n", status);
 }
 
-/* The child records in its own slots, and so does the parent after it. */
+/* The child records in its own slots, and so does the parent after the child. */
 static void make_child(const char *mode, pid_t (*fork_now)(void))
 {
     work((void *)(uintptr_t)19);
@@ -146,7 +146,7 @@ static void spawn(void)
     work((void *)(uintptr_t)30);
 }
 
-/* As daemons do. The numbers are then given to a file of the program's own. */
+/* As daemons do. A file of the program then gets these numbers. */
 static void close_everything(void)
 {
     char text[5] = "";
@@ -164,7 +164,7 @@ static void close_everything(void)
     unlink("mine");
 }
 
-/* The rest of the address space, under a limit. */
+/* The rest of the address space, up to a limit. */
 static void use_up_memory(void)
 {
     for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
@@ -173,7 +173,7 @@ static void use_up_memory(void)
     work((void *)(uintptr_t)30);
 }
 
-/* One thread after the other, and the last ones' ends with events in destructors. */
+/* One thread after another; the last ones record events in destructors as they end. */
 static void *record_a_little(void *slot)
 {
     for (uint64_t i = 0; i < 10; i++)
@@ -191,8 +191,8 @@ static void make_short_threads(void)
     }
 }
 
-/* Like programs that make a thread for each task: 5,000 threads; each continues where the previous
- * one in its slot ended. */
+/* Like programs that make a thread for each task: 5,000 threads, each of which continues where the
+ * previous one in its slot ended. */
 static void *record_three(void *slot)
 {
     uint64_t done = atomic_load(&acks->done[(uintptr_t)slot]);
@@ -323,7 +323,7 @@ int main(int argc, char **argv)
     printf("%s of %s threads, %s events each\n", argv[1], argv[2], argv[3]);
     fflush(stdout);
     if (strcmp(argv[1], "warm") == 0)
-        record(VICTIM_SLOTS - 1, 0); /* the file is there when threads begin */
+        record(VICTIM_SLOTS - 1, 0); /* the file exists when threads begin */
     work_in_threads((uint32_t)strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10));
     end_as(argv[1]);
     printf("done\n");

@@ -13,13 +13,13 @@ enum {
     VICTIM_STACKS = 300,
     VICTIM_LAG = 20, /* events from a block to its free */
     VICTIM_ERRNO = 77,
-    VICTIM_WAVES = 625, /* of 8 short threads each, of VICTIM_FEW events each */
+    VICTIM_WAVES = 625, /* of 8 short threads each, with VICTIM_FEW events each */
     VICTIM_FEW = 3
 };
 
-/* Shared with the test: $VICTIM_ACKS is a file of this. */
+/* Shared with the test: the contents of the file $VICTIM_ACKS. */
 typedef struct {
-    _Atomic uint64_t done[VICTIM_SLOTS]; /* events that were recorded: calls that returned */
+    _Atomic uint64_t done[VICTIM_SLOTS]; /* recorded events: calls that returned */
 } victim_acks;
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     uint32_t stack; /* 1 to VICTIM_STACKS; 0: none */
 } victim_event;
 
-/* Even ones hand a block out; odd ones take one back, once there are enough. */
+/* Even events allocate a block; odd ones free one, once there are enough. */
 static inline victim_event victim_event_of(uint32_t slot, uint64_t i)
 {
     bool is_free = i % 2 && i > VICTIM_LAG;
@@ -42,7 +42,7 @@ static inline victim_event victim_event_of(uint32_t slot, uint64_t i)
                           .stack = is_free ? 0 : (uint32_t)(1 + block * 31 % VICTIM_STACKS)};
 }
 
-/* Stack n is as deep as this; its frame at depth d is code (n * d) % 97 at offset 2 * d + n. */
+/* The depth of stack n; its frame at depth d is code (n * d) % 97 at offset 2 * d + n. */
 static inline uint32_t victim_depth(uint32_t stack)
 {
     return 1 + stack % 40;

@@ -31,7 +31,7 @@ long __wrap_syscall(long number, ...)
     if (number == SYS_gettid)
         return 1234 + threads++;
     va_start(arguments, number);
-    for (int i = 0; i < 4; i++) /* no more are needed by anything that the recorder calls */
+    for (int i = 0; i < 4; i++) /* the recorder calls no others */
         a[i] = va_arg(arguments, long);
     va_end(arguments);
     return __real_syscall(number, a[0], a[1], a[2], a[3]);

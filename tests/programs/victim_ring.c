@@ -1,17 +1,18 @@
-/* A program that allocates and frees for a while, and leaks, all from one number: for tests of
- * bounded recordings (scripts/attack/ring).
+/* A program that allocates and frees for a while, and leaks, all derived from one number: for tests
+ * of bounded recordings (scripts/attack/ring).
  *
  *     victim_ring EVENTS_PER_SECOND SECONDS LEAK_EVERY [gaps|ranges|calls]
  *
- * Event i, from 0: an even one allocates a block, the odd one after it frees it, unless the pair
- * is every LEAK_EVERY-th. Sizes count the pairs: 512 x (1 + pair % 65536). Leaked blocks have
- * addresses of their own, from LEAKED on. 0 events per second: as fast as possible.
+ * Event i, from 0: an even event allocates a block, and the next odd event frees it, unless the
+ * pair is every LEAK_EVERY-th. Sizes count the pairs: 512 x (1 + pair % 65536). Leaked blocks have
+ * separate addresses, from LEAKED on. 0 events per second: as fast as possible.
  *
- * SIGUSR1: it prints the number of leaked blocks, and returns from main. "ranges": two nested ranges, one with a number, and a mark of its own
- * text around each pair; all have ended when it returns. "calls": a cudaMalloc beside each pair.
+ * On SIGUSR1 it prints the number of leaked blocks, and returns from main. "ranges": each pair is
+ * in two nested ranges, one of which has a number, and has a mark with a different text; all ranges
+ * have ended when main returns. "calls": a cudaMalloc beside each pair.
  *
- * "gaps": prints every 0.1 s the time (CLOCK_MONOTONIC, in seconds) and the longest time from one
- * event to the next since the last line, without the sleeps that it wanted (bench/stop). */
+ * "gaps": prints every 0.1 s the time (CLOCK_MONOTONIC, in seconds) and the longest time between
+ * two events since the last line, without intended sleeps (bench/stop). */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@
 
 #define USED          0x7f0000000000ull
 #define LEAKED        0x500000000000ull
-#define MOST_BEHIND_S 5 /* what it missed before that is not made up */
+#define MOST_BEHIND_S 5 /* earlier missed events are not made up for */
 
 static double now_s(void)
 {
@@ -155,7 +156,7 @@ int main(int count, char **arguments)
             if (ahead > 0.0005) {
                 double awake = now_s() + ahead;
                 nanosleep(&pause, NULL);
-                gaps.last = awake; /* what it overslept counts */
+                gaps.last = awake; /* oversleeping counts */
             }
         }
         if (has_ranges)

@@ -1,4 +1,4 @@
-# Frames as the probe reads them, beside what Python itself says in the same moment. The argument is
+# Frames as the probe reads them, compared with Python's own at the same moment. The argument is
 # the probe (tests/programs/walk_probe.c). Prints the number of comparisons; ends with 1 at the first difference.
 import asyncio
 import atexit
@@ -50,7 +50,7 @@ def fail(*words):
 
 
 def wanted(frame):
-    """What Python says, from this frame outwards."""
+    """Python's own frames, from this frame outwards."""
     out = []
     for each, line in traceback.walk_stack(frame):
         code = each.f_code
@@ -345,7 +345,7 @@ def forked():
 
 
 class AtTheEnd:
-    """Freed when the interpreter ends, and walks then."""
+    """Walks when the interpreter ends and frees the object."""
 
     def __del__(self):
         probe_walk(buffer_at_the_end, SIZE)
@@ -379,5 +379,5 @@ probe_walk = probe.probe_walk
 at_the_end = AtTheEnd()
 atexit.register(lambda: check("atexit"))
 main()
-for _ in range(4):  # they go on while the interpreter ends
+for _ in range(4):  # they continue while the interpreter ends
     threading.Thread(target=lambda: probe.probe_loop(5), daemon=True).start()

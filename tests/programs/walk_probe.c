@@ -1,6 +1,6 @@
-/* A library that Python programs load by ctypes: it walks the frames of the thread that calls it,
- * as the shim does, and writes them as text. ctypes releases the GIL around a call, which is how
- * allocators call the shim. */
+/* A library that Python programs load with ctypes: it walks the frames of the calling thread, as
+ * the shim does, and writes them as text. ctypes releases the GIL around a call, as do the
+ * allocators that call the shim. */
 #include "capture/record/stack.h"
 #include "parse/symbols/python_lines.h"
 
@@ -31,8 +31,8 @@ static int64_t line_of(const mv_python_frame *frame, const mv_python_code *code)
     return mv_python_lines_find(&lines, &frame->offset, 1, &line) ? line : -2;
 }
 
-/* A line for each frame, innermost first: LINE TAB NAME TAB FILE. Returns their number, -1 when one
- * could not be described. */
+/* One line for each frame, innermost first: LINE TAB NAME TAB FILE. Returns their number, or -1
+ * when one could not be described. */
 int probe_walk(char *out, size_t size)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -81,7 +81,7 @@ static int run_in_thread(thread_work w)
     return w.count;
 }
 
-/* A thread that Python knows nothing of. */
+/* A thread that Python does not know. */
 int probe_walk_in_thread(char *out, size_t size)
 {
     return run_in_thread((thread_work){.out = out, .size = size});
@@ -116,7 +116,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Nanoseconds for one walk from here, in the best of 20 turns: its cost undisturbed. */
+/* Nanoseconds for one walk from here, the best of 20 attempts: the undisturbed cost. */
 double probe_cost(int walks)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -132,8 +132,8 @@ double probe_cost(int walks)
     return best;
 }
 
-/* Walks without end, so that the interpreter may end during a walk; the number of walks with
- * frames. */
+/* Walks without end, because the interpreter must be able to end during a walk; counts the walks
+ * with frames. */
 long probe_loop(double seconds)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -157,8 +157,8 @@ int probe_native(void)
     return (int)mv_native_walk(&past, addresses, MV_LIVE_MOST_FRAMES);
 }
 
-/* The number of native frames of our callers, when they are those that the C library's backtrace()
- * finds; -1 when they are not. */
+/* The number of our callers' native frames if they equal those of the C library's backtrace(),
+ * otherwise -1. */
 int probe_native_same(void)
 {
     uint64_t own[MV_LIVE_MOST_FRAMES];
@@ -178,7 +178,7 @@ int probe_native_same(void)
     return want - 1;
 }
 
-/* Nanoseconds for one native walk from here, in the best of 20 turns. */
+/* Nanoseconds for one native walk from here, the best of 20 attempts. */
 double probe_native_cost(int walks)
 {
     double best = 1e9;

@@ -3,8 +3,8 @@ each check, PASS or FAIL; status 1 when one fails.
 
     PYTHONPATH=python python3 tests/python/gpu_names.py FOLDER
 
-FOLDER gets a snapshot with names, and pairs for `memviz peak SNAPSHOT --with TRACE`: pair.pickle and
-pair.json.gz are of one run; rank0 and rank1 are two processes that run the same program side by side."""
+FOLDER receives a snapshot with names, and pairs for `memviz peak SNAPSHOT --with TRACE`: pair.pickle and
+pair.json.gz are from one run; rank0 and rank1 are two processes that run the same program at the same time."""
 
 import gc
 import os

@@ -3,7 +3,7 @@ FAIL or SKIP; status 1 when one fails.
 
     PATH=FOLDER-OF-MEMVIZ:$PATH PYTHONPATH=python python3 tests/python/gpu_python.py
 
-$OUT, if set, is a folder that gets the snapshots and the page."""
+$OUT, if set, is a folder for the snapshots and the page."""
 
 import glob
 import importlib.metadata
@@ -63,7 +63,7 @@ def totals(snapshot):
 
 @check
 def the_same_snapshot_gives_the_same_dump():
-    """One _snapshot(), written by us and by pickle: nothing that memviz models differs."""
+    """One _snapshot(), written by memviz and by pickle: the modelled contents are equal."""
     record("all", stacks="python", max_entries=1_000_000)
     train(20)
     taken = torch.cuda.memory._snapshot()

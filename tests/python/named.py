@@ -1,4 +1,4 @@
-"""Runs the tests of a file as ctest wants them: the first lines say which test and case failed, and what was skipped."""
+"""Runs a file's tests for ctest: the first lines name the test and case that failed, and the skipped ones."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""memviz attach: Python processes that run already, with a stand-in for PyTorch."""
+"""memviz attach: running Python processes, with a stand-in for PyTorch."""
 
 import ctypes
 import glob

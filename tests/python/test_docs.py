@@ -1,4 +1,4 @@
-"""docs/python.md: its sessions are run, with recordings of PyTorch in place of a GPU. Code of all pages compiles."""
+"""Runs the sessions of docs/python.md, with PyTorch recordings in place of a GPU. The code of all pages compiles."""
 
 import doctest
 import glob
@@ -43,7 +43,7 @@ def forward(batch):
 
 builtins.forward, builtins.train, builtins.fill_cache = forward, lambda steps: None, lambda: None
 """
-PEAK = 1237463040  # as testdata's gpt_train has it
+PEAK = 1237463040  # as in testdata's gpt_train
 
 
 class Docs(unittest.TestCase):

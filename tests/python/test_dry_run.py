@@ -20,7 +20,7 @@ SNAPSHOTS = os.path.join(ROOT, "testdata", "snapshots")
 
 
 def has_torch():
-    """Debian 12's is 1.13, which has no fake tensors of a GPU."""
+    """Debian 12 has PyTorch 1.13, without fake tensors of a GPU."""
     if not importlib.util.find_spec("torch"):
         return False
     from importlib import metadata
@@ -77,7 +77,7 @@ class Arithmetic(unittest.TestCase):
         self.assertIs(memviz.report("info", os.path.join(SNAPSHOTS, "gpt_train.pickle"))["dry_run"], False)
 
     def test_settings_reserve_what_the_replay_reserves(self):
-        """A random program under each of them: whatif replays each event of its snapshot."""
+        """A random program under each setting: whatif replays each event of its snapshot."""
         for conf in ("", "expandable_segments:True", "max_split_size_mb:32", "roundup_power2_divisions:4",
                      "roundup_power2_divisions:[1:2,4:8,>:4], max_split_size_mb:64", "large_segment_size_mb:40",
                      "expandable_segments:True,roundup_power2_divisions:8", "max_split_size_mb:21,max_non_split_rounding_mb:22"):
@@ -104,7 +104,7 @@ class Arithmetic(unittest.TestCase):
         found = allocator.Allocator(limit=64 << 20, settings=allocator.Settings("expandable_segments:True"))
         first = found.alloc(30 << 20, 0, [])
         found.free(found.alloc(20 << 20, 16, []))
-        found.alloc(20 << 20, 0, [])  # of 40 MiB mapped for the first, 10 are free: 20 more fit only without the other stream's
+        found.alloc(20 << 20, 0, [])  # of 40 MiB mapped for the first stream, 10 are free: 20 more fit only without the other stream's
         self.assertEqual(found.reserved, 60 << 20)
         with self.assertRaises(allocator.OutOfMemory):
             found.alloc(20 << 20, 0, [])
@@ -143,13 +143,13 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(allocator.side(found, 39 << 20, 39 << 20, 72 << 20, 0.01), "may not fit")
 
     def test_addresses_fall_as_the_drivers_do(self):
-        """In slots of 32 MiB, each below the one before; what is left of the lowest is taken first."""
+        """In slots of 32 MiB, each below the last one; the rest of the lowest is used first."""
         found = allocator.Allocator()
         first, second, third, rest = (found.address(size << 20) for size in (20, 30, 40, 12))
         self.assertEqual([first - second, second - third, rest - third], [32 << 20, 64 << 20, 40 << 20])
 
     def test_the_order_of_addresses_decides_what_is_reserved(self):
-        """Of two free blocks of 40 MiB, half a segment and a whole one, the lower is taken: is the first segment whole again?"""
+        """Of two free blocks of 40 MiB, half a segment and a whole segment, the lower one is used: is the first segment whole again?"""
         def reserved(seed):
             found = allocator.Allocator(seed=seed)
             found.free(found.alloc(80 << 20, 0, []))
@@ -288,7 +288,7 @@ class Programs(Runs):
         """)
 
     def test_buckets_that_nccl_may_hold_are_a_second_figure(self):
-        """The old bucket, 64 MiB of gradients, is free when DDP makes the new one, or it is not."""
+        """The old bucket, 64 MiB of gradients, may or may not be free when DDP makes the new one."""
         done = self.run_dry("-o", "x.pickle", "--ranks", "2", "--", sys.executable, "-c", self.PARALLEL)
         self.assertRegex(done.stderr, r"between: the time that the GPU needs, and NCCL's watchdog(.|\n)*needs \d+ MiB to \d+ MiB reserved")
         with open(os.path.join(self.folder, "x.pickle"), "rb") as file:
@@ -314,7 +314,7 @@ class Programs(Runs):
             side = torch.cuda.Stream()
             with torch.cuda.stream(side), torch.cuda.stream(side):
                 torch.empty(30 << 20, dtype=torch.uint8, device="cuda")
-            torch.empty(30 << 20, dtype=torch.uint8, device="cuda")  # of the first stream, which cannot have the side's block
+            torch.empty(30 << 20, dtype=torch.uint8, device="cuda")  # of the first stream, which cannot use the side stream's block
 
         self.assertEqual(memviz.dry_run(step)["reserved"], 60 << 20)
 
@@ -326,7 +326,7 @@ class Programs(Runs):
             x = torch.ones(4 << 20, device="cuda", requires_grad=True)
             with torch.cuda.stream(side):
                 y = x * 2
-                torch.empty_like(y)  # 16 MiB more of the side's, which the gradient of x takes again
+                torch.empty_like(y)  # 16 MiB more on the side stream, which the gradient of x reuses
             y.sum().backward()
 
         self.assertEqual(memviz.dry_run(step)["reserved"], (16 + 2 + 16 + 16) << 20)
@@ -344,7 +344,7 @@ class Programs(Runs):
         self.assertTrue(found["reserved_least"] <= found["reserved"] <= found["reserved_most"])
 
     def test_programs_that_once_ended_in_an_error(self):
-        """Operators without a fake kernel and with several results, packed sequences, transforms, and what inference mode leaves composed."""
+        """Operators without a fake kernel and with several results, packed sequences, transforms, and operators that inference mode does not decompose."""
         import torch
 
         def step():
@@ -375,7 +375,7 @@ class Programs(Runs):
         self.assertGreater(memviz.dry_run(step)["allocated"], 1000 * 1000 * 4 * 8)
 
     def test_formulas_of_gradients_fill_zeros_in_place(self):
-        """PyTorch copies the zeros first if an argument is a tensor of a subclass, as fake ones are."""
+        """PyTorch copies the zeros first if an argument belongs to a tensor subclass, as fake tensors do."""
         import torch
         which = torch.zeros(1, 1 << 20, dtype=torch.long)
         takes = {"gather": lambda x, n: x.gather(0, n), "index": lambda x, n: x[n[0, :1]], "max": lambda x, n: x.max(0)[0],
@@ -452,7 +452,7 @@ class Programs(Runs):
         self.assertTrue(memviz.dry_run(step)["about"])
 
     def test_checks_of_computed_values_pass(self):
-        """Distributions ask whether all() of their values are valid."""
+        """Distributions check with all() that their values are valid."""
         import torch
 
         def step():

@@ -31,7 +31,7 @@ class Install(unittest.TestCase):
         self.assertIn("[console_scripts]\nmemviz = memviz.__main__:main", entries)
         self.assertIn("[pytest11]\nmemviz = memviz.pytest_plugin", entries)
         self.assertTrue(os.path.exists(os.path.join(target, "memviz", "py.typed")))
-        # The command finds the program although it is called memviz, too, and comes first.
+        # The command finds the program although it has the same name, memviz, and comes first.
         program = os.path.dirname(os.environ["MEMVIZ_PROGRAM"])
         env = {**os.environ, "PYTHONPATH": target, "PATH": os.path.join(target, "bin") + ":" + program}
         del env["MEMVIZ_PROGRAM"]

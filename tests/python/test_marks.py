@@ -1,4 +1,4 @@
-"""Marks, ranges and heaps: recorded under `memviz run`, nothing without it."""
+"""Marks, ranges and heaps: recorded under `memviz run`, without effect elsewhere."""
 
 import os
 import re
@@ -62,7 +62,7 @@ class Marks(unittest.TestCase):
             ("start", "failing"), ("end", "failing"), ("start", "decorated"), ("end", "decorated"), ("mark", "last")])
 
         self.assertEqual(held, 8192)
-        # The function that registers blocks is the heap's own; its caller is charged.
+        # The function that registers blocks belongs to the heap; its caller is charged.
         self.assertRegex(peak, r"12.0 KiB  100 %       3   12.0 KiB  .* <string>:\d+ work")
 
 

@@ -1,4 +1,4 @@
-"""Names of tensors: memviz.record(names=) and memviz.name() with a stand-in for PyTorch."""
+"""Tensor names: memviz.record(names=) and memviz.name() with a stand-in for PyTorch."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""How the package finds the program, and becomes it."""
+"""The package finds the program and executes it."""
 
 import os
 import pathlib

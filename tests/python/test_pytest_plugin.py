@@ -1,4 +1,4 @@
-"""The plug-in for pytest: tests that a test writes, run with a stand-in for PyTorch."""
+"""The pytest plug-in, on tests that these tests write, with a stand-in for PyTorch."""
 
 import os
 import sys
@@ -127,7 +127,7 @@ def test_other_texts_are_no_sizes(text):
 
 
 class Named:
-    """The first lines say which case failed."""
+    """The first lines name the failed case."""
 
     @staticmethod
     def pytest_runtest_logreport(report):

@@ -131,7 +131,7 @@ class Record(Case):
         path, ran = self.path("x.pickle"), []
         recording = memviz.record(path)
         for step in range(2):
-            with recording, memviz.record(path):  # also within another
+            with recording, memviz.record(path):  # also within another recording
                 ran.append(step)
         self.assertRaises(KeyError, recording(lambda: {}["no"]))
         self.assertEqual((ran, self.names(), recording.oom_paths), ([0, 1], [], []))
@@ -223,7 +223,7 @@ class Record(Case):
             memviz.record(self.path("x.pickle")).__enter__()
 
 
-# A module that is a name alone cannot be imported: as where PyTorch is not installed.
+# A module of None cannot be imported, as if PyTorch was not installed.
 MISSING = """
 import sys, memviz
 sys.path.insert(0, sys.argv[1])
@@ -243,7 +243,7 @@ class NoTorch(unittest.TestCase):
 
     def test_it_says_what_is_missing_and_what_to_do(self):
         said = self.said()
-        self.assertEqual((said.count("Traceback"), said.count("File ")), (1, 2))  # of the program, and of record()
+        self.assertEqual((said.count("Traceback"), said.count("File ")), (1, 2))  # by the program, and by record()
         self.assertEqual(said.splitlines()[-1], "memviz.Error: memviz.record: PyTorch (torch) is not installed for "
                          f"{sys.executable}: use the Python that trains, or install PyTorch; a program without PyTorch "
                          "is recorded by: memviz run -- CMD")

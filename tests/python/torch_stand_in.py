@@ -1,4 +1,4 @@
-"""A module `torch` for tests on machines without PyTorch, or without a GPU: a snapshot that is given,
+"""A module `torch` for tests on machines without PyTorch or without a GPU: a given snapshot,
 and counters and a recorder that tests read and set."""
 
 import contextlib
@@ -56,7 +56,7 @@ class StandIn(types.ModuleType):
         self.annotations.append("/" + name)
 
     def run_out(self):
-        """What PyTorch does when an allocation fails: it calls the observers and raises."""
+        """As PyTorch does when an allocation fails: calls the observers and raises."""
         for observer in self.observers:
             observer(0, 1 << 30, 1 << 34, 1 << 20)
         raise OutOfMemoryError("CUDA out of memory")
@@ -71,7 +71,7 @@ def install(snapshot=None, has_cuda=True):
 
 
 class Storage:
-    """Memory at an address. What PyTorch's weak references do, by hand: `dies()` frees it."""
+    """Memory at an address. `dies()` frees it, in place of PyTorch's weak references."""
 
     by_number = {}
 
@@ -103,7 +103,7 @@ class StorageWeakRef:
 
 
 class Tensor:
-    """Of four-byte elements without gaps, in its own storage or as a view of another's."""
+    """A tensor of four-byte elements without gaps, in its own storage or as a view of another tensor."""
 
     def __init__(self, address, *shape, device="cuda", of=None, index=0):
         self.shape = shape

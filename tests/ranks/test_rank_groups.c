@@ -1,6 +1,6 @@
 /* Ranks of jobs with pipelines, made of the summaries of real recordings: a stage is a recording,
- * or one recording with the places of its first or last stage removed. Odd ranks are planted; they
- * must be found, and nothing else. */
+ * or a recording without the places of its first or last stage. Odd ranks are inserted; exactly
+ * these must be found. */
 #include "analyze/ranks/ranks.h"
 
 #include "base/text.h"
@@ -13,7 +13,7 @@ typedef enum { EXTRA, BATCH, LACK, LEAK, OOM, RESERVED, ORDER, FOREIGN, WAYS } w
 
 typedef struct {
     uint32_t stages;
-    mv_rank_grid grid; /* how rank numbers are laid out; inner 0: in blocks */
+    mv_rank_grid grid; /* the layout of rank numbers; inner 0: in blocks */
     bool is_shuffled;  /* names do not show the layout */
     bool is_noisy;     /* every rank's sizes differ a little */
     bool is_cut;       /* recordings end after different numbers of allocations */
@@ -72,7 +72,7 @@ static mv_summary part_of(const mv_summary *whole, uint32_t blocks)
     return part;
 }
 
-/* Removes the n-th largest place of the program. */
+/* Removes the nth largest place of the program. */
 static void remove_site(mv_summary *rank, uint32_t nth)
 {
     mv_summary_site *site = copy_sites(rank);
@@ -158,17 +158,6 @@ static uint32_t stage_of(const job *j, uint32_t number)
     return number / grid.inner % j->plan.stages;
 }
 
-static void add_noise(job *j, mv_summary *rank)
-{
-    mv_summary_site *site = copy_sites(rank);
-
-    for (uint32_t i = 0; i < rank->sites; i++)
-        site[i].peak_bytes += mvt_random(&j->seed, 1 + (uint32_t)(site[i].peak_bytes / 200));
-    change_sequence(rank);
-    rank->end.chain = rank->end.shape = j->seed;
-    add_up(rank);
-}
-
 static void make_job(job *j, uint32_t count, job_plan plan)
 {
     j->count = count;
@@ -180,9 +169,16 @@ static void make_job(job *j, uint32_t count, job_plan plan)
         rank->name = mv_arena_printf(mvt_memory(), "run.%u.pickle", number);
         j->ranks[i] = rank;
         j->is_odd[i] = false;
-        if (plan.is_noisy)
-            add_noise(j, rank);
-        if (plan.is_cut && i % 3 == 1) { /* ends with an earlier point */
+        if (plan.is_noisy) {
+            mv_summary_site *site = copy_sites(rank);
+            for (uint32_t k = 0; k < rank->sites; k++)
+                site[k].peak_bytes +=
+                    mvt_random(&j->seed, 1 + (uint32_t)(site[k].peak_bytes / 200));
+            change_sequence(rank);
+            rank->end.chain = rank->end.shape = j->seed;
+            add_up(rank);
+        }
+        if (plan.is_cut && i % 3 == 1) { /* ends at an earlier point */
             rank->points = rank->points / 2 + i % 7;
             rank->allocs = (uint64_t)rank->points << rank->stride;
             rank->end = rank->point[rank->points - 1];
@@ -190,7 +186,7 @@ static void make_job(job *j, uint32_t count, job_plan plan)
     }
 }
 
-/* Exactly the planted ranks are outliers. */
+/* Exactly the inserted ranks are outliers. */
 static void expect_planted(job *j, const char *what)
 {
     mv_rank_grid grid = j->plan.grid;
@@ -209,7 +205,7 @@ static void expect_planted(job *j, const char *what)
                      is_found[i] ? "is not odd" : "is odd", j->found.verdict);
 }
 
-/* Without odd ranks, and with one to four odd ones, in each way, in one stage and in several. */
+/* No odd rank, or one to four, of each kind, in one stage and in several. */
 static void check(job *j, uint32_t count, job_plan plan, const char *what)
 {
     char text[120];
@@ -218,7 +214,7 @@ static void check(job *j, uint32_t count, job_plan plan, const char *what)
     expect_planted(j, what);
     for (way how = 0; how < WAYS; how++) {
         uint32_t odd = 1 + how % 4, length = count / plan.stages;
-        /* A third of a stage, or another order where no two are the same, is not odd. */
+        /* A third of a stage is not odd, nor is another order where no two orders are equal. */
         if (length <= 3 * odd || (plan.is_noisy && how == ORDER))
             continue;
         snprintf(text, sizeof text, "%s, %u odd in way %u", what, odd, how);
@@ -251,8 +247,8 @@ static job *different_stages(void)
     return j;
 }
 
-/* Stages of one program; from `same` on, stages in the middle hold the same. The first and the last
- * have a place that the others do not have. */
+/* Stages of one program; from `same` on, stages in the middle hold the same bytes. The first and
+ * the last stage have a place that the others do not have. */
 static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
 {
     mv_summary whole = summarize("gpt_train");
@@ -269,7 +265,7 @@ static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
     return j;
 }
 
-Test(rank_groups, stages_of_different_programs)
+Test(rank_groups, stages_of_different_programs_are_found)
 {
     job *j = different_stages();
 
@@ -279,7 +275,7 @@ Test(rank_groups, stages_of_different_programs)
     check(j, 32, (job_plan){.stages = 2, .is_given = true}, "given");
 }
 
-Test(rank_groups, one_stage)
+Test(rank_groups, odd_ranks_of_one_stage_are_found)
 {
     job *j = different_stages();
 
@@ -288,8 +284,8 @@ Test(rank_groups, one_stage)
     check(j, 64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
 }
 
-/* Every rank is a stage: none has a peer, but a leak or a failed request is named. */
-Test(rank_groups, stages_of_one_rank)
+/* Every rank is a stage: no rank has a peer, but a leak or a failed request is reported. */
+Test(rank_groups, stages_of_one_rank_have_no_outlier)
 {
     job *j = different_stages();
 
@@ -305,7 +301,7 @@ Test(rank_groups, stages_of_one_rank)
     check(j, 8, (job_plan){.stages = 8}, "equal stages in the middle");
 }
 
-/* The first and the last stage differ from those in the middle, which hold the same. */
+/* The first and the last stage differ from those in the middle, which hold the same bytes. */
 Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
 {
     job *j = similar_stages(8, 1, 16);
@@ -316,8 +312,9 @@ Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
     check(j, 64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
 }
 
-/* The last but one stage of a schedule with two batches in flight: as many bytes, in another order. */
-Test(rank_groups, stages_of_other_order_are_not_odd)
+/* The last but one stage of a schedule with two batches in flight: the same bytes in
+ * another order. */
+Test(rank_groups, stages_with_another_order_are_not_odd)
 {
     job *j = similar_stages(8, 1, 16);
 
@@ -327,7 +324,7 @@ Test(rank_groups, stages_of_other_order_are_not_odd)
     check(j, 8, (job_plan){.stages = 8}, "one rank each");
 }
 
-LongTest(rank_groups, a_thousand_ranks)
+LongTest(rank_groups, odd_ranks_among_a_thousand_are_found)
 {
     job *j = different_stages();
 
@@ -346,8 +343,8 @@ LongTest(rank_groups, a_thousand_ranks)
     check(j, 1024, (job_plan){.stages = 4, .is_cut = true}, "of different lengths");
 }
 
-/* Twice the bytes of the second stage are nearly those of the first, but only the second is short of
- * a rank. */
+/* Twice the bytes of the second stage are nearly the bytes of the first, but only the second stage
+ * has a rank missing. */
 Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
 {
     mv_summary whole = summarize("gpt_train");
@@ -362,8 +359,8 @@ Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
     cr_expect_neq(j->found.group[20], j->found.group[0]);
 }
 
-/* Two ranks of each stage: one odd rank leaves a stage of two that differ, and no other. */
-Test(rank_groups, a_stage_of_two_is_a_stage)
+/* Two ranks for each stage: one odd rank leaves one stage with two different ranks. */
+Test(rank_groups, two_ranks_are_a_stage)
 {
     job *j = different_stages();
 

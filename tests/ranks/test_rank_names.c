@@ -11,7 +11,7 @@ static void check(const mv_rank_place *places, const char *const *expected, uint
         cr_expect_str_eq(names[i], expected[i], "%s", places[i].path);
 }
 
-Test(rank_names, the_last_part_is_enough_when_it_is_the_only_one)
+Test(rank_names, the_last_part_of_the_name_is_enough_when_it_differs)
 {
     check((mv_rank_place[]){{"/a/rank0.pickle", 0}, {"/b/rank1.pickle", 0}, {"xrank1.pickle", 0}},
           (const char *[]){"rank0.pickle", "rank1.pickle", "xrank1.pickle"}, 3);
@@ -29,7 +29,7 @@ Test(rank_names, folders_distinguish_files_of_one_name)
           5);
 }
 
-Test(rank_names, devices_of_one_file)
+Test(rank_names, devices_distinguish_ranks_of_one_file)
 {
     check((mv_rank_place[]){{"a.pickle", 0}, {"a.pickle", 3}},
           (const char *[]){"device 0", "device 3"}, 2);

@@ -5,17 +5,17 @@
 
 enum { MOST = 6, STEPS = 10 };
 
-/* The actions of one rank; all zero: what every rank does. */
+/* The peculiarities of a rank; all zero: the same as every rank. */
 typedef struct {
-    uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
+    uint64_t batch;    /* factor of the activation sizes; 0: 1 */
     bool leaks;        /* keeps the loss of each step */
-    uint64_t own;      /* bytes that it allocates at its own line */
-    uint64_t own_too;  /* and at another line, in two calls of it */
+    uint64_t own;      /* bytes allocated at its own line */
+    uint64_t own_too;  /* bytes allocated at another own line, in two calls of it */
     bool no_stacks;    /* has one block, without a stack */
-    bool other_order;  /* goes through another line in step 3 */
-    bool stops;        /* is dumped after six steps */
-    uint64_t late;     /* bytes that it allocates in the ninth step */
-    uint64_t reserves; /* bytes of a segment that it never uses */
+    bool other_order;  /* calls through another line in step 3 */
+    bool stops;        /* dumped after six steps */
+    uint64_t late;     /* bytes allocated in the ninth step */
+    uint64_t reserves; /* bytes of a segment that is never used */
 } habits;
 
 typedef struct {
@@ -88,7 +88,7 @@ static void compare(party *p, const habits *h, uint32_t count)
                             mvt_err()));
 }
 
-/* Exactly one outlier, of that rank and reason, which names that line. */
+/* Exactly one outlier, with that rank, reason and line. */
 static void expect_lone(const party *p, uint32_t rank, mv_rank_reason reason, const char *line)
 {
     const mv_rank_outlier *o = &p->found.outliers[0];
@@ -169,7 +169,7 @@ Test(ranks, memory_that_one_rank_alone_holds_is_named)
     expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
 }
 
-/* A line has only what its calls hold of the bytes at all places of its own. */
+/* Of the bytes at all of the rank's own places, a line is charged only its calls' bytes. */
 Test(ranks, one_line_is_not_given_the_bytes_of_all)
 {
     party p;
@@ -229,7 +229,7 @@ Test(ranks, an_early_dump_is_not_a_difference)
     cr_expect_eq(p.found.first, MV_NO_ROW);
 }
 
-/* Later allocations of the others are not a difference, either. */
+/* Later allocations of the other ranks are not a difference, either. */
 Test(ranks, an_early_dump_may_have_a_lower_peak)
 {
     party p;
@@ -251,7 +251,7 @@ Test(ranks, the_first_and_the_last_rank_are_named)
     cr_expect_eq(p.found.outliers[1].rank, 5);
 }
 
-Test(ranks, where_all_ranks_differ_none_is_an_outlier)
+Test(ranks, no_rank_is_an_outlier_if_all_differ)
 {
     party p;
 
@@ -270,8 +270,6 @@ Test(ranks, the_larger_of_two_is_named)
     cr_expect_eq(p.found.count, 2);
 }
 
-/* ---- sequences, against a literal comparison --------------------------------------------- */
-
 static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
 {
     mvt_trace *t = mvt_new();
@@ -285,17 +283,6 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     }
     mvt_final_heap(t);
     return t;
-}
-
-/* Like the curve of a long trace: every second point is removed until at most `most` remain. */
-static void thin(mv_summary *summary, uint32_t most)
-{
-    while (summary->points > most) {
-        summary->points /= 2;
-        summary->stride++;
-        for (uint32_t i = 0; i < summary->points; i++)
-            summary->point[i] = summary->point[2 * i + 1];
-    }
 }
 
 Test(ranks, sequences_diverge_at_the_right_event)
@@ -313,7 +300,15 @@ Test(ranks, sequences_diverge_at_the_right_event)
         mv_divergence d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
-        thin(&s[seed % 2], 16);
+        /* As for the curve of a long trace: every second point is removed until at most `most`
+         * remain. */
+        mv_summary *summary = &s[seed % 2];
+        while (summary->points > 16) {
+            summary->points /= 2;
+            summary->stride++;
+            for (uint32_t j = 0; j < summary->points; j++)
+                summary->point[j] = summary->point[2 * j + 1];
+        }
         d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         if (d.first != MV_NO_DIVERGENCE)
             cr_assert(d.first <= odd && odd <= d.last, "%u in %u..%u", odd, (unsigned)d.first,
@@ -324,8 +319,6 @@ Test(ranks, sequences_diverge_at_the_right_event)
         mvt_drop(t[1]);
     }
 }
-
-/* ---- the command ------------------------------------------------------------------------- */
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -365,7 +358,7 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
 }
 
-Test(ranks, stages_are_stated)
+Test(ranks, stages_are_reported)
 {
     cJSON *report = mvt_json(0, "cp $SNAPS/mlp_train.pickle r2.pickle; cp $SNAPS/mlp_train.pickle "
                                 "r10.pickle; cp $SNAPS/streams.pickle r11.pickle; "
@@ -389,7 +382,7 @@ Test(ranks, stages_are_stated)
     cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 
-/* One line is called from two lines, and each rank has one of them. */
+/* A line is called from two lines; each rank has one of these calls. */
 Test(ranks, callers_that_differ_are_shown)
 {
     static const char *const stacks[] = {"make:a.py:9;step:a.py:44;main:a.py:68",
@@ -408,8 +401,8 @@ Test(ranks, callers_that_differ_are_shown)
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
-/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; a
- * window has its own. */
+/* The buffer of `ring` held half a step: its peak may have been earlier and higher; a window has
+ * its own peak. */
 Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
 {
     static const struct {
@@ -436,8 +429,8 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
-/* If no free was recorded, blocks may have ended earlier, and segments may be older than the first
- * event. */
+/* If no free was recorded, blocks may have ended earlier, and segments may be older than the
+ * first event. */
 Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
@@ -451,7 +444,7 @@ Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
     cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
 
-/* A budget that all files together overrun, but none alone. */
+/* A budget that all files together exceed, but no single file. */
 Test(ranks, files_share_the_memory)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
@@ -461,8 +454,8 @@ Test(ranks, files_share_the_memory)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* Sixty summaries are more than the limit, each file and its summary far less. */
-LongTest(ranks, summaries_that_are_kept_count)
+/* Sixty summaries exceed the limit; each file with its summary stays far below it. */
+LongTest(ranks, kept_summaries_count_against_the_memory_limit)
 {
     mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "
                          "done; $MEMVIZ ranks -q --max-memory 12M \"$@\"");
@@ -471,7 +464,7 @@ LongTest(ranks, summaries_that_are_kept_count)
     cr_expect(strstr(run.err, "memory limit reached"), "%s", run.err);
 }
 
-Test(ranks, fail_on_leak)
+Test(ranks, a_leak_fails_the_gate)
 {
     mvt_run run = mvt_sh("$MEMVIZ ranks --fail-on leak $SNAPS/leak_loss_list.pickle "
                          "$SNAPS/gpt_train.pickle; echo $?; $MEMVIZ ranks --fail-on leak "

@@ -94,12 +94,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(summary, comes_back_from_its_bytes)
+LongTest(summary, a_summary_comes_back_from_its_bytes)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Equal parts are kept once, and every summary is the same as without sharing. */
+/* Equal parts are stored once, and every summary equals the one without sharing. */
 Test(summary, equal_parts_are_shared)
 {
     static const char *const names[] = {"mlp_train", "streams", "mlp_train", "leak_cycle"};
@@ -144,8 +144,6 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
     }
     cr_expect_eq(keys[0], keys[1]);
 }
-
-/* ---- damage ------------------------------------------------------------------------------ */
 
 static void make_right(uint8_t *bytes, uint64_t length)
 {
@@ -195,7 +193,7 @@ Test(summary, damage_is_refused)
         cr_assert_neq(decode(&r, r.bytes.data, i), MV_OK, "cut at %u", (unsigned)i);
 }
 
-/* Whoever makes the hash right still cannot make the reader believe a wrong count. */
+/* Even with a correct hash, a wrong count must be refused. */
 LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 {
     mvt_trace *t = mvt_small();
@@ -218,9 +216,8 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
-/* `ranks` reports the same of summaries as of snapshots, except for facts that only snapshots have. */
+/* `ranks` gives the same report on summaries as on snapshots, except for facts that only
+ * snapshots have. */
 Test(summary, a_summary_replaces_its_snapshot)
 {
     mvt_run run = mvt_sh(

@@ -1,5 +1,5 @@
-/* Programs that run beside a recorded program and its launcher are not harmed, and harm neither of
- * them (tests/programs/bystander.c). */
+/* A recorded program and its launcher do not harm programs that run next to them, and are not
+ * harmed by them (tests/programs/bystander.c). */
 #include "tests/fixture/fixture_program.h"
 
 /* $MEMVIZ_STATUS names a descriptor of another process. */
@@ -21,7 +21,7 @@ Test(bystanders, a_file_of_another_process_is_not_written_to)
     expect_unchanged("truncate -s 4096 db", ":0000000000000000");
 }
 
-/* It has no name, as the launcher's page has none; but not its word. */
+/* It has no name, like the launcher's page, but it does not begin with the page's magic word. */
 Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
 {
     mvt_run r = mvt_sh("truncate -s 4096 db; exec 3<>db; rm db; "
@@ -33,7 +33,7 @@ Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
 }
 
 /* Such a program is not recorded, and ends as without the shim. */
-Test(bystanders, a_filter_that_knows_the_loaders_calls_alone)
+Test(bystanders, a_program_with_a_strict_filter_is_unharmed)
 {
     mvt_run r = mvt_sh("BYSTANDER=" MV_BYSTANDER "; $BYSTANDER jail /bin/true; echo $?; "
                        "$MEMVIZ run -q -o a.bin -- $BYSTANDER jail /bin/true; echo $?; "
@@ -51,7 +51,7 @@ Test(bystanders, a_filter_is_reported_at_the_first_event)
     cr_expect(strstr(r.err, "it had a system call filter"), "%s", r.err);
 }
 
-LongTest(bystanders, children_that_return_from_the_handler_that_forked_them)
+LongTest(bystanders, children_forked_in_a_handler_return_from_it)
 {
     static const char *const stacks[] = {"none", "native"};
 
@@ -64,7 +64,8 @@ LongTest(bystanders, children_that_return_from_the_handler_that_forked_them)
     }
 }
 
-/* Another user's where there is one to be: they come faster than each could be waited for. */
+/* The clients belong to another user if possible: they connect faster than the launcher could wait
+ * for each. */
 LongTest(bystanders, silent_clients_do_not_block_others)
 {
     mvt_run r =

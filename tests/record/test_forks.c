@@ -1,8 +1,8 @@
-/* Forks of programs with threads, under the whole shim (tests/hooked/forking.c): no child hangs in
- * a hook, nor in its own call that takes a lock which a hook took in the parent. */
+/* Forks in programs with threads, under the whole shim (tests/hooked/forking.c): no child hangs in
+ * a hook, or in its own call that takes a lock which a hook took in the parent. */
 #include "tests/fixture/fixture_program.h"
 
-/* Live files are enough: finalising hundreds of them would only take time. */
+/* Live files suffice: finalising hundreds of them would only take time. */
 static void expect_no_hang(const char *stacks, const char *more, const char *mode, unsigned forks)
 {
     char want[64];
@@ -28,8 +28,8 @@ LongTest(forks, children_do_not_hang_among_threads_that_call_cuda)
     expect_no_hang("all", "", "cuda", 150);
 }
 
-/* Without us such a child hangs only if it asks the loader. */
-LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
+/* Without the shim such a child hangs only if it calls the loader. */
+LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_in_the_shim)
 {
     expect_no_hang("none", "", "loader", 50);
     expect_no_hang("python", "", "loader", 50);
@@ -44,8 +44,8 @@ LongTest(forks, children_do_not_hang_among_threads_that_make_tensors)
     expect_no_hang("python", "MEMVIZ_CPU=1", "tensors", 150);
 }
 
-/* Forks wait for such a thread once, and its children are not recorded. */
-LongTest(forks, children_of_a_process_with_a_silent_thread)
+/* The first fork waits for such a thread, and its children are not recorded. */
+LongTest(forks, children_of_a_process_with_a_silent_thread_do_not_hang)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);
 }

@@ -1,4 +1,4 @@
-/* Samples of the devices' use, from a library of our own in place of NVIDIA's. */
+/* Samples of the devices' use, from a stand-in for NVIDIA's library. */
 #include "record/nvml.h"
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static void close_nvml(void *what)
     mv_nvml_close(what);
 }
 
-/* A library that is loaded already is found by its soname. */
+/* A library that is already loaded is found by its soname. */
 static void setup(void)
 {
     void *library = dlopen(MV_NVML_STAND_IN, RTLD_NOW);
@@ -70,7 +70,7 @@ static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
     return samples;
 }
 
-Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
+Test(nvml, a_lasting_level_is_its_first_and_last_sample)
 {
     sample(100, 0, 0);
     for (int i = 0; i < 50; i++)
@@ -89,7 +89,7 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 
 /* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
 /* The driver answers after its current work, with the figures of that moment. */
-Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
+Test(nvml, a_sample_has_the_time_of_the_answer)
 {
     mv_samples samples;
 
@@ -144,8 +144,8 @@ Test(nvml, memory_of_the_process_is_distinguished_from_the_device)
     cr_assert_eq(samples_of(PID + 1, NULL, 1).process[0], MV_NO_BYTES);
 }
 
-/* A machine that others use, too, for weeks. */
-Test(nvml, calls_of_others_take_no_memory_and_are_looked_up_once)
+/* A machine that others use as well, for weeks. */
+Test(nvml, other_processes_take_no_memory_and_are_looked_up_once)
 {
     for (unsigned pid = PID + 2; pid < PID + 1002; pid++)
         for (int i = 0; i < 3; i++)
@@ -169,7 +169,7 @@ static void expect_devices(const char *visible, uint64_t wanted, const char *wan
     cr_assert_str_eq(found, want, "%s: %s", visible ? visible : "(unset)", found);
 }
 
-Test(nvml, devices_are_those_that_the_program_sees)
+Test(nvml, samples_are_of_the_devices_that_the_program_sees)
 {
     sample(100, 0, 0);
     expect_devices(NULL, BOTH, "0:100 1:200 ");
@@ -183,7 +183,7 @@ Test(nvml, devices_are_those_that_the_program_sees)
     expect_devices("-1", BOTH, "");
 }
 
-/* How many ordinals have samples, and whether there is a reason for the others. */
+/* The number of ordinals with samples; whether the others have a reason. */
 static void expect_known(const char *visible, const char *order, uint32_t want)
 {
     mv_nvml_process process = {.visible = visible, .order = order};
@@ -204,7 +204,7 @@ static void open_again(unsigned differ, unsigned divided)
     sample(100, 0, 0);
 }
 
-/* Devices without memory of their own have no figure; of the others nothing changes. */
+/* Devices without memory of their own have no figure; the other devices are unaffected. */
 Test(nvml, memory_of_the_host_has_no_samples)
 {
     mv_nvml_process process = {.pid = PID};
@@ -220,8 +220,8 @@ Test(nvml, memory_of_the_host_has_no_samples)
     state->shared = 0;
 }
 
-/* CUDA puts the fastest first, this library the one that is first on the bus. */
-Test(nvml, different_devices_are_known_by_their_order_on_the_bus)
+/* CUDA lists the fastest device first, this library the first device on the bus. */
+Test(nvml, different_devices_are_identified_by_bus_order)
 {
     open_again(1, 0);
     expect_known(NULL, NULL, 0);
@@ -235,7 +235,7 @@ Test(nvml, different_devices_are_known_by_their_order_on_the_bus)
     expect_known(NULL, NULL, 2);
 }
 
-Test(nvml, slices_are_known_by_their_names)
+Test(nvml, slices_are_identified_by_name)
 {
     open_again(0, 1);
     expect_known(NULL, "PCI_BUS_ID", 0);

@@ -1,5 +1,5 @@
-/* The crash matrix: programs that record and then end in every possible way. Whatever happens to
- * them, each event whose call returned is in a file, no reference in a file points to a missing
+/* The crash matrix: programs that record and then end in every possible way. However a program
+ * ends, each event whose call returned is in a file, no reference in a file points to a missing
  * row, and the program's output is the same as without the recorder. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@ typedef struct {
     uint64_t events;
     const char *out; /* MEMVIZ_OUT in the victim's folder; NULL: "live" */
     const char *stacks, *rank;
-    bool is_plain, waits_not; /* not recorded; MEMVIZ_WAIT_FREE */
-    unsigned small_mb;        /* of a file system that the live file is in; 0: the folder's own */
-    void (*prepare)(void);    /* in the victim before its exec, in its folder */
-    unsigned kill_after_us;   /* 0: it ends by itself */
+    bool is_plain, waits_not; /* not recorded; the value of MEMVIZ_WAIT_FREE */
+    unsigned small_mb;        /* size of a file system for the live file; 0: none */
+    void (*prepare)(void);    /* run in the victim's folder before its exec */
+    unsigned kill_after_us;   /* 0: it ends without a signal */
 } victim_opts;
 
 typedef struct {
-    char folder[32], live[40]; /* live: where its files are */
+    char folder[32], live[40]; /* the folder of its live files */
     victim_acks *acks;
     int status;
     char out[4096];
@@ -38,22 +38,13 @@ typedef struct {
 
 enum { MOST_LIVE_FILES = 64, PATH_LENGTH = 512 };
 
-static void map_acks(victim *v)
+static void become_victim(const victim *v, const victim_opts *opts)
 {
-    char path[64];
+    char threads[16], events[24];
 
-    snprintf(path, sizeof path, "%s/acks", v->folder);
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
-    cr_assert(fd >= 0 && ftruncate(fd, sizeof *v->acks) == 0);
-    v->acks = mmap(NULL, sizeof *v->acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    cr_assert(v->acks != MAP_FAILED);
-    close(fd);
-}
-
-static void set_environment(const victim *v, const victim_opts *opts)
-{
+    snprintf(threads, sizeof threads, "%u", opts->threads);
+    snprintf(events, sizeof events, "%llu", (unsigned long long)opts->events);
     char path[PATH_LENGTH];
-
     snprintf(path, sizeof path, "%s/acks", v->folder);
     setenv("VICTIM_ACKS", path, 1);
     snprintf(path, sizeof path, "%s/%s", v->live, opts->out ? opts->out : "live");
@@ -66,15 +57,6 @@ static void set_environment(const victim *v, const victim_opts *opts)
         setenv("RANK", opts->rank, 1);
     if (opts->waits_not)
         setenv("MEMVIZ_WAIT_FREE", "1", 1);
-}
-
-static void become_victim(const victim *v, const victim_opts *opts)
-{
-    char threads[16], events[24];
-
-    snprintf(threads, sizeof threads, "%u", opts->threads);
-    snprintf(events, sizeof events, "%llu", (unsigned long long)opts->events);
-    set_environment(v, opts);
     int out = chdir(v->folder) == 0 ? open("out", O_WRONLY | O_CREAT, 0600) : -1;
     if (out < 0 || dup2(out, STDOUT_FILENO) < 0)
         _exit(125);
@@ -90,21 +72,10 @@ static void read_out(victim *v)
     char path[64];
 
     snprintf(path, sizeof path, "%s/out", v->folder);
-    FILE *file = fopen(path, "a+"); /* one that is killed early has made none */
+    FILE *file = fopen(path, "a+"); /* a victim that is killed early has made no file */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
     fclose(file);
-}
-
-static void make_live_folder(victim *v, unsigned small_mb)
-{
-    char size[32];
-
-    snprintf(v->live, sizeof v->live, "%s/live", v->folder);
-    snprintf(size, sizeof size, "size=%um", small_mb);
-    cr_assert_eq(mkdir(v->live, 0700), 0);
-    if (small_mb)
-        cr_assert_eq(mount("small", v->live, "tmpfs", 0, size), 0);
 }
 
 static victim run(victim_opts opts)
@@ -112,8 +83,19 @@ static victim run(victim_opts opts)
     victim v = {.folder = "/tmp/memviz-victim-XXXXXX"};
 
     cr_assert_not_null(mkdtemp(v.folder));
-    map_acks(&v);
-    make_live_folder(&v, opts.small_mb);
+    char path[64];
+    snprintf(path, sizeof path, "%s/acks", v.folder);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    cr_assert(fd >= 0 && ftruncate(fd, sizeof *v.acks) == 0);
+    v.acks = mmap(NULL, sizeof *v.acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert(v.acks != MAP_FAILED);
+    close(fd);
+    char size[32];
+    snprintf(v.live, sizeof v.live, "%s/live", v.folder);
+    snprintf(size, sizeof size, "size=%um", opts.small_mb);
+    cr_assert_eq(mkdir(v.live, 0700), 0);
+    if (opts.small_mb)
+        cr_assert_eq(mount("small", v.live, "tmpfs", 0, size), 0);
     pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0)
@@ -137,12 +119,12 @@ static void drop(victim *v)
     cr_assert_eq(system(command), 0);
 }
 
-/* ---- What the files must hold ---- */
+/* ---- the required contents of the files ---- */
 
 typedef struct {
-    uint64_t next[VICTIM_SLOTS]; /* events that were found */
+    uint64_t next[VICTIM_SLOTS]; /* events found */
     size_t files, stopped, ended, commands;
-    uint64_t gaps; /* numbers that no event has */
+    uint64_t gaps; /* numbers without an event */
     uint64_t lost_stacks, lost_space;
     size_t event_bytes;
 } found;
@@ -163,21 +145,6 @@ static void expect_stack(const live_decoded *d, const live_event *e, uint32_t st
                                  victim_code(stack, i), victim_offset(stack, i));
     live_decode_stack(d, e->stack, got, sizeof got);
     cr_assert_str_eq(got, want);
-}
-
-static void expect_event(found *f, const live_decoded *d, const live_event *e, bool has_stacks)
-{
-    uint64_t slot = (e->addr >> VICTIM_SLOT_BITS) - 1;
-
-    cr_assert_lt(slot, VICTIM_SLOTS);
-    victim_event want = victim_event_of((uint32_t)slot, f->next[slot]++);
-    cr_assert_eq(e->kind, want.is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK);
-    cr_assert_eq(e->addr, want.addr);
-    cr_assert_eq(e->size, want.size);
-    cr_assert_eq(e->device_type, 1);
-    cr_assert_eq(e->device, (int64_t)slot % 2);
-    if (has_stacks && !(e->stack == 0 && f->lost_stacks))
-        expect_stack(d, e, want.stack);
 }
 
 static size_t count_of(const live_decoded *d, mv_live_event kind)
@@ -213,27 +180,6 @@ static void expect_readable(const live_decoded *d, const char *path)
     cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
 }
 
-static void expect_file(found *f, const char *path, bool has_stacks)
-{
-    live_decoded d;
-
-    live_decode(path, &d);
-    cr_assert_str_empty(d.fault, "%s: %s", path, d.fault);
-    f->files++;
-    f->stopped += live_decode_fact(&d, "stopped") != NULL;
-    f->ended += live_decode_fact(&d, "end_us") != NULL;
-    f->commands += live_decode_fact(&d, "command") != NULL;
-    f->lost_stacks += number_in(&d, "lost_stacks");
-    f->lost_space += number_in(&d, "lost_space");
-    for (size_t i = 0; i < d.event_count; i++)
-        expect_event(f, &d, &d.events[i], has_stacks);
-    uint64_t last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
-    f->gaps += last - d.event_count;
-    f->event_bytes += d.event_bytes;
-    expect_readable(&d, path);
-    live_decode_drop(&d);
-}
-
 static found look(const victim *v, bool has_stacks)
 {
     char path[PATH_LENGTH];
@@ -247,22 +193,39 @@ static found look(const victim *v, bool has_stacks)
         if (length < 5 || strcmp(entry->d_name + length - 5, ".live") != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s", v->live, entry->d_name);
-        expect_file(&f, path, has_stacks);
+        live_decoded d;
+        live_decode(path, &d);
+        cr_assert_str_empty(d.fault, "%s: %s", path, d.fault);
+        f.files++;
+        f.stopped += live_decode_fact(&d, "stopped") != NULL;
+        f.ended += live_decode_fact(&d, "end_us") != NULL;
+        f.commands += live_decode_fact(&d, "command") != NULL;
+        f.lost_stacks += number_in(&d, "lost_stacks");
+        f.lost_space += number_in(&d, "lost_space");
+        for (size_t i = 0; i < d.event_count; i++) {
+            const live_event *e = &d.events[i];
+            uint64_t slot = (e->addr >> VICTIM_SLOT_BITS) - 1;
+            cr_assert_lt(slot, VICTIM_SLOTS);
+            victim_event want = victim_event_of((uint32_t)slot, f.next[slot]++);
+            cr_assert_eq(e->kind, want.is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK);
+            cr_assert_eq(e->addr, want.addr);
+            cr_assert_eq(e->size, want.size);
+            cr_assert_eq(e->device_type, 1);
+            cr_assert_eq(e->device, (int64_t)slot % 2);
+            if (has_stacks && !(e->stack == 0 && f.lost_stacks))
+                expect_stack(&d, e, want.stack);
+        }
+        uint64_t last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
+        f.gaps += last - d.event_count;
+        f.event_bytes += d.event_bytes;
+        expect_readable(&d, path);
+        live_decode_drop(&d);
     }
     closedir(dir);
     return f;
 }
 
-/* All that was done is there, and nothing else. */
-static void expect_all(const victim *v, const found *f)
-{
-    for (int slot = 0; slot < VICTIM_SLOTS; slot++)
-        cr_assert_eq(f->next[slot], v->acks->done[slot], "slot %d: %llu of %llu events", slot,
-                     (unsigned long long)f->next[slot], (unsigned long long)v->acks->done[slot]);
-    cr_assert_eq(f->gaps, 0);
-}
-
-/* A recorded program ends and prints as an unrecorded one; then its files are looked at. */
+/* A recorded program ends and prints as an unrecorded one; then its files are checked. */
 static victim run_beside_plain(victim_opts opts)
 {
     victim v = run(opts), plain;
@@ -283,7 +246,11 @@ static void expect_mode(const char *mode, size_t files)
     victim v = run_beside_plain((victim_opts){.mode = mode, .threads = 3, .events = 5000});
     found f = look(&v, true);
 
-    expect_all(&v, &f);
+    /* All events are there, and no others. */
+    for (int slot = 0; slot < VICTIM_SLOTS; slot++)
+        cr_assert_eq(f.next[slot], v.acks->done[slot], "slot %d: %llu of %llu events", slot,
+                     (unsigned long long)f.next[slot], (unsigned long long)v.acks->done[slot]);
+    cr_assert_eq(f.gaps, 0);
     cr_assert_eq(f.files, files, "%zu files", f.files);
     cr_assert_eq(f.commands, files, "facts that are read from files of the kernel");
     cr_assert_eq(f.stopped, 0);
@@ -311,13 +278,13 @@ Test(recorder, launches_and_waits_are_counted)
 
 /* ---- Ends ---- */
 
-Test(recorder, a_program_that_ends_in_order_has_every_event)
+Test(recorder, a_program_that_exits_has_every_event)
 {
     expect_mode("exit", 1);
     expect_mode("atexit", 1);
 }
 
-Test(recorder, end_is_a_fact)
+Test(recorder, the_end_is_recorded_as_a_fact)
 {
     victim v = run((victim_opts){.mode = "exit", .threads = 1, .events = 10});
     found f = look(&v, true);
@@ -336,7 +303,7 @@ Test(recorder, a_program_that_ends_at_once_has_every_event)
     expect_mode("abort", 1);
 }
 
-LongTest(recorder, exec_gives_another_file)
+LongTest(recorder, exec_makes_another_file)
 {
     expect_mode("exec", 2);
 }
@@ -366,21 +333,6 @@ LongTest(recorder, threads_that_end_leave_their_chunks_to_others)
     expect_mode("many", 1);
 }
 
-/* The events of a short thread are all of one thread, and the next one's of another. */
-static void expect_threads_apart(const live_decoded *d)
-{
-    uint32_t threads[VICTIM_SLOTS] = {0};
-    uint64_t seen[VICTIM_SLOTS] = {0};
-
-    for (size_t i = 0; i < d->event_count; i++) {
-        uint64_t slot = (d->events[i].addr >> VICTIM_SLOT_BITS) - 1;
-        bool is_first = slot < 20 ? seen[slot] == 0 : seen[slot] % VICTIM_FEW == 0;
-        cr_assert_eq(d->events[i].thread != threads[slot], is_first, "event %zu", i);
-        threads[slot] = d->events[i].thread;
-        seen[slot]++;
-    }
-}
-
 Test(recorder, thousands_of_threads_fill_few_chunks)
 {
     victim v = run((victim_opts){.mode = "many", .threads = 3, .events = 5000});
@@ -393,7 +345,16 @@ Test(recorder, thousands_of_threads_fill_few_chunks)
     live_decode(path, &d);
     cr_assert_str_empty(d.fault, "%s", d.fault);
     cr_assert_eq(d.event_count, 3 * 5000 + 8 * VICTIM_WAVES * VICTIM_FEW);
-    expect_threads_apart(&d);
+    /* The events of a short thread belong to one thread, and those of the next to another. */
+    uint32_t threads[VICTIM_SLOTS] = {0};
+    uint64_t seen[VICTIM_SLOTS] = {0};
+    for (size_t i = 0; i < d.event_count; i++) {
+        uint64_t slot = (d.events[i].addr >> VICTIM_SLOT_BITS) - 1;
+        bool is_first = slot < 20 ? seen[slot] == 0 : seen[slot] % VICTIM_FEW == 0;
+        cr_assert_eq(d.events[i].thread != threads[slot], is_first, "event %zu", i);
+        threads[slot] = d.events[i].thread;
+        seen[slot]++;
+    }
     cr_assert_leq(d.event_chunks, 8 + d.event_bytes / MV_LIVE_CHUNK_BYTES + 1, "%zu chunks",
                   d.event_chunks);
     live_decode_drop(&d);
@@ -408,32 +369,29 @@ Test(recorder, nothing_happens_without_an_event)
     drop(&v);
 }
 
-/* Killed at any moment: at most the event at hand of each thread is missing or is there although
- * its call has not returned. */
-static void expect_killed(unsigned us, bool waits_not)
-{
-    enum { THREADS = 4 };
-    victim v = run((victim_opts){.mode = waits_not ? "warm" : "exit",
-                                 .threads = THREADS,
-                                 .waits_not = waits_not,
-                                 .kill_after_us = us});
-    found f = look(&v, true);
-
-    cr_assert_eq(v.status, SIGKILL);
-    for (int slot = 0; slot < THREADS; slot++) {
-        uint64_t done = v.acks->done[slot];
-        cr_assert(f.next[slot] == done || f.next[slot] == done + 1,
-                  "slot %d: %llu of %llu events, killed after %u us", slot,
-                  (unsigned long long)f.next[slot], (unsigned long long)done, us);
-    }
-    cr_assert_leq(f.gaps, THREADS);
-    drop(&v);
-}
-
 LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
 {
-    for (unsigned i = 0; i < 200; i++)
-        expect_killed(1 + i * i % 9973, i % 4 == 3);
+    for (unsigned i = 0; i < 200; i++) {
+        /* Killed at any moment: at most each thread's current event is missing, or is there
+         * although its call has not returned. */
+        unsigned us = 1 + i * i % 9973;
+        bool waits_not = i % 4 == 3;
+        enum { THREADS = 4 };
+        victim v = run((victim_opts){.mode = waits_not ? "warm" : "exit",
+                                     .threads = THREADS,
+                                     .waits_not = waits_not,
+                                     .kill_after_us = us});
+        found f = look(&v, true);
+        cr_assert_eq(v.status, SIGKILL);
+        for (int slot = 0; slot < THREADS; slot++) {
+            uint64_t done = v.acks->done[slot];
+            cr_assert(f.next[slot] == done || f.next[slot] == done + 1,
+                      "slot %d: %llu of %llu events, killed after %u us", slot,
+                      (unsigned long long)f.next[slot], (unsigned long long)done, us);
+        }
+        cr_assert_leq(f.gaps, THREADS);
+        drop(&v);
+    }
 }
 
 /* ---- Limits ---- */
@@ -460,7 +418,7 @@ static void limit_memory(void)
     limit(RLIMIT_AS, 96 << 20);
 }
 
-/* The recording stops, and the part written is complete; the program does not notice. */
+/* The recording stops, and its written part is complete; the program does not notice. */
 static void expect_stopped(victim_opts opts, const char *why)
 {
     victim v = run_beside_plain(opts);
@@ -507,7 +465,7 @@ LongTest(recorder, full_file_system_stops_the_recording)
     expect_stopped(opts, "a step fits");
 }
 
-/* A thread that comes when there is no memory left is not recorded, and counted. */
+/* A thread that starts when there is no memory left is counted, but not recorded. */
 Test(recorder, no_memory_for_a_thread_is_counted)
 {
     victim v = run_beside_plain(
@@ -520,9 +478,9 @@ Test(recorder, no_memory_for_a_thread_is_counted)
     drop(&v);
 }
 
-/* The recording takes no number from the program, so no one else's file can get it: the program
- * itself has all that there are. */
-Test(recorder, no_number_is_taken_from_the_program)
+/* The recording takes no descriptor number from the program, so no other file can get that number:
+ * the program has all of its numbers. */
+Test(recorder, the_program_keeps_all_descriptor_numbers)
 {
     expect_mode("no_numbers", 1);
 }

@@ -1,4 +1,4 @@
-/* Recordings with bounds: folding the first records changes nothing at the end of the file. */
+/* Bounded recordings: folding the first records changes nothing at the end of the file. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,51 +20,48 @@ static void free_block(mvt_live *l, uint32_t thread, uint32_t block)
     mvt_live_free(l, .thread = thread, .addr = base + (uint64_t)block * 4096, .size = 512 + block);
 }
 
-/* Blocks that live long and short, calls of all kinds of memory, marks and ranges, two threads. */
-static void write_event(mvt_live *l, uint32_t i)
-{
-    uint64_t addr = base + (uint64_t)i * 4096;
-    uint32_t thread = i % 3 == 0, stack;
-    char text[64];
-
-    snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
-    stack = mvt_live_stack(l, text);
-    mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .stack = stack);
-    if (i % 4 == 3)
-        free_block(l, thread, i - 3);
-    if (i % 4 == 2 && i > 61)
-        free_block(l, thread, i - 61);
-    if (i % 10 == 1)
-        mvt_live_call(l, .thread = thread, .action = MV_API_CREATE, .handle = i, .size = 2 << 20,
-                      .text = mvt_live_string(l, "cuMemCreate"), .stack = stack);
-    if (i % 10 == 2)
-        mvt_live_call(l, .thread = thread, .action = MV_API_RETAIN, .handle = i - 1,
-                      .text = mvt_live_string(l, "cuMemRetain"));
-    if (i % 20 == 13)
-        mvt_live_call(l, .action = MV_API_RELEASE, .handle = i - 12,
-                      .text = mvt_live_string(l, "cuMemRelease"));
-    if (i % 30 == 3)
-        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = addr, .size = 100,
-                      .text = mvt_live_string(l, "pool"), .stack = stack);
-    if (i % 60 == 33)
-        mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = addr - 30 * 4096);
-    if (i % 40 == 7)
-        mvt_live_event(l, MV_LIVE_EVENT_PUSH,
-                       (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "range")});
-    if (i % 50 == 8)
-        mvt_live_event(l, MV_LIVE_EVENT_BEGIN,
-                       (mvt_live_args){.number = i + 1, .text = mvt_live_string(l, "long")});
-    if (i % 25 == 24)
-        mvt_live_next_chunk(l, thread, true);
-}
-
 static mvt_live *whole_file(void)
 {
     mvt_live *l = mvt_live_new();
 
     mvt_live_segment(l, base, 2 << 20);
-    for (uint32_t i = 0; i < EVENTS; i++)
-        write_event(l, i);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        /* Long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
+         * two threads. */
+        uint64_t addr = base + (uint64_t)i * 4096;
+        uint32_t thread = i % 3 == 0, stack;
+        char text[64];
+        snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+        stack = mvt_live_stack(l, text);
+        mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .stack = stack);
+        if (i % 4 == 3)
+            free_block(l, thread, i - 3);
+        if (i % 4 == 2 && i > 61)
+            free_block(l, thread, i - 61);
+        if (i % 10 == 1)
+            mvt_live_call(l, .thread = thread, .action = MV_API_CREATE, .handle = i,
+                          .size = 2 << 20, .text = mvt_live_string(l, "cuMemCreate"),
+                          .stack = stack);
+        if (i % 10 == 2)
+            mvt_live_call(l, .thread = thread, .action = MV_API_RETAIN, .handle = i - 1,
+                          .text = mvt_live_string(l, "cuMemRetain"));
+        if (i % 20 == 13)
+            mvt_live_call(l, .action = MV_API_RELEASE, .handle = i - 12,
+                          .text = mvt_live_string(l, "cuMemRelease"));
+        if (i % 30 == 3)
+            mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = addr, .size = 100,
+                          .text = mvt_live_string(l, "pool"), .stack = stack);
+        if (i % 60 == 33)
+            mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = addr - 30 * 4096);
+        if (i % 40 == 7)
+            mvt_live_event(l, MV_LIVE_EVENT_PUSH,
+                           (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "range")});
+        if (i % 50 == 8)
+            mvt_live_event(l, MV_LIVE_EVENT_BEGIN,
+                           (mvt_live_args){.number = i + 1, .text = mvt_live_string(l, "long")});
+        if (i % 25 == 24)
+            mvt_live_next_chunk(l, thread, true);
+    }
     return l;
 }
 
@@ -73,8 +70,8 @@ static const char *number_text(uint64_t number)
     return mv_arena_printf(mvt_memory(), "%llu", (unsigned long long)number);
 }
 
-/* The folded part after `count` records, and the file of the live part, from which finished chunks
- * are gone. */
+/* The folded part after `count` records, and the file of the live part, without its
+ * finished chunks. */
 static void fold_after(mvt_live *l, uint32_t count, const char **live, const char **folded)
 {
     mv_arena *arena = mvt_memory();
@@ -126,41 +123,6 @@ static void read_both(const char *live, const char *folded, mv_trace *out)
     close(b);
 }
 
-/* The live blocks at the end, with their stacks. */
-static void expect_same_end(const mv_trace *got, const mv_trace *want)
-{
-    cr_assert_eq(got->segments.count, want->segments.count);
-    cr_assert_eq(got->blocks.count, want->blocks.count);
-    for (uint32_t i = 0; i < want->blocks.count; i++) {
-        uint32_t a, b;
-        const mv_frame_id *x = mv_stack_frames(got, got->blocks.stack[i], &a);
-        const mv_frame_id *y = mv_stack_frames(want, want->blocks.stack[i], &b);
-        cr_assert(got->blocks.address[i] == want->blocks.address[i] &&
-                  got->blocks.size[i] == want->blocks.size[i] &&
-                  got->blocks.state[i] == want->blocks.state[i]);
-        cr_assert_eq(a, b);
-        for (uint32_t k = 0; k < a; k++)
-            cr_assert_eq(got->frames.line[x[k].row], want->frames.line[y[k].row]);
-    }
-}
-
-/* The last events are the same. */
-static void expect_same_tail(const mv_trace *got, const mv_trace *want, uint32_t most)
-{
-    const mv_events *a = &got->devices[0].events, *b = &want->devices[0].events;
-
-    cr_assert_leq(a->count, b->count);
-    for (uint32_t i = 1; i <= most && i <= b->count; i++) {
-        uint32_t x = a->count - i, y = b->count - i;
-        cr_assert(a->action[x] == b->action[y] && a->addr[x] == b->addr[y] &&
-                      a->size[x] == b->size[y] && a->time_us[x] == b->time_us[y],
-                  "event %u from the end: %u %#llx %llu at %lld, want %u %#llx %llu at %lld", i,
-                  a->action[x], (unsigned long long)a->addr[x], (unsigned long long)a->size[x],
-                  (long long)a->time_us[x], b->action[y], (unsigned long long)b->addr[y],
-                  (unsigned long long)b->size[y], (long long)b->time_us[y]);
-    }
-}
-
 Test(ring, folding_at_any_number_keeps_the_end)
 {
     mvt_live *l = whole_file();
@@ -176,8 +138,33 @@ Test(ring, folding_at_any_number_keeps_the_end)
         read_both(live, folded, &got);
         cr_assert_eq(got.notes[MV_NOTE_LOST].count, 0, "%s", got.notes[MV_NOTE_LOST].first);
         cr_assert_eq(got.notes[MV_NOTE_DAMAGED].count, 0, "%s", got.notes[MV_NOTE_DAMAGED].first);
-        expect_same_end(&got, &want);
-        expect_same_tail(&got, &want, events > 2 * count ? events - 2 * count : 0);
+        /* The live blocks at the end, with their stacks. */
+        cr_assert_eq(got.segments.count, want.segments.count);
+        cr_assert_eq(got.blocks.count, want.blocks.count);
+        for (uint32_t i = 0; i < want.blocks.count; i++) {
+            uint32_t a, b;
+            const mv_frame_id *x = mv_stack_frames(&got, got.blocks.stack[i], &a);
+            const mv_frame_id *y = mv_stack_frames(&want, want.blocks.stack[i], &b);
+            cr_assert(got.blocks.address[i] == want.blocks.address[i] &&
+                      got.blocks.size[i] == want.blocks.size[i] &&
+                      got.blocks.state[i] == want.blocks.state[i]);
+            cr_assert_eq(a, b);
+            for (uint32_t k = 0; k < a; k++)
+                cr_assert_eq(got.frames.line[x[k].row], want.frames.line[y[k].row]);
+        }
+        /* The last events are equal. */
+        uint32_t most = events > 2 * count ? events - 2 * count : 0;
+        const mv_events *a = &got.devices[0].events, *b = &want.devices[0].events;
+        cr_assert_leq(a->count, b->count);
+        for (uint32_t j = 1; j <= most && j <= b->count; j++) {
+            uint32_t x = a->count - j, y = b->count - j;
+            cr_assert(a->action[x] == b->action[y] && a->addr[x] == b->addr[y] &&
+                          a->size[x] == b->size[y] && a->time_us[x] == b->time_us[y],
+                      "event %u from the end: %u %#llx %llu at %lld, want %u %#llx %llu at %lld", j,
+                      a->action[x], (unsigned long long)a->addr[x], (unsigned long long)a->size[x],
+                      (long long)a->time_us[x], b->action[y], (unsigned long long)b->addr[y],
+                      (unsigned long long)b->size[y], (long long)b->time_us[y]);
+        }
         cr_assert_str_eq(mv_fact_find(&got, "folded_events"), "7");
     }
 }
@@ -221,7 +208,7 @@ Test(ring, a_damaged_folded_part_is_refused_or_noted)
     }
 }
 
-/* ---- what was folded --------------------------------------------------------------------- */
+/* ---- the folded part ---------------------------------------------------------------------- */
 
 enum { SECONDS = 100, LEAKED = 0, CACHED = SECONDS, USED = 2 * SECONDS };
 
@@ -236,8 +223,8 @@ static void give_back(mvt_live *l, uint32_t block, uint32_t mib)
     mvt_live_free(l, .addr = base + (uint64_t)block * 4 * MIB, .size = (uint64_t)mib * MIB);
 }
 
-/* Steps of a second: a line that leaks 1 MiB up to second `leaks_until`, from two callers; a cache
- * of the last 8 blocks of 2 MiB; and a block of 3 MiB that lives within the step. */
+/* Steps of one second: a line that leaks 1 MiB up to second `leaks_until`, from two callers; a
+ * cache of the last 8 blocks of 2 MiB; and a block of 3 MiB that lives within the step. */
 static mvt_live *steps_that_leak(uint32_t leaks_until)
 {
     mvt_live *l = mvt_live_new();
@@ -260,7 +247,7 @@ static mvt_live *steps_that_leak(uint32_t leaks_until)
     return l;
 }
 
-/* Records of a step: 6, of the first 8 seconds 5, of seconds without a leak one less. */
+/* Records of a step: 6; 5 in the first 8 seconds; one less in seconds without a leak. */
 static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace *trace)
 {
     const char *live, *folded;
@@ -274,8 +261,9 @@ static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace
     return leaks;
 }
 
-/* 84 seconds are folded: spans of 8 s, 10 whole ones; of the fifth and the last the least counts. */
-Test(ring, a_line_that_grew_while_events_were_folded_is_named)
+/* 84 seconds are folded: spans of 8 s, 10 of them whole; the minimum of the fifth and the
+ * last counts. */
+Test(ring, a_line_that_grew_in_the_folded_part_is_named)
 {
     mv_trace trace;
     mv_leaks leaks = leaks_of_folded(SECONDS, 1 + 8 * 5 + 76 * 6, &trace);
@@ -297,7 +285,7 @@ Test(ring, a_line_that_grew_while_events_were_folded_is_named)
     cr_expect_eq(line->freed, 0);
 }
 
-/* The cache's blocks are all of the last folded seconds, and it has not grown. */
+/* The cache's blocks are from the last folded seconds, and it has not grown. */
 Test(ring, a_cache_that_was_folded_has_not_grown)
 {
     mv_trace trace;
@@ -308,7 +296,7 @@ Test(ring, a_cache_that_was_folded_has_not_grown)
     cr_expect_eq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
 
-/* It grew before, and no longer: the last events alone do not show that it ever did. */
+/* It used to grow and has stopped: the last events alone do not show that it ever grew. */
 Test(ring, growth_in_the_folded_time_leaves_the_verdict_open)
 {
     mv_trace trace;
@@ -318,7 +306,7 @@ Test(ring, growth_in_the_folded_time_leaves_the_verdict_open)
     cr_expect_not_null(strstr(leaks.why, "a.py:7 leak grew by "), "%s", leaks.why);
 }
 
-/* Only blocks that stayed are there of folded steps: their marks count no steps. */
+/* Folded steps contain only blocks that stayed: their marks count no steps. */
 Test(ring, folded_steps_are_no_steps)
 {
     mv_trace trace;
@@ -345,7 +333,7 @@ static mv_leaks leaks_with_fact(const char *value)
     return leaks;
 }
 
-/* Five spans, of which the last is not whole, are the fewest. A line without its block is omitted. */
+/* Five spans, the last one incomplete, are the minimum. A line without its block is omitted. */
 Test(ring, damaged_counters_of_lines_are_not_used)
 {
     static const char *const wrong[] = {"",
@@ -375,7 +363,7 @@ Test(ring, damaged_counters_of_lines_are_not_used)
     cr_expect_eq(leaks.grown[0].rises, 1);
 }
 
-/* A pause, MARKS other marks, and its end: folded up to before the last 10. */
+/* A pause, MARKS other marks, and its end: folded except for the last 10. */
 static mv_pauses pauses_after(uint32_t marks, mv_trace *trace)
 {
     mvt_live *l = mvt_live_new();
@@ -412,8 +400,6 @@ Test(ring, a_pause_whose_mark_was_folded_ends_when_it_is_resumed)
     }
 }
 
-/* ---- conditions -------------------------------------------------------------------------- */
-
 Test(ring, conditions_are_parsed)
 {
     mv_trigger_opts o;
@@ -442,7 +428,7 @@ Test(ring, wrong_conditions_are_named)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-/* A number of `memviz info --json`. */
+/* A number from `memviz info --json`. */
 static double captured(const char *file, const char *key)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", file);
@@ -479,7 +465,7 @@ LongTest(ring, a_program_that_frees_nothing_is_bounded)
     cr_expect_leq(strtoul(r.out, NULL, 10), 16 << 10, "%s", r.out);
 }
 
-/* Of the blocks that victim_ring leaks, how many are alive; all must be, from the first on. */
+/* The number of live blocks among victim_ring's leaks; all must be alive, from the first on. */
 static uint32_t leaked_blocks(const char *path)
 {
     const uint64_t leaked = 0x500000000000, apart = 64 << 20;
@@ -499,8 +485,9 @@ static uint32_t leaked_blocks(const char *path)
     return count;
 }
 
-/* The launcher does nothing until the file says `until`. Its program gets SIGUSR1 when `then` was
- * done; it prints how many blocks leaked. The recording is in `disk`; returns the path of its result. */
+/* The launcher is stopped until the file contains `until`. Its program gets SIGUSR1 after
+ * `then`, and prints the number of leaked blocks. The recording is in `disk`; returns the path
+ * of the result. */
 static const char *outrun_on(const char *disk, const char *mode, const char *until,
                              const char *then, uint32_t *leaked)
 {
@@ -528,7 +515,7 @@ static const char *outrun(const char *mode, const char *until, const char *then,
 
 #define DISK "du -k $F | cut -f1; "
 
-/* It goes on until there is room again. */
+/* It continues when there is room again. */
 LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_block)
 {
     uint32_t leaked;
@@ -542,8 +529,8 @@ LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_
     cr_expect_eq(leaked_blocks(file), leaked);
 }
 
-/* The launcher makes no room until the program has ended. In /dev/shm a file takes no space but for its
- * data, so its last window ends at the bound. */
+/* The launcher makes no room until the program has ended. In /dev/shm only a file's data takes
+ * space, so the file's last window ends at the bound. */
 LongTest(ring, a_program_that_ends_at_its_bound_loses_no_live_block)
 {
     static const char *const disks[] = {"/tmp", "/dev/shm"};
@@ -560,7 +547,7 @@ LongTest(ring, a_program_that_ends_at_its_bound_loses_no_live_block)
     }
 }
 
-/* Calls are never left out. */
+/* Calls are never omitted. */
 LongTest(ring, a_recording_whose_launcher_makes_no_room_ends_at_the_bound)
 {
     uint32_t leaked;
@@ -593,7 +580,7 @@ Test(ring, wrong_bounds_and_conditions_are_refused)
 
 /* ---- conditions that are met ------------------------------------------------------------- */
 
-/* Runs until FILE is there, and prints what was said; the program's process gets a signal then. */
+/* Runs until FILE exists, and prints the messages; then the program's process gets a signal. */
 #define UNTIL(file)                                                                             \
     " 2>said & L=$!; until grep -q 'kept " file "' said || ! kill -0 $L; do sleep 0.02; done; " \
     "kill $(pgrep -P $L); wait $L; cat said; ls"
@@ -604,7 +591,7 @@ static void expect_said(mvt_run r, const char *part, const char *file)
     cr_expect_not_null(strstr(r.out, file), "%s%s", r.out, r.err);
 }
 
-/* 900 of 1000 are not more than 90 %. */
+/* 900 of 1000 bytes are not more than 90 %. */
 Test(ring, use_of_a_device_is_a_condition)
 {
     mvt_run r =
@@ -617,7 +604,7 @@ Test(ring, use_of_a_device_is_a_condition)
     expect_said(r, "901 B of 1000 B are used on GPU 0", "a.used.1.bin\n");
 }
 
-/* A program that leaks 100 blocks a second, and one that leaks none. */
+/* A program that leaks 100 blocks a second, and a program without leaks. */
 LongTest(ring, growth_is_a_condition)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q --on 'growth>1M/1s' -o a.bin -- " MV_VICTIM_RING
@@ -629,7 +616,7 @@ LongTest(ring, growth_is_a_condition)
     cr_expect_str_eq(r.out, "b.bin\n", "%s%s", r.out, r.err);
 }
 
-/* Each peak is 5 % above the one before; the newest two files stay. */
+/* Each peak is 5 % above the last one; the newest two files stay. */
 LongTest(ring, a_new_peak_is_a_condition)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q --on high --cooldown 0s --keep 2 -o a.bin -- " MV_VICTIM_RING
@@ -639,8 +626,9 @@ LongTest(ring, a_new_peak_is_a_condition)
     cr_expect_null(strstr(r.out, "\na.high.1.bin\n"), "%s", r.out);
 }
 
-/* The file contains what the program does after the condition; its end writes what is due. */
-Test(ring, after_the_condition_recording_goes_on)
+/* The file contains the program's actions after the condition; a pending file is written at the
+ * program's end. */
+Test(ring, recording_continues_after_the_condition)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ run -q --on SIGUSR2 --after 1h -o a.bin -- " MV_MARKING

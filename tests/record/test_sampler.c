@@ -1,6 +1,6 @@
-/* Samples that the shim requests: at the first memory of a device, at a refusal, and before memory
- * in use is freed. The test takes the launcher's part first; then `memviz run` does, with a
- * libnvidia-ml.so.1 of the tests' own. */
+/* Samples that the shim requests: at a device's first allocation, at a refusal, and before used
+ * memory is freed. First the test plays the launcher; then `memviz run` does, with a stand-in
+ * for libnvidia-ml.so.1. */
 #include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 600000 }; /* a hang */
+enum { PATIENCE_MS = 600000 }; /* a longer wait is a hang */
 
 static int listen_at(char name[40])
 {
@@ -42,7 +42,7 @@ static pid_t start(const char *name, const char *environment)
     _exit(99);
 }
 
-/* Someone connects; false when the program has ended first. */
+/* Waits for a client; false when the program has ended first. */
 static int next_asker(int listener, pid_t child)
 {
     struct pollfd asks = {listener, POLLIN, 0};
@@ -76,17 +76,17 @@ static int count_askers(const char *environment, bool hangs_up)
     return count;
 }
 
-Test(sampler, a_sample_is_asked_for_at_the_first_memory_and_at_the_end)
+Test(sampler, a_sample_is_requested_at_the_first_memory_and_at_the_end)
 {
     cr_assert_eq(count_askers("A=1", true), 2);
 }
 
-Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
+Test(sampler, a_sample_is_requested_when_memory_is_refused)
 {
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
 
-/* Whether a process has a socket; one that this process has, too, was inherited. */
+/* Whether a process has a socket that it did not inherit from this process. */
 static bool has_socket(pid_t pid)
 {
     for (int n = 0; n < 1024; n++) {
@@ -101,8 +101,9 @@ static bool has_socket(pid_t pid)
     return false;
 }
 
-/* Another thread of the program may close any number or take it for its own file, and CUDA's
- * driver writes to its own when the program has closed all: so the socket has none. */
+/* Another thread of the program may close any number or use it for its own file, and CUDA's
+ * driver writes to its own numbers after the program has closed everything: so the socket has
+ * no number. */
 Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
 {
     char name[40];
@@ -122,8 +123,8 @@ Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
     close(listener);
 }
 
-/* A launcher that is stopped does not stop the program. */
-Test(sampler, the_program_goes_on_when_no_one_answers)
+/* A stopped launcher does not stop the program. */
+Test(sampler, the_program_continues_without_an_answer)
 {
     char name[40];
     int listener = listen_at(name);
@@ -136,8 +137,8 @@ Test(sampler, the_program_goes_on_when_no_one_answers)
                  0);
 }
 
-/* The beat of the launcher is slower than the program: without the sample that the shim requests
- * and waits for, the last one would be older than the last call. */
+/* The launcher's interval is longer than the program's run: without the sample that the shim
+ * requests and waits for, the last sample would be older than the last call. */
 static void expect_last_sample(const char *preload)
 {
     mvt_run run = mvt_sh(
@@ -160,7 +161,7 @@ Test(sampler, a_short_program_has_a_sample_after_its_last_call)
     expect_last_sample("");
 }
 
-/* The clock of the day is set while the program runs; samples and calls have one clock. */
+/* The time of day is changed while the program runs; samples and calls use one clock. */
 LongTest(sampler, samples_are_not_moved_by_a_clock_that_jumps)
 {
     for (int i = 0; i < 3; i++)
@@ -182,8 +183,8 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
 }
 
-/* As on GB10 and Jetson: NVML does not report the use of others. */
-LongTest(sampler, a_device_that_shares_the_hosts_memory_has_no_others)
+/* As on GB10 and Jetson: NVML does not report the use by others. */
+LongTest(sampler, a_device_with_the_hosts_memory_has_no_other_users)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
 
@@ -207,7 +208,7 @@ LongTest(sampler, devices_of_unknown_order_have_no_samples)
     expect_samples_in_order("CUDA_DEVICE_ORDER=PCI_BUS_ID", true);
 }
 
-/* On a device that others use, too, only the processes of the run have levels. */
+/* On a device with other users, only the run's processes have levels. */
 static bool has_own_level(const char *writes_number)
 {
     mvt_run run = mvt_sh(
@@ -218,7 +219,7 @@ static bool has_own_level(const char *writes_number)
         writes_number);
 
     cr_assert_eq(run.status, 0, "%s", run.err);
-    /* The last column, "process": digits of a time may be the same. */
+    /* The last column, "process"; digits of a time could be the same. */
     return strstr(run.out, ",77\r\n") != NULL;
 }
 
@@ -226,7 +227,7 @@ Test(sampler, only_processes_of_the_run_have_levels)
 {
     uint32_t runs = 0;
 
-    /* A program this short may end between two samples. */
+    /* Such a short program may end between two samples. */
     while (runs < 100 && !has_own_level("echo $$ >number"))
         runs++;
     cr_expect_lt(runs, 100);

@@ -1,5 +1,5 @@
-/* The replay of whole traces: real snapshots under the settings they were recorded with, and under
- * others for which PyTorch's own counters are at hand. */
+/* The replay of whole traces: real snapshots under their recorded settings, and under other
+ * settings for which PyTorch's own counters are known. */
 #include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>
@@ -29,14 +29,12 @@ static mv_lives lives_of(mv_arena *arena, const mv_trace *trace, uint32_t device
     return lives;
 }
 
-/* ---- verify ------------------------------------------------------------------------------ */
-
 static void expect_truth(const char *name, const mv_levels *peak)
 {
     cJSON *truth = truth_of(name);
 
     if (!truth)
-        return; /* a dump from inside a failing call has none */
+        return; /* a dump from inside a failing call has no counters */
     cr_expect_eq(peak->allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->active, (uint64_t)stat_of(truth, "active_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->requested, (uint64_t)stat_of(truth, "requested_bytes.all.peak"), "%s", name);
@@ -65,12 +63,10 @@ LongTest(replay, every_event_of_every_snapshot_is_predicted)
     mvt_each_snapshot(expect_all_predicted);
 }
 
-/* ---- run --------------------------------------------------------------------------------- */
-
 typedef struct {
     const char *recorded, *conf;
     uint64_t limit;
-    const char *truth; /* of the same work under that conf */
+    const char *truth; /* from the same work under that conf */
 } comparison;
 
 static const comparison comparisons[] = {
@@ -162,21 +158,7 @@ Test(replay, a_failed_request_fails_again_at_a_named_place)
     cr_expect_eq(result.first_oom, MV_NEVER);
 }
 
-/* The data of a capture: the sizes of blocks. */
-static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
-{
-    mv_events *ev = &trace->devices[0].events;
-    uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
-
-    cr_assert_not_null(size);
-    for (uint32_t i = 0; i < ev->count; i++) {
-        bool of_block = !mv_is_segment_action(ev->action[i]) && lives->alloc_of[i] != MV_NO_ROW;
-        size[i] = of_block ? lives->allocs.block[lives->alloc_of[i]] : ev->size[i];
-    }
-    ev->size = size;
-}
-
-LongTest(replay, block_sizes_do_for_reserved_memory)
+LongTest(replay, block_sizes_suffice_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
     mv_arena *arena = mvt_memory();
@@ -189,7 +171,15 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
         mv_replay_opts opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
-        give_block_sizes(arena, &trace, &lives);
+        /* A capture's data: the sizes of its blocks. */
+        mv_events *ev = &trace.devices[0].events;
+        uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
+        cr_assert_not_null(size);
+        for (uint32_t j = 0; j < ev->count; j++) {
+            bool of_block = !mv_is_segment_action(ev->action[j]) && lives.alloc_of[j] != MV_NO_ROW;
+            size[j] = of_block ? lives.allocs.block[lives.alloc_of[j]] : ev->size[j];
+        }
+        ev->size = size;
         lives = lives_of(arena, &trace, 0);
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &blocks, mvt_err()));
         mvt_ok(mv_replay_verify(arena, &trace, &lives, NULL, &f, mvt_err()));
@@ -199,8 +189,8 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
     }
 }
 
-/* A replay that stops before one event after another has the figures of one that begins anew. */
-Test(replay, in_pieces_it_is_the_same)
+/* A replay that stops at one event after another has the same figures as new replays up to each. */
+Test(replay, a_replay_in_pieces_is_the_same)
 {
     static const char *const names[] = {"oom_fragmented", "streams", "late_start"};
     mv_arena *arena = mvt_memory();
@@ -228,7 +218,7 @@ Test(replay, in_pieces_it_is_the_same)
     }
 }
 
-/* Nearly all frees complete at once: with their request they are one operation. */
+/* Nearly all frees complete at once: they are one operation with their request. */
 Test(replay, a_free_that_does_not_wait_is_one_operation)
 {
     mvt_trace *t = mvt_new();
@@ -251,8 +241,8 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     cr_expect(script.ops[6].kind == MV_OP_COMPLETE && !script.ops[6].is_request);
 }
 
-/* The replay uses up the given steps, and reports when none remain. */
-Test(replay, it_ends_where_no_steps_are_left)
+/* The replay uses up the given steps, and reports when no steps remain. */
+Test(replay, a_replay_ends_when_no_steps_remain)
 {
     mv_arena *arena = mvt_memory();
     mv_trace trace = mvt_load(arena, "gpt_train");
@@ -263,7 +253,7 @@ Test(replay, it_ends_where_no_steps_are_left)
 
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_not(result.gave_up);
-    cr_expect_lt(left, 2 * (uint64_t)lives.events.count - lives.allocs.count); /* a step for each */
+    cr_expect_lt(left, 2 * (uint64_t)lives.events.count - lives.allocs.count);
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect(result.gave_up);
@@ -271,7 +261,7 @@ Test(replay, it_ends_where_no_steps_are_left)
 }
 
 /* The request for B waits for streams, which completes the free of A; C gets A's row. When the
- * trace completes A's free, too, C stays: the request for D is not met. */
+ * trace completes A's free as well, C stays: the request for D is refused. */
 Test(replay, a_free_that_was_waited_for_frees_nothing_later)
 {
     const uint64_t mib = 1 << 20;

@@ -1,6 +1,6 @@
 /* Each edit gives the same result as a recording of the edited program: the slow way is to write
- * the program anew. A program here is a list of steps. Its trace is made with an allocator that
- * never uses an address twice, since replays use only the requests. */
+ * the program again. A program here is a list of steps. The allocator of its trace never uses an
+ * address twice, because replays use only the requests. */
 
 #include "analyze/replay/replay_edit.h"
 #include "tests/fixture/fixture.h"
@@ -28,8 +28,6 @@ static void add(program *p, step s)
     cr_assert_lt(p->count, MOST);
     p->steps[p->count++] = s;
 }
-
-/* ---- recording it ------------------------------------------------------------------------ */
 
 typedef struct {
     const mv_trace *trace;
@@ -111,7 +109,8 @@ static mv_replay_result run(const recording *r, const mv_replay_script *script)
     return result;
 }
 
-/* The edit of `before` gives what `after` gives. Blocks are numbered as they are allocated. */
+/* The edit of `before` gives the same result as `after`. Blocks are numbered in
+ * allocation order. */
 static void expect_same(const program *before, mv_edit edit, const program *after)
 {
     static uint8_t rows[MOST];
@@ -201,25 +200,20 @@ static uint64_t most_marked(const program *p)
     return most;
 }
 
-static void scale(program *p, uint64_t numerator)
-{
-    for (uint32_t i = 0; i < p->count; i++) {
-        step *s = &p->steps[i];
-        if (!p->marked[s->block])
-            continue;
-        if (numerator == 0)
-            s->kind = GONE;
-        else if (s->kind == ALLOC)
-            s->bytes = (s->bytes * numerator + 3) / 4;
-    }
-}
-
-Test(replay_edit, sizes_change_as_in_a_program_with_other_sizes)
+Test(replay_edit, changed_sizes_equal_a_program_with_these_sizes)
 {
     for (uint64_t seed = 1; seed < 20; seed++)
         for (uint64_t numerator = 0; numerator < 7; numerator += 3) {
             program before = random_program(seed * 77), after = before;
-            scale(&after, numerator);
+            for (uint32_t i = 0; i < after.count; i++) {
+                step *s = &after.steps[i];
+                if (!after.marked[s->block])
+                    continue;
+                if (numerator == 0)
+                    s->kind = GONE;
+                else if (s->kind == ALLOC)
+                    s->bytes = (s->bytes * numerator + 3) / 4;
+            }
             expect_same(&before,
                         (mv_edit){.kind = MV_EDIT_SCALE, .numerator = numerator, .denominator = 4},
                         &after);
@@ -292,7 +286,7 @@ Test(replay_edit, the_cache_is_emptied_before_events)
     }
 }
 
-/* ---- what goes and comes back ------------------------------------------------------------ */
+/* ---- offloading -------------------------------------------------------------------------- */
 
 /* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each;
  * numbers are sizes in MiB. */
@@ -311,8 +305,8 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
         add(&before, (step){.kind = FREE, .block = 4 - 2 * i});
         add(&before, (step){.kind = FREE, .block = 6 + i});
     }
-    /* Each leaves before the second allocation after its own, and returns before the one that
-     * precedes its free. The last would return where it leaves, so it stays. */
+    /* Each leaves before the second allocation after its own, and returns before the allocation
+     * that precedes its free. The last one would return where it leaves, so it stays. */
     add(&after, (step){ALLOC, 0, 30 * MIB, 0});
     add(&after, (step){ALLOC, 1, 10 * MIB, 0});
     add(&after, (step){.kind = FREE, .block = 1});
@@ -338,8 +332,8 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
-/* A forward pass that a failed request ends. An exception frees what the passes kept, or the trace
- * ends there: the backward pass that would have brought blocks back is not in it. */
+/* A forward pass that ends at a failed request. An exception frees the blocks that the passes kept,
+ * or the trace ends there: the backward pass that would have brought blocks back is missing. */
 static void add_forward(program *p, uint32_t leaving)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -373,7 +367,7 @@ Test(replay_edit, blocks_that_outlive_a_failed_request_come_back)
 
     add_forward(&before, 0);
     add_forward(&after, 2);
-    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program goes on */
+    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program continues */
     for (uint32_t i = 0; i < 2; i++)
         add(&before, (step){.kind = FREE, .block = 2 * i});
     for (uint32_t i = 0; i < 2; i++)
@@ -459,8 +453,9 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
 
-/* Three calls that share the end of the first block of each, as casts of weights do with autocast. */
-Test(replay_edit, blocks_freed_together_are_not_for_backward_passes)
+/* Three calls that share the end of each one's first block, as casts of weights do
+ * with autocast. */
+Test(replay_edit, blocks_freed_together_are_not_kept_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};
     uint32_t instance[MOST];

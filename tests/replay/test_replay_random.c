@@ -1,6 +1,5 @@
-/* Random requests to the simulated allocator and to a slow, literal one: every address, every size
- * and every total must be the same; and free ranges of address space, compared with a plain list.
- */
+/* Random requests to the simulated allocator and to a slow, literal one: every address, size and
+ * total must be equal; and free ranges of address space, compared with a plain list. */
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"
@@ -32,7 +31,7 @@ static uint64_t random_size(void)
     case 1:
         return 1 + random_below(MIB + 1024);
     case 2:
-        return MIB * (1 + random_below(24)); /* equal sizes are common in programs */
+        return MIB * (1 + random_below(24)); /* programs often use equal sizes */
     case 3:
         return 1 + random_below(12 * MIB);
     case 4:
@@ -40,19 +39,6 @@ static uint64_t random_size(void)
     default:
         return 1 + random_below(150 * MIB);
     }
-}
-
-static void expect_same(const match *m, const char *conf)
-{
-    const slow_allocator *s = m->slow;
-
-    cr_assert_eq(m->heap.now.reserved, s->reserved, "%s: reserved at step %llu", conf,
-                 (unsigned long long)m->steps);
-    cr_assert_eq(m->heap.now.allocated, s->allocated, "%s", conf);
-    cr_assert_eq(m->heap.now.active, s->active, "%s", conf);
-    cr_assert_eq(m->heap.counts.segment_allocs, s->segment_allocs, "%s", conf);
-    cr_assert_eq(m->heap.counts.segment_frees, s->segment_frees, "%s", conf);
-    cr_assert_eq(m->heap.counts.ooms, s->ooms, "%s", conf);
 }
 
 static void request(match *m, int i, const char *conf)
@@ -93,16 +79,6 @@ static void release(match *m, int i)
         complete(m, i);
 }
 
-/* Waiting for streams completes all that is pending, inside requests too. Its rows and addresses
- * may belong to other blocks then. */
-static void forget_completed(match *m)
-{
-    for (int i = 0; i < LIVE && m->heap.pending_first == MV_NO_ROW; i++) {
-        m->block[i] = m->waits[i] ? MV_NO_ROW : m->block[i];
-        m->waits[i] = false;
-    }
-}
-
 static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
 {
     mv_alloc_conf conf;
@@ -131,12 +107,24 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
             slow_empty_cache(m.slow);
         }
         m.heap.effect_count = 0;
-        forget_completed(&m);
-        expect_same(&m, text);
+        /* Waiting for streams completes all pending frees, also inside requests. The rows and
+         * addresses may then belong to other blocks. */
+        for (int j = 0; j < LIVE && m.heap.pending_first == MV_NO_ROW; j++) {
+            m.block[j] = m.waits[j] ? MV_NO_ROW : m.block[j];
+            m.waits[j] = false;
+        }
+        const slow_allocator *s = m.slow;
+        cr_assert_eq(m.heap.now.reserved, s->reserved, "%s: reserved at step %llu", text,
+                     (unsigned long long)m.steps);
+        cr_assert_eq(m.heap.now.allocated, s->allocated, "%s", text);
+        cr_assert_eq(m.heap.now.active, s->active, "%s", text);
+        cr_assert_eq(m.heap.counts.segment_allocs, s->segment_allocs, "%s", text);
+        cr_assert_eq(m.heap.counts.segment_frees, s->segment_frees, "%s", text);
+        cr_assert_eq(m.heap.counts.ooms, s->ooms, "%s", text);
     }
 }
 
-LongTest(replay_random, same_as_the_literal_allocator)
+LongTest(replay_random, the_simulation_equals_the_literal_allocator)
 {
     static const char *const confs[] = {
         "",
@@ -158,8 +146,6 @@ LongTest(replay_random, same_as_the_literal_allocator)
                 play(confs[i], limits[j], 100 * i + 10 * j + seed, 1200);
 }
 
-/* ---- gaps -------------------------------------------------------------------------------- */
-
 enum { PLACES = 200 };
 
 static void expect_gap(const mv_gaps *gaps, uint32_t gap, const uint64_t *size, int place)
@@ -171,25 +157,6 @@ static void expect_gap(const mv_gaps *gaps, uint32_t gap, const uint64_t *size, 
     cr_assert_neq(gap, MV_NO_GAP);
     cr_assert_eq(gaps->gaps[gap].addr, 100 * (uint64_t)place);
     cr_assert_eq(gaps->gaps[gap].size, size[place]);
-}
-
-static void expect_found(const mv_gaps *gaps, const uint64_t *size)
-{
-    uint64_t want = 1 + random_below(99);
-    int at = (int)random_below(PLACES), lowest = -1, highest = -1, before = -1, from = -1;
-
-    for (int i = 0; i < PLACES; i++) {
-        if (size[i] == 0)
-            continue;
-        lowest = lowest < 0 && size[i] >= want ? i : lowest;
-        highest = size[i] >= want ? i : highest;
-        before = i < at ? i : before;
-        from = from < 0 && i >= at ? i : from;
-    }
-    expect_gap(gaps, mv_gaps_lowest(gaps, want), size, lowest);
-    expect_gap(gaps, mv_gaps_highest(gaps, want), size, highest);
-    expect_gap(gaps, mv_gaps_before(gaps, 100 * (uint64_t)at), size, before);
-    expect_gap(gaps, mv_gaps_at(gaps, 100 * (uint64_t)at), size, from);
 }
 
 Test(replay_random, gaps_equal_a_plain_list)
@@ -208,6 +175,19 @@ Test(replay_random, gaps_equal_a_plain_list)
             mv_gaps_drop(&gaps, mv_gaps_at(&gaps, 100 * (uint64_t)i));
             size[i] = 0;
         }
-        expect_found(&gaps, size);
+        uint64_t want = 1 + random_below(99);
+        int at = (int)random_below(PLACES), lowest = -1, highest = -1, before = -1, from = -1;
+        for (int j = 0; j < PLACES; j++) {
+            if (size[j] == 0)
+                continue;
+            lowest = lowest < 0 && size[j] >= want ? j : lowest;
+            highest = size[j] >= want ? j : highest;
+            before = j < at ? j : before;
+            from = from < 0 && j >= at ? j : from;
+        }
+        expect_gap(&gaps, mv_gaps_lowest(&gaps, want), size, lowest);
+        expect_gap(&gaps, mv_gaps_highest(&gaps, want), size, highest);
+        expect_gap(&gaps, mv_gaps_before(&gaps, 100 * (uint64_t)at), size, before);
+        expect_gap(&gaps, mv_gaps_at(&gaps, 100 * (uint64_t)at), size, from);
     }
 }

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture.h"
 
-/* Two segments of 20 MiB: of the default pool, and of pool (a, b). */
+/* Two segments of 20 MiB: one of the default pool, and one of pool (a, b). */
 static const char *note(bool is_expandable, bool other_is_expandable, uint64_t a, uint64_t b)
 {
     mvt_trace *t = mvt_new();
@@ -18,14 +18,14 @@ static const char *note(bool is_expandable, bool other_is_expandable, uint64_t a
     return text;
 }
 
-Test(segment_kinds, one_pool_with_both_was_recorded_under_two_settings)
+Test(segment_kinds, one_pool_with_both_kinds_was_recorded_under_two_settings)
 {
     cr_expect(strstr(note(true, false, 0, 0), "was changed while the program ran"));
     cr_expect_str_eq(note(true, true, 0, 0), "");
     cr_expect_str_eq(note(false, false, 0, 0), "");
 }
 
-Test(segment_kinds, a_pool_with_an_allocator_of_its_own_stays_as_it_is)
+Test(segment_kinds, a_pool_with_its_own_allocator_is_unchanged)
 {
     cr_expect(strstr(note(true, false, 0, 3), "pool (0, 3) is not expandable although others are"));
     cr_expect(strstr(note(false, false, 0, 3), "pool (0, 3) is of a MemPool: if that has"));

@@ -1,4 +1,4 @@
-/* A setting, tried: within a part of the trace, within a limit; texts of settings with one changed;
+/* Trials of a setting: within a part of the trace, within a limit; setting texts with one change;
  * the order of trials. */
 #include "analyze/replay/setting_trials.h"
 
@@ -101,8 +101,8 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     cr_expect_eq(b.trials.recorded_ooms, 0, "the failure is not in [0, end)");
 }
 
-/* The heap of before the trace is laid out anew under the limit that bounds the run beside it:
- * without one, requests that the run is refused would count as doubt. */
+/* The heap from before the trace is laid out again, under the limit that bounds the run: without
+ * the limit, requests that the run refused would count as doubt. */
 LongTest(setting_trials, doubt_is_measured_within_the_limit)
 {
     bench b;
@@ -117,7 +117,7 @@ LongTest(setting_trials, doubt_is_measured_within_the_limit)
                   (unsigned long long)b.trials.start_error);
 }
 
-LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
+LongTest(setting_trials, settings_of_a_set_are_distinct_and_in_order)
 {
     static const char *const names[] = {"whatif_0", "whatif_1", "whatif_2",
                                         "whatif_3", "gc_limit", "frag_pinned_by_small_expandable"};
@@ -142,9 +142,9 @@ LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
     }
 }
 
-/* Trials run beside each other, yet the steps are theirs one after the other: the list does not
- * depend on which ends first. */
-Test(setting_trials, a_set_takes_the_steps_that_its_trials_take_in_order)
+/* Trials run in parallel, but use up their steps in order: the list does not depend on which trial
+ * ends first. */
+Test(setting_trials, a_set_uses_the_steps_of_its_trials_in_order)
 {
     enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };
     const uint64_t plenty = mv_replay_most_work(1 << 20);

@@ -1,5 +1,5 @@
-/* Captured files on the command line: `info` on them, and every command on a live file, on the
- * finalised one and on compact msgpack alike. */
+/* Captured files on the command line: `info` on them, and every command on a live file, on its
+ * finalised form and on compact msgpack. */
 #include <unistd.h>
 
 #include "tests/cli/fixture_runs.h"
@@ -11,59 +11,6 @@ static const char *path;
 static uint32_t text(mvt_live *l, const char *string)
 {
     return mvt_live_string(l, string);
-}
-
-static void segment(mvt_live *l, uint64_t addr, uint64_t size)
-{
-    mvt_live_call(l, .action = MV_API_ALLOC, .addr = addr, .size = size,
-                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"),
-                  .stack = mvt_live_stack(l, "step:/w/train.py:12;<module>:/w/train.py:30"));
-}
-
-static void others(mvt_live *l)
-{
-    mvt_live_call(l, .action = MV_API_CREATE, .size = 16 << 20, .handle = 5,
-                  .text = text(l, "cuMemCreate"), .library = text(l, "/v/nccl/libnccl.so.2"));
-    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .result = 2,
-                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"));
-    mvt_live_event(
-        l, MV_LIVE_EVENT_OOM,
-        (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
-}
-
-/* Blocks of another allocator, two of them registered wrongly. */
-static void pool(mvt_live *l)
-{
-    uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
-
-    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x9000, .text = name);
-    for (uint32_t i = 0; i < 3; i++)
-        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x7f0000200000 + i / 2 * 4096,
-                      .size = 1 << 20, .text = name, .stack = stack);
-    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
-}
-
-/* Steps that keep their loss, in ranges, with tensors of the CPU; a backward pass in a thread
- * without Python. */
-static void step(mvt_live *l, uint32_t i)
-{
-    uint32_t forward = mvt_live_stack(l, "forward:/w/model.py:5;step:/w/train.py:12");
-    uint32_t loss = mvt_live_stack(l, "step:/w/train.py:14");
-    uint32_t backward = mvt_live_stack(l, "thread pt_autograd_0");
-    uint64_t addr = 0x7f0000000000 + i * 1024;
-    char name[32];
-
-    snprintf(name, sizeof name, "step %u", i);
-    mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = text(l, name)});
-    mvt_live_event(l, MV_LIVE_EVENT_PUSH, (mvt_live_args){.text = text(l, "forward")});
-    mvt_live_block(l, .addr = 0x7f0000100000, .size = 4096, .stack = forward);
-    mvt_live_event(l, MV_LIVE_EVENT_POP, (mvt_live_args){0});
-    mvt_live_block(l, .addr = addr, .size = 512, .stack = loss);
-    mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100, .stack = forward);
-    mvt_live_block(l, .addr = 0x7f0000110000, .size = 2048, .stack = backward, .thread = 2);
-    mvt_live_free(l, .addr = 0x7f0000100000, .size = 4096, .thread = 2);
-    mvt_live_free(l, .addr = 0x7f0000110000, .size = 2048);
-    mvt_live_free(l, .cpu = true, .addr = 0x5000, .size = 100);
 }
 
 static mv_span some_capture(void)
@@ -78,11 +25,44 @@ static mv_span some_capture(void)
     mvt_live_fact(l, "python", "3.8.10");
     mvt_live_fact(l, "lost_nested", "3");
     mvt_live_fact(l, "lost_space", "0");
-    segment(l, 0x7f0000000000, 2 << 20);
-    for (uint32_t i = 0; i < 12; i++)
-        step(l, i);
-    others(l);
-    pool(l);
+    uint64_t size = 2 << 20;
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x7f0000000000, .size = size,
+                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"),
+                  .stack = mvt_live_stack(l, "step:/w/train.py:12;<module>:/w/train.py:30"));
+    for (uint32_t i = 0; i < 12; i++) {
+        /* Steps that keep their loss, in ranges, with CPU tensors; a backward pass in a thread
+         * without Python. */
+        uint32_t forward = mvt_live_stack(l, "forward:/w/model.py:5;step:/w/train.py:12");
+        uint32_t loss = mvt_live_stack(l, "step:/w/train.py:14");
+        uint32_t backward = mvt_live_stack(l, "thread pt_autograd_0");
+        uint64_t addr = 0x7f0000000000 + i * 1024;
+        char name[32];
+        snprintf(name, sizeof name, "step %u", i);
+        mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = text(l, name)});
+        mvt_live_event(l, MV_LIVE_EVENT_PUSH, (mvt_live_args){.text = text(l, "forward")});
+        mvt_live_block(l, .addr = 0x7f0000100000, .size = 4096, .stack = forward);
+        mvt_live_event(l, MV_LIVE_EVENT_POP, (mvt_live_args){0});
+        mvt_live_block(l, .addr = addr, .size = 512, .stack = loss);
+        mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100, .stack = forward);
+        mvt_live_block(l, .addr = 0x7f0000110000, .size = 2048, .stack = backward, .thread = 2);
+        mvt_live_free(l, .addr = 0x7f0000100000, .size = 4096, .thread = 2);
+        mvt_live_free(l, .addr = 0x7f0000110000, .size = 2048);
+        mvt_live_free(l, .cpu = true, .addr = 0x5000, .size = 100);
+    }
+    mvt_live_call(l, .action = MV_API_CREATE, .size = 16 << 20, .handle = 5,
+                  .text = text(l, "cuMemCreate"), .library = text(l, "/v/nccl/libnccl.so.2"));
+    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .result = 2,
+                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"));
+    mvt_live_event(
+        l, MV_LIVE_EVENT_OOM,
+        (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
+    /* Another allocator's blocks, two of them registered wrongly. */
+    uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x9000, .text = name);
+    for (uint32_t j = 0; j < 3; j++)
+        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x7f0000200000 + j / 2 * 4096,
+                      .size = 1 << 20, .text = name, .stack = stack);
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
     mvt_live_fact(l, "end_us", "1002000");
     return mvt_live_bytes(l);
 }
@@ -118,7 +98,7 @@ Test(captured, info_counts_captured_and_lost_events)
                "1 free of an address outside all heaps");
 }
 
-/* Programs without PyTorch had only "history none" here. */
+/* Programs without PyTorch once had only "history none" here. */
 Test(captured, info_names_the_levels)
 {
     static const mvt_expected_run all[] = {
@@ -131,8 +111,8 @@ Test(captured, info_names_the_levels)
     MVT_EXPECT_RUNS("$MEMVIZ info " MV_TESTDATA "/%s", all);
 }
 
-/* Of a container info reads no events, unless a level is named. */
-Test(captured, info_of_a_container_is_that_of_its_snapshot)
+/* In a container, info reads no events unless a level is named. */
+Test(captured, info_on_a_container_equals_that_on_its_snapshot)
 {
     static const char *const options[] = {"", "--level pytorch"};
 
@@ -148,7 +128,7 @@ Test(captured, info_of_a_container_is_that_of_its_snapshot)
     }
 }
 
-Test(captured, info_as_json)
+Test(captured, info_has_json)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);
     const cJSON *capture = cJSON_GetObjectItem(report, "capture");
@@ -208,7 +188,7 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
     }
 }
 
-/* Results name their file, so each form is read under the same name. */
+/* Results contain the file's name, so each form is read under the same name. */
 Test(captured, a_container_gives_the_same_reports)
 {
     static const char *const commands[] = {

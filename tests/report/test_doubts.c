@@ -1,5 +1,5 @@
-/* Reports of memory over time show where the events are insufficient, and which figures are lower
- * bounds. */
+/* Reports of memory over time show where the events are insufficient, and which figures are
+ * lower bounds. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -13,12 +13,12 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 #define LATE      "\n  history is late: the true peak may be earlier and higher\n"
 #define NONE      "\n  no events: only the memory alive when the file was written is known\n"
 
-/* Memory from before the events is uncertain at a peak, and certain at the end, which is in the
- * file. */
-LongTest(doubts, are_in_each_report_with_a_peak)
+/* Memory from before the events is uncertain at a peak, and certain at the end, which is in
+ * the file. */
+LongTest(doubts, doubts_are_in_each_report_with_a_peak)
 {
     static const struct {
-        const char *command, *says; /* NULL: nothing of history */
+        const char *command, *says; /* NULL: no text about history */
         const char *history;
     } all[] = {
         {"peak $SNAPS/ring.pickle", TRUNCATED, "truncated"},
@@ -70,7 +70,7 @@ Test(doubts, lines_mark_lower_bounds)
 }
 
 /* The marks of lines equal those in stats: without frees a figure may be too high, and without
- * segment events there is no level of reserved memory. */
+ * segment events the level of reserved memory is unknown. */
 Test(doubts, lines_mark_upper_bounds)
 {
     static const mvt_expected_run all[] = {
@@ -107,7 +107,7 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
     cr_expect_null(strstr(run.out, "file contains no segment events"), "%s", run.out);
 }
 
-/* A block that was split off before event 0 and is freed within the events: all that is known is
+/* A block that was split off before event 0 and is freed within the events: its only known bound is
  * that it is as large as its request. */
 Test(doubts, a_block_of_unknown_size_is_one)
 {

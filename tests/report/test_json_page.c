@@ -1,5 +1,5 @@
-/* docs/json.md describes every field of the JSON of every report, and no field that there is not:
- * the tables that reports are printed from are compared with the page's rows. */
+/* docs/json.md describes every field in the JSON of every report, and only existing fields: the
+ * tables that reports are printed from are compared with the page's rows. */
 #include "base/text.h"
 #include "cli/report/table.h"
 #include "tests/fixture/fixture.h"
@@ -18,7 +18,7 @@ static void add(fields *to, const char *path)
     to->path[to->count++] = path;
 }
 
-/* "at.*" is all of an object. */
+/* "at.*" stands for all fields of an object. */
 static bool is_of(const char *path, const char *described)
 {
     size_t length = strlen(described);
@@ -37,8 +37,8 @@ static bool is_met(fields *in, const mv_table *table)
     return false;
 }
 
-/* Paths as jq has them: sites[].bytes. A table that writes its own fields, or fields named in the
- * file, counts as one field, and so does a table that occurred before. */
+/* Paths in jq's form: sites[].bytes. A table that writes its own fields, or fields named in the
+ * file, counts as one field, and so does a repeated table. */
 static void list_fields(const mv_table *table, const char *before, fields *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -56,22 +56,7 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
     }
 }
 
-/* The names in backquotes of the first cells of the tables between two places of the page. */
-static void list_described(const char *at, const char *end, fields *out)
-{
-    for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
-        const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
-        const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;
-        while (open) {
-            const char *close = strchr(open + 1, '`');
-            cr_assert(close && close < cell_end, "%.60s", line);
-            add(out, mv_arena_text(mvt_memory(), open + 1, (uint64_t)(close - open - 1)));
-            open = memchr(close + 1, '`', (size_t)(cell_end - close - 1));
-        }
-    }
-}
-
-/* The section whose heading, a list of commands, has that name. */
+/* The section whose heading, a list of commands, contains that name. */
 static bool find_section(const char *page, const char *name, const char **at, const char **end)
 {
     const char *heading = page;
@@ -92,37 +77,45 @@ static bool find_section(const char *page, const char *name, const char **at, co
     return false;
 }
 
-static void compare(const char *page, const mv_command *command)
-{
-    fields printed = {0}, described = {0};
-    const char *at, *end;
-
-    list_fields(command->report, "", &printed);
-    if (!find_section(page, command->name, &at, &end)) {
-        cr_expect(false, "docs/json.md has no section of %s", command->name);
-        at = end = page;
-    }
-    list_described(at, end, &described);
-    for (uint32_t i = 0; i < printed.count; i++) {
-        bool is = false;
-        for (uint32_t k = 0; k < described.count && !is; k++)
-            is = is_of(printed.path[i], described.path[k]);
-        cr_expect(is, "docs/json.md: %s prints %s, which is missing", command->name,
-                  printed.path[i]);
-    }
-    for (uint32_t k = 0; k < described.count; k++) {
-        bool is = false;
-        for (uint32_t i = 0; i < printed.count && !is; i++)
-            is = is_of(printed.path[i], described.path[k]);
-        cr_expect(is, "docs/json.md: %s does not print %s", command->name, described.path[k]);
-    }
-}
-
-Test(json_page, describes_every_field_of_every_report)
+Test(json_page, the_page_describes_every_field_of_every_report)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/docs/json.md");
 
     for (const mv_command *command = mv_commands; command->name; command++)
-        if (command->report)
-            compare(page, command);
+        if (command->report) {
+            fields printed = {0}, described = {0};
+            const char *at, *end;
+            list_fields(command->report, "", &printed);
+            if (!find_section(page, command->name, &at, &end)) {
+                cr_expect(false, "docs/json.md has no section of %s", command->name);
+                at = end = page;
+            }
+            /* The names in backquotes in the first cells of the tables between two places of
+             * the page. */
+            for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
+                const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
+                const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;
+                while (open) {
+                    const char *close = strchr(open + 1, '`');
+                    cr_assert(close && close < cell_end, "%.60s", line);
+                    add(&described,
+                        mv_arena_text(mvt_memory(), open + 1, (uint64_t)(close - open - 1)));
+                    open = memchr(close + 1, '`', (size_t)(cell_end - close - 1));
+                }
+            }
+            for (uint32_t i = 0; i < printed.count; i++) {
+                bool is = false;
+                for (uint32_t k = 0; k < described.count && !is; k++)
+                    is = is_of(printed.path[i], described.path[k]);
+                cr_expect(is, "docs/json.md: %s prints %s, which is missing", command->name,
+                          printed.path[i]);
+            }
+            for (uint32_t k = 0; k < described.count; k++) {
+                bool is = false;
+                for (uint32_t i = 0; i < printed.count && !is; i++)
+                    is = is_of(printed.path[i], described.path[k]);
+                cr_expect(is, "docs/json.md: %s does not print %s", command->name,
+                          described.path[k]);
+            }
+        }
 }

@@ -1,4 +1,4 @@
-/* memviz peak as scripts meet it: the JSON contract, rules, targets, the gate. */
+/* memviz peak for scripts: the JSON contract, rules, targets, the gate. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -21,8 +21,8 @@ static double sum_of(const cJSON *array, const char *key)
     return sum;
 }
 
-/* A file without ranges has one row, which only JSON and CSV show. */
-Test(peak_report, annotations_add_up_without_any)
+/* A file without ranges has one row, which only JSON and CSV contain. */
+Test(peak_report, allocations_without_annotations_add_up)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/late_start.pickle --at 0");
     const cJSON *all = mvt_member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
@@ -48,7 +48,7 @@ Test(peak_report, every_device_has_its_report)
                                  "allocated"));
 }
 
-Test(peak_report, moments_are_those_asked_for)
+Test(peak_report, moments_are_those_requested)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
 
@@ -105,7 +105,7 @@ Test(peak_report, a_file_of_one_moment_has_no_peak)
     MVT_EXPECT_RUNS("$MEMVIZ peak %s", all);
 }
 
-/* The true peak of ring is 245116928 B, most of them before the first event that is there. */
+/* The true peak of ring is 245116928 B, most of them from before the first event in the file. */
 LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
 {
     static const struct {
@@ -137,8 +137,8 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
                      "as far as recorded the peak is not above it"));
 }
 
-/* Without free_requested blocks are held for longer than they were: a target that is met is met,
- * and one that is not may have been. */
+/* Without free_requested blocks are held longer than they were in use: a target that is met is
+ * certain, a target that is not met may have been met. */
 Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
 {
     const char *file = "$SNAPS/../skipped/no_free_requested.pickle";
@@ -152,7 +152,7 @@ Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
     cr_expect(strstr(run.out, "; the true one may be lower\n"), "%s", run.out);
 }
 
-LongTest(peak_report, exit_statuses_are_those_of_the_contract)
+LongTest(peak_report, exit_statuses_follow_the_contract)
 {
     static const mvt_expected_run all[] = {
         {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", 0, "", NULL},
@@ -175,9 +175,7 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* ---- the first line ---------------------------------------------------------------------- */
-
-/* The share of one call is not given to the line, which holds all. */
+/* The share of one call is not attributed to the line, which holds all. */
 Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();

@@ -73,7 +73,7 @@ static void put_cut_calls(mv_out *out)
 }
 
 /* The parts that distinguish rows are kept as long as possible. */
-Test(prose, lines_that_call_each_other_lose_their_names_first)
+Test(prose, function_names_are_cut_before_lines)
 {
     char *text = printed(0, put_cut_calls);
 
@@ -82,7 +82,7 @@ Test(prose, lines_that_call_each_other_lose_their_names_first)
                      "...py:3 > util.py:5 > a.py:1 f|..il.py:5 > a.py:1 f|..:1 f|..|..|");
 }
 
-/* Characters of the longest line; bytes outside of ASCII do not occur in these reports. */
+/* Characters of the longest line; these reports are ASCII. */
 static size_t longest_line(const char *text, unsigned *lines)
 {
     size_t longest = 0;
@@ -133,7 +133,7 @@ static void expect_width(const char *text, uint32_t columns, const char *what)
     }
 }
 
-/* Every report at every width, on snapshots that have much to say. */
+/* Every report at every width, on snapshots with long reports. */
 LongTest(prose, no_line_is_wider_than_the_terminal)
 {
     static const unsigned widths[] = {60, 80, 120, 200};
@@ -176,7 +176,7 @@ LongTest(prose, no_line_is_wider_than_the_terminal)
         }
 }
 
-/* The verdicts of peak and lines fit narrow terminals, too, and end in the name. */
+/* The verdicts of peak and lines fit narrow terminals, too, and end with the name. */
 LongTest(prose, verdicts_fit_forty_columns)
 {
     static const char *const all[] = {
@@ -193,8 +193,8 @@ LongTest(prose, verdicts_fit_forty_columns)
                "device 0: 257 MiB allocated at the peak;\n  23 % by\n  train.py:75 train_step, "));
 }
 
-/* The line and the name that distinguish the rows are there at the least width. */
-LongTest(prose, the_name_of_a_row_stays)
+/* At the smallest width, the line and the name that distinguish the rows are still shown. */
+LongTest(prose, the_name_of_a_row_is_kept)
 {
     static const struct {
         const char *arguments, *text;
@@ -247,13 +247,13 @@ LongTest(prose, reports_fit_the_terminal)
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++)
             for (unsigned k = 0; k < sizeof files / sizeof *files; k++) {
-                /* Paths cannot be wrapped: the one to this folder may be longer than a line. */
+                /* Paths cannot be wrapped: the path to this folder may be longer than a line. */
                 mvt_run r = mvt_here_in(snapshots, "COLUMNS=%u LINES=%u $MEMVIZ %s -q %s",
                                         sizes[s][0], sizes[s][1], reports[i], files[k]);
                 unsigned lines;
                 cr_expect_leq(longest_line(r.out, &lines), sizes[s][0], "%s %s:\n%s", reports[i],
                               files[k], r.out);
-                /* Advice on a fragmented heap is worth more than 24 lines. */
+                /* Advice on a fragmented heap may take more than 24 lines. */
                 cr_expect_leq(lines, s ? sizes[s][1] : 36, "%s %s: %u lines:\n%s", reports[i],
                               files[k], lines, r.out);
             }
@@ -296,10 +296,7 @@ Test(prose, colors_are_for_terminals_only)
     }
 }
 
-/* ---- the pager --------------------------------------------------------------------------- */
-
-/* On a terminal of 24 lines, `before` in front of the command. The pager of these marks each line.
- */
+/* On a terminal of 24 lines, with `before` in front of the command. This pager marks each line. */
 static mvt_run on_terminal(const char *before, const char *arguments)
 {
     return mvt_sh("cd $SNAPS; TERM=xterm LINES=24 COLUMNS=80 MEMVIZ_PAGER='sed s/^/@/' script -qec "
@@ -339,7 +336,7 @@ LongTest(prose, long_output_goes_to_the_pager_of_a_terminal)
     }
 }
 
-/* A user who closes the pager is not a failure. */
+/* Closing the pager is not a failure. */
 Test(prose, a_pager_that_quits_is_not_a_failure)
 {
     mvt_need_terminal();

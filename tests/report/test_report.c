@@ -2,14 +2,14 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-Test(report, one_thing_is_counted_as_one)
+Test(report, a_count_of_one_is_singular)
 {
     mvt_run trace = mvt_here_or_sh("$MEMVIZ trace $SNAPS/state_only.pickle");
 
     cr_expect(strstr(trace.out, "device 0: 1 event\n"), "%s", trace.out);
 }
 
-Test(report, trace_stacks_are_those_of_its_events)
+Test(report, trace_stacks_equal_those_of_its_events)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace --json --limit 2 $SNAPS/gpt_train.pickle");
 
@@ -36,7 +36,7 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
     cr_expect_eq(ooms, 1);
 }
 
-Test(report, fail_on_leak)
+Test(report, a_leak_fails_the_gate)
 {
     static const struct {
         const char *name, *options;
@@ -55,7 +55,7 @@ Test(report, fail_on_leak)
     }
 }
 
-/* A snapshot with texts and numbers that JSON finds hard, in a file. */
+/* A snapshot with texts and numbers that are difficult for JSON, in a file. */
 static const char *write_hard_one(void)
 {
     static const char odd[] = "a\xed\xb2\x80"
@@ -69,7 +69,7 @@ static const char *write_hard_one(void)
     return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
-/* As JSON has those texts. */
+/* The same texts in JSON. */
 #define HARD_JSON            \
     "a\\\\xed\\\\xb2\\\\x80" \
     "b\\\\xff\\\"\\\\\\n\xc3\xa9"
@@ -92,7 +92,7 @@ Test(report, integers_are_exact_and_texts_are_json)
     cr_expect(!strchr(r.out, '\xff'));
 }
 
-/* An implementation that is not ours reads the reports. */
+/* Another implementation reads the reports. */
 Test(report, python_reads_them)
 {
     static const char *const reports[] = {"info", "stats", "leaks", "trace"};

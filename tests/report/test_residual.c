@@ -2,7 +2,8 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* The events leave a block of 2 MiB; in the final heap all is free, or the block is there. */
+/* The events leave a block of 2 MiB; in the final heap everything is free, or the block
+ * is there. */
 static const char *file_of(bool is_free)
 {
     mvt_trace *t = mvt_new();
@@ -29,7 +30,7 @@ static void expect(const char *command, bool is_free)
     cr_expect_eq(mvt_json_number(device, "residual"), is_free ? -(2 << 20) : 0, "%s", command);
 }
 
-Test(residual, is_noted_by_each_report_of_live_blocks)
+Test(residual, a_residual_is_noted_by_each_report_of_live_blocks)
 {
     static const char *const commands[] = {"leaks", "memory", "lines", "peak --at end"};
 

@@ -1,11 +1,11 @@
-/* Tables of reports: text, JSON and CSV of one list of fields; and on real snapshots, that every
- * table of every report has the same rows, keys and values in JSON and in CSV. */
+/* Tables of reports: text, JSON and CSV from one list of fields; and on real snapshots, every table
+ * of every report has the same rows, keys and values in JSON and in CSV. */
 #include "cli/report/table.h"
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
-/* ---- a table of every kind of value ------------------------------------------------------ */
+/* ---- a table with every kind of value ----------------------------------------------------- */
 
 typedef struct {
     uint64_t bytes;
@@ -86,7 +86,7 @@ static const mv_table size_table = {MV_TABLE(SIZE_FIELDS, list_sizes), .shape = 
 
 static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main = "toys"};
 
-/* The report's output with these options; `table` NULL is text. */
+/* The report's output with these options; `table` NULL: as text. */
 static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
@@ -166,7 +166,7 @@ Test(table, text_has_columns_by_place_and_counts_hidden_rows)
                                           "  1 more; --limit 0 shows all\n");
 }
 
-Test(table, paths)
+Test(table, paths_of_json_are_found)
 {
     char paths[MV_TABLE_PATHS];
 
@@ -192,7 +192,7 @@ typedef struct {
     int rows, cells;
 } check;
 
-/* The member that a dotted key leads to; NULL when it is not there. */
+/* The member at a dotted key; NULL when it is missing. */
 static const cJSON *member_at(const cJSON *row, const char *key)
 {
     char name[64];
@@ -260,7 +260,7 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
     }
 }
 
-/* Tables of a map are their own rows, after their name. */
+/* Tables of a map are separate rows, after their name. */
 static void expect_table_in_map(check *c, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];
@@ -276,7 +276,7 @@ static void expect_table_in_map(check *c, const cJSON *row)
     }
 }
 
-/* Other columns come from the rows that contain the row. */
+/* Other columns come from the enclosing rows. */
 static void expect_row(check *c, const mv_table *tables, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];
@@ -300,13 +300,13 @@ static void expect_row(check *c, const mv_table *tables, const cJSON *row)
     }
     for (int i = 0; i < c->columns; i++) {
         const cJSON *value = member_at(row, c->field[i]);
-        if (value || i >= 3) /* the first ones may be of outer rows */
+        if (value || i >= 3) /* the first columns may belong to outer rows */
             expect_cell(c, c->field[i], value, cell[i]);
     }
     expect_columns(c, tables, row, path, "");
 }
 
-/* The rows that `path` leads to, from `item` on. */
+/* The rows at `path`, from `item` on. */
 static void expect_rows(check *c, const mv_table *tables, const cJSON *item, const char *path)
 {
     const cJSON *row;
@@ -387,7 +387,7 @@ LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
     }
 }
 
-Test(table, wrong_usage_of_csv)
+Test(table, wrong_usage_of_csv_is_reported)
 {
     static const mvt_expected_run all[] = {
         {"peak --csv --json x", 2, NULL, "--csv and --json cannot be combined"},

@@ -1,4 +1,4 @@
-/* Ticks of axes: round, few, and never past the end, however long the axis is. */
+/* Ticks of axes: round, few, and never past the end, for axes of any length. */
 #include <unistd.h>
 
 #include "parse/model/sums.h"
@@ -54,18 +54,7 @@ Test(axis, ticks_of_counts_are_round_at_any_length)
         }
 }
 
-/* A heap of as many bytes as a file may have. */
-static const char *put_huge(void)
-{
-    mvt_trace *t = mvt_new();
-
-    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
-    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
-    mvt_done(t);
-    return mvt_temp_file(mvt_pickle_bytes(t, false));
-}
-
-LongTest(axis, pictures_of_the_most_bytes_end)
+LongTest(axis, axes_of_the_most_bytes_end)
 {
     static const char *const commands[] = {"trace_plot -o x.svg",
                                            "trace_plot -o x.png",
@@ -75,7 +64,12 @@ LongTest(axis, pictures_of_the_most_bytes_end)
                                            "trace_plot --view state -o x.svg",
                                            "segment_plot -o x.png",
                                            "view --headless --shot x.png"};
-    const char *path = put_huge();
+    /* A heap of the largest size that a file may have. */
+    mvt_trace *t = mvt_new();
+    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
+    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
+    mvt_done(t);
+    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("ulimit -t 20; $MEMVIZ %s -q %s", commands[i], path);
@@ -83,7 +77,7 @@ LongTest(axis, pictures_of_the_most_bytes_end)
     }
 }
 
-/* The viewer, zoomed in to a few bytes at the top of it. */
+/* The viewer, zoomed in to a few bytes at the top of this heap. */
 Test(axis, the_viewer_zooms_in_on_the_most_bytes)
 {
     mvt_trace *t = mvt_new();

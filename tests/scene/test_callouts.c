@@ -1,4 +1,4 @@
-/* The places of texts beside points: inside of the plot, never on each other. */
+/* The places of texts beside points: inside the plot, without overlaps. */
 #include <criterion/criterion.h>
 
 #include "viz/scene/callouts.h"
@@ -18,7 +18,7 @@ static bool overlap(mv_box a, mv_box b)
     return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-Test(callouts, the_first_is_right_of_its_point)
+Test(callouts, the_first_text_is_right_of_its_point)
 {
     mv_callouts callouts = {0};
     mv_box box;
@@ -27,7 +27,7 @@ Test(callouts, the_first_is_right_of_its_point)
     cr_assert(box.x == 210 && box.y == 87 && box.w == 60 && box.h == 18);
 }
 
-Test(callouts, at_the_right_edge_they_are_left_of_it)
+Test(callouts, texts_at_the_right_edge_are_left_of_their_point)
 {
     mv_callouts callouts = {0};
     mv_box box;
@@ -36,7 +36,7 @@ Test(callouts, at_the_right_edge_they_are_left_of_it)
     cr_assert_eq(box.x, 420);
 }
 
-Test(callouts, never_on_named_things)
+Test(callouts, texts_never_cover_named_shapes)
 {
     mv_callouts callouts = {0};
     mv_box box;
@@ -51,7 +51,7 @@ Test(callouts, never_on_named_things)
         "nothing above is near enough");
 }
 
-Test(callouts, none_overlaps_another_or_leaves_the_plot)
+Test(callouts, texts_do_not_overlap_or_leave_the_plot)
 {
     mv_callouts callouts = {0};
     mv_box box;
@@ -71,7 +71,7 @@ Test(callouts, none_overlaps_another_or_leaves_the_plot)
     }
 }
 
-/* A mark is around the point, so its text is further away; others keep off the line to it. */
+/* A mark surrounds the point, so its text is further away; other texts stay off the line to it. */
 Test(callouts, no_text_lies_on_a_line_to_another)
 {
     mv_callouts callouts = {0};
@@ -97,7 +97,7 @@ Test(callouts, no_text_lies_on_a_line_to_another)
             }
 }
 
-Test(callouts, at_most_so_many)
+Test(callouts, the_number_of_texts_is_bounded)
 {
     mv_callouts callouts = {.most = 3};
     mv_box box;

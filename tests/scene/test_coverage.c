@@ -1,4 +1,4 @@
-/* Coverage of pixels, compared with a slow model that looks at 64 x 64 points of each. */
+/* Coverage of pixels, compared with a slow model that samples 64 x 64 points of each pixel. */
 #include "tests/fixture/fixture_test.h"
 #include "viz/scene/coverage.h"
 
@@ -48,7 +48,7 @@ static picture take(drawing *d)
     return p;
 }
 
-/* How often the corners go around a point, which is between the units. */
+/* The winding number of the corners around a point, which lies between the units. */
 static int winding_of(const corner *c, int count, double x, double y)
 {
     int winding = 0;
@@ -62,20 +62,6 @@ static int winding_of(const corner *c, int count, double x, double y)
             winding += b.y > a.y ? 1 : -1;
     }
     return winding;
-}
-
-/* The mean of the winding in a pixel, as in the header. */
-static int model(const corner *c, int count, int column, int row)
-{
-    double sum = 0;
-
-    for (int i = 0; i < POINTS; i++)
-        for (int j = 0; j < POINTS; j++)
-            sum += winding_of(c, count, (column + (i + 0.5) / POINTS) * MV_PIXEL_UNITS,
-                              (row + (j + 0.5) / POINTS) * MV_PIXEL_UNITS);
-    sum = sum < 0 ? -sum : sum;
-    sum /= POINTS * POINTS;
-    return (int)((sum > 1 ? 1 : sum) * 255 + 0.5);
 }
 
 LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
@@ -94,7 +80,15 @@ LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
         picture p = take(&d);
         for (int n = 0; n < 60; n++) {
             int x = (int)mvt_random(&state, SIDE), y = (int)mvt_random(&state, SIDE);
-            int want = model(c, count, x, y);
+            /* The mean winding number in a pixel, as in the header. */
+            double sum = 0;
+            for (int k = 0; k < POINTS; k++)
+                for (int j = 0; j < POINTS; j++)
+                    sum += winding_of(c, count, (x + (k + 0.5) / POINTS) * MV_PIXEL_UNITS,
+                                      (y + (j + 0.5) / POINTS) * MV_PIXEL_UNITS);
+            sum = sum < 0 ? -sum : sum;
+            sum /= POINTS * POINTS;
+            int want = (int)((sum > 1 ? 1 : sum) * 255 + 0.5);
             cr_assert_leq(abs(p.mask[y][x] - want), 4, "round %d at %d,%d: %d for %d", round, x, y,
                           p.mask[y][x], want);
         }
@@ -120,8 +114,8 @@ Test(coverage, rectangles_are_exact)
     mv_coverage_release(&d.cover);
 }
 
-/* Neither the direction nor the order of the corners matters, bit for bit; nor does what is added
- * twice where it is whole. */
+/* Neither the direction nor the order of the corners matters, bit for bit; nor does a part that is
+ * added twice, where it is whole. */
 Test(coverage, direction_order_and_repetition_do_not_matter)
 {
     uint64_t state = 11;
@@ -157,7 +151,8 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
     }
 }
 
-/* Inside the clip everything is as without it, bit for bit; outside nothing is. */
+/* Inside the clip the result is the same as without a clip, bit for bit; outside, nothing
+ * is covered. */
 Test(coverage, a_clip_only_hides)
 {
     uint64_t state = 5;

@@ -15,7 +15,7 @@ static const char **fit(const char *const *names, uint32_t count, const char *as
     return out;
 }
 
-Test(names, what_all_share_is_cut)
+Test(names, shared_words_are_cut)
 {
     static const char *const all[] = {"/run7/gpt_rank0_2026-03-05.pickle",
                                       "/run7/gpt_rank1_2026-03-05.pickle",
@@ -30,7 +30,7 @@ Test(names, what_all_share_is_cut)
     cr_expect_str_eq(fit(all, 1, "\xe2\x80\xa6-05.pickle")[0], "\xe2\x80\xa6-05.pickle");
 }
 
-Test(names, words_that_others_have_are_cut)
+Test(names, words_of_other_names_are_cut)
 {
     static const char *const all[] = {"medium_1024_training_memory_snapshot__8a1f.pickle",
                                       "medium_128_training_memory_snapshot__77da.pickle",
@@ -47,7 +47,7 @@ Test(names, words_that_others_have_are_cut)
                              "61dc\xe2\x80\xa6");
 }
 
-Test(names, the_middle_of_the_rest_is_cut)
+Test(names, the_middle_of_a_long_rest_is_cut)
 {
     static const char *const all[] = {"llama_run_of_tuesday_night_a",
                                       "llama_run_of_tuesday_night_b",
@@ -59,7 +59,7 @@ Test(names, the_middle_of_the_rest_is_cut)
     cr_expect(strncmp(got[0], "lla", 3) == 0 && got[0][strlen(got[0]) - 1] == 'a', "%s", got[0]);
 }
 
-/* At every width that shows anything, whatever differs. */
+/* At every width that shows anything, wherever the names differ. */
 Test(names, cut_names_differ)
 {
     static const char *const sets[][4] = {

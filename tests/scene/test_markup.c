@@ -1,4 +1,4 @@
-/* Untrusted text in HTML and SVG: whatever it is, it stays text. */
+/* Untrusted text in HTML and SVG stays text, whatever it contains. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
@@ -29,11 +29,11 @@ Test(markup, special_characters_are_entities)
     expect(MV_MARKUP_SVG, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c'");
 }
 
-Test(markup, controls_are_shown_as_such)
+Test(markup, controls_are_shown_as_visible_characters)
 {
     expect(MV_MARKUP_HTML, "a\x01\x7f\n\tb", "a" BAD BAD BAD BAD "b");
     expect(MV_MARKUP_SVG, "a\x01\x7f\n\tb", "a" BAD BAD "\n\tb");
-    expect(MV_MARKUP_HTML, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0"); /* those of C1, too */
+    expect(MV_MARKUP_HTML, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0"); /* also C1 controls */
     expect(MV_MARKUP_SVG, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0");
 }
 
@@ -51,8 +51,9 @@ Test(markup, each_invalid_byte_is_one_character)
     }
 }
 
-/* A sequence that is not an XML character becomes one sign, however many bytes it has. */
-Test(markup, xml_has_no_last_two_of_the_plane)
+/* A sequence that is not an XML character becomes one replacement character, however many bytes
+ * it has. */
+Test(markup, xml_excludes_the_last_two_characters_of_the_plane)
 {
     expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);
     expect(MV_MARKUP_HTML, "\xef\xbf\xbe", BAD);

@@ -1,4 +1,4 @@
-/* Whether colours can be distinguished, also by people who see no red, no green or no blue. */
+/* Whether colours can be distinguished, also by people who cannot see red, green or blue. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -42,7 +42,7 @@ static double lightness(double t)
     return t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
 }
 
-/* CIELAB under D65, of the colour as it is seen. */
+/* CIELAB under D65, of the colour as that person sees it. */
 static lab seen(uint32_t colour, int vision)
 {
     double in[3] = {linear(colour >> 24), linear(colour >> 16 & 0xff), linear(colour >> 8 & 0xff)};
@@ -72,7 +72,7 @@ static void apart(uint32_t one, uint32_t other, int vision, double least)
                   other >> 8, distance(one, other, vision), visions[vision].name);
 }
 
-Test(palette, simulation_is_the_published_one)
+Test(palette, the_simulation_equals_the_published_one)
 {
     cr_expect_float_eq(seen(0xffffffff, NORMAL).l, 100, 0.01);
     for (int v = NORMAL; v < VISIONS; v++) {
@@ -94,8 +94,8 @@ Test(palette, sites_are_distinguished)
                       i < MV_BASE_COLOURS ? base[v] : any[v]);
 }
 
-/* Lines of code and holders of the whole device are in one window: no colour means two things. */
-Test(palette, holders_are_like_no_site)
+/* Code lines and holders of the whole device are in one window: no colour means two things. */
+Test(palette, no_holder_looks_like_a_site)
 {
     for (uint32_t i = 0; i < MV_HOLDER_COLOURS; i++) {
         for (uint32_t j = 0; j < MV_SITE_COLOURS; j++)
@@ -108,8 +108,8 @@ Test(palette, holders_are_like_no_site)
     }
 }
 
-/* Red is only for leaks, grey for blocks without a stack. */
-Test(palette, leaks_and_greys_are_like_no_site)
+/* Red is only for leaks, grey only for blocks without a stack. */
+Test(palette, leaks_and_greys_do_not_look_like_a_site)
 {
     static const double grey[VISIONS] = {11, 6.8, 6.8, 3.4};
 
@@ -161,8 +161,8 @@ Test(palette, texts_and_lines_stand_out)
 }
 
 /* Sites get different hues as long as there are any, the plain ones first; the same hash gets the
- * same one. */
-Test(palette, hues_are_given_once)
+ * same hue. */
+Test(palette, each_hue_is_used_once)
 {
     uint32_t used = 0, again = 0, seen = 0;
 

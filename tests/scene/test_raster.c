@@ -1,5 +1,5 @@
-/* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with expected
- * ones, byte for byte. */
+/* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with golden
+ * files, byte for byte. */
 #include <png.h>
 
 #include "tests/fixture/fixture.h"
@@ -54,7 +54,7 @@ Test(raster, rectangles_cover_their_pixels)
     cr_expect_eq(pixel(&d, 0, 9), 0x7f7f7fff);
 }
 
-/* Crisp shapes that meet anywhere leave no seam, whatever is below. */
+/* Crisp shapes that meet anywhere leave no seam, on any background. */
 Test(raster, crisp_shapes_leave_no_seam)
 {
     drawing d;
@@ -144,7 +144,7 @@ Test(raster, clips_hide_and_end)
     cr_expect_eq(pixel(&d, 0, 19), 0x0000ffff);
 }
 
-/* A strip is filled between its edges, whole pixels and parts of them. */
+/* A strip is filled between its edges, in whole and partial pixels. */
 Test(raster, strips_are_filled_between_their_edges)
 {
     static const mv_point points[] = {{2, 2}, {2, 10}, {6, 4}, {6, 8}, {10, 4}, {10, 20}};
@@ -168,7 +168,7 @@ Test(raster, strips_are_filled_between_their_edges)
 
 static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
 
-/* Pixels of an image become squares; transparent parts let the picture through; the clip holds. */
+/* An image's pixels become squares; the picture shows through transparent parts; the clip holds. */
 Test(raster, images_show_the_nearest_pixel)
 {
     mv_pixels image = {.width = 2, .height = 2, .pixels = square};
@@ -187,8 +187,8 @@ Test(raster, images_show_the_nearest_pixel)
         }
 }
 
-/* The part begins and ends anywhere; a place beyond the picture is cut; a part beyond the image
- * repeats its edge. */
+/* The part begins and ends anywhere; it is cut at the edge of the picture; outside the image, the
+ * image's edge is repeated. */
 Test(raster, images_show_a_part)
 {
     uint32_t stripes[16];
@@ -206,8 +206,8 @@ Test(raster, images_show_a_part)
     }
 }
 
-/* Hatching is lines of the stroke's colour, the same wherever shapes meet, and lets the fill below
- * through: 1.2 of 10 of the area. */
+/* Hatching is lines in the stroke's colour, aligned across adjacent shapes, and shows the fill
+ * below: 1.2 of 10 of the area. */
 Test(raster, hatching_covers_its_share)
 {
     uint64_t dark = 0;
@@ -225,7 +225,7 @@ Test(raster, hatching_covers_its_share)
     cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
 }
 
-/* Texts are at their anchor, and within the width that mv_text_width returns. */
+/* Texts are at their anchor, and within the width from mv_text_width. */
 Test(raster, texts_fit_the_width_of_the_layout)
 {
     static const char *const texts[] = {"train.py:62 forward", "1.15 GiB", "illicit flights (tt)",
@@ -276,8 +276,6 @@ Test(raster, texts_are_at_their_anchors)
         cr_expect_eq(right, all[i].right, "%d: %u", i, right);
     }
 }
-
-/* ---- sizes and odd input ----------------------------------------------------------------- */
 
 Test(raster, a_scene_is_stretched_to_its_shown_size)
 {
@@ -366,7 +364,7 @@ static void save(drawing *d, const char *path)
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-/* Read back by libpng's own short way. */
+/* Read back by libpng's simplified API. */
 static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32_t format)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -381,7 +379,8 @@ static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32
     return pixels;
 }
 
-/* The picture is the one in testdata/golden; MV_BLESS=1 in the environment rewrites it. */
+/* The picture equals the file in testdata/golden; MV_BLESS=1 in the environment rewrites
+ * that file. */
 static void check_golden(drawing *d, const char *name)
 {
     char path[256];
@@ -400,7 +399,7 @@ static void check_golden(drawing *d, const char *name)
     free(want);
 }
 
-Test(raster, letters_are_those_of_the_golden_picture)
+Test(raster, letters_equal_the_golden_picture)
 {
     drawing d;
 
@@ -433,7 +432,7 @@ static void star(mv_scene *scene, float x, float y, float radius)
         mv_scene_point(scene, x + corners[i][0] * radius, y + corners[i][1] * radius);
 }
 
-Test(raster, shapes_are_those_of_the_golden_picture)
+Test(raster, shapes_equal_the_golden_picture)
 {
     drawing d;
 
@@ -465,7 +464,7 @@ Test(raster, shapes_are_those_of_the_golden_picture)
 }
 
 /* A whole timeline, small and dark. */
-Test(raster, a_timeline_is_that_of_the_golden_picture)
+Test(raster, a_timeline_equals_the_golden_picture)
 {
     mv_paper_opts opts = {.width = 800, .height = 420, .is_dark = true};
     mv_paper timeline;

@@ -1,4 +1,4 @@
-/* Scenes as SVG: well-formed whatever the texts hold, and the same coordinates read back. */
+/* Scenes as SVG: well-formed for any text, and the coordinates are read back unchanged. */
 #include <math.h>
 #include <png.h>
 
@@ -31,9 +31,7 @@ static void write_svg(drawing *d)
     d->length = file.length;
 }
 
-/* ---- is it XML? -------------------------------------------------------------------------- */
-
-/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is not one. */
+/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is invalid. */
 static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -57,18 +55,6 @@ static bool is_character(uint32_t code)
            (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
 }
 
-static void check_characters(const char *svg, uint64_t length_of_svg)
-{
-    const uint8_t *c = (const uint8_t *)svg, *stop = c + length_of_svg;
-
-    while (c < stop) {
-        uint32_t code = 0;
-        int length = decode(c, stop, &code);
-        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)svg);
-        c += length;
-    }
-}
-
 /* The end of a tag that starts at `c`; attributes are NAME="VALUE", without '<'. */
 static const char *end_of_tag(const char *c)
 {
@@ -83,22 +69,18 @@ static const char *end_of_tag(const char *c)
     return c;
 }
 
-static void check_entity(const char *c)
-{
-    cr_assert(strncmp(c, "&amp;", 5) == 0 || strncmp(c, "&lt;", 4) == 0 ||
-                  strncmp(c, "&gt;", 4) == 0 || strncmp(c, "&quot;", 6) == 0,
-              "%.20s", c);
-}
-
-/* Tags are closed in the order in which they were opened, and no '&' is unescaped. */
+/* Tags are closed in reverse order, and every '&' is escaped. */
 static void check_tags(const char *svg)
 {
     char open[16][32];
     int depth = 0, roots = 0;
 
     for (const char *c = svg; *c; c++) {
-        if (*c == '&')
-            check_entity(c);
+        if (*c == '&') {
+            cr_assert(strncmp(c, "&amp;", 5) == 0 || strncmp(c, "&lt;", 4) == 0 ||
+                          strncmp(c, "&gt;", 4) == 0 || strncmp(c, "&quot;", 6) == 0,
+                      "%.20s", c);
+        }
         if (*c == '<' && c[1] == '/') {
             size_t length = strcspn(c + 2, ">");
             cr_assert(depth > 0 && strlen(open[depth - 1]) == length &&
@@ -124,7 +106,13 @@ static void check_tags(const char *svg)
 static void check_xml(drawing *d)
 {
     write_svg(d);
-    check_characters(d->svg, d->length);
+    const uint8_t *c = (const uint8_t *)d->svg, *stop = c + d->length;
+    while (c < stop) {
+        uint32_t code = 0;
+        int length = decode(c, stop, &code);
+        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)d->svg);
+        c += length;
+    }
     cr_assert_eq(strlen(d->svg), d->length);
     check_tags(d->svg);
 }
@@ -191,31 +179,7 @@ Test(svg, forbidden_characters_are_replaced)
                             "\xf0\x9f\x98\x80</text>"));
 }
 
-/* ---- coordinates ------------------------------------------------------------------------- */
-
-/* Follows the commands M l h v of a path; checks that each of `points` is reached in turn. */
-static void check_path(const char *path, const mv_point *points, uint32_t count)
-{
-    double x = 0, y = 0;
-    char *at = (char *)path;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0 && lround(points[i].x * 10.0f) == lround(points[i - 1].x * 10.0f) &&
-            lround(points[i].y * 10.0f) == lround(points[i - 1].y * 10.0f))
-            continue; /* nothing is written for a point that does not move */
-        char command = *at++;
-        cr_assert(strchr(i ? "lhv" : "M", command), "%c", command);
-        if (command != 'v')
-            x += strtod(at, &at);
-        if (command != 'h')
-            y += strtod(at, &at);
-        cr_assert_float_eq(x, points[i].x, 0.0501);
-        cr_assert_float_eq(y, points[i].y, 0.0501);
-    }
-    cr_assert_eq(*at, '"');
-}
-
-Test(svg, differences_lead_to_every_corner)
+Test(svg, relative_moves_reach_every_corner)
 {
     enum { POINTS = 5000 };
     static mv_point points[POINTS];
@@ -235,7 +199,25 @@ Test(svg, differences_lead_to_every_corner)
     }
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
     write_svg(&d);
-    check_path(strstr(d.svg, "<path d=\"") + 9, points, POINTS);
+    /* Follows the commands M l h v of a path and checks that each of `points` is reached in
+     * turn. */
+    const char *path = strstr(d.svg, "<path d=\"") + 9;
+    double x = 0, y = 0;
+    char *at = (char *)path;
+    for (uint32_t j = 0; j < POINTS; j++) {
+        if (j > 0 && lround(points[j].x * 10.0f) == lround(points[j - 1].x * 10.0f) &&
+            lround(points[j].y * 10.0f) == lround(points[j - 1].y * 10.0f))
+            continue; /* nothing is written for a point that does not move */
+        char command = *at++;
+        cr_assert(strchr(j ? "lhv" : "M", command), "%c", command);
+        if (command != 'v')
+            x += strtod(at, &at);
+        if (command != 'h')
+            y += strtod(at, &at);
+        cr_assert_float_eq(x, points[j].x, 0.0501);
+        cr_assert_float_eq(y, points[j].y, 0.0501);
+    }
+    cr_assert_eq(*at, '"');
 }
 
 Test(svg, coordinates_are_numbers_within_bounds)
@@ -262,8 +244,6 @@ Test(svg, a_scene_without_memory_is_not_written)
     cr_expect(scene.failed);
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
 }
-
-/* ---- images ------------------------------------------------------------------------------ */
 
 /* Bytes of base64 up to the first letter outside its alphabet. */
 static uint64_t decode_base64(const char *text, uint8_t *out)
@@ -324,8 +304,6 @@ Test(svg, strips_are_closed_outlines)
     check_xml(&d);
     cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
 }
-
-/* ---- texts ------------------------------------------------------------------------------- */
 
 /* The ellipsis is written ~. */
 Test(scene, a_cut_text_keeps_its_distinct_part)

@@ -57,7 +57,7 @@ static const char *edited(const char *name, const char *before, const char *path
 
     pipe = mv_arena_printf(mvt_memory(), "%s/%s.words", folder, name);
     editor = written(
-        name, mv_arena_printf(mvt_memory(), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s\n", pipe));
+        name, mv_arena_printf(mvt_memory(), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > '%s'\n", pipe));
     cr_assert_eq(chmod(editor, 0700), 0);
     cr_assert_eq(mkfifo(pipe, 0600), 0);
     setenv("VISUAL", mv_arena_printf(mvt_memory(), "%s%s", editor, before), 1);
@@ -75,7 +75,14 @@ Test(disk_sources, an_editor_gets_the_place_as_it_wants_it)
     char whole[4096];
 
     cr_assert_not_null(realpath(path, whole));
-    cr_expect_str_eq(edited("vi", "", path, 12), mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
+    cr_expect_str_eq(edited("gvim", "", path, 12),
+                     mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
+    cr_expect_str_eq(edited("kate", "", path, 12),
+                     mv_arena_printf(mvt_memory(), "--line\n12\n%s\n", whole));
+    cr_expect_str_eq(edited("my editor", "", path, 12),
+                     mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
+    cr_expect_str_eq(edited("emacs", " -f 'a b'\"c\" ''", path, 12),
+                     mv_arena_printf(mvt_memory(), "-f\na bc\n\n+12\n%s\n", whole));
     cr_expect_str_eq(edited("code", " --wait", path, 12),
                      mv_arena_printf(mvt_memory(), "--wait\n--goto\n%s:12\n", whole));
     cr_expect_str_eq(edited("subl", "", path, 12), mv_arena_printf(mvt_memory(), "%s:12\n", whole));
@@ -90,9 +97,22 @@ Test(disk_sources, missing_files_are_named)
     unsetenv("EDITOR");
     cr_expect_not(mv_disk_sources.edit(path, 1, why));
     cr_expect_not_null(strstr(why, "set VISUAL or EDITOR"));
+    setenv("VISUAL", " ", 1);
     setenv("EDITOR", "/no/such/editor", 1);
     cr_expect_not(mv_disk_sources.edit(path, 1, why));
     cr_expect_not_null(strstr(why, "/no/such/editor: not started"));
     cr_expect_not(mv_disk_sources.edit("-c:!touch x", 1, why), "no option comes from a recording");
     cr_expect_not_null(strstr(why, "not on this machine"));
+}
+
+/* It would write over the terminal of another program, or end at once. */
+Test(disk_sources, an_editor_of_a_terminal_needs_one)
+{
+    const char *path = written("c.py", "x\n");
+    char why[MV_SOURCE_WHY];
+
+    setenv("VISUAL", "/usr/bin/vim -R", 1);
+    cr_assert_eq(close(STDIN_FILENO), 0);
+    cr_expect_not(mv_disk_sources.edit(path, 1, why));
+    cr_expect_not_null(strstr(why, "vim needs a terminal"), "%s", why);
 }

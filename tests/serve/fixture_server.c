@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- the program ------------------------------------------------------------------------- */
-
 const char *mvt_serve_folder(void)
 {
     setenv("MEMVIZ_PAGE", MVT_SERVE_PAGE, 1);
@@ -37,19 +35,6 @@ static void end_child(void *what)
     waitpid(child, NULL, 0);
 }
 
-static void start(const char *folder, const char *arguments, int out)
-{
-    char command[4096];
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out ends nothing itself */
-    if (chdir(folder) != 0 || dup2(out, STDOUT_FILENO) < 0)
-        _exit(125);
-    setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
-    snprintf(command, sizeof command, "exec %s serve --json %s", MV_PROGRAM, arguments);
-    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    _exit(126);
-}
-
 mvt_server mvt_serve(const char *folder, const char *arguments)
 {
     mvt_server server = {.folder = folder};
@@ -60,8 +45,16 @@ mvt_server mvt_serve(const char *folder, const char *arguments)
     cr_assert_eq(pipe(ends), 0);
     server.child = fork();
     cr_assert_geq(server.child, 0);
-    if (server.child == 0)
-        start(folder, arguments, ends[1]);
+    if (server.child == 0) {
+        char command[4096];
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out does not end anything itself */
+        if (chdir(folder) != 0 || dup2(ends[1], STDOUT_FILENO) < 0)
+            _exit(125);
+        setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
+        snprintf(command, sizeof command, "exec %s serve --json %s", MV_PROGRAM, arguments);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(126);
+    }
     close(ends[1]);
     mvt_at_end(end_child, (void *)(intptr_t)server.child);
     while (length + 1 < sizeof text && (length == 0 || text[length - 1] != '\n')) {
@@ -88,8 +81,6 @@ int mvt_serve_end(mvt_server *server, int signal)
     cr_assert_eq(waitpid(server->child, &state, 0), server->child);
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
-
-/* ---- a socket ---------------------------------------------------------------------------- */
 
 int mvt_connect(const mvt_server *server)
 {
@@ -154,8 +145,6 @@ mvt_reply mvt_get_made(const mvt_server *server, const char *path)
     }
     return reply;
 }
-
-/* ---- what is in a reply ------------------------------------------------------------------ */
 
 cJSON *mvt_served(const mvt_server *server)
 {

@@ -1,4 +1,4 @@
-/* `memviz serve` as it is started, and a plain socket to talk to it:
+/* Starts `memviz serve`, and sends it requests over a plain socket:
  *
  *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
@@ -15,30 +15,32 @@ typedef struct {
     uint16_t port;
     char url[128];
     char base[64];      /* "/TOKEN" */
-    const char *folder; /* where it runs: empty at first */
+    const char *folder; /* its folder, empty at first */
 } mvt_server;
 
 typedef struct {
     unsigned status;
-    char *head; /* with the line of the status */
+    char *head; /* including the status line */
     char *body; /* NUL-terminated */
     size_t length;
 } mvt_reply;
 
 #define MVT_SERVE_PAGE MV_SOURCE_DIR "/tests/serve/page.html"
 
-/* An empty folder to serve from. From now on $MEMVIZ_PAGE is that page. */
+/* An empty folder to serve from. From now on $MEMVIZ_PAGE is its page. */
 const char *mvt_serve_folder(void);
 
-/* Runs a shell command in a folder: "cp $SNAPS/gpt_train.pickle a.pickle". It has to succeed. */
+/* Runs a shell command in a folder: "cp $SNAPS/gpt_train.pickle a.pickle". The command
+ * must succeed. */
 void mvt_in_folder(const char *folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Starts the server there, with these arguments for a shell, and waits for its address. The test's
- * end ends it. */
+/* Starts the server there, with these shell arguments, and waits for its address. It is stopped at
+ * the end of the test. */
 mvt_server mvt_serve(const char *folder, const char *arguments);
 
-/* Sends a signal and waits: the exit status; 128 + signal when one ended it. */
+/* Sends a signal and waits; returns the exit status, or 128 + signal when a signal ended
+ * the server. */
 int mvt_serve_end(mvt_server *server, int signal);
 
 /* Sends the bytes and reads until the server closes the connection. */
@@ -49,15 +51,15 @@ int mvt_connect(const mvt_server *server);
 mvt_reply mvt_get_with(const mvt_server *server, const char *path, const char *headers);
 mvt_reply mvt_get(const mvt_server *server, const char *path);
 
-/* The list; its row of a name, or NULL; the path of the row's container. */
+/* The list; its row with a name, or NULL; the path of the row's container. */
 cJSON *mvt_served(const mvt_server *server);
 const cJSON *mvt_served_row(const cJSON *list, const char *name);
 const char *mvt_served_path(const cJSON *row, const char *what);
 
-/* A header's value in the test's memory; NULL: it is not there. */
+/* A header's value in the test's memory; NULL: no such header. */
 const char *mvt_reply_header(const mvt_reply *reply, const char *name);
 
-/* GET until it is no more 202, at most a minute. */
+/* GET until the status is no longer 202, for at most a minute. */
 mvt_reply mvt_get_made(const mvt_server *server, const char *path);
 
 #endif

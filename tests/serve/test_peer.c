@@ -21,7 +21,7 @@ static const char table[] = "  sl  local_address rem_address   st tx_queue rx_qu
                             " 999: 0000000000000000FFFF00000100007F:C002 "
                             "0000000000000000FFFF00000100007F:A397 01 0:0 0:0 0  1002 0 4 1\n";
 
-/* Connections of others with the same two ports, from and to other addresses. */
+/* Connections of others with the same two ports, but other addresses. */
 static const char other_addresses[] =
     "   1: 0300007F:C001 0100007F:A397 01 0:0 0:0 0  1003 0 1 1\n"
     "   2: 0100007F:C001 0200007F:A397 01 0:0 0:0 0  1004 0 2 1\n"
@@ -49,7 +49,7 @@ Test(peer, the_owner_of_the_other_end_is_found)
     cr_expect_eq(owner_of("x\n", 1, 2), -1);
 }
 
-Test(peer, ports_alone_are_not_a_connection)
+Test(peer, ports_alone_do_not_identify_a_connection)
 {
     char both[sizeof table + sizeof other_addresses];
 
@@ -57,8 +57,6 @@ Test(peer, ports_alone_are_not_a_connection)
     snprintf(both, sizeof both, "%s%s", other_addresses, table);
     cr_expect_eq(owner_of(both, 0xc001, 0xa397), 1001);
 }
-
-/* ---- real connections -------------------------------------------------------------------- */
 
 static struct sockaddr_in of_address(uint32_t address, uint16_t port)
 {
@@ -84,7 +82,7 @@ static int listen_at(uint32_t ip, uint16_t port)
     return fd;
 }
 
-/* From an address and a port (0: any) to 127.0.0.1 or another. */
+/* From an address and a port (0: any) to 127.0.0.1 or another address. */
 static int connect_from(uint32_t ip, uint16_t port, struct sockaddr_in to)
 {
     struct sockaddr_in from = of_address(ip, port);
@@ -96,7 +94,7 @@ static int connect_from(uint32_t ip, uint16_t port, struct sockaddr_in to)
     return fd;
 }
 
-Test(peer, a_connection_of_this_process_is_its_own)
+Test(peer, a_connection_of_this_process_is_recognised)
 {
     int server = listen_at(INADDR_LOOPBACK, 0);
     struct sockaddr_in to = own_end(server);

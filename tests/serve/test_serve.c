@@ -1,5 +1,5 @@
-/* The server as a whole, over sockets: who gets what, whole and in parts, and what becomes of files
- * that change, are damaged or go. */
+/* The server as a whole, over sockets: access, whole files and parts of files, and files that
+ * change, are damaged or disappear. */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -100,7 +100,7 @@ Test(serve, a_folder_common_to_all_files_is_not_part_of_their_names)
     cr_expect_str_eq(name_at(mvt_served(&server), 1), "gpt_train.pickle");
 }
 
-Test(serve, names_are_data)
+Test(serve, names_are_not_markup)
 {
     const char *folder = mvt_serve_folder();
 
@@ -142,7 +142,7 @@ Test(serve, the_page_may_connect_to_its_server_alone)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* A container that was made for the page contains what the file contains. */
+/* A container that was made for the page has the file's contents. */
 static void expect_contents(const char *folder, const mvt_reply *reply, const char *file)
 {
     char path[4096];
@@ -165,7 +165,7 @@ Test(serve, a_pickle_is_sent_as_a_container)
     snprintf(file, sizeof file, "%s/a.bin", folder);
     mv_span converted = mvt_file(mvt_memory(), file);
     mvt_server server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
-    for (int i = 0; i < 2; i++) { /* a container is sent as it is */
+    for (int i = 0; i < 2; i++) { /* a container is sent unchanged */
         const cJSON *row =
             cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files"), i);
         path = mvt_served_path(row, "files");
@@ -217,7 +217,8 @@ Test(serve, an_unchanged_file_is_sent_in_parts)
     cr_expect_eq(reply.length, 0);
     snprintf(said, sizeof said, "bytes */%llu", (unsigned long long)whole.length);
     cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
-    /* A part is of the file that the browser has begun with, or it is all of the new one. */
+    /* A part belongs to the file that the browser started with; otherwise the whole new file
+     * is sent. */
     snprintf(headers, sizeof headers, "Range: bytes=0-0\r\nIf-Range: %s\r\n", tag);
     cr_expect_eq(mvt_get_with(&server, path, headers).status, 206);
     reply = mvt_get_with(&server, path, "Range: bytes=0-0\r\nIf-Range: \"0\"\r\n");
@@ -246,8 +247,6 @@ Test(serve, head_is_get_without_a_body)
     }
 }
 
-/* ---- files that are not what they were --------------------------------------------------- */
-
 Test(serve, a_damaged_file_is_one_line)
 {
     const char *folder = mvt_serve_folder();
@@ -255,7 +254,7 @@ Test(serve, a_damaged_file_is_one_line)
 
     mvt_in_folder(folder, "head -c 1000 $SNAPS/gpt_train.pickle >cut.pickle; echo hello >no.txt");
     mvt_server server = mvt_serve(folder, "cut.pickle no.txt");
-    for (int i = 0; i < 2; i++) { /* the second time it is known */
+    for (int i = 0; i < 2; i++) { /* the second time the answer is known */
         reply = mvt_get_made(
             &server, mvt_served_path(mvt_served_row(mvt_served(&server), "cut.pickle"), "files"));
         cr_expect_eq(reply.status, 422);
@@ -290,7 +289,7 @@ Test(serve, a_file_that_changes_is_another_version)
     reply = mvt_get_made(&server, now);
     cr_assert_eq(reply.status, 200);
     expect_contents(folder, &reply, "$SNAPS/mlp_train.pickle");
-    /* Gone, and one that is new. */
+    /* The old file is gone, and there is a new one. */
     mvt_in_folder(folder, "mv run/a run/b");
     cr_expect_eq(mvt_get(&server, now).status, 410);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
@@ -305,7 +304,7 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     static char part[1 << 16], request[512];
     ssize_t got;
 
-    /* More than sockets hold, so that the server is in the middle of it. */
+    /* More than socket buffers hold: the server is in the middle of sending. */
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a; head -c 40000000 /dev/zero >>a");
     mvt_server server = mvt_serve(folder, "a");
     path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
@@ -335,8 +334,6 @@ Test(serve, a_file_that_is_not_a_snapshot_is_not_sent)
     cr_expect_eq(mvt_get(&server, path).status, 409);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
 }
-
-/* ---- who may ask ------------------------------------------------------------------------- */
 
 static mvt_reply ask(const mvt_server *server, const char *method, const char *path,
                      const char *host)
@@ -396,7 +393,7 @@ Test(serve, it_listens_on_this_machine_alone)
     FILE *sockets = fopen("/proc/net/tcp", "r");
     int found = 0;
 
-    snprintf(row, sizeof row, ":%04X 00000000:0000 0A", server.port); /* 0A: listens */
+    snprintf(row, sizeof row, ":%04X 00000000:0000 0A", server.port); /* 0A: listening */
     while (fgets(line, sizeof line, sockets))
         if (strstr(line, row)) {
             cr_expect_not_null(strstr(line, " 0100007F:"), "%s", line);
@@ -406,9 +403,9 @@ Test(serve, it_listens_on_this_machine_alone)
     cr_expect_eq(found, 1);
 }
 
-/* ---- crowds and clumsy clients ----------------------------------------------------------- */
+/* ---- many clients, clumsy clients ---------------------------------------------------------- */
 
-Test(serve, many_at_once, .timeout = 250)
+Test(serve, many_clients_are_served_at_once, .timeout = 250)
 {
     enum { MANY = 50 };
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -435,7 +432,7 @@ Test(serve, many_at_once, .timeout = 250)
     }
 }
 
-Test(serve, halves_of_requests_keep_no_one_waiting, .timeout = 250)
+Test(serve, incomplete_requests_block_no_other_client, .timeout = 250)
 {
     enum { MANY = 40 };
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -455,7 +452,7 @@ Test(serve, halves_of_requests_keep_no_one_waiting, .timeout = 250)
         close(fd[i]);
 }
 
-/* Else 64 of them would take all connections for as long as silence may last. */
+/* Otherwise 64 of them would take all connections until the idle timeout. */
 Test(serve, an_end_within_a_request_ends_the_connection, .timeout = 250)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -511,8 +508,8 @@ Test(serve, bytes_that_are_not_http_do_no_harm, .timeout = 250)
     }
 }
 
-/* A query does not belong to the path; a NUL and the bytes after it do. Since 1.0 libmicrohttpd itself
- * rejects a NUL. */
+/* A query does not belong to the path; a NUL and the bytes after it do. Since 1.0 libmicrohttpd
+ * itself rejects a NUL. */
 Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -536,9 +533,7 @@ Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
     }
 }
 
-/* ---- the end ----------------------------------------------------------------------------- */
-
-Test(serve, interrupts_end_it_in_order)
+Test(serve, interrupts_end_the_server_properly)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -551,7 +546,7 @@ Test(serve, interrupts_end_it_in_order)
     }
 }
 
-Test(serve, nothing_is_written)
+Test(serve, the_server_writes_no_file)
 {
     const char *folder = mvt_serve_folder();
 
@@ -566,8 +561,6 @@ Test(serve, nothing_is_written)
     cr_expect_eq(mvt_serve_end(&server, SIGINT), 0);
     mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
 }
-
-/* ---- messages ---------------------------------------------------------------------------- */
 
 static void expect_err(const char *command, int status, const char *part)
 {

@@ -1,4 +1,4 @@
-/* Requests as texts: who gets an answer, to what, and which bytes of it. */
+/* Requests as texts: which requests get an answer, about which file, and with which bytes. */
 #include "cli/serve/request.h"
 #include "tests/fixture/fixture_test.h"
 
@@ -11,7 +11,7 @@ static mv_serve_query ask(const char *method, const char *path, const char *host
     return mv_serve_request_read(&request, TOKEN);
 }
 
-Test(serve_request, the_queries_of_the_paths)
+Test(serve_request, paths_have_their_queries)
 {
     static const struct {
         const char *path;
@@ -37,7 +37,7 @@ Test(serve_request, the_queries_of_the_paths)
     cr_expect_eq(got.version, UINT64_MAX);
 }
 
-Test(serve_request, without_the_token_there_is_nothing)
+Test(serve_request, requests_without_the_token_get_nothing)
 {
     static const char *const paths[] = {
         "",
@@ -92,7 +92,7 @@ Test(serve_request, paths_have_one_form)
     }
 }
 
-Test(serve_request, another_sites_name_for_this_machine_is_not_a_way_in)
+Test(serve_request, another_host_name_for_this_machine_is_refused)
 {
     static const char *const good[] = {"127.0.0.1", "127.0.0.1:8080",  "localhost:1",
                                        "LocalHost", "localhost:65535", "[::1]:80"};
@@ -142,7 +142,7 @@ Test(serve_request, a_page_of_another_site_gets_nothing)
     }
 }
 
-Test(serve_request, ranges)
+Test(serve_request, ranges_are_parsed)
 {
     static const struct {
         const char *header;

@@ -1,4 +1,4 @@
-/* The files that are served, without a server: the files kept and dropped. */
+/* The served files, without a server: the files that are kept and dropped. */
 #include "cli/serve/served_files.h"
 
 #include <fcntl.h>
@@ -19,8 +19,8 @@ static mv_served_files_list look(mv_served_files *served)
     return list;
 }
 
-/* The state of a file's container when it has been made; a file that was made before is not made
- * again. */
+/* The state of a file's container after it has been made; an existing container is not
+ * made again. */
 static mv_served_files_state wait_for(mv_served_files *served, const mv_served_files_file *file,
                                       uint64_t *bytes, bool *was_made)
 {
@@ -64,7 +64,7 @@ Test(served, containers_are_kept_within_the_bound)
                 cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
                              MV_SERVED_FILE_READY);
                 cr_expect_gt(bytes, 1000);
-                /* With a bound of one byte only the newest one is there. */
+                /* With a bound of one byte only the newest file stays. */
                 cr_expect_eq(was_made, round == 1 && most > 1);
                 cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
                              MV_SERVED_FILE_READY);
@@ -74,7 +74,7 @@ Test(served, containers_are_kept_within_the_bound)
     }
 }
 
-Test(served, malformed_numbers_and_versions)
+Test(served, malformed_numbers_and_versions_are_refused)
 {
     const char *folder = two_snapshots();
     mv_served_files_answer answer;
@@ -98,7 +98,7 @@ Test(served, malformed_numbers_and_versions)
     mv_served_files_close(served);
 }
 
-Test(served, a_limit_of_memory_is_a_line)
+Test(served, a_memory_limit_is_reported_in_a_line)
 {
     const char *path = mvt_snapshot("gpt_train");
     mv_arena *arena = mvt_arena_of(8 * MIB);
@@ -115,8 +115,6 @@ Test(served, a_limit_of_memory_is_a_line)
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
     mv_served_files_close(served);
 }
-
-/* ---- verdicts ---------------------------------------------------------------------------- */
 
 static const mv_served_verdict *verdict_of(const mv_served_files_list *list, const char *name)
 {
@@ -157,7 +155,7 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     cr_expect_eq(list.count, 5, "what is named as a snapshot is listed: %u", list.count);
     cr_expect_eq(verdict_of(&list, "a")->stage, MV_SERVED_NOT_READ);
     mv_served_files_find_verdicts(served);
-    for (uint32_t i = 0; i < list.count; i++) /* each interrupts the verdict under way */
+    for (uint32_t i = 0; i < list.count; i++) /* each interrupts the current verdict */
         if (!strchr(list.files[i].name, '.'))
             cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SERVED_FILE_READY);
     list = look_until_read(served);
@@ -175,7 +173,7 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     cr_expect_eq(v->stage, MV_SERVED_UNREADABLE);
     cr_expect_not_null(strstr(v->text, "byte 999: "), "%s", v->text);
     cr_expect_eq(verdict_of(&list, "kept.bin")->stage, MV_SERVED_UNREADABLE);
-    /* It is that of this version of the file. */
+    /* The verdict is about this version of the file. */
     mvt_in_folder(folder, "cp leak b");
     list = look(served);
     cr_expect_str_eq(verdict_of(&list, "leak")->kind, "LEAK");
@@ -185,8 +183,6 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     mv_served_files_close(served);
 }
 
-/* ---- recordings that are being written ----------------------------------------------------- */
-
 static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
 {
     for (uint32_t i = 0; i < blocks; i++)
@@ -194,7 +190,7 @@ static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
     mvt_file_put(path, mvt_live_bytes(l));
 }
 
-/* The list when the first file has another version than `before`. */
+/* The list once the first file has another version than `before`. */
 static mv_served_files_file next_version(mv_served_files *served, uint64_t before)
 {
     mv_served_files_file file;
@@ -206,8 +202,8 @@ static mv_served_files_file next_version(mv_served_files *served, uint64_t befor
     return file;
 }
 
-/* A version stays while it is read, and for a time. On a busy machine that may be over here: then the
- * next reading shows it. */
+/* A version stays while it is read, and for some time after. On a busy machine that time may be
+ * over here: then the next read shows it. */
 static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *path)
 {
     mv_served_files_answer answer;
@@ -225,7 +221,7 @@ static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *p
     return false;
 }
 
-Test(served, a_live_file_has_a_version_for_each_reading)
+Test(served, a_live_file_has_a_version_for_each_read)
 {
     const char *folder = mvt_serve_folder();
     char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
@@ -254,8 +250,6 @@ Test(served, a_live_file_has_a_version_for_each_reading)
     cr_expect_not(next_version(served, next.version).is_live);
     mv_served_files_close(served);
 }
-
-/* ---- more files than there are rows ------------------------------------------------------ */
 
 static void each_file(const char *folder, int round, uint32_t count, bool is_made)
 {
@@ -332,7 +326,7 @@ LongTest(served, named_files_come_before_those_of_full_folders)
     cr_expect_eq(list.left_out, 11);
     cr_assert_eq(list.count, 1);
     cr_expect_str_eq(list.files[0].name, "named");
-    /* Nor do they lose their rows while they are away. */
+    /* Files do not lose their rows while they are away, either. */
     mvt_in_folder(other, "mv named away");
     cr_expect_eq(look(served).left_out, 11);
     mvt_in_folder(other, "mv away named");
@@ -340,15 +334,13 @@ LongTest(served, named_files_come_before_those_of_full_folders)
     mv_served_files_close(served);
 }
 
-/* ---- files that others put there --------------------------------------------------------- */
-
 static void show_nothing(void *user, uint64_t done, uint64_t total)
 {
     (void)user, (void)done, (void)total;
 }
 
 /* An empty frame of zstd, and 4 TiB of frames that are skipped: a hole, which takes longer to read
- * than the test may take. NULL: not here. */
+ * than the test may take. NULL: not possible here. */
 static const char *hole_file(const char *folder)
 {
     static const uint8_t empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0},
@@ -380,7 +372,7 @@ Test(served, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     cr_expect_not(mv_is_snapshot_file(&budget, path, true));
 }
 
-Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
+Test(served, a_hole_is_not_a_snapshot_and_blocks_no_client, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_served_files_answer answer;
@@ -391,7 +383,7 @@ Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     cr_expect_eq(look(served).count, 0);
     mv_served_files_close(served);
-    /* A client that names it gets the reason. */
+    /* A client that requests it gets the reason. */
     mvt_ok(mv_served_files_open(mvt_memory(), &path, 1, MIB, &served, mvt_err()));
     mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);

@@ -1,5 +1,5 @@
-/* The page's policy as it is sent: it may connect to where it came from, and nothing else changes.
- */
+/* The page's policy as it is sent: the page may connect to its own origin, and nothing
+ * else changes. */
 #include "cli/serve/served_page.h"
 #include "tests/fixture/fixture_test.h"
 

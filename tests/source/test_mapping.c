@@ -34,7 +34,7 @@ static uint64_t sum_of(const mv_mapping *m)
     return sum;
 }
 
-Test(mapping, whole_files_are_read_as_they_are)
+Test(mapping, whole_files_are_read_unchanged)
 {
     int fd = open_pages();
     mv_mapping m;
@@ -72,7 +72,7 @@ static void *sum_in_thread(void *user)
     return sum;
 }
 
-Test(mapping, threads_meet_the_end_together)
+Test(mapping, threads_may_reach_the_lost_bytes_together)
 {
     int fd = open_pages();
     pthread_t threads[4];
@@ -94,7 +94,7 @@ Test(mapping, threads_meet_the_end_together)
     close(fd);
 }
 
-Test(mapping, more_files_than_there_is_room_for)
+Test(mapping, too_many_mapped_files_are_refused)
 {
     int fd = open_pages();
     mv_mapping m[100];
@@ -110,8 +110,8 @@ Test(mapping, more_files_than_there_is_room_for)
     close(fd);
 }
 
-/* A fault outside all mappings still ends the program as it did. */
-Test(mapping, other_faults_are_left_to_others)
+/* A fault outside all mappings still ends the program as before. */
+Test(mapping, other_faults_keep_their_handlers)
 {
     int fd = open_pages(), state;
     pid_t child = fork();
@@ -129,8 +129,6 @@ Test(mapping, other_faults_are_left_to_others)
     cr_expect(WIFSIGNALED(state) && WTERMSIG(state) == SIGBUS, "%x", (unsigned)state);
     close(fd);
 }
-
-/* ---- the readers -------------------------------------------------------------------------- */
 
 Test(mapping, sources_report_a_file_that_shrank)
 {
@@ -150,8 +148,8 @@ Test(mapping, sources_report_a_file_that_shrank)
     close(fd);
 }
 
-/* At several places of a container, a live file and a summary; in every kind of command. */
-LongTest(mapping, commands_end_with_a_line)
+/* At several places of a container, a live file and a summary, in every kind of command. */
+LongTest(mapping, commands_on_a_shrunk_file_end_with_one_line)
 {
     static const char *const make[] = {"$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin",
                                        "$MEMVIZ summarize -q $SNAPS/gpt_train.pickle -o f.bin",

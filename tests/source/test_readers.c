@@ -1,5 +1,4 @@
-/* Messages about files that are not snapshots, or not as PyTorch wrote them: the common
- * accidents. */
+/* Messages about files that are not snapshots, or not as PyTorch wrote them: common accidents. */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
@@ -72,8 +71,8 @@ Test(readers, other_files_are_named)
     }
 }
 
-/* An object that no one keeps in a snapshot gets no advice to leave it out. */
-Test(readers, a_call_of_the_system_is_not_data)
+/* An object that users do not put into a snapshot gets no advice to leave it out. */
+Test(readers, a_system_call_in_a_pickle_is_refused)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
@@ -83,7 +82,7 @@ Test(readers, a_call_of_the_system_is_not_data)
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
 }
 
-Test(readers, archives_and_double_compression)
+Test(readers, archives_and_double_compression_are_named)
 {
     uint8_t tar[512] = "snapshot.pickle";
     uint8_t twice[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x03, 0x19, 0x00, 0x00, 0x1f, 0x8b, 0x08};
@@ -93,7 +92,7 @@ Test(readers, archives_and_double_compression)
     expect_refused((mv_span){twice, sizeof twice}, "compressed twice, here by gzip", 0);
 }
 
-/* A carriage return before every line feed, as FTP and git do it with text. */
+/* A carriage return before every line feed, as FTP and git insert it into text. */
 static mv_span as_text(mv_span bytes)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, bytes.length * 2);
@@ -126,7 +125,7 @@ Test(readers, a_transfer_as_text_is_reported)
                        "other damage does not come from a transfer");
 }
 
-/* `head`, the values of a snapshot as often as asked, and `tail`. */
+/* `head`, the values of a snapshot `times` times, and `tail`. */
 static mv_span around(const char *head, uint64_t length, int times, const char *tail)
 {
     mv_span pickle = mvt_pickle_bytes(mvt_small(), true);
@@ -145,7 +144,7 @@ static mv_span around(const char *head, uint64_t length, int times, const char *
 
 #define AROUND(head, times, tail) around((head), sizeof(head) - 1, (times), (tail))
 
-Test(readers, a_snapshot_within_something_is_found)
+Test(readers, a_snapshot_within_another_object_is_found)
 {
     expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\x08snapshot", 1, "u."),
                    "a snapshot is under the key \"snapshot\"; dump it alone", MV_NO_OFFSET);

@@ -2,7 +2,7 @@
 #include "parse/sample.h"
 #include "tests/fixture/fixture_json.h"
 
-Test(sample, every_command_reads_it_by_its_name)
+Test(sample, every_command_reads_the_sample_by_name)
 {
     mvt_run r = mvt_here("$MEMVIZ memviz:sample");
     mvt_run leaks = mvt_here("$MEMVIZ leaks --fail-on leak memviz:sample");
@@ -12,8 +12,8 @@ Test(sample, every_command_reads_it_by_its_name)
     cr_expect_eq(leaks.status, 3, "%s", leaks.err);
 }
 
-/* It is that snapshot, in the program's own format. */
-Test(sample, is_a_snapshot_of_testdata)
+/* It equals that snapshot, in memviz's own format. */
+Test(sample, the_sample_is_a_snapshot_of_testdata)
 {
     mvt_run r = mvt_here("$MEMVIZ dump memviz:sample");
     mvt_run whole = mvt_here("$MEMVIZ dump $SNAPS/leak_in_training.pickle");
@@ -22,7 +22,7 @@ Test(sample, is_a_snapshot_of_testdata)
     mvt_same_text(whole.out, r.out, "the sample");
 }
 
-Test(sample, is_opened_by_the_viewer_and_not_beside_files)
+Test(sample, the_viewer_opens_the_sample_only_without_files)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ view --sample --headless --shot x.png --size 800x600 && test -s x.png");

@@ -94,7 +94,7 @@ Test(sink, abort_leaves_the_old_file_and_nothing_else)
     mv_sink_abort(&sink);
 }
 
-Test(sink, replaces_an_old_file)
+Test(sink, an_old_file_is_replaced)
 {
     write_target("a longer old text");
     write_target("new");
@@ -150,7 +150,7 @@ Test(sink, a_folder_that_cannot_be_written_is_reported)
     mv_sink sink;
     mv_err err;
 
-    snprintf(target, sizeof target, "/proc/out.bin"); /* not even root can */
+    snprintf(target, sizeof target, "/proc/out.bin"); /* even root cannot */
     cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
     cr_assert_not_null(strstr(err.detail, "cannot write /proc/out.bin"), "%s", err.detail);
 }
@@ -232,8 +232,6 @@ Test(sink, another_users_mode_makes_nothing_more_open)
     cr_assert_eq(mode_of_target(), 0644);
 }
 
-/* ---- in an open folder ---- */
-
 static mv_code write_in(int at, const char *path, mv_err *err)
 {
     mv_sink sink;
@@ -285,8 +283,8 @@ Test(sink, in_a_folder_only_files_are_replaced)
     close(at);
 }
 
-/* Each descriptor leads to a file that has a line already: it continues there, and is not replaced.
- */
+/* Each descriptor leads to a file that already has a line: the output is appended, and
+ * replaces nothing. */
 Test(sink, through_a_descriptor_its_file_continues)
 {
     static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/fd/%d.png"};

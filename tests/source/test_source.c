@@ -1,4 +1,4 @@
-/* Sources of bytes: files and pipes, and how much of them is read. */
+/* Sources of bytes: files and pipes, and the bytes that are read from them. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static const char *pipe_path(void)
     return path;
 }
 
-Test(source, only_files_are_opened_as_files, .timeout = 200)
+Test(source, only_regular_files_are_opened_as_files, .timeout = 200)
 {
     static const char *const others[] = {"/dev/null", "/dev/zero", "-"};
     mv_source source;
@@ -54,7 +54,7 @@ LongTest(source, a_user_may_name_a_pipe)
     }
 }
 
-/* A .bin of a header, and `bytes` of nothing; a byte in the middle. */
+/* A .bin file of a header and a hole of `bytes`, with one byte in the middle of it. */
 static const char *sparse_file(off_t bytes)
 {
     const char *path = mvt_temp_file((mv_span){(const uint8_t *)"\xc1MVS", 4});
@@ -67,7 +67,7 @@ static const char *sparse_file(off_t bytes)
     return path;
 }
 
-/* It would be read for minutes, and have its size in memory. A recording has holes, too. */
+/* Reading it would take minutes and its whole size in memory. A recording has holes, too. */
 Test(source, a_file_of_holes_is_not_read, .timeout = 200)
 {
     mv_source source;
@@ -81,8 +81,8 @@ Test(source, a_file_of_holes_is_not_read, .timeout = 200)
     mv_source_close(&source);
 }
 
-/* Whoever does not want it any more ends the budget. */
-Test(source, reading_ends_when_its_memory_does, .timeout = 200)
+/* A caller cancels by ending the budget. */
+Test(source, reading_ends_when_memory_is_out, .timeout = 200)
 {
     mv_arena *arena = mvt_arena_of(16 * MIB);
     mv_source source;
@@ -101,7 +101,7 @@ static const uint8_t after_empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0,    1,
                                       0,    0,    0x28, 0xb5, 0x2f, 0xfd, 0x20,
                                       0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};
 
-/* Files of pzstd: a skippable frame with the size of the frame after it, then that frame. */
+/* Files of pzstd: a skippable frame with the size of the following frame, then that frame. */
 static const uint8_t after_skippable[] = {0x50, 0x2a, 0x4d, 0x18, 4,    0,    0,    0,
                                           12,   0,    0,    0,    0x28, 0xb5, 0x2f, 0xfd,
                                           0x20, 0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};

@@ -1,5 +1,5 @@
-/* The shim's native frames and modules, in this very program: the frames must be the calling
- * functions, and their module this file. */
+/* The shim's native frames and modules, in this program: the frames must be the calling functions,
+ * and their module this file. */
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 
@@ -57,7 +57,7 @@ static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
     return address > first && address <= first + bytes;
 }
 
-/* The walk's own frames may come before ours. */
+/* The walk's own frames may come before the caller's. */
 static uint32_t index_of_innermost(void)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -67,7 +67,7 @@ static uint32_t index_of_innermost(void)
     return 0;
 }
 
-Test(native_frames, are_the_functions_that_called)
+Test(native_frames, native_frames_are_the_calling_functions)
 {
     cr_assert(mv_native_start());
     cr_assert_not_null(mv_native_unwinder());
@@ -79,7 +79,7 @@ Test(native_frames, are_the_functions_that_called)
     cr_expect(is_in(addresses[at + 5], (void (*)(void))outermost, 256));
 }
 
-Test(native_frames, deep_stacks_lose_their_outermost)
+Test(native_frames, deep_stacks_lose_their_outermost_frames)
 {
     cr_assert(mv_native_start());
     outermost(2000);
@@ -97,7 +97,7 @@ static int walk_once(const void *a, const void *b)
 }
 
 /* Through a function of the C library. */
-Test(native_frames, are_walked_through_other_libraries)
+Test(native_frames, native_frames_are_walked_through_other_libraries)
 {
     int numbers[2] = {2, 1};
     bool has_library = false;
@@ -126,7 +126,7 @@ static void *walk_in_thread(void *context)
     return NULL;
 }
 
-Test(native_frames, are_walked_in_many_threads)
+Test(native_frames, native_frames_are_walked_in_many_threads)
 {
     pthread_t threads[8];
     atomic_uint walks = 0;
@@ -144,7 +144,7 @@ Test(native_frames, are_walked_in_many_threads)
     cr_assert_eq(walks, 8 * 2000);
 }
 
-Test(native_frames, cost_little)
+Test(native_frames, a_native_walk_takes_little_time)
 {
     struct timespec from, to;
     double best = 1e9;
@@ -163,7 +163,7 @@ Test(native_frames, cost_little)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame the same as the C library's own unwinder. */
+/* Frame by frame equal to the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];
@@ -183,7 +183,7 @@ static APART void compare_with_the_c_library(void)
     after++;
 }
 
-/* A tree of calls whose frames differ in size, base register and depth. */
+/* A tree of calls with various frame sizes, base registers and depths. */
 static APART void branch(unsigned path, int depth);
 
 static APART void wide(unsigned path, int depth)
@@ -226,12 +226,12 @@ static APART void below(int depth)
     after++;
 }
 
-/* Each walk takes over what the last one found and is still there, and nothing else. */
-Test(native_frames, are_right_after_other_walks)
+/* Each walk reuses exactly the frames of the last walk that still exist. */
+Test(native_frames, native_frames_are_right_after_other_walks)
 {
     cr_assert(mv_native_start());
     below(0);
-    below(MV_NATIVE_PAST); /* deeper than what is kept */
+    below(MV_NATIVE_PAST); /* deeper than the saved walk */
 }
 
 static void on_signal(int number)
@@ -247,7 +247,7 @@ static void *compare_in_thread(void *context)
     return context;
 }
 
-Test(native_frames, are_those_of_the_c_library)
+Test(native_frames, native_frames_equal_those_of_the_c_library)
 {
     pthread_t thread;
 
@@ -259,8 +259,8 @@ Test(native_frames, are_those_of_the_c_library)
     pthread_join(thread, NULL);
 }
 
-/* A handler on its own stack, whose end is unknown: the unwinder of the program walks it. */
-Test(native_frames, are_walked_on_another_stack)
+/* A handler on its own stack, whose end is unknown: the program's unwinder walks it. */
+Test(native_frames, native_frames_are_walked_on_another_stack)
 {
     static uint8_t room[1 << 16];
     stack_t other = {.ss_sp = room, .ss_size = sizeof room};
@@ -300,7 +300,7 @@ static void check_rbp(mv_frame_rule rule, const char *text, unsigned long at)
         cr_assert_neq(rule.rbp, MV_SAVED_AT_CFA, "%lx: %s", at, text);
 }
 
-/* Every row of every function's table, as readelf spells it out. */
+/* Every row of every function's table equals readelf's output. */
 static unsigned check_rules_of(const char *path, uint64_t bias)
 {
     char command[PATH_MAX + 64], line[1024], rbp_text[64];
@@ -337,7 +337,7 @@ static unsigned check_rules_of(const char *path, uint64_t bias)
     return checked;
 }
 
-Test(eh_frame, rules_of_the_c_library)
+Test(eh_frame, rules_of_the_c_library_are_read)
 {
     const mv_module *libc =
         mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "gnu_get_libc_version"));
@@ -346,7 +346,7 @@ Test(eh_frame, rules_of_the_c_library)
     cr_assert_gt(check_rules_of(libc->path, libc->bias), 10000);
 }
 
-Test(eh_frame, code_without_a_table)
+Test(eh_frame, code_without_a_table_has_no_rule)
 {
     int on_the_stack = 0;
 
@@ -356,7 +356,7 @@ Test(eh_frame, code_without_a_table)
 
 /* ---- modules ---- */
 
-Test(modules, the_program_itself)
+Test(modules, the_program_itself_is_a_module)
 {
     const mv_module *module = mv_module_at((uint64_t)(uintptr_t)innermost);
     char path[PATH_MAX];
@@ -371,7 +371,7 @@ Test(modules, the_program_itself)
     cr_expect_eq(mv_module_at(module->end - 1), module);
 }
 
-Test(modules, addresses_in_none)
+Test(modules, addresses_outside_all_modules_have_none)
 {
     int on_the_stack = 0;
 
@@ -381,7 +381,7 @@ Test(modules, addresses_in_none)
     cr_expect_null(mv_module_at((uint64_t)(uintptr_t)&on_the_stack));
 }
 
-/* The build id of every loaded file as `file` would show it. */
+/* The build id of every loaded file equals that of `file`. */
 static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     unsigned *checked = context;
@@ -409,7 +409,7 @@ static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-Test(modules, build_ids_are_those_of_the_files)
+Test(modules, build_ids_equal_those_of_the_files)
 {
     unsigned checked = 0;
 
@@ -417,7 +417,7 @@ Test(modules, build_ids_are_those_of_the_files)
     cr_assert_gt(checked, 3);
 }
 
-Test(modules, that_come_and_go)
+Test(modules, modules_may_come_and_go)
 {
     const mv_module *here = mv_module_at((uint64_t)(uintptr_t)innermost);
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);

@@ -1,10 +1,10 @@
-/* The shim's Python frames in real interpreters, and on memory laid out by hand as each version
- * lays it out. */
+/* The shim's Python frames in real interpreters, and in memory laid out by hand as each
+ * version does. */
 #include "tests/fixture/fixture_pythons.h"
 
 #include "tests/fixture/fixture_test.h"
 
-/* Runs walk_frames.py, which compares and fails by itself, and shows its last line. */
+/* Runs walk_frames.py, which makes the comparisons and fails by itself, and shows its last line. */
 static void walk_in(const char *python)
 {
     FILE *in = mvt_python_open(python, "walk_frames.py", MV_WALK_PROBE);
@@ -19,7 +19,7 @@ static void walk_in(const char *python)
     cr_log_info("%s", last);
 }
 
-LongTest(python_frames, are_those_of_every_interpreter_here)
+LongTest(python_frames, frames_equal_those_of_every_interpreter)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);

@@ -1,6 +1,6 @@
-/* Frames in memory that was laid out by hand as CPython's headers declare it, so that versions are
- * walked that this machine does not have: structs here repeat the order and types of the fields,
- * and the compiler makes the offsets. Real interpreters are walked in test_python_frames.c. */
+/* Frames in memory laid out by hand as CPython's headers declare it, for versions that this machine
+ * does not have: structs here repeat the order and types of the fields, and the compiler computes
+ * the offsets. test_python_frames.c walks real interpreters. */
 #include "capture/stacks/python_frames.h"
 
 #include <criterion/criterion.h>
@@ -78,7 +78,7 @@ DEFINE_CODE_3_14(free_object, freed, const void *tlbc;);
 DEFINE_FRAME_3_14(locked, );
 DEFINE_FRAME_3_14(freed, int32_t tlbc_index;);
 
-/* The beginning of PyThreadState; only where two fields are matters here. */
+/* The beginning of PyThreadState; only the positions of two fields matter here. */
 typedef struct {
     const void *prev, *next, *interp;
     uint64_t other[6];
@@ -87,7 +87,8 @@ typedef struct {
     uint64_t thread_id;
 } thread_state;
 
-/* _Py_DebugOffsets of 3.14, Include/internal/pycore_debug_offsets.h, as far as it is read. */
+/* _Py_DebugOffsets of 3.14, Include/internal/pycore_debug_offsets.h, up to the last field that
+ * is read. */
 typedef struct {
     char cookie[8];
     uint64_t version, free_threaded;
@@ -120,7 +121,7 @@ typedef struct {
 
 static char code_type, bytes_type, text_type, none;
 
-/* The layout that both builds of 3.14 report of themselves. */
+/* The layout that both builds of 3.14 report about themselves. */
 #define OFFSETS_3_14(head, prefix, is_free)                                         \
     {                                                                               \
         .cookie = "xdebugpy", .version = 0x030e00f0, .free_threaded = (is_free),    \
@@ -159,7 +160,7 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
     return python;
 }
 
-/* An ASCII text where the interpreter expects it: kind 1, compact, ascii, after `interned`. */
+/* An ASCII text as the interpreter lays it out: kind 1, compact, ascii, after `interned`. */
 #define SET_TEXT(prefix, storage, words, interned_bits)                               \
     do {                                                                              \
         (storage).ob.type = &text_type;                                               \
@@ -168,8 +169,8 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
         memcpy((char *)&(storage) + sizeof((storage).ob) + 24, words, sizeof(words)); \
     } while (0)
 
-/* Three frames of one function, called from C: outermost, through a shim of the interpreter's, by
- * something that is not Python, and one that has not begun. */
+/* Three frames of one function, called from C: the outermost, one called through an interpreter
+ * shim from non-Python code, and one that has not begun. */
 #define DEFINE_CHAIN(head, prefix, interned_bits)                                           \
     static struct {                                                                         \
         prefix##_text_storage file, name;                                                   \
@@ -244,7 +245,7 @@ static void expect_code(const mv_python_interp *python, const mv_python_frame *f
     cr_expect_eq(memcmp(code.name, "Model.forward", 13), 0);
 }
 
-Test(python_layout, of_3_14)
+Test(python_layout, frames_of_3_14_are_read)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     mv_python_frame frames[8];
@@ -258,9 +259,9 @@ Test(python_layout, of_3_14)
     expect_code(&python, &frames[1]);
 }
 
-/* Threads run copies of the bytecode, so where they are in it is not known: all frames are at
- * their function's definition. */
-Test(python_layout, of_3_14_without_the_gil)
+/* Threads run copies of the bytecode, so the position in it is unknown: all frames are at their
+ * function's definition. */
+Test(python_layout, frames_of_3_14_without_the_gil_are_read)
 {
     mv_python_interp python = interp_of(&freed_offsets);
     mv_python_frame frames[8];
@@ -275,7 +276,7 @@ Test(python_layout, of_3_14_without_the_gil)
     }
 }
 
-/* The interpreter's code around the call of a class is not a function of the program. */
+/* The interpreter's code around a class call is not a function of the program. */
 Test(python_layout, own_code_without_the_gil_is_omitted)
 {
     mv_python_interp python = interp_of(&freed_offsets);
@@ -317,7 +318,7 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
     return outcome;
 }
 
-/* Whatever is wrong, a checked walk ends in order. */
+/* A checked walk ends properly, whatever is wrong. */
 Test(python_layout, unexpected_bytes_do_no_harm)
 {
     mv_python_interp python = interp_of(&locked_offsets);
@@ -347,7 +348,7 @@ Test(python_layout, unexpected_bytes_do_no_harm)
     cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
 }
 
-/* A chain that bites its tail ends all the same. */
+/* A chain with a cycle ends all the same. */
 Test(python_layout, endless_chains_end)
 {
     mv_python_interp python = interp_of(&locked_offsets);
@@ -370,7 +371,7 @@ static bool finds(uint32_t version, const debug_offsets *offsets)
     return is_found;
 }
 
-Test(python_layout, only_known_data_is_used)
+Test(python_layout, only_known_layouts_are_used)
 {
     for (uint32_t version = 0x308; version <= 0x30c; version++)
         cr_expect(finds(version, NULL), "%x", version);

@@ -1,4 +1,4 @@
-/* The user's own keys: lines of the file replace keys, and keys that it does not mention stay. */
+/* The user's own keys: lines of the file replace keys, and other keys stay. */
 #include "tests/fixture/fixture_test.h"
 #include "view/state/keymap.h"
 #include "view/state/user_input.h"

@@ -1,4 +1,4 @@
-/* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
+/* Sessions: a state as text, read back, shows the same picture; invalid texts are refused with the
  * position of the error, and change nothing. */
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
@@ -35,7 +35,7 @@ static mv_session read_text(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* No overlay, no tour, no pointer, no message: data that a session does not contain. */
+/* Without overlay, tour, pointer and message, which a session does not contain. */
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -55,7 +55,7 @@ static const char *picture(mv_view *view)
     return copy;
 }
 
-/* Fails with the first lines that differ. */
+/* Fails and prints the first lines that differ. */
 static void expect_equal(const char *is, const char *want, const char *name, const char *how)
 {
     size_t at = 0;
@@ -93,7 +93,7 @@ static void check_session(mv_view *view, const char *name)
     expect_same(view, begin(&start, session.file_count, session.files), name, "session");
 }
 
-/* The words of a command line; quotes as mv_command_line makes them. */
+/* The words of a command line; quoted as mv_command_line does. */
 static uint32_t words_of(const char *line, char **words, uint32_t most)
 {
     uint32_t count = 0;
@@ -157,7 +157,7 @@ static void check_command_line(mv_view *view, const char *name)
         else if (strcmp(words[i], "--view") == 0)
             start.main = (uint8_t)main_of(words[i + 1]);
         else if (strcmp(words[i], "--theme") == 0)
-            mv_view_write_desk(view)->is_dark = false; /* that of `begin` */
+            mv_view_write_desk(view)->is_dark = false; /* `begin` sets the theme */
         else if (strcmp(words[i], "--state") == 0)
             start.session = read_line(words[i + 1]);
         else
@@ -166,23 +166,7 @@ static void check_command_line(mv_view *view, const char *name)
     expect_same(view, begin(&start, files, words + 2), name, line);
 }
 
-/* A page has the files already; its theme and scale are the reader's. */
-static void check_link(mv_view *view, const char *name)
-{
-    mv_view_start start = {.device = MV_NO_ROW};
-    mv_session session;
-    const char *link;
-
-    mv_view_write_desk(view)->is_dark = false; /* those of `begin` */
-    mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
-    link = mv_view_link(view, mvt_memory());
-    if (*link)
-        start.session = read_line(link);
-    cr_assert(mv_view_session(view, mvt_memory(), &session));
-    expect_same(view, begin(&start, session.file_count, session.files), name, link);
-}
-
-Test(session, a_link_has_what_differs_from_the_opened_file)
+Test(session, a_link_has_the_differences_from_the_opened_file)
 {
     mv_view *view = mvt_view("leak_in_training");
 
@@ -203,7 +187,17 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
         mvt_view_random(view, &random);
     check_session(view, name);
     check_command_line(view, name);
-    check_link(view, name);
+    /* A page already has the files; its theme and scale belong to the reader. */
+    mv_view_start start = {.device = MV_NO_ROW};
+    mv_session session;
+    const char *link;
+    mv_view_write_desk(view)->is_dark = false; /* `begin` sets these */
+    mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
+    link = mv_view_link(view, mvt_memory());
+    if (*link)
+        start.session = read_line(link);
+    cr_assert(mv_view_session(view, mvt_memory(), &session));
+    expect_same(view, begin(&start, session.file_count, session.files), name, link);
 }
 
 LongTest(session, random_states_are_shown_again, .timeout = 300)
@@ -216,7 +210,7 @@ LongTest(session, random_states_are_shown_again, .timeout = 300)
             walk(names[i], seed * 7919 + i, 30);
 }
 
-/* Whatever the view came to: its session can be read, and shows the same. */
+/* Whatever state the view is in, its session can be read, and shows the same. */
 LongTest(session, edges_of_the_view_are_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -260,7 +254,7 @@ LongTest(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
     }
 }
 
-/* Rounding adds up while a window is moved; the scale is the window's, however it was set. */
+/* Rounding errors add up while a window is moved; the scale is the window's, however it was set. */
 LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
@@ -288,8 +282,8 @@ LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
     }
 }
 
-/* A word for each choice there is. */
-Test(session, choices_have_words)
+/* A word for each existing choice. */
+Test(session, every_choice_has_a_word)
 {
     static const struct {
         const char *name;
@@ -311,7 +305,7 @@ Test(session, choices_have_words)
         }
 }
 
-/* ---- wrong texts --------------------------------------------------------------------------- */
+/* ---- invalid texts -------------------------------------------------------------------------- */
 
 static void expect_wrong(const char *text, uint64_t offset, const char *why)
 {
@@ -367,14 +361,14 @@ Test(session, texts_are_kept_byte_by_byte)
     cr_assert_eq(again.file_count, 0);
 }
 
-/* Whatever is read shows something. */
+/* Every text that can be read shows something. */
 static void show(mv_session *session)
 {
     mv_view_start start = {.device = MV_NO_ROW, .session = session};
     char *files[] = {(char *)mvt_snapshot("two_devices")};
     mv_view *view = begin(&start, 1, files);
 
-    /* A level that is missing from the file is named instead of a device. */
+    /* If a level is missing from the file, the message names the level instead of a device. */
     cr_assert(mv_view_device(view) || mv_view_document(view)->is_missing_level);
     for (uint32_t i = 0; i < view->bookmarks->count; i++) {
         mv_view_do(view, MV_DO_bookmark_go, i);
@@ -423,8 +417,8 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-/* Except for the line that names the written file, or the keys. */
-Test(session, the_program_saves_and_opens_one)
+/* Except for the line with the name of the written file, or the keys. */
+Test(session, the_program_saves_and_opens_a_session)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
@@ -453,8 +447,8 @@ Test(session, the_program_refuses_invalid_settings)
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
 
-/* It may come from anyone: it does not wait for the files that it names. */
-Test(session, the_program_opens_no_pipe_that_one_names)
+/* A session may come from anyone: it does not wait for the files that it names. */
+Test(session, the_program_opens_no_pipe_named_in_a_session)
 {
     mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
                          "$MEMVIZ view --headless --shot x.png --session s");
@@ -463,8 +457,8 @@ Test(session, the_program_opens_no_pipe_that_one_names)
     cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
-/* The first line decides, not the name; a path that is open already is not read again. */
-LongTest(session, the_program_opens_one_as_a_file)
+/* The first line decides, not the name; a path that is already open is not read again. */
+LongTest(session, the_program_opens_a_session_as_a_file)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
@@ -513,7 +507,7 @@ static mv_view *changed_view(void)
     return view;
 }
 
-Test(session, one_that_is_dropped_is_opened)
+Test(session, a_dropped_session_is_opened)
 {
     mv_view *view = changed_view(), *again = mvt_view_new(&(mv_view_opts){.is_dark = false});
 
@@ -521,8 +515,8 @@ Test(session, one_that_is_dropped_is_opened)
     expect_same(view, again, "gpt_train", "drop");
 }
 
-/* Its file gets another row; the device that was shown is one step back. */
-Test(session, one_is_opened_beside_other_files)
+/* The session's file gets another row; Back returns to the device that was shown. */
+Test(session, a_session_is_opened_beside_other_files)
 {
     mv_view *view = changed_view(), *other = mvt_view("two_devices");
     const char *path = mvt_temp_file(span_of(text_of(view)));
@@ -562,7 +556,7 @@ Test(session, an_invalid_session_that_is_dropped_changes_nothing)
     }
 }
 
-/* As on a full disk: the old session stays, and one line says so. */
+/* As on a full disk: the old session stays, and one line reports it. */
 Test(session, saving_on_a_full_disk_keeps_the_old_one)
 {
     mv_view *view = mvt_view("mlp_train");

@@ -1,4 +1,4 @@
-/* Low points: --at low, and what stays through all of them. */
+/* Low points: --at low, and the memory that stays through all of them. */
 #include "analyze/oom/refused_calls.h"
 #include "analyze/steps/low_points.h"
 #include "tests/fixture/fixture.h"
@@ -8,8 +8,9 @@
 
 enum { STEPS = 6 };
 
-/* Each step is a range: it allocates 8 KiB, and frees them. One block of `KEEP` stays through all,
- * another is replaced in each step, and a block of `WORK` is there until the last whole step. */
+/* Each step is a range that allocates 8 KiB and frees them. One block of `KEEP` stays through
+ * all steps, another is replaced in each step, and a block of `WORK` exists until the last
+ * whole step. */
 static mvt_trace *offloading(void)
 {
     mvt_trace *t = mvt_new();
@@ -82,7 +83,7 @@ Test(low_points, low_is_the_floor_of_the_last_whole_step)
     event_of(trace, "low", (mv_window){0, 2}, "no complete steps");
 }
 
-Test(low_points, other_texts_are_not_low_points)
+Test(low_points, other_texts_do_not_name_low_points)
 {
     static const char *const bad[] = {"low#", "low#0", "low#x", "lower", "low "};
     uint64_t number;

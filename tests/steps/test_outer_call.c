@@ -16,9 +16,9 @@ static const char *const stacks[] = {
     "check:train.py:40;<module>:train.py:90",
     /* 3: the line itself. */
     TRAIN,
-    /* 4: an object of the user's own. */
+    /* 4: an object of the user's class. */
     "__init__:train.py:7;" TRAIN,
-    /* 5: one that is made by another one. */
+    /* 5: an object made by another object. */
     "__init__:train.py:7;__init__:train.py:8;" TRAIN,
     /* 6: parameters. */
     "_apply:/venv/lib/python3.12/site-packages/torch/nn/modules/module.py:900;" TRAIN,
@@ -31,7 +31,7 @@ static const char *const stacks[] = {
     "forward:model.py:6;forward:model.py:9;" TRAIN,
 };
 
-Test(outer, a_call_is_one_place_with_any_calls_inside)
+Test(outer, an_outer_call_is_one_place_with_any_calls_inside)
 {
     mvt_trace *t = mvt_new();
     uint32_t place[sizeof stacks / sizeof *stacks];

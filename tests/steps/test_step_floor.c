@@ -3,7 +3,7 @@
 
 #include "analyze/leaks/net_growth.h"
 
-/* Steps of 100 KiB of work each; in each of them `keep` adds and drops the blocks of a test. */
+/* Steps of 100 KiB of work each, in which `keep` adds and drops the test's blocks. */
 typedef struct {
     mvt_trace *t;
     mv_lives lives;
@@ -24,7 +24,7 @@ static void keep_all(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-/* A buffer of four: from the fifth step on another line replaces the oldest. */
+/* A buffer of four: from the fifth step on, another line replaces the oldest. */
 static void keep_four(mvt_trace *t, uint32_t step)
 {
     if (step >= 4)
@@ -39,7 +39,7 @@ static void make(run *r, keep_fn *keep, uint64_t noise)
     mvt_segment_alloc(r->t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:a.py:1");
     for (uint32_t i = 0; i < STEPS; i++) {
         mvt_annotate(r->t, "step", true, 0);
-        /* Held over the end of the step, so that it is part of the next floor. */
+        /* Held past the end of the step: it is part of the next floor. */
         mvt_alloc(r->t, .addr = 0x10000000 + (uint64_t)(i % 2) * 0x1000000,
                   .bytes = 102400 + noise * (i * 7 % 5), .stack = "work:a.py:3");
         keep(r->t, i);
@@ -65,7 +65,7 @@ static mv_floor_proof prove(run *r, mv_floor *floor)
     return proof;
 }
 
-Test(floor, rises_by_the_kept_bytes)
+Test(floor, the_floor_rises_by_the_kept_bytes)
 {
     mv_floor floor;
     run r;
@@ -78,7 +78,7 @@ Test(floor, rises_by_the_kept_bytes)
     cr_expect_gt(floor.most[5], floor.least[5]);
 }
 
-Test(floor, stays_where_blocks_are_replaced)
+Test(floor, the_floor_stays_where_blocks_are_replaced)
 {
     mv_floor floor;
     run r;
@@ -87,7 +87,7 @@ Test(floor, stays_where_blocks_are_replaced)
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_STAYS);
 }
 
-Test(floor, proves_nothing_where_it_is_noisy)
+Test(floor, a_noisy_floor_proves_nothing)
 {
     mv_floor floor;
     run r;
@@ -135,7 +135,7 @@ Test(net_growth, memory_that_is_not_freed_grows)
     cr_expect_eq(grow_net(&r), 1);
 }
 
-Test(net_growth, blocks_that_another_line_frees_do_not)
+Test(net_growth, blocks_that_another_line_frees_do_not_grow)
 {
     run r;
 
@@ -143,7 +143,7 @@ Test(net_growth, blocks_that_another_line_frees_do_not)
     cr_expect_eq(grow_net(&r), 0);
 }
 
-/* Each step drops the block of two steps ago, except every third one: a block is dropped in two of
+/* Each step drops the block of two steps ago, except every third step: a block is dropped in two of
  * three bins, and yet the line grows. */
 static void keep_a_third(mvt_trace *t, uint32_t step)
 {
@@ -160,7 +160,7 @@ Test(net_growth, a_part_kept_next_to_temporary_blocks_grows)
     cr_expect_eq(grow_net(&r), 1);
 }
 
-/* A cache of four, of one line: full from the fifth step on. */
+/* A cache of four in one line: full from the fifth step on. */
 static void keep_four_of_one_line(mvt_trace *t, uint32_t step)
 {
     if (step >= 4)
@@ -168,7 +168,7 @@ static void keep_four_of_one_line(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-Test(net_growth, a_cache_that_is_full_does_not)
+Test(net_growth, a_full_cache_does_not_grow)
 {
     run r;
 
@@ -176,9 +176,7 @@ Test(net_growth, a_cache_that_is_full_does_not)
     cr_expect_eq(grow_net(&r), 0);
 }
 
-/* ---- the trend --------------------------------------------------------------------------- */
-
-/* A floor drawn as text, a digit a bin; the last one is the part after the last mark. */
+/* A floor drawn as text, one digit a bin; the last digit is the part after the last mark. */
 static bool rises(const char *drawn)
 {
     uint64_t least[64];
@@ -191,7 +189,7 @@ static bool rises(const char *drawn)
     return found;
 }
 
-Test(floor_trend, rises_to_the_end)
+Test(floor_trend, a_trend_rises_to_the_end)
 {
     cr_expect(rises("00112233445566778899"));
     cr_expect(rises("01234567899"));
@@ -200,14 +198,15 @@ Test(floor_trend, rises_to_the_end)
     cr_expect(rises("012344"), "five steps");
 }
 
-/* Requests under way: the least of each three bins is in order, but for one pair of neighbours. */
-Test(floor_trend, rises_in_noise)
+/* Requests in progress: the minimum of each three bins is in order, except for one pair
+ * of neighbours. */
+Test(floor_trend, a_trend_rises_in_noise)
 {
     cr_expect(rises("0212431435876878989"));
     cr_expect_not(rises("0212431435878986879"), "two pairs out of order");
 }
 
-Test(floor_trend, has_an_end)
+Test(floor_trend, a_trend_has_an_end)
 {
     cr_expect_not(rises("01234567888888888888"));
     cr_expect_not(rises("00112233445566777777"), "full near the end");
@@ -229,7 +228,7 @@ static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
     return found;
 }
 
-/* Wherever the recording ends: within a pause nothing rises. */
+/* Wherever the recording ends, nothing rises within a pause. */
 Test(floor_trend, stairs_rise_until_a_pause_is_twice_as_long)
 {
     for (uint32_t period = 2; period <= 9; period++)
@@ -242,7 +241,7 @@ Test(floor_trend, stairs_rise_until_a_pause_is_twice_as_long)
         }
 }
 
-Test(floor_trend, comes_back)
+Test(floor_trend, a_trend_comes_back)
 {
     cr_expect_not(rises("01234012340123401234"), "epochs");
     cr_expect_not(rises("01234567890000"), "given back at once");

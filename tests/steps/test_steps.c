@@ -14,6 +14,14 @@ static mv_steps steps_of(mvt_trace *t)
     return steps;
 }
 
+static void expect_steps(mvt_trace *t, mv_steps_source source, uint32_t count)
+{
+    mv_steps s = steps_of(t);
+
+    cr_expect_eq(s.source, source);
+    cr_expect_eq(s.count, count);
+}
+
 /* An allocation that is freed at once. */
 static void work(mvt_trace *t, uint64_t bytes, const char *stack)
 {
@@ -66,7 +74,7 @@ Test(steps, optimizer_marks_are_steps)
 
 #define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
 
-Test(steps, the_step_under_way_begins_where_the_last_one_ended)
+Test(steps, the_current_step_begins_where_the_last_one_ended)
 {
     mvt_trace *t = mvt_new();
 
@@ -116,8 +124,8 @@ Test(steps, loops_within_a_call_and_collectives_are_not_layers)
     }
 }
 
-/* As captures name NVTX ranges: CuPy's time_range uses the default domain, JAX uses TSL's, among
- * XLA's own marks. */
+/* NVTX ranges as captures name them: CuPy's time_range uses the default domain, JAX uses TSL's,
+ * among XLA's own marks. */
 Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 {
     static const struct {
@@ -244,8 +252,8 @@ Test(steps, marks_in_metadata_are_steps)
     cr_expect_eq(s.count, 6);
 }
 
-/* A loop over layers inside the model does not make steps; the loop around it does. */
-Test(steps, are_inferred_from_the_line_that_recurs)
+/* A loop over layers inside the model does not make steps; the loop around the model does. */
+Test(steps, steps_are_inferred_from_a_recurring_line)
 {
     mvt_trace *t = mvt_new();
     char label[64];
@@ -267,7 +275,7 @@ Test(steps, are_inferred_from_the_line_that_recurs)
 
 /* loss = model(randn(n)).square().mean(); loss.backward(): the line allocates before the call and
  * after it, and both belong to one step. */
-Test(steps, a_statement_around_a_call_is_one)
+Test(steps, a_statement_around_a_call_is_one_step)
 {
     mvt_trace *t = mvt_new();
 
@@ -280,12 +288,10 @@ Test(steps, a_statement_around_a_call_is_one)
         for (int layer = 0; layer < 4; layer++)
             work(t, 1024, "");
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
-/* y = model(x.cuda()) and nothing else: no two of the line's runs belong together. */
+/* Only y = model(x.cuda()): no two of the line's runs belong together. */
 Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 {
     mvt_trace *t = mvt_new();
@@ -314,13 +320,11 @@ Test(steps, ranges_of_cub_are_not_steps)
             annotate(t, "CCCL: thrust::sort", 0);
         }
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
-/* Each turn captures a graph, and nothing is given back: in its own private pool it is a turn,
- * in a pool that all share it may be the layers of a model. */
+/* Each iteration captures a graph and frees nothing. In a private pool it is a step; in a shared
+ * pool it may be the layers of a model. */
 static uint32_t captures(bool share)
 {
     mvt_trace *t = mvt_new();
@@ -351,7 +355,7 @@ Test(steps, graphs_that_are_captured_again_are_steps)
     cr_expect_eq(captures(true), 0);
 }
 
-/* A loop, and then one pass by another line. */
+/* A loop, then one pass through another line. */
 Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 {
     mvt_trace *t = mvt_new();
@@ -368,7 +372,7 @@ Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 }
 
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
-Test(steps, are_inferred_from_lifetimes_on_a_single_line)
+Test(steps, steps_are_inferred_from_lifetimes_on_a_single_line)
 {
     mvt_trace *t = mvt_new();
 
@@ -380,9 +384,7 @@ Test(steps, are_inferred_from_lifetimes_on_a_single_line)
             mvt_free(t, .addr = 0x10000000 + 0x1000 * ((i + 1) % 2));
         mvt_alloc(t, .addr = r, .bytes = 512, .stack = "train:a.py:7");
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
 Test(steps, a_run_without_recurrence_has_no_steps)
@@ -392,9 +394,7 @@ Test(steps, a_run_without_recurrence_has_no_steps)
     heap(t);
     work(t, 1024, "f:a.py:1");
     work(t, 1024, "f:a.py:2");
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_NONE);
-    cr_expect_eq(s.count, 0);
+    expect_steps(t, MV_STEPS_NONE, 0);
 }
 
 typedef struct {
@@ -404,7 +404,7 @@ typedef struct {
     const char *name;
 } known;
 
-LongTest(steps, of_real_snapshots_are_found)
+LongTest(steps, steps_of_real_snapshots_are_found)
 {
     static const known cases[] = {
         {"gpt_train", MV_STEPS_ANNOTATION, 4, "Optimizer.step#AdamW.step"},

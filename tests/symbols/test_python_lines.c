@@ -1,5 +1,5 @@
-/* Line tables against the interpreters that made them, and against tables written by hand from the
- * documented forms. */
+/* Line tables, compared with the interpreters that made them, and with tables written by hand from
+ * the documented forms. */
 #include "parse/symbols/python_lines.h"
 
 #include "parse/model/trace.h"
@@ -69,7 +69,7 @@ static unsigned compare_all(const char *python)
     return codes;
 }
 
-LongTest(python_lines, agree_with_every_interpreter_here)
+LongTest(python_lines, lines_agree_with_every_interpreter)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);
@@ -80,7 +80,7 @@ LongTest(python_lines, agree_with_every_interpreter_here)
     }
 }
 
-/* Lines at `count` offsets of a table given as bytes; -1: none. */
+/* Lines at `count` offsets of a table given as bytes; -1: no line. */
 #define expect_lines(python_version, first, bytes, at, lines)                                  \
     expect_table((python_version), (first), (const uint8_t *)(bytes), sizeof(bytes) - 1, (at), \
                  (lines), sizeof(at) / sizeof(at)[0])
@@ -98,7 +98,7 @@ static void expect_table(uint32_t version, int32_t first, const uint8_t *bytes, 
 
 /* Objects/lnotab_notes.txt: code 0, 6, 50, 350, 361 at lines 1, 2, 7, 207, 208 is
  * 0,1? 6,1 44,5 255,0 45,127 0,73 11,1 as pairs. */
-Test(python_lines, lnotab_of_the_notes)
+Test(python_lines, the_example_of_the_lnotab_notes_is_read)
 {
     uint32_t at[] = {0, 5, 6, 49, 50, 349, 350, 360, 361, 5000};
     int64_t lines[] = {1, 1, 2, 2, 7, 7, 207, 207, 208, 208};
@@ -107,7 +107,7 @@ Test(python_lines, lnotab_of_the_notes)
     expect_lines(0x309, 1, "\6\1\54\5\377\0\55\177\0\111\13\1", at, lines);
 }
 
-Test(python_lines, lnotab_goes_back_too)
+Test(python_lines, lnotab_lines_may_decrease)
 {
     uint32_t at[] = {0, 2, 4};
     int64_t lines[] = {300, 170, 171};
@@ -115,9 +115,9 @@ Test(python_lines, lnotab_goes_back_too)
     expect_lines(0x309, 300, "\2\200\0\376\2\1", at, lines);
 }
 
-/* Deltas of 0 code grow the line alone; -128 is code without a line, which the next delta ignores.
- */
-Test(python_lines, linetable_of_3_10)
+/* Deltas of 0 code change only the line; -128 is code without a line, which the next
+ * delta ignores. */
+Test(python_lines, line_tables_of_3_10_are_read)
 {
     uint32_t at[] = {0, 4, 6, 8, 12, 14};
     int64_t lines[] = {11, 11, MV_NO_LINE, 200, 198, MV_NO_LINE};
@@ -127,7 +127,7 @@ Test(python_lines, linetable_of_3_10)
 
 /* One of each form, InternalDocs/code_objects.md: short (0, one unit), one line (12: +2, two
  * units), no columns (13: -1), long (14: +64, a varint of two bytes), none (15). */
-Test(python_lines, locations_of_3_11)
+Test(python_lines, locations_of_3_11_are_read)
 {
     uint32_t at[] = {0, 2, 5, 6, 8, 10, 12};
     int64_t lines[] = {10, 12, 12, 11, 75, MV_NO_LINE, MV_NO_LINE};
@@ -148,7 +148,7 @@ Test(python_lines, without_a_table_there_are_no_lines)
     expect_lines(0x30d, 7, "", at, none);
 }
 
-Test(python_lines, damage_is_reported_and_earlier_events_are_kept)
+Test(python_lines, a_damaged_table_keeps_its_earlier_lines)
 {
     uint32_t at[] = {0, 2};
     mv_python_lines odd_pairs = {0x30a, 5, {(const uint8_t *)"\2\1\2", 3}};
@@ -169,7 +169,7 @@ Test(python_lines, damage_is_reported_and_earlier_events_are_kept)
     cr_expect_eq(got[0], MV_NO_LINE);
 }
 
-/* Random bytes: no crash, no line that is not a line. */
+/* Random bytes: no crash, and only possible lines. */
 Test(python_lines, random_bytes_give_no_false_line)
 {
     static const uint32_t versions[] = {0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e};

@@ -1,5 +1,5 @@
-/* Symbols of a library whose functions and lines are known (tests/programs/symbol_sample.c), as it
- * is, with less and less in it, damaged, and not there. */
+/* Symbols of a library with known functions and lines (tests/programs/symbol_sample.c): unchanged,
+ * with less and less information, damaged, and missing. */
 #include "parse/symbols/symbols.h"
 
 #include "parse/model/trace.h"
@@ -42,7 +42,7 @@ static uint64_t read_build_id(const char *path, uint8_t *out)
     return bytes;
 }
 
-/* Loads the sample and asks it where its functions are. */
+/* Loads the sample and asks it for the addresses of its functions. */
 static void start(sample *s)
 {
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
@@ -78,7 +78,7 @@ static void end(sample *s)
     cr_expect_eq(s->arena->budget->used, 0);
 }
 
-/* Asks for the three places, in an order that is not the file's. */
+/* Looks up the three places, in an order other than the file's. */
 static void resolve(sample *s, const char *path)
 {
     mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
@@ -112,7 +112,7 @@ static void expect_all_lines(sample *s)
     expect_frame(s, 4, "sample_plain", SAMPLE_SOURCE, s->plain_line);
 }
 
-Test(symbols, functions_lines_and_inlined_calls)
+Test(symbols, functions_lines_and_inlined_calls_are_found)
 {
     sample s;
 
@@ -122,7 +122,7 @@ Test(symbols, functions_lines_and_inlined_calls)
     end(&s);
 }
 
-/* A copy of the sample that a command of binutils changed. */
+/* A copy of the sample, changed by a binutils command. */
 static const char *copy_by(const char *command)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -133,32 +133,23 @@ static const char *copy_by(const char *command)
     return path;
 }
 
+/* A file that is stripped of everything has its exports only. */
 Test(symbols, without_debugging_information_the_functions_stay)
 {
-    const char *path = copy_by("objcopy --strip-debug");
-    sample s;
+    for (int all = 0; all < 2; all++) {
+        const char *path = copy_by(all ? "objcopy --strip-all" : "objcopy --strip-debug");
+        sample s;
 
-    start(&s);
-    resolve(&s, path);
-    cr_assert_eq(s.out.first[3], 3);
-    expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
-    expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
-    expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
-    end(&s);
-}
-
-Test(symbols, a_stripped_file_has_its_exports)
-{
-    const char *path = copy_by("objcopy --strip-all");
-    sample s;
-
-    start(&s);
-    resolve(&s, path);
-    cr_assert_eq(s.out.first[3], 3);
-    expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
-    expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
-    cr_expect_eq(s.out.missing, 0);
-    end(&s);
+        start(&s);
+        resolve(&s, path);
+        cr_assert_eq(s.out.first[3], 3);
+        expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
+        if (!all)
+            expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
+        expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
+        cr_expect_eq(s.out.missing, 0);
+        end(&s);
+    }
 }
 
 /* A file other than the loaded one gives no symbols. */
@@ -174,7 +165,7 @@ static void expect_addresses(sample *s, const char *path)
     expect_frame(s, 2, name, path, MV_NO_LINE);
 }
 
-Test(symbols, another_file_is_not_believed)
+Test(symbols, symbols_of_another_file_are_not_used)
 {
     sample s;
 
@@ -186,7 +177,7 @@ Test(symbols, another_file_is_not_believed)
     end(&s);
 }
 
-Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
+Test(symbols, without_a_build_id_a_file_is_identified_by_path)
 {
     const char *path = copy_by("objcopy --remove-section=.note.gnu.build-id");
     sample s;
@@ -218,7 +209,7 @@ Test(symbols, names_that_are_not_files_print_nothing)
     end(&s);
 }
 
-/* Opening a device or a pipe has effects, whatever comes after that. */
+/* Opening a device or a pipe has effects, even if it is not read. */
 static void expect_not_opened(const char *path)
 {
     int watch = inotify_init1(IN_NONBLOCK);
@@ -247,7 +238,7 @@ Test(symbols, names_that_are_not_files_are_not_opened)
     }
 }
 
-Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
+Test(symbols, a_file_at_another_path_is_not_read)
 {
     mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE, .is_elsewhere = true};
     sample s;
@@ -276,8 +267,8 @@ Test(symbols, addresses_in_no_module_have_no_name)
     end(&s);
 }
 
-/* The C library: no DWARF here, thousands of symbols. Each address of a function is in it. */
-Test(symbols, of_the_c_library_are_found)
+/* The C library: no DWARF here, thousands of symbols. Each address of a function is found. */
+Test(symbols, symbols_of_the_c_library_are_found)
 {
     static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
     mv_symbol_module module = {0};
@@ -302,7 +293,7 @@ Test(symbols, of_the_c_library_are_found)
     end(&s);
 }
 
-/* Damaged files: no crash, no hang, an answer for each query. */
+/* Damaged files: no crash, no hang, and an answer for each query. */
 LongTest(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -353,14 +344,12 @@ Test(symbols, a_small_budget_is_an_error)
     end(&s);
 }
 
-/* ---- names ---- */
-
 static void expect_name(const char *mangled, const char *want)
 {
     cr_expect_str_eq(mv_demangle(mvt_memory(), mangled), want);
 }
 
-Test(demangle, names)
+Test(demangle, names_are_demangled)
 {
     expect_name("main", "main");
     expect_name("", "");
@@ -372,7 +361,7 @@ Test(demangle, names)
     expect_name("_ZN\xff\xfe", "_ZN\xff\xfe");
 }
 
-/* P<P<P<..., ...>, ...>, ...>: each level is two of the one below it, 2^30 in all. */
+/* P<P<P<..., ...>, ...>, ...>: each level contains the one below twice, 2^30 in all. */
 Test(demangle, endless_names_are_cut)
 {
     enum { LEVELS = 30 };

@@ -1,4 +1,5 @@
-/* Pauses: blocks that lived within one are removed, and everything alive outside is complete. */
+/* Pauses: blocks that lived within a pause are removed, and everything alive outside
+ * is complete. */
 
 #include "analyze/thin/thin.h"
 #include "tests/fixture/fixture.h"
@@ -12,7 +13,7 @@ static mv_pauses pauses_of(const mv_trace *trace, const char *start_after, const
     return pauses;
 }
 
-/* A block for each time: "steps" of 1000 us with a mark and a block that lives 500 us. */
+/* A block for each time: "steps" of 1000 us with a mark and a block that lives for 500 us. */
 static mvt_trace *ten_steps(void)
 {
     mvt_trace *t = mvt_new();
@@ -42,7 +43,7 @@ static void expect_pause(const mv_pauses *p, uint32_t i, int64_t from_us, int64_
     cr_expect_eq(p->pauses[i].to_us, to_us);
 }
 
-Test(pauses, marks_begin_and_end_one)
+Test(pauses, marks_begin_and_end_a_pause)
 {
     const mv_trace *trace = mvt_done(ten_steps());
     mv_pauses p = pauses_of(trace, NULL, NULL);

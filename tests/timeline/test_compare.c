@@ -25,7 +25,7 @@ static mv_view *pair(const char *shown, const char *other)
     return view;
 }
 
-/* The line on top in the colour of the compared curve. */
+/* The topmost line in the colour of the compared curve. */
 static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -39,7 +39,7 @@ static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
     return NULL;
 }
 
-/* The highest point of the curve is the peak of the report, and inside. */
+/* The highest point of the curve is the report's peak, and visible. */
 static void check_curve(mv_view *view, const char *what)
 {
     const mv_scene *scene = mvt_view_frame(view);
@@ -52,7 +52,7 @@ static void check_curve(mv_view *view, const char *what)
 
     cr_assert_eq(peak, other->peak, "%s", what);
     cr_assert_not_null(curve, "%s", what);
-    for (uint32_t i = 0; i < curve->count; i += 2) { /* edges of the pen: upper and lower */
+    for (uint32_t i = 0; i < curve->count; i += 2) { /* upper and lower edges of the stroke */
         const mv_point *edge = &scene->points[curve->first + i];
         top = fminf(top, edge[0].y);
         half = fminf(half, (edge[1].y - edge[0].y) / 2);
@@ -87,7 +87,7 @@ LongTest(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
     }
 }
 
-/* The texts of the legend and the tip do not meet others. */
+/* The texts of the legend and the tip do not overlap others. */
 LongTest(compare, texts_are_readable)
 {
     mv_view *view = pair("leak_in_training", "gpt_train");
@@ -102,8 +102,6 @@ LongTest(compare, texts_are_readable)
             mvt_scene_check_contrasts(scene, "compare");
         }
 }
-
-/* ---- the value under the pointer ---------------------------------------------------------- */
 
 Test(compare, the_tip_has_the_value_at_that_place)
 {
@@ -122,7 +120,7 @@ Test(compare, the_tip_has_the_value_at_that_place)
     move.y = pane->plot.y + pane->plot.h - 8;
     mv_view_input(view, &move);
     const mv_scene *scene = mvt_view_frame(view);
-    /* The event of this column that the tip is about: the highest. */
+    /* The event of this column that the tip describes: the highest. */
     double place =
         mv_pyramid_range(&view->levels,
                          mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
@@ -135,10 +133,8 @@ Test(compare, the_tip_has_the_value_at_that_place)
     cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
 }
 
-/* ---- alignment ---------------------------------------------------------------------------- */
-
-/* A device whose `steps` steps of `step` events begin at `begin` microseconds; the second half of a
- * step's events frees what the first half allocates. */
+/* A device with `steps` steps of `step` events, beginning at `begin` microseconds; the second half
+ * of a step's events frees the blocks that the first half allocates. */
 static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t us)
 {
     mvt_trace *t = mvt_new();
@@ -195,7 +191,7 @@ Test(compare, clocks_that_hardly_overlap_are_not_laid_over_each_other)
     cr_assert_neq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
-Test(compare, one_clock_wins)
+Test(compare, a_common_clock_wins)
 {
     mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1010, 10));
 
@@ -220,7 +216,7 @@ Test(compare, the_key_cycles_through_possible_values)
     }
 }
 
-/* A recording that ends early is not drawn as if it went on. */
+/* A recording that ends early is not drawn as if it continued. */
 Test(compare, nothing_is_shown_after_the_end)
 {
     mv_view *view = stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10));
@@ -232,8 +228,6 @@ Test(compare, nothing_is_shown_after_the_end)
     cr_assert_not(mv_alignment_moment(&a, end + 1, &moment));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "peak"));
 }
-
-/* ---- the difference as a flame graph ------------------------------------------------------ */
 
 /* The picture adds up to the figures of `memviz diff`. */
 LongTest(compare, the_difference_is_that_of_the_report)

@@ -1,5 +1,4 @@
-/* The levels in each column of the plot: their approximation in a moving frame, and their exact
- * form. */
+/* The levels in each column of the plot: approximate in a moving frame, and exact at rest. */
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
 
@@ -26,7 +25,7 @@ static mv_extent range(mv_pyramid_reader *reader, const mv_envelope *e, uint32_t
     return mv_pyramid_range(reader, first.first, last.end);
 }
 
-/* No column is off by more than its neighbours, and together they lose no peak. */
+/* No column differs by more than its neighbours do, and together they lose no peak. */
 static void check_rounded(mv_view *view, const mv_envelope *e)
 {
     mv_pyramid_reader reader;

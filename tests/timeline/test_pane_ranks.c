@@ -1,5 +1,5 @@
-/* Lanes of several files and devices: their numbers, their heights, one scale, and where a click
- * goes. */
+/* Lanes of several files and devices: their numbers, their heights, their common scale, and the
+ * targets of clicks. */
 #include "view/timeline/pane_ranks.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
     uint32_t count;
     const mv_device_row *rows = mv_device_rows(view, &count);
     float high = lane_height(view, count), bottom = view->timeline->plot.y;
-    double unit = 0; /* bytes of a pixel: of the first lane, and so of all */
+    double unit = 0; /* bytes of a pixel in the first lane, and so in all lanes */
 
     cr_assert_eq(count, NAMES + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -94,8 +94,6 @@ Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
     }
 }
 
-/* ---- hits of a search ---------------------------------------------------------------------- */
-
 enum { MOST_COLUMNS = 4096 };
 
 /* The columns with a tick at the bottom of a lane. */
@@ -115,7 +113,7 @@ static void find_ticks(const mv_view *view, const mv_scene *scene, float bottom,
     }
 }
 
-/* Exactly the columns in which a hit is allocated have a tick: on each lane those of its device. */
+/* Exactly the columns in which a hit is allocated have a tick, on each lane those of its device. */
 Test(pane_ranks, every_lane_marks_its_hits)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -232,7 +230,7 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
     }
     cr_assert(mv_view_do(view, MV_DO_next_lane_order, 0));
     mvt_view_frame(view);
-    for (uint32_t i = 0; i < count; i++) { /* the tip of one that differs has its reason */
+    for (uint32_t i = 0; i < count; i++) { /* the tip of a rank that differs has the reason */
         const char *tip = mvt_view_zone(view, MV_DO_show_rank, i)->tip;
         bool differs = strchr(strstr(strchr(tip, '\n') + 1, "\n") + 1, '\n') != NULL;
         cr_assert(!differs || !has_plain, "%s", tip);
@@ -243,7 +241,7 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
     cr_assert_eq(view->now->file, 0, "%u", view->now->file);
 }
 
-/* It was as wide as the window, while the lanes begin after the names. */
+/* The minimap was once as wide as the window, while the lanes begin after the names. */
 Test(pane_ranks, minimap_is_as_wide_as_the_lanes)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -304,7 +302,7 @@ LongTest(pane_ranks, many_lanes_scroll)
     cr_assert_eq(lanes_in(view), shown);
 }
 
-/* The keyboard goes to lanes that are not shown, and Enter opens one. */
+/* The keyboard reaches lanes that are not shown, and Enter opens one. */
 LongTest(pane_ranks, keys_reach_every_lane)
 {
     mv_view *view = many(120);
@@ -347,8 +345,6 @@ LongTest(pane_ranks, texts_are_readable)
             }
 }
 
-/* ---- the pointer -------------------------------------------------------------------------- */
-
 Test(pane_ranks, a_click_goes_to_that_device_and_place)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -374,7 +370,7 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
 }
 
 /* A drag selects events of the shown device, as on its timeline. */
-Test(pane_ranks, a_drag_selects)
+Test(pane_ranks, a_drag_selects_events)
 {
     mv_view *view = ranks_of(names, NAMES);
     mv_box plot = view->timeline->plot;
@@ -391,8 +387,6 @@ Test(pane_ranks, a_drag_selects)
     cr_assert(view->now->has_interval);
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
-
-/* ---- the user's arrangement --------------------------------------------------------------- */
 
 /* The row of the nth painted lane. */
 static uint32_t placed_row(const mv_view *view, uint32_t nth)
@@ -438,7 +432,7 @@ Test(pane_ranks, lanes_are_moved_pinned_and_folded)
     cr_expect_eq(pane->placed_h[1], MV_RANK_LEAST);
 }
 
-/* A pinned lane stays in sight while the others scroll. The keyboard moves the lane that it is at. */
+/* A pinned lane stays visible while the others scroll. The keyboard moves its current lane. */
 LongTest(pane_ranks, pinned_lanes_do_not_scroll)
 {
     mv_view *view = many(120);

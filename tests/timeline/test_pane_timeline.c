@@ -1,5 +1,5 @@
-/* The timeline pane as a user has it: the item under the pointer, compared with a literal stack,
- * the effects of inputs and commands, and legible texts. */
+/* The timeline pane for its user: the item under the pointer, compared with a literal stack, the
+ * effects of inputs and commands, and legible texts. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -13,13 +13,6 @@ static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t cli
         view,
         &(mv_input){
             .kind = (uint8_t)kind, .button = MV_BUTTON_LEFT, .clicks = clicks, .x = x, .y = y});
-}
-
-static void click(mv_view *view, float x, float y)
-{
-    act(view, MV_INPUT_MOVE, x, y, 0);
-    act(view, MV_INPUT_PRESS, x, y, 1);
-    act(view, MV_INPUT_RELEASE, x, y, 1);
 }
 
 static void wheel(mv_view *view, float x, float y, float dy, uint8_t mods)
@@ -70,7 +63,7 @@ static void check_hits(mv_view *view)
             uint32_t found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
             if (hit.rank == found)
                 hits += found != MV_NO_ROW;
-            else /* the byte is at the border of two */
+            else /* the byte is at the border of two rows */
                 cr_assert_neq(
                     literal_hit(p.index, p.rows->only, event, (uint64_t)fmax(0, byte - p.at.dy)),
                     literal_hit(p.index, p.rows->only, event, (uint64_t)(byte + p.at.dy)),
@@ -113,13 +106,13 @@ Test(pane_timeline, hover_and_click_name_an_allocation)
     cr_assert_neq(view->hover, MV_NO_ROW);
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:81 gpt_train"));
     cr_assert(mvt_scene_says(&view->ui.scene, "never freed"));
-    click(view, x, y);
+    act(view, MV_INPUT_MOVE, x, y, 0);
+    act(view, MV_INPUT_PRESS, x, y, 1);
+    act(view, MV_INPUT_RELEASE, x, y, 1);
     cr_assert_eq(view->now->pinned, view->hover);
     cr_assert(
         mv_index_is_alive(&mv_view_device(view)->index, view->now->pinned, view->now->cursor));
 }
-
-/* ---- the window --------------------------------------------------------------------------- */
 
 Test(pane_timeline, the_wheel_zooms_at_the_pointer)
 {
@@ -186,30 +179,6 @@ Test(pane_timeline, the_minimap_moves_the_window)
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-static mv_interval_sums literal_sums(const mv_index *x, uint32_t a, uint32_t b)
-{
-    mv_interval_sums s = {0};
-
-    for (uint32_t r = 0; r < x->count; r++) {
-        bool is_born = x->birth[r] != MV_BEFORE && x->birth[r] >= a && x->birth[r] < b;
-        if (!mv_index_is_ever_alive(x, r))
-            continue;
-        if (x->end[r] >= a && x->end[r] < b) {
-            s.freed += x->bytes[r];
-            s.frees++;
-        }
-        if (!is_born)
-            continue;
-        s.allocated += x->bytes[r];
-        s.allocs++;
-        if (x->end[r] >= b) {
-            s.held += x->bytes[r];
-            s.held_blocks++;
-        }
-    }
-    return s;
-}
-
 Test(pane_timeline, an_interval_adds_up)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -226,7 +195,27 @@ Test(pane_timeline, an_interval_adds_up)
     for (uint32_t from = 0; from < 6000; from += 700) {
         mv_interval_query ask = {&d->index, &d->pyramid, from, from + 500, false};
         const mv_interval_sums *found = mv_interval_find(mvt_memory(), NULL, &ask);
-        mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
+        const mv_index *x = &d->index;
+        uint32_t b = from + 500;
+        mv_interval_sums s = {0};
+        for (uint32_t r = 0; r < x->count; r++) {
+            bool is_born = x->birth[r] != MV_BEFORE && x->birth[r] >= from && x->birth[r] < b;
+            if (!mv_index_is_ever_alive(x, r))
+                continue;
+            if (x->end[r] >= from && x->end[r] < b) {
+                s.freed += x->bytes[r];
+                s.frees++;
+            }
+            if (!is_born)
+                continue;
+            s.allocated += x->bytes[r];
+            s.allocs++;
+            if (x->end[r] >= b) {
+                s.held += x->bytes[r];
+                s.held_blocks++;
+            }
+        }
+        mv_interval_sums truth = s;
         cr_assert_eq(found->allocated, truth.allocated);
         cr_assert_eq(found->freed, truth.freed);
         cr_assert_eq(found->allocs, truth.allocs);
@@ -239,7 +228,7 @@ Test(pane_timeline, an_interval_adds_up)
     cr_assert_eq(view->now->to, view->now->b);
 }
 
-/* The middle was cut out of the sums: "+174 Mi\xe2\x80\xa6n 210". */
+/* The middle of the sums was once cut out: "+174 Mi\xe2\x80\xa6n 210". */
 LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -259,7 +248,7 @@ LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
     }
 }
 
-/* As in Perfetto: an area that is selected has its table at once. */
+/* As in Perfetto, selecting an area shows its table at once. */
 Test(pane_timeline, a_selected_interval_opens_its_table)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -272,7 +261,7 @@ Test(pane_timeline, a_selected_interval_opens_its_table)
     cr_expect_eq(view->now->table_kind, MV_LISTING_LINES);
     mv_view_frame(view, 1280, 720, 0);
     cr_expect(mvt_scene_says(&view->ui.scene, "all lines"));
-    do_it(view, MV_DO_back); /* the interval and the tab are one place */
+    do_it(view, MV_DO_back); /* Back undoes the interval and the tab together */
     cr_expect_not(view->now->has_interval);
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
     do_it(view, MV_DO_forward);
@@ -320,6 +309,87 @@ Test(pane_timeline, commands_go_places)
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
 
+/* The event that the tip under the pointer names, in its last line; MV_NO_ROW: there is no tip. */
+static uint32_t event_of_tip(const mv_scene *scene)
+{
+    const char *before = "";
+    uint32_t event = 0;
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const char *text = scene->shapes[i].text ? scene->shapes[i].text : "";
+        bool is_of_pool = strncmp(text, "event ", 6) == 0 && strstr(before, " requested");
+        const char *at =
+            is_of_pool || strncmp(text, "here ", 5) == 0 ? strstr(text, "event ") : NULL;
+        if (*text)
+            before = text;
+        if (!at)
+            continue;
+        for (at += 6; *at == ',' || (*at >= '0' && *at <= '9'); at++)
+            event = *at == ',' ? event : event * 10 + (uint32_t)(*at - '0');
+        return event;
+    }
+    return MV_NO_ROW;
+}
+
+static void expect_clicks_where_tips_say(mv_view *view, const char *name)
+{
+    const mv_box *plot = &view->timeline->plot;
+    uint32_t tips = 0;
+
+    for (int i = 1; i < 40; i++) {
+        float x = roundf(plot->x + plot->w * (float)i / 40), y = plot->y + plot->h - 3;
+        act(view, MV_INPUT_MOVE, x, y, 0);
+        mvt_view_frame(view);
+        uint32_t event = event_of_tip(&view->ui.scene);
+        if (event == MV_NO_ROW) /* before the first allocation */
+            continue;
+        tips++;
+        act(view, MV_INPUT_PRESS, x, y, 1);
+        act(view, MV_INPUT_RELEASE, x, y, 1);
+        mvt_view_frame(view);
+        cr_expect_eq(view->now->cursor, event, "%s: the tip says %u, a click goes to %u", name,
+                     event, view->now->cursor);
+    }
+    cr_expect_gt(tips, 20, "%s: %u", name, tips);
+}
+
+/* On a level of calls, which are several events, too. */
+Test(pane_timeline, a_click_goes_to_the_event_of_the_tip)
+{
+    static const char *const names[] = {"cupy_leak", "annotated", "gpt_train"};
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        mv_view *view = mvt_view(names[n]);
+        expect_clicks_where_tips_say(view, names[n]);
+        do_it(view, MV_DO_show_pools);
+        mvt_view_frame(view);
+        expect_clicks_where_tips_say(view, "its pools");
+    }
+}
+
+/* A failed request at the edge of the window: the bars of what was asked for and free are inside. */
+Test(pane_timeline, bars_of_a_failed_request_stay_inside)
+{
+    mv_view *view = mvt_view("oom_fragmented");
+    const mv_scene *scene = &view->ui.scene;
+    const mv_box *plot = &view->timeline->plot;
+    uint32_t bars = 0;
+
+    do_it(view, MV_DO_oom_on);
+    mv_view_do(view, MV_DO_select_range, (uint64_t)(view->now->cursor + 1) << 32);
+    do_it(view, MV_DO_zoom_interval);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_point *at = scene->points + scene->shapes[i].first;
+        if (scene->shapes[i].kind != MV_SHAPE_RECTS || scene->shapes[i].count != 8 ||
+            at[1].x - at[0].x > 12 || at[0].x < plot->x + plot->w - 30 || at[0].y < plot->y - 1 ||
+            at[3].y > plot->y + plot->h)
+            continue;
+        bars++;
+        cr_expect_leq(at[1].x, plot->x + plot->w, "%f beyond %f", at[1].x, plot->x + plot->w);
+    }
+    cr_expect_geq(bars, 2, "%u", bars);
+}
+
 Test(pane_timeline, a_row_of_the_legend_searches)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -330,22 +400,6 @@ Test(pane_timeline, a_row_of_the_legend_searches)
     cr_assert_str_eq(view->now->search, "site:train.py:62");
     cr_assert_not_null(view->matches);
     cr_assert_gt(view->matches->matches, 0);
-}
-
-/* ---- segments ----------------------------------------------------------------------------- */
-
-static void check_use(const mv_view *view)
-{
-    const mv_document_device *d = mv_view_device(view);
-    mv_pyramid_reader levels = view->levels;
-
-    for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
-        uint64_t used = 0;
-        for (uint32_t r = 0; r < d->segment_index.count; r++)
-            if (mv_index_is_alive(&d->segment_index, r, event))
-                used += mv_segment_used(&d->index, &d->segment_index, r, event);
-        cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
-    }
 }
 
 /* Levels at the samples equal the exact bytes. */
@@ -374,14 +428,20 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
 
     for (int i = 0; i < 3; i++) {
         mv_view *view = mvt_view(names[i]);
-        check_use(view);
+        const mv_document_device *d = mv_view_device(view);
+        mv_pyramid_reader levels = view->levels;
+        for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
+            uint64_t used = 0;
+            for (uint32_t r = 0; r < d->segment_index.count; r++)
+                if (mv_index_is_alive(&d->segment_index, r, event))
+                    used += mv_segment_used(&d->index, &d->segment_index, r, event);
+            cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
+        }
         check_levels(view);
         do_it(view, MV_DO_show_segments);
         cr_assert(mvt_scene_says(&view->ui.scene, "How full segments are"));
     }
 }
-
-/* ---- pictures ----------------------------------------------------------------------------- */
 
 static void check_picture(mv_view *view, const char *name, float width, float height)
 {
@@ -409,8 +469,6 @@ LongTest(pane_timeline, texts_never_meet)
     }
 }
 
-/* ---- colours ------------------------------------------------------------------------------ */
-
 static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
 {
     uint32_t all = colour & 0xff;
@@ -421,7 +479,7 @@ static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
     return all;
 }
 
-/* Whether it is the colour of some row, or of one as every other row and as an edge has it. */
+/* Whether it is the colour of some row, or of a row shaded as every other row or as an edge. */
 static bool is_of_row(const mv_view *view, uint32_t pixel)
 {
     static uint32_t known[4096], count;

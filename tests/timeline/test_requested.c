@@ -3,19 +3,14 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
-static uint64_t requested_after(const mv_lives *lives, uint32_t event)
+static void check_cursor(mv_view *view, uint32_t event)
 {
+    const mv_lives *lives = &mv_view_device(view)->lives;
     uint64_t bytes = 0;
-
     for (uint32_t i = 0; i < lives->allocs.count; i++)
         if (mv_alloc_is_active(lives, i, event))
             bytes += lives->allocs.requested[i];
-    return bytes;
-}
-
-static void check_cursor(mv_view *view, uint32_t event)
-{
-    uint64_t want = requested_after(&mv_view_device(view)->lives, event);
+    uint64_t want = bytes;
     char size[MV_SIZE_TEXT], text[64];
 
     mv_view_move_cursor(view, event);
@@ -25,7 +20,7 @@ static void check_cursor(mv_view *view, uint32_t event)
     cr_expect(mvt_scene_says(&view->ui.scene, text), "event %u: \"%s\"", event, text);
 }
 
-Test(requested, is_shown_when_asked_for)
+Test(requested, requested_bytes_are_shown_on_request)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -40,7 +35,7 @@ Test(requested, is_shown_when_asked_for)
     check_cursor(view, 6561);
 }
 
-Test(requested, is_known_for_heaps_that_existed_before)
+Test(requested, requested_bytes_are_known_for_heaps_that_existed_before)
 {
     mv_view *view = mvt_view("late_start");
 

@@ -1,5 +1,5 @@
-/* The timeline by pool in the viewer: its levels equal the device's, and it answers the pointer and
- * the search. */
+/* The timeline by pool in the viewer: its levels equal the device's, and it reacts to the pointer
+ * and the search. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
@@ -52,7 +52,7 @@ static void check_levels(mv_view *view)
     cr_assert_gt(moments, 0);
 }
 
-Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
+Test(timeline_pools, levels_of_all_pools_equal_those_of_the_device)
 {
     static const char *const names[] = {"graphs", "mempool", "streams"};
 
@@ -68,7 +68,7 @@ Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
     }
 }
 
-Test(timeline_pools, reports_the_bytes_of_each_pool)
+Test(timeline_pools, the_picture_has_the_bytes_of_each_pool)
 {
     mv_view *view = pools_of("graphs");
 
@@ -91,7 +91,7 @@ static uint64_t allocated_in(const mv_pools_answer *a)
     return bytes;
 }
 
-/* Groups that have bytes in their colour. */
+/* The number of groups with bytes in their colour. */
 static uint32_t coloured_in(const mv_pools_answer *a)
 {
     uint64_t bytes[MV_POOL_GROUPS] = {0};
@@ -113,8 +113,8 @@ Test(timeline_pools, a_heap_without_events_has_its_colours)
     cr_expect_gt(coloured_in(answer_of(view)), 0);
 }
 
-/* Isolated hits are alone, also here; highlighted ones keep the others in grey. */
-Test(timeline_pools, follows_the_search)
+/* Isolated hits are shown alone here, too; with highlighted hits the others are grey. */
+Test(timeline_pools, the_picture_follows_the_search)
 {
     mv_view *view = pools_of("gpt_train");
     uint64_t all = allocated_in(answer_of(view)), some;

@@ -14,17 +14,6 @@ typedef struct {
     uint64_t random;
 } stand;
 
-/* Times repeat, leap and now and then go backwards. */
-static void scatter_times(mv_events *e, uint64_t *random)
-{
-    int64_t at = 1000000;
-
-    for (uint32_t i = 0; i < e->count; i++) {
-        at += mvt_random(random, 4) == 0 ? mvt_random(random, 5000) : mvt_random(random, 2);
-        e->time_us[i] = mvt_random(random, 20) == 0 ? at - 3 : at;
-    }
-}
-
 static void open_stand(stand *s, uint32_t seed, mv_clock clock)
 {
     s->trace = mvt_new();
@@ -33,7 +22,14 @@ static void open_stand(stand *s, uint32_t seed, mv_clock clock)
     mv_arena *arena = mvt_arena(s->trace);
     s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
     s->random = seed;
-    scatter_times(&s->lives.events, &s->random);
+    /* Times repeat, leap, and sometimes decrease. */
+    mv_events *e = &s->lives.events;
+    uint64_t *random = &s->random;
+    int64_t at = 1000000;
+    for (uint32_t i = 0; i < e->count; i++) {
+        at += mvt_random(random, 4) == 0 ? mvt_random(random, 5000) : mvt_random(random, 2);
+        e->time_us[i] = mvt_random(random, 20) == 0 ? at - 3 : at;
+    }
     mvt_ok(mv_index_make(arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, mvt_err()));
     mvt_ok(mv_drawn_all(arena, &s->index, &s->drawn, mvt_err()));
     mvt_ok(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, mvt_err()));
@@ -50,7 +46,7 @@ static void each_stand(void (*check)(stand *s))
         }
 }
 
-/* From 0 to below 1. */
+/* In [0, 1). */
 static double share(stand *s)
 {
     return mvt_random(&s->random, 1u << 31) / 2147483648.0;
@@ -102,7 +98,7 @@ static void check_zoom(stand *s)
         double fixed = x0 + x * (x1 - x0);
         cr_assert(z.from >= 0 && z.to <= s->scale.events && z.from < z.to);
         if (z0 > mv_timescale_at(&s->scale, 0) + 1e-6 &&
-            z1 < s->scale.length - 1e-6) /* no end is in the way */
+            z1 < s->scale.length - 1e-6) /* neither end is in the way */
             cr_assert_float_eq((fixed - z0) / (z1 - z0), x, 1e-6);
     }
 }
@@ -168,7 +164,7 @@ Test(viewport, pixels_lead_back)
     each_stand(check_pixels);
 }
 
-Test(viewport, odd_windows_are_put_right)
+Test(viewport, impossible_windows_are_corrected)
 {
     static const mv_stretch odd[] = {{5, 5}, {9, 2}, {-10, -5}, {1e9, 2e9}, {NAN, NAN}, {3, NAN}};
     stand s;

@@ -6,14 +6,14 @@
 
 enum { SLOTS = 24, EVENTS = 400, SLOT = 1 << 20 };
 
-/* A made program: a block in each slot, or none. */
+/* A synthetic program: a block in each slot, or none. */
 typedef struct {
     uint64_t seed, total;
     mv_block_entry held[SLOTS]; /* bytes: 0 for none */
     mv_block_log log;
     mv_build build;
     mv_trace trace;
-    uint64_t totals[EVENTS]; /* after the entry of that time; MV_NO_BYTES: it is lost */
+    uint64_t totals[EVENTS]; /* after the entry of that time; MV_NO_BYTES: missing */
 } program;
 
 static uint32_t random_below(program *p, uint32_t most)
@@ -77,7 +77,7 @@ static mv_lives end(program *p)
     return mvt_lives(mvt_memory(), &p->trace, 0);
 }
 
-/* Bytes that are allocated after the last event of a time. */
+/* Bytes allocated after the last event of a time. */
 static uint64_t level_at(const mv_lives *lives, uint32_t time)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -101,8 +101,8 @@ static void expect_sums(const program *p, const mv_lives *lives, uint32_t round)
                          (unsigned long long)p->totals[i]);
 }
 
-/* The first third is before the log; of the rest, up to a half is lost. */
-LongTest(block_balance, sums_are_the_totals)
+/* The first third is before the log; up to half of the rest is lost. */
+LongTest(block_balance, sums_equal_the_totals)
 {
     for (uint32_t round = 0; round < 200; round++) {
         program *p = mv_push_struct(mvt_memory(), program);

@@ -1,16 +1,14 @@
-/* Files of other tools that contain a long text once and refer to it again and again: their cost is
- * proportional to their size. And files that hold more than one profile. */
+/* Files of other tools that contain a long text once and refer to it again and again: reading costs
+ * time in proportion to their size. And files that contain several profiles. */
 #include <time.h>
 
 #include "tests/fixture/fixture.h"
 
 enum {
     LONG = 4 << 20,     /* bytes of the text */
-    REFERENCES = 20000, /* which have 80 GB together */
-    MOST_SECONDS = 8    /* of the processor; with sanitizers it took minutes, and takes 0.1 s */
+    REFERENCES = 20000, /* which refer to 80 GB together */
+    MOST_SECONDS = 8    /* of processor time; once minutes, now 0.1 s */
 };
-
-/* ---- protocol buffers -------------------------------------------------------------------- */
 
 typedef struct {
     uint8_t *data;
@@ -90,8 +88,6 @@ static mv_trace read_quickly(const message *file)
     return trace;
 }
 
-/* ---- JAX --------------------------------------------------------------------------------- */
-
 /* Text 9 is the long one. */
 static void put_texts(message *m, const char *ninth)
 {
@@ -156,8 +152,6 @@ Test(long_texts, lines_of_jax_share_the_names_of_their_function)
     cr_expect_eq(trace.frames.count, REFERENCES);
 }
 
-/* ---- XLA --------------------------------------------------------------------------------- */
-
 enum { ALLOCATOR = 1, BYTES, ADDRESS, NAME }; /* statistics */
 
 static void put_name(message *plane, uint32_t field, uint32_t id, const char *text, uint64_t length)
@@ -177,7 +171,7 @@ static void put_stat(message *event, uint32_t id, uint32_t field, uint64_t value
     put_message(event, 4, &stat);
 }
 
-/* `count` allocations of 256 bytes, of an allocator of that name. */
+/* `count` allocations of 256 bytes by an allocator with that name. */
 static message plane_of(const char *name, uint64_t length, uint32_t count, uint64_t address)
 {
     message m = {0}, line = {0};
@@ -209,7 +203,7 @@ LongTest(long_texts, events_of_xla_share_the_name_of_their_allocator)
     cr_expect_eq(trace.devices[3].events.count, 2 * REFERENCES);
 }
 
-/* `cat` of two profiles is a profile of all of their planes: one heap of two hosts. */
+/* `cat` of two profiles is a profile with all of their planes: one heap of two hosts. */
 Test(long_texts, profiles_of_several_hosts_are_not_one_heap)
 {
     message one = plane_of("GPU_0_bfc", 9, 4, 1u << 30),

@@ -1,5 +1,5 @@
-/* Files of RMM, XLA and JAX (testdata/tools): their contents, to the byte, and the output of
- * commands. */
+/* Files of RMM, XLA and JAX (testdata/tools): their contents, to the byte, and the output
+ * of commands. */
 #include "analyze/advice/recording.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
@@ -44,7 +44,7 @@ static mv_totals totals_of(const mv_trace *trace, const mv_lives *lives)
     return totals;
 }
 
-/* Bytes that are allocated after an event. */
+/* Bytes allocated after an event. */
 static uint64_t allocated_after(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -70,8 +70,8 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
 
 /* ---- XLA --------------------------------------------------------------------------------- */
 
-/* XLA's own total after every event, memory from before the profile included. */
-Test(other_files, totals_of_xla_are_its_own)
+/* XLA's own total after every event, including memory from before the profile. */
+Test(other_files, totals_of_xla_equal_its_own)
 {
     mv_trace trace = read_tool("jax.xplane.pb.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -97,7 +97,7 @@ Test(other_files, totals_of_xla_are_its_own)
     cr_assert_eq(trace.host_events.count, 120);
 }
 
-/* One that is dropped from the file shows in the allocator's total. */
+/* An event that is removed from the file shows in the allocator's total. */
 Test(other_files, a_missing_event_of_xla_is_noticed)
 {
     mv_span file = mvt_file(mvt_memory(), MV_TESTDATA "/tools/tensorflow.xplane.pb");
@@ -116,13 +116,13 @@ Test(other_files, a_missing_event_of_xla_is_noticed)
 
 typedef struct {
     const char *name;
-    uint64_t peak, end, total; /* bytes; `total`: ever allocated, at least */
+    uint64_t peak, end, total; /* bytes; `total`: at least this many allocated in all */
     mv_leak_verdict verdict;
     uint32_t places; /* where events are missing */
 } lossy;
 
-/* The sums of the blocks are the allocator's own, whose truth the generator knows; the kept memory
- * is not reported if blocks of two lines may have ended. */
+/* The sums of the blocks equal the allocator's own, whose truth the generator knows; the kept
+ * memory is not reported if blocks of two lines may have ended. */
 Test(other_files, missing_events_of_xla_do_not_change_sums)
 {
     static const lossy all[] = {
@@ -168,7 +168,7 @@ Test(other_files, the_range_of_all_allocations_is_left_out)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-/* Events without a size are events, too. */
+/* Events without a size count as events. */
 Test(other_files, events_without_sizes_are_missing)
 {
     mv_trace trace = read_tool("unsized.xplane.pb");
@@ -179,8 +179,8 @@ Test(other_files, events_without_sizes_are_missing)
     cr_expect_not(totals_of(&trace, &lives).audit.exact);
 }
 
-/* Of each device; the allocators of one add up, and their peaks do not. */
-Test(other_files, limits_and_peaks_are_of_devices)
+/* For each device; the bytes of a device's allocators add up, their peaks do not. */
+Test(other_files, limits_and_peaks_belong_to_devices)
 {
     static const uint64_t peaks[] = {1082130432, (uint64_t)20 << 30};
     mv_trace trace = read_tool("two_limits.xplane.pb");
@@ -204,8 +204,8 @@ Test(other_files, limits_and_peaks_are_of_devices)
     MVT_EXPECT_RUNS("$MEMVIZ info " TOOLS "%s", all);
 }
 
-/* The allocator's peak from before the profile is a bound of the peak; it does not belong to the
- * host. */
+/* The allocator's peak from before the profile is a bound for the peak; it does not belong to
+ * the host. */
 Test(other_files, a_peak_before_the_profile_is_a_bound)
 {
     mv_trace trace = read_tool("early_peak.xplane.pb");
@@ -274,7 +274,7 @@ static void expect_leak(const char *name, uint64_t bytes, uint32_t steps)
     cr_expect_eq(leaks.steps.count, steps, "%s: %u", name, leaks.steps.count);
 }
 
-Test(other_files, planted_leaks_are_found)
+Test(other_files, known_leaks_are_found)
 {
     expect_leak("jax.xplane.pb.gz", 11 << 20, 11);
     expect_leak("tensorflow.xplane.pb", 8 * 4096, 7);
@@ -283,7 +283,7 @@ Test(other_files, planted_leaks_are_found)
 
 /* ---- JAX --------------------------------------------------------------------------------- */
 
-Test(other_files, sums_of_jax_are_those_of_the_profile)
+Test(other_files, sums_of_jax_equal_those_of_the_profile)
 {
     mv_trace trace = read_tool("jax_memory.prof");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -320,7 +320,7 @@ Test(other_files, devices_of_jax_are_their_labels)
     expect_frame(&trace, trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
 }
 
-/* The runtime of TPUs does not know the size of a program, and reports -1. */
+/* The TPU runtime does not know a program's size, and reports -1. */
 Test(other_files, executables_of_unknown_size_are_counted)
 {
     static const mvt_expected_run all[] = {{"$MEMVIZ info " TOOLS "unsized_executables.prof", 0,
@@ -339,7 +339,7 @@ Test(other_files, executables_of_unknown_size_are_counted)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* They were taken for arrays that the line of the call holds. */
+/* Executables were once counted as arrays that the calling line holds. */
 Test(other_files, executables_are_a_category)
 {
     static const mvt_expected_run all[] = {
@@ -380,7 +380,7 @@ Test(other_files, heaps_of_the_cpu_do_not_belong_to_jax)
     MVT_EXPECT_RUNS("$MEMVIZ info " TOOLS "%s", all);
 }
 
-/* A process of several has devices from its own first number on. */
+/* One process of several has devices whose numbers do not begin at 0. */
 Test(other_files, samples_without_a_device_are_of_the_first_one)
 {
     mv_trace trace = read_tool("second_process.prof");
@@ -405,8 +405,8 @@ Test(other_files, a_million_buffers_are_counted)
 
 /* ---- RMM --------------------------------------------------------------------------------- */
 
-/* Of one program in three forms of the log: all but the times is the same. */
-Test(other_files, forms_of_rmm_are_one)
+/* Three forms of the log of one program: everything but the times is equal. */
+Test(other_files, all_forms_of_rmm_logs_are_equal)
 {
     static const char *const names[] = {"rmm_steps.csv", "rmm_colons.csv", "rmm_epoch.csv.gz"};
     mv_trace first = read_tool(names[0]);
@@ -427,7 +427,7 @@ Test(other_files, forms_of_rmm_are_one)
     }
 }
 
-Test(other_files, midnight_passes)
+Test(other_files, a_log_may_pass_midnight)
 {
     mv_trace trace = read_tool("rmm_steps.csv");
     const mv_events *e = &trace.devices[0].events;
@@ -453,7 +453,7 @@ Test(other_files, a_failed_request_is_an_event)
     cr_assert_eq(failed, 1);
 }
 
-/* The first look is about the last of two failures, so it names that one, not the first. */
+/* Triage is about the last of two failures, and must name that one. */
 Test(other_files, a_failure_is_named_as_at_names_it)
 {
     static const mvt_expected_run all[] = {
@@ -480,7 +480,7 @@ Test(other_files, odd_lines_of_rmm_are_counted)
     cr_assert_eq(lives.allocs.preexisting, 2);
 }
 
-/* A complete log reports its limits; one that is not has no figure that is exact. */
+/* A complete log has the limits; in an incomplete log no figure is exact. */
 Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
 {
     static const char *const parts[] = {"rmm_cut.csv", "rmm_glued.csv", "rmm_overlap.csv"};
@@ -508,7 +508,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-/* An allocation at the place of a live block ends that block: in the totals, too. */
+/* An allocation at the place of a live block ends that block, also in the totals. */
 Test(other_files, blocks_of_rmm_do_not_overlap)
 {
     mv_trace trace = read_tool("rmm_overlap.csv");
@@ -529,7 +529,7 @@ Test(other_files, pauses_of_half_a_day_are_not_midnight)
     cr_expect_eq((e->time_us[e->count - 1] - e->time_us[0]) / 1000000, 30 * 3600);
 }
 
-/* The start is the first line's, and time does not go back. */
+/* The start is the first line's, and time does not decrease. */
 Test(other_files, a_clock_that_is_set_back_is_counted_on)
 {
     mv_trace trace = read_tool("rmm_set_back.csv");
@@ -543,8 +543,8 @@ Test(other_files, a_clock_that_is_set_back_is_counted_on)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Through a .bin nothing is lost, and the allocator is still known. */
-Test(other_files, bin_keeps_all)
+/* A .bin file keeps everything, including the allocator's name. */
+Test(other_files, a_bin_file_keeps_everything)
 {
     for (int i = 0; i < NAMES; i++) {
         mv_trace trace = read_tool(all_names[i]), again;
@@ -561,7 +561,7 @@ Test(other_files, bin_keeps_all)
     }
 }
 
-/* No block is lost or uncertain, whatever the tool. */
+/* No block is lost or uncertain, for any tool. */
 Test(other_files, events_lead_to_the_final_heap)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -579,7 +579,7 @@ Test(other_files, events_lead_to_the_final_heap)
     }
 }
 
-/* Reports about PyTorch's allocator say so, in a line; the level has the allocator's name. */
+/* Reports about PyTorch's allocator are refused in one line; the level has the allocator's name. */
 Test(other_files, commands_name_the_allocator)
 {
     static const char xla[] = "needs PyTorch's allocator; this file is from XLA's";
@@ -595,7 +595,7 @@ Test(other_files, commands_name_the_allocator)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-/* Memory that a tool's allocator took from the device is not in its file: no report says it in
+/* Memory that a tool's allocator took from the device is not in its file: no report mentions it in
  * words. JSON has the fields of every report. */
 LongTest(other_files, nothing_is_reported_about_reserved_memory)
 {
@@ -645,7 +645,7 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         cr_assert(mv_moment_read(&trace, 0, "reserved-peak", MV_ALL_EVENTS, &ask, why, sizeof why));
         mvt_ok(mv_moment_find(mvt_memory(), &lives, ask, &at, mvt_err()));
         cr_expect_eq(at.bytes.reserved, at.bytes.allocated, "%s: event %u", all_names[i], at.event);
-        /* Unless the allocator knows of a higher one. */
+        /* Unless the allocator's own peak is higher. */
         if (mv_fact_of_device(&trace, MV_FACT_PEAK, 0) <= at.bytes.allocated) {
             cr_expect_eq(at.event, totals.peak.allocated_event, "%s", all_names[i]);
             cr_expect_eq(at.event, totals.peak.reserved_event, "%s", all_names[i]);
@@ -658,8 +658,6 @@ Test(other_files, reserved_memory_peaks_with_its_block)
     }
 }
 
-/* ---- files that are cut, joined or empty ------------------------------------------------- */
-
 #define HEADER "printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
 #define PART(first)                                                                      \
     "{ printf '" first "'; tail -n +20 rmm_steps.csv; } >$OLDPWD/part.csv; cd $OLDPWD; " \
@@ -668,7 +666,7 @@ Test(other_files, reserved_memory_peaks_with_its_block)
 Test(other_files, odd_files_of_tools_are_explained)
 {
     static const mvt_expected_run all[] = {
-        /* The advice for an empty file is about the tool that wrote it. */
+        /* The advice for an empty file names the tool that wrote it. */
         {HEADER "1,10:00:00.000000,allocate,0x1000,0,0x0\\n' >$OLDPWD/empty.csv; "
                 "$MEMVIZ $OLDPWD/empty.csv",
          0, "rmm.enable_logging()", ""},
@@ -680,11 +678,11 @@ Test(other_files, odd_files_of_tools_are_explained)
         {"l=$PWD/rmm_steps.csv; cd $OLDPWD; head -n 1 $l >heads.csv; cat $l >>heads.csv; "
          "$MEMVIZ heads.csv",
          0, "heads.csv: snapshot, rmm", ""},
-        /* `cat` of two profiles is one with twice as many values as a sample of either has. */
+        /* `cat` of two profiles is a profile with twice as many values as either one's samples. */
         {"p=$PWD/jax_memory.prof; cd $OLDPWD; cat $p $p >two.prof; $MEMVIZ two.prof", 1, NULL,
          "several profiles in one file"},
-        /* Of a long log its end, or the lines in Spark's log: the blocks before them are missing.
-         */
+        /* The end of a long log, or the log's lines within Spark's log: the blocks before them
+         * are missing. */
         {PART(""), 0, "device 0: peak >= ", ""},
         {NULL, 0, "its beginning is missing", NULL},
         {PART("000000,8388608,0x2\\n"), 0, "device 0: peak >= ", ""},

@@ -33,8 +33,8 @@ static void expect_line(const mv_top *top, uint32_t i, uint64_t bytes, uint32_t 
     cr_expect_eq(top->lines[i].age_us, age_us);
 }
 
-/* a.py:1 keeps a block of minute 1, a.py:2 adds one in minutes 3 and 9 and frees one of minute 2
- * in minute 8; the last event is in minute 10. */
+/* a.py:1 keeps a block of minute 1; a.py:2 adds one in minutes 3 and 9 and frees the one of minute
+ * 2 in minute 8; the last event is in minute 10. */
 static mvt_trace *three_lines(void)
 {
     mvt_trace *t = mvt_new();
@@ -71,7 +71,7 @@ Test(top, growth_counts_from_the_first_event_where_the_time_is_longer_than_the_r
 
     cr_expect_eq(top.since_us, MV_NO_TIME);
     cr_expect_eq(top.grown, 7168);
-    /* One more minute is in it when the first event is at its beginning. */
+    /* The window includes one more minute when the first event is at that minute's beginning. */
     top = find_in(three_lines(), (mv_top_query){.now_us = MV_NO_TIME, .grown_us = 9 * MINUTE});
     cr_expect_eq(top.grown, 7168 - 4096);
 }

@@ -2,8 +2,8 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* 8 and 2 MiB were pinned and used, then the 2 MiB were freed. All that without the first `dropped`
- * events of the host. */
+/* 8 and 2 MiB were pinned and used, then the 2 MiB were freed. The first `dropped` host events
+ * are missing. */
 static const char *file_without(uint32_t dropped)
 {
     mv_trace trace = mvt_load(mvt_memory(), "../releases/torch_2_14_full"), host = trace;
@@ -42,8 +42,8 @@ static void expect_note(const char *file, const char *note)
         cr_expect_null(strstr(run.out, "rounding"), "%s", run.out);
 }
 
-/* Real files have the rounded size as the request: then up to half of a power of two is rounding.
- */
+/* Real files have the rounded size as the request: up to half of a power of two may then
+ * be rounding. */
 Test(host_totals, rounding_of_pinned_memory_is_reported)
 {
     expect_note(pinned_file(256, 160, -1),
@@ -52,7 +52,7 @@ Test(host_totals, rounding_of_pinned_memory_is_reported)
     expect_note(pinned_file(256, 256, -1),
                 "pinned memory: up to 128 MiB of 256 MiB pinned is rounding to powers of two (the "
                 "requests are not in the file); pinned_max_round_threshold_mb:N");
-    /* little, no power of two, or above the threshold of a setting */
+    /* small, not a power of two, or above a setting's threshold */
     expect_note(pinned_file(256, 240, -1), "");
     expect_note(pinned_file(64, 64, -1), "");
     expect_note(pinned_file(240, 240, -1), "");
@@ -65,7 +65,7 @@ static double at(const cJSON *object, const char *key, const char *measure)
     return mvt_json_number(cJSON_GetObjectItemCaseSensitive(object, key), measure);
 }
 
-LongTest(host_totals, peaks_are_those_of_the_level)
+LongTest(host_totals, peaks_equal_those_of_the_level)
 {
     for (uint32_t dropped = 0; dropped <= 6; dropped++) {
         const char *file = file_without(dropped);
@@ -92,8 +92,8 @@ LongTest(host_totals, peaks_are_those_of_the_level)
     }
 }
 
-/* A batch of 8 MiB is pinned again and again and kept, and no step is marked; the device's own
- * memory is in doubt as well, or clean. */
+/* A batch of 8 MiB is pinned again and again and kept, without step marks; the device's own memory
+ * is in doubt as well, or clean. */
 #define SKIP_SEGMENTS(T, id, name, ...) \
     trace.host_segments.name += trace.host_segments.name ? own : 0;
 static void expect_doubt_of_the_host(bool device_keeps)

@@ -20,12 +20,7 @@ static run run_of(mvt_heap_opts opts)
     return r;
 }
 
-static mv_levels levels_after(const run *r, uint32_t event)
-{
-    return event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
-}
-
-/* Whether the block sizes of this run are all known; a heap that was in use may leave doubts. */
+/* Whether all block sizes of this run are known; a heap in use at the start may leave doubts. */
 static bool is_exact(const run *r)
 {
     return r->lives.doubts.inexact_blocks == 0;
@@ -44,7 +39,7 @@ static mv_moment moment_of(const run *r, const char *at, mv_window window)
 
 static void expect_levels(const run *r, uint32_t event, mv_levels found)
 {
-    mv_levels truth = levels_after(r, event);
+    mv_levels truth = event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
 
     cr_expect_eq(found.requested, truth.requested, "event %u", event);
     cr_expect_eq(found.reserved, truth.reserved, "event %u", event);
@@ -54,7 +49,7 @@ static void expect_levels(const run *r, uint32_t event, mv_levels found)
     cr_expect_eq(found.active, truth.active, "event %u", event);
 }
 
-/* The rows that are alive, summed: the same levels once more. */
+/* The sum of the live rows gives the same levels. */
 static mv_levels sum_alive(const run *r, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives.allocs;
@@ -80,7 +75,7 @@ static uint64_t height(mv_levels levels, bool reserved)
     return reserved ? levels.reserved : levels.allocated;
 }
 
-/* The first highest moment of a window, by looking at each. */
+/* The first highest moment of a window, by a pass over all moments. */
 static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
 {
     uint32_t best = window.first - 1;
@@ -92,36 +87,32 @@ static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
     return best;
 }
 
-static void check_run(mvt_heap_opts opts)
+Test(moment, levels_equal_the_sum_of_the_live_rows)
 {
-    run r = run_of(opts);
-    uint32_t count = r.truth.events;
-    const mv_window windows[] = {
-        {0, count}, {count / 3, count / 2}, {count / 2, count / 2}, {count, count}};
-
-    for (uint32_t i = 0; i <= count; i++) {
-        expect_levels(&r, i - 1, mv_moment_levels(&r.lives, i - 1));
-        expect_levels(&r, i - 1, sum_alive(&r, i - 1));
-    }
-    for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
-        cr_expect_eq(moment_of(&r, "peak", windows[i]).event, slow_peak(&r, windows[i], false));
-        cr_expect_eq(moment_of(&r, "reserved-peak", windows[i]).event,
-                     slow_peak(&r, windows[i], true));
-        cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 120,
+                              .unrecorded = seed % 3 == 0 ? 40 : 0,
+                              .expandable = seed % 4 == 1,
+                              .drains = seed % 5 == 0};
+        run r = run_of(opts);
+        uint32_t count = r.truth.events;
+        const mv_window windows[] = {
+            {0, count}, {count / 3, count / 2}, {count / 2, count / 2}, {count, count}};
+        for (uint32_t i = 0; i <= count; i++) {
+            expect_levels(&r, i - 1, mv_moment_levels(&r.lives, i - 1));
+            expect_levels(&r, i - 1, sum_alive(&r, i - 1));
+        }
+        for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
+            cr_expect_eq(moment_of(&r, "peak", windows[i]).event, slow_peak(&r, windows[i], false));
+            cr_expect_eq(moment_of(&r, "reserved-peak", windows[i]).event,
+                         slow_peak(&r, windows[i], true));
+            cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
+        }
     }
 }
 
-Test(moment, levels_and_living_rows_on_random_heaps)
-{
-    for (uint32_t seed = 1; seed <= 24; seed++)
-        check_run((mvt_heap_opts){.seed = seed,
-                                  .calls = 120,
-                                  .unrecorded = seed % 3 == 0 ? 40 : 0,
-                                  .expandable = seed % 4 == 1,
-                                  .drains = seed % 5 == 0});
-}
-
-Test(moment, peak_is_that_of_the_totals)
+Test(moment, the_peak_equals_that_of_the_totals)
 {
     run r = run_of((mvt_heap_opts){.seed = 7, .calls = 500});
     mv_window all = {0, r.truth.events};
@@ -135,7 +126,7 @@ Test(moment, peak_is_that_of_the_totals)
     cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
 }
 
-/* As MV_ALL_EVENTS is, and as a window is that begins after the last event. */
+/* As MV_ALL_EVENTS does, and as a window does that begins after the last event. */
 Test(moment, a_window_may_be_longer_than_the_trace)
 {
     static const char *const names[] = {"peak", "reserved-peak", "end"};

@@ -37,18 +37,6 @@ static void expect_levels(const cJSON *truth, const char *name, const char *pool
     expect_stat(truth, name, key, levels->reserved);
 }
 
-static void expect_complete(const cJSON *truth, const char *name, const mv_totals *totals)
-{
-    expect_levels(truth, name, "all", "peak", &totals->peak.bytes);
-    expect_levels(truth, name, "small_pool", "peak", &totals->kinds[MV_SEGMENT_SMALL].peak.bytes);
-    expect_levels(truth, name, "large_pool", "peak", &totals->kinds[MV_SEGMENT_LARGE].peak.bytes);
-    expect_stat(truth, name, "allocated_bytes.all.allocated", totals->total.allocated);
-    expect_stat(truth, name, "allocated_bytes.all.freed", totals->total.freed);
-    cr_expect(totals->audit.exact, "%s is not exact: %s", name,
-              totals->audit.count ? totals->audit.notes[0] : "no reason");
-    cr_expect_eq(totals->audit.residual, 0, "%s", name);
-}
-
 static uint64_t active_rows(const mv_alloc_lives *allocs)
 {
     uint64_t active = 0;
@@ -56,24 +44,6 @@ static uint64_t active_rows(const mv_alloc_lives *allocs)
     for (uint32_t i = 0; i < allocs->count; i++)
         active += allocs->completed[i] == MV_NEVER;
     return active;
-}
-
-static void expect_truth(const cJSON *truth, const char *name, const mv_lives *lives,
-                         const mv_totals *totals)
-{
-    expect_levels(truth, name, "all", "current", &totals->current.bytes);
-    expect_levels(truth, name, "small_pool", "current",
-                  &totals->kinds[MV_SEGMENT_SMALL].current.bytes);
-    expect_levels(truth, name, "large_pool", "current",
-                  &totals->kinds[MV_SEGMENT_LARGE].current.bytes);
-    expect_stat(truth, name, "allocation.all.current", totals->current.allocations);
-    expect_stat(truth, name, "active.all.current", active_rows(&lives->allocs));
-    if (lives->history == MV_HISTORY_COMPLETE) {
-        expect_complete(truth, name, totals);
-    } else {
-        cr_expect(!totals->audit.exact, "%s", name);
-        cr_expect_gt(totals->audit.count, 0, "%s: no note says why", name);
-    }
 }
 
 static mv_levels sum_pools(const mv_totals *totals)
@@ -97,7 +67,7 @@ static void expect_same_levels(const mv_levels *a, const mv_levels *b, const cha
     cr_expect_eq(a->reserved, b->reserved, "%s: reserved", what);
 }
 
-/* Truth counts the current device of the process, which is 0 in all of them. */
+/* The truth counts the process's current device, which is 0 in all of them. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     cJSON *truth = truth_of(name);
@@ -110,12 +80,34 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         expect_same_levels(&sum, &totals.current.bytes, name);
         cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
                      "%s", name);
-        if (truth && device == 0)
-            expect_truth(truth, name, &lives, &totals);
+        if (truth && device == 0) {
+            expect_levels(truth, name, "all", "current", &totals.current.bytes);
+            expect_levels(truth, name, "small_pool", "current",
+                          &totals.kinds[MV_SEGMENT_SMALL].current.bytes);
+            expect_levels(truth, name, "large_pool", "current",
+                          &totals.kinds[MV_SEGMENT_LARGE].current.bytes);
+            expect_stat(truth, name, "allocation.all.current", totals.current.allocations);
+            expect_stat(truth, name, "active.all.current", active_rows(&lives.allocs));
+            if (lives.history == MV_HISTORY_COMPLETE) {
+                expect_levels(truth, name, "all", "peak", &totals.peak.bytes);
+                expect_levels(truth, name, "small_pool", "peak",
+                              &totals.kinds[MV_SEGMENT_SMALL].peak.bytes);
+                expect_levels(truth, name, "large_pool", "peak",
+                              &totals.kinds[MV_SEGMENT_LARGE].peak.bytes);
+                expect_stat(truth, name, "allocated_bytes.all.allocated", totals.total.allocated);
+                expect_stat(truth, name, "allocated_bytes.all.freed", totals.total.freed);
+                cr_expect(totals.audit.exact, "%s is not exact: %s", name,
+                          totals.audit.count ? totals.audit.notes[0] : "no reason");
+                cr_expect_eq(totals.audit.residual, 0, "%s", name);
+            } else {
+                cr_expect(!totals.audit.exact, "%s", name);
+                cr_expect_gt(totals.audit.count, 0, "%s: no note says why", name);
+            }
+        }
     }
 }
 
-/* PyTorch counts a retry for a request that fails in the end, too. */
+/* PyTorch also counts a retry for a request that fails in the end. */
 static void expect_requests(const char *name)
 {
     cJSON *truth = truth_of(name);
@@ -144,28 +136,6 @@ Test(totals, real_snapshots_have_pytorchs_own_figures)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* `marks` are memory_allocated() and memory_reserved() after each step: each pair must occur in the
- * series, in that order. Figures measured before the first event do not count. */
-static void expect_marks(const cJSON *truth, const char *name, const mv_series *series)
-{
-    const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
-    uint32_t at = 0;
-
-    cr_assert_gt(cJSON_GetArraySize(marks), 3);
-    cJSON_ArrayForEach(mark, marks)
-    {
-        const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
-        double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
-        double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
-        if (strcmp(label, "start") == 0)
-            continue;
-        while (at < series->count && (series->allocated[at] != (uint64_t)allocated ||
-                                      series->reserved[at] != (uint64_t)reserved))
-            at++;
-        cr_expect_lt(at, series->count, "%s: %s is never reached", name, label);
-    }
-}
-
 Test(totals, series_passes_through_every_step_that_was_measured)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "no_leak_warmup",
@@ -178,11 +148,25 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         mv_trace trace = mvt_load(arena, names[i]);
         mv_lives lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
-        expect_marks(truth, names[i], &series);
+        /* `marks` are memory_allocated() and memory_reserved() after each step: each pair must
+         * occur in the series, in that order. Figures from before the first event do not count. */
+        const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
+        uint32_t at = 0;
+        cr_assert_gt(cJSON_GetArraySize(marks), 3);
+        cJSON_ArrayForEach(mark, marks)
+        {
+            const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
+            double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
+            double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
+            if (strcmp(label, "start") == 0)
+                continue;
+            while (at < series.count && (series.allocated[at] != (uint64_t)allocated ||
+                                         series.reserved[at] != (uint64_t)reserved))
+                at++;
+            cr_expect_lt(at, series.count, "%s: %s is never reached", names[i], label);
+        }
     }
 }
-
-/* ---- against the literal allocator --------------------------------------------------------- */
 
 static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
 {
@@ -190,24 +174,6 @@ static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
         *peak = level;
         *at = event;
     }
-}
-
-static void expect_peaks(const mvt_heap_truth *truth, const mv_totals *totals, const char *what)
-{
-    mv_peak peak = {truth->before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
-
-    for (uint32_t i = 0; i < truth->events; i++) {
-        const mv_levels *now = &truth->levels[i];
-        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
-        raise(now->active, i, &peak.bytes.active, &peak.active_event);
-        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
-        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
-    }
-    expect_same_levels(&totals->peak.bytes, &peak.bytes, what);
-    cr_expect_eq(totals->peak.allocated_event, peak.allocated_event, "%s", what);
-    cr_expect_eq(totals->peak.active_event, peak.active_event, "%s", what);
-    cr_expect_eq(totals->peak.requested_event, peak.requested_event, "%s", what);
-    cr_expect_eq(totals->peak.reserved_event, peak.reserved_event, "%s", what);
 }
 
 static void check_random(mvt_heap_opts opts)
@@ -223,7 +189,19 @@ static void check_random(mvt_heap_opts opts)
     mvt_ok(mv_totals_find(mvt_arena(t), trace, &lives, &totals, mvt_err()));
     mvt_ok(mv_totals_series(mvt_arena(t), &lives, &series, mvt_err()));
     snprintf(what, sizeof what, "seed %u", opts.seed);
-    expect_peaks(&truth, &totals, what);
+    mv_peak peak = {truth.before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
+    for (uint32_t i = 0; i < truth.events; i++) {
+        const mv_levels *now = &truth.levels[i];
+        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
+        raise(now->active, i, &peak.bytes.active, &peak.active_event);
+        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
+        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
+    }
+    expect_same_levels(&totals.peak.bytes, &peak.bytes, what);
+    cr_expect_eq(totals.peak.allocated_event, peak.allocated_event, "%s", what);
+    cr_expect_eq(totals.peak.active_event, peak.active_event, "%s", what);
+    cr_expect_eq(totals.peak.requested_event, peak.requested_event, "%s", what);
+    cr_expect_eq(totals.peak.reserved_event, peak.reserved_event, "%s", what);
     expect_same_levels(&series.before, &truth.before, what);
     cr_assert_eq(series.count, truth.events);
     for (uint32_t i = 0; i < truth.events; i++) {
@@ -317,42 +295,38 @@ static uint32_t place_to_cut(const mvt_heap_truth *truth, uint32_t at)
     return at;
 }
 
-static void check_skipped(mvt_heap_opts opts)
-{
-    static const mv_action actions[] = {MV_ACTION_ALLOC,          MV_ACTION_FREE_REQUESTED,
-                                        MV_ACTION_FREE_COMPLETED, MV_ACTION_SEGMENT_ALLOC,
-                                        MV_ACTION_SEGMENT_FREE,   MV_ACTION_SEGMENT_MAP,
-                                        MV_ACTION_SEGMENT_UNMAP};
-    mvt_trace *t = mvt_new();
-    mvt_heap_truth truth = mvt_heap_run(t, opts);
-    const mv_trace *trace = mvt_done(t);
-    uint64_t random = opts.seed;
-
-    for (uint32_t set = 0; set < 1u << sizeof actions / sizeof *actions; set++) {
-        uint32_t skip = 0, cut = place_to_cut(&truth, mvt_random(&random, truth.events));
-        char what[64];
-        for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
-            skip |= (set >> i & 1) << actions[i];
-        /* where nothing ends in the file, nothing shows that something ended before it */
-        bool has_ends = (set & 6) != 6;
-        for (uint32_t part = 0; part < 1u + has_ends; part++) {
-            mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
-            snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
-                     part ? cut : 0);
-            expect_bounds(&less, &truth, what);
-        }
-    }
-    mvt_drop(t);
-}
-
 Test(totals, bounds_hold_with_any_events_missing)
 {
-    for (uint32_t seed = 1; seed <= 12; seed++)
-        check_skipped((mvt_heap_opts){.seed = seed,
-                                      .calls = 60,
-                                      .expandable = seed % 3 == 0,
-                                      .max_split = seed % 3 == 1 ? 32 << 20 : 0,
-                                      .drains = seed % 4 == 0});
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 60,
+                              .expandable = seed % 3 == 0,
+                              .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                              .drains = seed % 4 == 0};
+        static const mv_action actions[] = {MV_ACTION_ALLOC,          MV_ACTION_FREE_REQUESTED,
+                                            MV_ACTION_FREE_COMPLETED, MV_ACTION_SEGMENT_ALLOC,
+                                            MV_ACTION_SEGMENT_FREE,   MV_ACTION_SEGMENT_MAP,
+                                            MV_ACTION_SEGMENT_UNMAP};
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(t, opts);
+        const mv_trace *trace = mvt_done(t);
+        uint64_t random = opts.seed;
+        for (uint32_t set = 0; set < 1u << sizeof actions / sizeof *actions; set++) {
+            uint32_t skip = 0, cut = place_to_cut(&truth, mvt_random(&random, truth.events));
+            char what[64];
+            for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
+                skip |= (set >> i & 1) << actions[i];
+            /* if nothing ends in the file, nothing shows that something ended before it */
+            bool has_ends = (set & 6) != 6;
+            for (uint32_t part = 0; part < 1u + has_ends; part++) {
+                mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
+                snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
+                         part ? cut : 0);
+                expect_bounds(&less, &truth, what);
+            }
+        }
+        mvt_drop(t);
+    }
 }
 
 /* ---- small traces ------------------------------------------------------------------------ */
@@ -399,8 +373,8 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
 
 enum { KEPT_REQUESTED = 1, KEPT_COMPLETED = 2 };
 
-/* 1,024 bytes wait for a stream while 512 are allocated, as a file has it that keeps some events.
- */
+/* 1,024 bytes wait for a stream while 512 are allocated, in a file that contains only some of
+ * the events. */
 static result waiting_beside_another(unsigned kept)
 {
     mvt_trace *t = mvt_new();
@@ -460,7 +434,7 @@ Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
     cr_expect(strstr(r.totals.audit.notes[0], "has no free_completed"));
 }
 
-/* The true peaks are 1,024 bytes allocated, 1,536 requested; here both are the latter. */
+/* The true peaks are 1,024 bytes allocated and 1,536 bytes requested; here both are 1,536. */
 Test(totals, without_frees_no_peak_is_a_lower_bound)
 {
     result r = waiting_beside_another(0);
@@ -471,9 +445,9 @@ Test(totals, without_frees_no_peak_is_a_lower_bound)
     cr_expect_eq(r.totals.audit.residual, 0);
 }
 
-/* Event 0 completes a free that was asked for before it. 4 MiB were never exceeded in the run: b
- * was allocated while a waited. */
-Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
+/* Event 0 completes an earlier free request. The run never exceeded 4 MiB: b was allocated while
+ * a waited. */
+Test(totals, a_free_that_the_first_event_completes_was_requested_before)
 {
     mvt_trace *t = mvt_new();
 
@@ -490,8 +464,7 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
 }
 
-/* Without any segment event and with all segments gone at the end, nothing shows the reserved
- * memory. */
+/* Without any segment event and without segments at the end, nothing shows the reserved memory. */
 Test(totals, segments_of_blocks_without_segments_are_unknown)
 {
     mvt_trace *t = mvt_new();
@@ -506,8 +479,8 @@ Test(totals, segments_of_blocks_without_segments_are_unknown)
     cr_expect(r.lives.is_missing_segment_events);
 }
 
-/* Two segments of which only the end is in the file: one after the other. A block from before the
- * first event in both of them shows that they were there at once. */
+/* Two segments, only the ends of which are in the file, one after the other. A block in each of
+ * them from before the first event shows that both existed at once. */
 static result ended_segments(bool is_shown)
 {
     mvt_trace *t = mvt_new();
@@ -534,8 +507,8 @@ Test(totals, segments_that_only_their_ends_show_may_follow_each_other)
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_LEAST);
 }
 
-/* Without its segment_free the first one is held to the end, as far as the events show, and others
- * may have ended before the first event. */
+/* Without its segment_free the first segment seems to exist to the end, and others may have ended
+ * before the first event. */
 Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 {
     mvt_trace *t = mvt_new();
@@ -578,7 +551,7 @@ Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
     cr_expect(strstr(lives.history_why, "no final heap"), "%s", lives.history_why);
 }
 
-/* A file without the key is different from one with an empty heap, also after conversion. */
+/* A file without the key differs from a file with an empty heap, also after conversion. */
 Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 {
     static const char *const as[] = {"msgpack", "bin"};
@@ -593,7 +566,7 @@ Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
     }
 }
 
-Test(totals, private_pools_have_rows_of_their_own)
+Test(totals, private_pools_have_separate_rows)
 {
     mvt_trace *t = mvt_new();
 
@@ -616,8 +589,8 @@ Test(totals, private_pools_have_rows_of_their_own)
     cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
 }
 
-/* A file without pools has rows of unknown pools; if it names a pool, released memory is counted in
- * the default pool. */
+/* A file without pools has rows of unknown pools; if it names a pool, released memory counts in the
+ * default pool. */
 Test(totals, pools_missing_from_the_file_are_unknown)
 {
     for (int has_pools = 0; has_pools < 2; has_pools++) {
@@ -673,8 +646,6 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect(!r.totals.audit.exact);
 }
 
-/* ---- the same trace without its beginning -------------------------------------------------- */
-
 /* As a ring buffer would leave it: the columns from event `first` on. */
 static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
 {
@@ -696,8 +667,8 @@ static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint
     return cut;
 }
 
-/* The levels must equal those of the whole trace; block sizes that cannot be known are at most 1
- * MiB too small each. */
+/* The levels must equal those of the whole trace; each block whose size cannot be known is at most
+ * 1 MiB too small. */
 static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
                         const char *what)
 {

@@ -1,4 +1,4 @@
-/* The viewer's window of every recording is true: tests/fixture/truth.h. */
+/* The viewer's window shows the truth about every recording: tests/fixture/truth.h. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fixture/truth.h"
 
@@ -7,7 +7,7 @@ static void end(const mvt_truth *t)
     cr_expect_eq(t->faults, 0, "%s: %u of %u are not true", t->name, t->faults, t->checks);
 }
 
-/* One theme for each, turn about. */
+/* One theme for each recording, alternately. */
 static void set_theme(mv_view *view)
 {
     static uint32_t turn;
@@ -25,7 +25,8 @@ static void check_legend(mv_view *view, const char *name)
     end(&t);
 }
 
-/* A picture of a wide screen takes as long as those of all others: each fifth recording has them. */
+/* A picture of a wide screen takes as long as all others together: every fifth recording
+ * has one. */
 static void check_frames(mv_view *view, const char *name)
 {
     static uint32_t turn;

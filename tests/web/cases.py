@@ -1,5 +1,5 @@
-"""What memviz.html does in a real browser: scripts/test-web runs each function here, with a Bench
-that has the browser, the program and the snapshots. Its name says what holds."""
+"""memviz.html in a real browser: scripts/test-web runs each function here, with a Bench
+that has the browser, the program and the snapshots. A function's name states what is true."""
 
 import base64
 import contextlib
@@ -8,6 +8,7 @@ import html
 import json
 import os
 import pickle
+import random
 import re
 import shutil
 import subprocess
@@ -18,20 +19,20 @@ from browsers import PATIENCE_S, BrowserError
 
 ONE = ["leaks", "peak", "oom", "fragmentation", "whatif", "lines", "stats", "info", "ledger"]
 TWO = ["diff", "ranks"]
-# Text that would do harm if a page took it for markup, and letters that terminals or lists take for more.
+# Text that would do harm if a page read it as markup, and characters that terminals or lists interpret.
 HOSTILE = ["</script><script>window.harm=1</script>", "<img src=x onerror=window.harm=2>",
            "<svg onload=window.harm=3>", "\"'><iframe srcdoc='<script>parent.harm=4</script>'>", "${window.harm=5}",
            "javascript:window.harm=6", "\x1b]0;harm\x07\x1b[31m", "\u202egpj.exe\u2066", "a\0b", "<!--", "]]>", "\ud83d\ude00\u0301" * 9,
            "@SHELL@", "x" * 3000]
 
 
-# What browsers say when a policy has refused a request.
+# The message of browsers when a policy has refused a request.
 POLICY = "(?i)content.security.policy"
-CANARY = "http://canary.test/"  # no page of ours asks for it
+CANARY = "http://canary.test/"  # none of our pages requests it
 
 
 class Bench:
-    """What the cases share. `program` is memviz, `url` the page's address, `folder` is for what they make."""
+    """The common part of the cases. `program` is memviz, `url` the page's address, `folder` is for their files."""
 
     def __init__(self, browser, start, program, url, snapshots, folder):
         self.browser = browser
@@ -55,7 +56,7 @@ class Bench:
         return path
 
     def run(self, *words, folder="/", status=0):
-        """The bytes that the program prints, of its errors too."""
+        """The program's output, including its errors."""
         env = {**os.environ, "MEMVIZ_CACHE": "off", "MEMVIZ_PAGE": self.url[len("file://"):]}
         done = subprocess.run([self.program, *words], cwd=folder, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False)
@@ -73,7 +74,7 @@ class Bench:
 
     def load(self, page, paths, seconds=PATIENCE_S):
         """Chooses files, and waits until all of them are shown or refused."""
-        # Of a viewer without an open file those that failed are forgotten.
+        # A viewer without an open file forgets files that failed.
         before = page.evaluate("viewer.files.filter((file, i) => isOpen(viewer) || viewer.stages[i] <= 2).length")
         page.choose("#files", paths)
         self.shown(page, before + len(paths), seconds)
@@ -83,7 +84,7 @@ class Bench:
                   "&& viewer.state.isIdle", seconds)
 
     def report(self, page, name, of=None, seconds=PATIENCE_S):
-        """The text of a report; opens the part of the page that has them."""
+        """A report's text; opens the part of the page with the reports."""
         if page.evaluate("byId('side').hidden"):
             page.press("#texts")
         page.pick("#report", name)
@@ -93,14 +94,14 @@ class Bench:
         return page.text("#text")
 
     def picture(self, page):
-        """What the canvas shows when all that was done has been painted, nothing is left to compute, and
-        nothing moves. A worker's frame begins when its last one has been handed on: two more show that the
-        painted one has left it."""
+        """The canvas once all input has been processed and painted, nothing remains to be computed, and
+        nothing moves. A worker's frame begins when its last frame has been handed on: two more frames show that the
+        painted one has left the worker."""
         self.painted(page, 3)
         return self.settled(page)
 
     def painted(self, page, frames):
-        """Waits for so many frames of the worker, each of which begins after the last."""
+        """Waits for this many frames of the worker, each of which begins after the last."""
         first = self.marks + 1
         self.marks += frames
         page.evaluate(f"""(async () => {{
@@ -116,8 +117,8 @@ class Bench:
         }})()""")
 
     def settled(self, page):
-        """The canvas as soon as the browser shows the same twice: it may show what a worker has painted some
-        frames later. Who compares it looks again (`becomes`, `changes`)."""
+        """The canvas as soon as the browser shows the same picture twice: it may show a worker's picture some
+        frames later. Comparisons must retry (`becomes`, `changes`)."""
         before = seen = None
 
         def is_same():
@@ -130,7 +131,7 @@ class Bench:
         return seen
 
     def keep(self, name, png):
-        """Leaves a picture to look at."""
+        """Saves a picture for people to look at."""
         with open(os.path.join(self.folder, name + ".png"), "wb") as file:
             file.write(png)
 
@@ -139,7 +140,7 @@ class Bench:
         return self.changes(page, lambda: page.key(key), key, before)
 
     def changes(self, page, work, what="what was done", before=None):
-        """The picture becomes another one than `before`: if nothing was done since, the last one that was returned."""
+        """Waits until the picture differs from `before` (default: the last picture that was returned)."""
         before = after = before or self.picture(page)
 
         def is_other():
@@ -152,11 +153,11 @@ class Bench:
         return after
 
     def becomes(self, page, wanted, what):
-        """The picture becomes this one."""
+        """Waits until the picture equals this one."""
         eventually(lambda: self.picture(page) == wanted, what)
 
     def close(self):
-        """Nothing was written to the console, and nothing but the page was requested."""
+        """Nothing was written to the console, and only the page was requested."""
         try:
             for page in self.pages:
                 assert not page.evaluate("window.harm"), "a script of a snapshot has run"
@@ -168,13 +169,13 @@ class Bench:
                 assert not others, f"asked for: {others}"
         finally:
             for page in self.pages:
-                with contextlib.suppress(OSError, BrowserError, KeyError):  # its browser may have ended
+                with contextlib.suppress(OSError, BrowserError, KeyError):  # the browser may have ended
                     page.close()
             self.pages = []
 
 
 def eventually(is_so, what):
-    """Tries until it is so."""
+    """Repeats until the condition holds."""
     end = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < end, what
@@ -182,7 +183,7 @@ def eventually(is_so, what):
 
 
 def pixels(page, *pngs):
-    """Looks at a picture: its width, height and colours; and if there is another one, how many bytes differ
+    """Reads a picture: its width, height and colours; and if there is another picture, the number of bytes that differ
     (`other`), and by how much at `most`."""
     texts = json.dumps([base64.b64encode(png).decode() for png in pngs])
     return page.evaluate("""(async texts => {
@@ -243,10 +244,10 @@ def test_a_link_opens_the_view_again(bench):
     bench.press(page, "3")
     page.press("#link")
     page.wait("location.hash.length > 1")
-    assert page.evaluate("location.hash.length") < 200, page.evaluate("location.hash")  # nothing that opens so anyway
-    want = bench.picture(page)  # a page behind another one paints nothing
+    assert page.evaluate("location.hash.length") < 200, page.evaluate("location.hash")  # no such file opens
+    want = bench.picture(page)  # a page behind another page paints nothing
     again = bench.open(url=page.evaluate("location.href"))
-    again.url = bench.url  # what it asks for has no view
+    again.url = bench.url  # no view for its request
     again.press("#sample")
     bench.shown(again, 1)
     bench.becomes(again, want, "the view is another one")
@@ -277,7 +278,7 @@ def test_a_screen_reader_gets_rows_legend_and_tabs(bench):
     assert any("train.py:62" in text and "24.0 MiB" in text for text in page.evaluate(texts % "legend"))
     assert "event 8,407 of 8,945" in page.evaluate("byId('spoken_status').textContent")
     assert page.evaluate(texts % "tab")[:4] == ["Flame graph", "Tables", "Details", "Reports"]
-    page.evaluate("byId('spoken_tab').children[1].click()")  # what it does, the picture does
+    page.evaluate("byId('spoken_tab').children[1].click()")  # the picture follows
     page.wait("byId('spoken_heading').textContent.includes('line of code')")
     page.wait("byId('spoken_tab').children[1].getAttribute('aria-pressed') === 'true'")
 
@@ -329,7 +330,7 @@ def test_what_is_no_snapshot_is_refused_in_a_line_and_the_page_goes_on(bench):
 
 
 def refused(bench, page, path):
-    """Chooses a file that cannot be read: the page says why, in the words of the program."""
+    """Chooses a file that cannot be read: the page gives the reason in the program's words."""
     name = os.path.basename(path)
     page.evaluate("show('')")
     page.choose("#files", [path])
@@ -471,14 +472,14 @@ def test_reports_are_the_text_of_the_program_and_its_json(bench):
         files = names if report in TWO else names[1:]
         text = bench.report(page, report, names[1])
         assert text.encode() == bench.run(report, *files, folder=bench.snapshots, status=None), report
-        if report == "ledger":  # has no JSON for a snapshot, and the page says so
+        if report == "ledger":  # it has no JSON for a snapshot, and the page reports that
             continue
         page.press("#json")
         saved = page.downloaded("-".join(files) + f".{report}.json")
         assert saved == bench.run(report, "--json", *files, folder=bench.snapshots), report
         json.loads(saved)
     bench.report(page, "leaks", names[1])
-    for _ in range(2):  # the viewer says that it works, and that it is idle
+    for _ in range(2):  # the viewer shows that it works, and that it is idle
         page.press("#picture")
         bench.picture(page)
     assert page.evaluate("byId('file').value") == names[1], "another file is chosen by itself"
@@ -591,6 +592,19 @@ def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
     bench.press(page, "1")
 
 
+def test_a_file_of_many_parts_is_read_to_its_end(bench):
+    with open(bench.snapshot("leak_in_training.pickle"), "rb") as file:
+        snapshot = pickle.load(file)
+    numbers = random.Random(1)
+    others = [[numbers.randrange(1 << 30), str(i)] for i in range(1 << 20)]
+    path = bench.made("parts.pickle", pickle.dumps({"others": others, **snapshot}))
+    assert os.path.getsize(path) > 16 << 20, os.path.getsize(path)
+    page = bench.open()
+    bench.load(page, [path])
+    assert page.evaluate("viewer.stages") == [2], page.text("#status")
+    assert bench.report(page, "peak").encode() == bench.run("peak", "parts.pickle", folder=os.path.dirname(path))
+
+
 def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
     page = bench.open()
     text = b"memviz session 1\npath /there/gpt_train.pickle\nmain segments\ntab flame\nis_dark no\nend\n"
@@ -632,7 +646,7 @@ def test_a_session_that_waits_for_files_keeps_what_is_shown(bench):
 
 
 def hostile_snapshot(bench):
-    """A real snapshot in which every text is one that would do harm."""
+    """A real snapshot in which every text would do harm as markup."""
     with open(bench.snapshot("annotated.pickle"), "rb") as file:
         snapshot = pickle.load(file)
     number = 0
@@ -691,7 +705,7 @@ def test_hostile_names_are_text(bench):
 
 
 def test_no_request_leaves_the_machine(bench):
-    """The page tries; the same words in a page without a policy reach the network."""
+    """The page's attempts fail; the same attempts in a page without a policy reach the network."""
     tries = """(async where => {
         const quiet = () => 0, image = new Image();
         image.src = where + 'image';
@@ -728,11 +742,11 @@ def test_no_request_leaves_the_machine(bench):
     free.evaluate(tries.replace("CANARY", CANARY + "free-"))
     eventually(lambda: len(canaries("free-")) >= 4, "the network is not seen")
     free.close()
-    assert not canaries("page-"), canaries("page-")  # it has tried before
+    assert not canaries("page-"), canaries("page-")  # it has already tried
 
 
 def test_a_script_that_gets_into_the_page_is_not_run(bench):
-    """In a page without a policy the same ones are."""
+    """In a page without a policy the same requests are made."""
     tries = """(async () => {
         window.injected = [];
         const refused = [];
@@ -765,7 +779,7 @@ def test_a_script_that_gets_into_the_page_is_not_run(bench):
 
 @contextlib.contextmanager
 def served(bench, *words):
-    """The page as `memviz serve` sends it; the server ends in order."""
+    """The page as `memviz serve` sends it; the server ends properly."""
     env = {**os.environ, "MEMVIZ_PAGE": bench.url[len("file://"):]}
     server = subprocess.Popen([bench.program, "serve", "--json", *words], env=env, stdout=subprocess.PIPE)
     try:
@@ -825,14 +839,14 @@ def test_files_of_a_server_are_listed_and_chosen(bench):
         assert page.text("#status") == "rank2.pickle, rank3.pickle"
         assert "rank3.pickle" in bench.report(page, "ranks")
         page.press("#close")
-        # A damaged one is a line in the list; open files stay.
+        # A damaged file is a line in the list; open files stay.
         page.press("#open")
         page.wait(f"{rows}.length === 4 && !byId('shelf').hidden")
         page.press("#shelf tbody tr:nth-child(3) button")
         page.wait(f"/byte \\d+: /.test({rows}[2].textContent)")
         assert page.evaluate("files.length") == 2
         page.expected += [r"\b422\b", r"\b409\b"]  # some browsers name such answers
-        # One that has changed is listed again.
+        # A file that has changed is listed again.
         shutil.copy(bench.snapshot("gpt_train.pickle"), os.path.join(folder, "rank10.pickle"))
         address = f"{rows}[3].querySelector('a').href"
         old = page.evaluate(address)
@@ -888,7 +902,7 @@ def test_a_recording_that_a_server_has_is_followed(bench):
 def test_a_served_page_may_ask_its_server_alone(bench):
     with served(bench, bench.snapshot("gpt_train.pickle")) as page:
         page.wait("viewer.files.length === 1")
-        asked = len(bench.browser.proxy.asked)  # another case asks on purpose
+        asked = len(bench.browser.proxy.asked)  # another case makes these requests on purpose
         page.evaluate("fetch('" + CANARY + "x').catch(() => 0)")
         page.evaluate("fetch('http://127.0.0.1:" + str(bench.browser.proxy.port) + "/canary').catch(() => 0)")
         page.expect_words(POLICY)

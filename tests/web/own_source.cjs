@@ -1,5 +1,5 @@
-// The page that a page is made from has nothing of the snapshot in it, whatever that says. In Node, on a
-// tree that is as much of a document as the page asks for.
+// The page that pages are made from contains nothing of the snapshot, whatever the snapshot contains. In Node, on a
+// tree with the parts of a document that the page uses.
 //
 //     own_source.cjs
 'use strict';
@@ -44,7 +44,7 @@ class Node {
   }
 }
 
-// The tree of a page whose elements all have their ends.
+// The tree of a page whose elements are all closed.
 function treeOf(html) {
   const part = /<!--([^]*?)-->|<!DOCTYPE html>\n|<\/(\w+)>|<(\w+)((?:[^>"]|"[^"]*")*)>|[^<]+/g, top = new Node('#top');
   let open = top, found;
@@ -87,7 +87,7 @@ const withSnapshot = (verdict, leftOut, name, state) => empty
   .replace('<!--' + 'snapshot-->', () => (verdict && `<p id="verdict">${escaped(verdict)}</p>\n`) + (leftOut && `<p id="left_out">${escaped(leftOut)}</p>\n`) +
            `<script type="text/plain" id="snapshot" data-name="${escaped(name)}" data-state="${escaped(state)}">LETTERS</script>`);
 
-// But for the empty lines where a verdict was.
+// Except for empty lines in place of a verdict.
 const lines = html => html.split('\n').filter(line => line).join('\n');
 const want = lines(sourceOf(empty).text);
 assert.strictEqual(want.split('<!--' + 'snapshot-->').length, 2, 'a page without a snapshot has one mark');

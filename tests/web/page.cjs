@@ -1,4 +1,4 @@
-// memviz.wasm in Node, as the worker of the page has it: what its tests share.
+// memviz.wasm in Node, as in the page's worker: the common part of its tests.
 'use strict';
 const fs = require('fs'), path = require('path'), assert = require('assert'), zlib = require('zlib');
 const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.js'), 'utf8') + 'return Core;')();
@@ -27,7 +27,7 @@ function add(core, name, bytes) {
   core.exports.mv_web_add();
 }
 
-// Draws until nothing is left to be done.
+// Draws until nothing remains to be done.
 function settle(core, width = 1280, height = 720) {
   for (let turns = 0; turns < 20000; turns++) {
     const hasPicture = core.exports.mv_web_state() & 64, begin = performance.now(), more = core.exports.mv_web_turn();
@@ -38,7 +38,7 @@ function settle(core, width = 1280, height = 720) {
   throw new Error('not idle after 20000 turns');
 }
 
-// {width, height, pixels} of a PNG file as memviz writes them: RGB or RGBA, no filter.
+// {width, height, pixels} of a PNG file in memviz's form: RGB or RGBA, no filter.
 function readPng(bytes) {
   let parts = [], width, height, channels;
   for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {

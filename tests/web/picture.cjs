@@ -1,4 +1,4 @@
-// The pictures of memviz.wasm, in Node: the same pixels as those that the program draws of the same
+// The pictures of memviz.wasm, in Node: the same pixels as the program's for the same
 // session, at the same size and scale.
 //
 //     picture.cjs MEMVIZ.WASM MEMVIZ FOLDER FILE...
@@ -16,7 +16,7 @@ const LOOKS = [
   {size: [1200, 800], scale: 1.25, is_dark: 'no', lines: ['main state', 'tab details']},
 ];
 
-// What the window shows.
+// The window's picture.
 function drawn(session, look) {
   const shot = path.join(folder, 'window.png');
   const {status, stderr} = spawnSync(memviz, ['view', '--headless', '-q', '--size', look.size.join('x'), '--shot', shot, session], {env: {...process.env, MEMVIZ_CACHE: 'off'}});
@@ -24,7 +24,7 @@ function drawn(session, look) {
   return readPng(fs.readFileSync(shot));
 }
 
-// The page replays other settings up to 20,000 events (view/panes/pane_reports.c), the window any number.
+// The page replays other settings for up to 20,000 events (view/panes/pane_reports.c), the window for any number.
 function events(file) {
   const {stdout} = spawnSync(memviz, ['info', '--json', file]);
   return Math.max(...JSON.parse(stdout).devices.map(device => device.events));

@@ -1,5 +1,5 @@
-// Reports of memviz.wasm, in Node, are the program's, byte for byte: text and --json, on every
-// snapshot that is named, and for damaged files the same message and status.
+// Reports of memviz.wasm, in Node, equal the program's, byte for byte: text and --json, on every
+// given snapshot, and for damaged files the same message and status.
 //
 //     reports.cjs MEMVIZ.WASM MEMVIZ FILE...
 'use strict';
@@ -29,7 +29,7 @@ const newCore = () => new Core(compiled, host);
 for (const file of files) {
   const core = newCore();
   put(core, file);
-  // A damaged file fails as it is read, whatever the report.
+  // A damaged file fails while it is read, for any report.
   const asked = path.basename(path.dirname(file)) === 'bad' ? [['info']] : ONE;
   for (const words of asked) check(core, words, [file], path.dirname(file));
 }
@@ -40,7 +40,7 @@ for (let i = 0; i + 1 < files.length && i < 4; i++) {
   put(core, files[i + 1]);
   for (const words of TWO) check(core, words, [files[i], files[i + 1]], folder);
 }
-// As many files as ranks of a large job.
+// As many files as a large job has ranks.
 if (files.length) {
   const core = newCore(), folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ranks')), many = [];
   const least = files.filter(file => path.basename(path.dirname(file)) !== 'bad').sort((a, b) => fs.statSync(a).size - fs.statSync(b).size)[0];

@@ -1,5 +1,5 @@
-// The viewer of memviz.wasm, in Node: it opens every file that is named, becomes idle after a bounded
-// number of turns, and then draws nothing; a damaged file is refused with the words of the program, and another one still opens.
+// The viewer of memviz.wasm, in Node: it opens every given file, becomes idle after a bounded
+// number of frames, and then draws nothing; a damaged file is refused in the program's words, and another file still opens.
 //
 //     viewer.cjs MEMVIZ.WASM FILE...
 'use strict';
@@ -45,7 +45,19 @@ add(core, path.basename(files[0]), good);
 settle(core);
 assert.strictEqual(core.exports.mv_web_stage(1), 2);
 
-// Newer bytes of an open file: the view stays in use, then it shows them.
+// Bytes of a file are read in parts of 4 MiB; a request may begin in one and end in another, or beyond the end.
+const long = Buffer.alloc((9 << 20) + 123);
+for (let i = 0; i < long.length; i += 4) long.writeUInt32LE(i, Math.min(i, long.length - 4));
+load(core, 'long', long);
+const number = core.blobs.length - 1, room = 200 << 10;
+for (const [from, count] of [[0, room], [(4 << 20) - 3, 10], [(8 << 20) - 100, room], [5, 7], [long.length - 9, 9]]) {
+  assert.strictEqual(core.read(number, from, core.texts, count), 1);
+  assert(Buffer.from(core.memory.buffer, core.texts, count).equals(long.subarray(from, from + count)), 'from ' + from);
+}
+assert.strictEqual(core.read(number, long.length - 9, core.texts, 10), 0);
+core.forget('long');
+
+// Newer bytes of an open file: the view stays usable, then shows them.
 const grown = fs.readFileSync(files[files.length - 1]);
 load(core, path.basename(files[0]), grown);
 core.exports.mv_web_renew();

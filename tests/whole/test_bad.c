@@ -10,7 +10,7 @@ enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };
 /* The budget of `memviz --max-memory 64M`. */
 #define BUDGET ((uint64_t)64 << 20)
 
-/* "cut_in_key.TRUNCATED.pickle": MV_TRUNCATED; MV_OK when there is no code. */
+/* "cut_in_key.TRUNCATED.pickle": MV_TRUNCATED; MV_OK without a code in the name. */
 static mv_code code_in_name(const char *name)
 {
     const char *at = strchr(name, '.');
@@ -23,7 +23,7 @@ static mv_code code_in_name(const char *name)
     return MV_OK;
 }
 
-/* How many bytes the file unpacks to, as far as it can be unpacked. */
+/* The number of bytes that can be unpacked from the file. */
 static uint64_t unpacked_bytes(const char *path)
 {
     mv_arena *arena = mvt_arena_of(BUDGET);
@@ -63,7 +63,7 @@ static const char *check(const char *name)
         snprintf(why, sizeof why, "%s: %s at byte %lld: %s", name, mv_code_name(code),
                  (long long)err.offset, code == MV_OK ? "" : err.detail);
     else if (want != MV_ABSENT &&
-             err.offset > unpacked_bytes(path)) /* what is absent has no place */
+             err.offset > unpacked_bytes(path)) /* a missing value has no position */
         snprintf(why, sizeof why, "%s: offset %lld is not in the file (%s)", name,
                  (long long)err.offset, err.detail);
     else if (arena->budget->used != 0)

@@ -1,5 +1,5 @@
-/* Files with every byte changed, and cut at every byte where the reader's own tests do not do that
- * (pickle, msgpack, container): never accepted when cut, never unsound. */
+/* Files with every byte changed, and cut at every byte unless the reader's own tests do so (pickle,
+ * msgpack, container): never accepted when cut, never unsound. */
 #include "tests/fixture/fixture.h"
 
 enum { BUDGET = 64 << 20 };
@@ -7,9 +7,9 @@ enum { BUDGET = 64 << 20 };
 /* The outcome for damaged bytes. */
 typedef enum {
     REFUSED,
-    SAME,  /* read, to the very trace that the whole bytes are */
-    NOTED, /* read, and the notes say that something is missing */
-    OTHER  /* read as if nothing were wrong, but another trace */
+    SAME,  /* read, as the same trace as the whole bytes */
+    NOTED, /* read, and the notes report missing data */
+    OTHER  /* read without a note, but as another trace */
 } outcome;
 
 static mv_span pickled(mv_arena *arena, const mv_trace *trace)
@@ -28,8 +28,8 @@ static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
     return trace->notes[MV_NOTE_DAMAGED].count > 0 ? NOTED : OTHER;
 }
 
-/* Reads a copy of exactly its size, so that a sanitizer sees reads past the end. `whole` is the
- * undamaged trace as pickle. */
+/* Reads a copy of exactly its size: a sanitizer sees reads past the end. `whole` is the undamaged
+ * trace as pickle. */
 static outcome read_copy(mv_span bytes, mv_span whole)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
@@ -72,7 +72,7 @@ static void cut_everywhere(mvt_trace *t, mv_span bytes, const outcome allowed[3]
     }
 }
 
-/* Each byte with its lowest and with its highest bit flipped. Formats without checksums can become
+/* Each byte with its lowest and with its highest bit inverted. Formats without checksums can become
  * another sound trace. */
 static void change_everywhere(mvt_trace *t, mv_span bytes)
 {
@@ -128,10 +128,8 @@ LongTest(damage, changed_pages_stay_sound)
     change_everywhere(t, mvt_page_bytes(t));
 }
 
-/* ---- files of other tools ---------------------------------------------------------------- */
-
-/* Each of these is sound or refused, cut at every byte and with every byte changed. Returns how
- * many of the cut ones were read as if nothing were wrong. */
+/* Each file, cut at every byte and with every byte changed, is sound or refused. Returns the number
+ * of cut files that were read without a note. */
 static uint32_t break_everywhere(const char *name)
 {
     char path[1024];
@@ -151,15 +149,15 @@ static uint32_t break_everywhere(const char *name)
     return silent;
 }
 
-/* Lines have no sum: one that is cut is seen, lines that are missing are not. */
+/* Lines have no checksum: a cut line is noticed, missing lines are not. */
 LongTest(damage, logs_of_rmm_are_refused_or_noted)
 {
     cr_assert_eq(break_everywhere("rmm/steps"), 11);
     cr_assert_eq(break_everywhere("rmm/colons"), 5);
 }
 
-/* Nor have messages: a profile that is cut between two of them is another profile. In XLA's file
- * nothing after the host's plane matters. */
+/* Nor have messages: a profile cut between two messages is another profile. In XLA's file nothing
+ * after the host's plane matters. */
 LongTest(damage, profiles_are_refused_or_sound)
 {
     cr_assert_leq(break_everywhere("xplane/small"), 2);

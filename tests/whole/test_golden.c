@@ -1,11 +1,11 @@
 /* The output of commands for real snapshots, kept in testdata/golden and read in review. MV_BLESS=1
- * in the environment rewrites them after an intended change. */
+ * in the environment rewrites the files after an intended change. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 #define GOLDEN MV_TESTDATA "/golden"
 
-/* Dumps of these are small enough to read. */
+/* Snapshots whose dumps are small enough to read. */
 static const char *const dumped[] = {"graphs",      "mempool", "no_history", "oom",
                                      "oom_outside", "streams", "two_devices"};
 
@@ -15,16 +15,7 @@ static const char *const others[] = {
     "late_start", "leak_in_training", "leak_loss_list",       "no_leak_warmup",   "ring",
 };
 
-static void bless(const char *path, const mvt_run *run)
-{
-    FILE *file = fopen(path, "wb");
-
-    cr_assert(file != NULL, "%s", path);
-    cr_assert_eq(fwrite(run->out, 1, run->out_length, file), run->out_length);
-    cr_assert_eq(fclose(file), 0);
-}
-
-/* The output of `arguments`, compared with the golden file NAME.COMMAND. */
+/* Compares the output of `arguments` with the golden file NAME.COMMAND. */
 static void check_run(const char *name, const char *command, const char *arguments)
 {
     mvt_run run = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
@@ -33,8 +24,12 @@ static void check_run(const char *name, const char *command, const char *argumen
     snprintf(path, sizeof path, GOLDEN "/%s.%s", name, command);
     cr_assert_eq(run.status, 0, "%s: %s", arguments, run.err);
     cr_expect_str_eq(run.err, "");
-    if (getenv("MV_BLESS"))
-        bless(path, &run);
+    if (getenv("MV_BLESS")) {
+        FILE *file = fopen(path, "wb");
+        cr_assert(file != NULL, "%s", path);
+        cr_assert_eq(fwrite(run.out, 1, run.out_length, file), run.out_length);
+        cr_assert_eq(fclose(file), 0);
+    }
     mvt_same_text(mvt_text(path), run.out, "%s", arguments);
 }
 
@@ -45,6 +40,14 @@ static void check(const char *name, const char *command)
     snprintf(arguments, sizeof arguments, "%s %s.pickle", command, name);
     check_run(name, command, arguments);
 }
+
+static void check_names(const char *command, const char *const *names)
+{
+    for (; *names; names++)
+        check(*names, command);
+}
+
+#define CHECK(command, ...) check_names((command), (const char *const[]){__VA_ARGS__, NULL})
 
 Test(golden, dump)
 {
@@ -96,26 +99,14 @@ Test(golden, diff)
 
 Test(golden, fragmentation)
 {
-    static const char *const names[] = {"frag_pinned_by_small",
-                                        "frag_pinned_by_small_expandable",
-                                        "gpt_train",
-                                        "oom_fragmented",
-                                        "ring",
-                                        "streams",
-                                        "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "fragmentation");
+    CHECK("fragmentation", "frag_pinned_by_small", "frag_pinned_by_small_expandable", "gpt_train",
+          "oom_fragmented", "ring", "streams", "two_devices");
 }
 
 Test(golden, whatif)
 {
-    static const char *const names[] = {"frag_pinned_by_small", "leak_loss_list", "gpt_train",
-                                        "oom_fragmented",       "retry_release",  "ring",
-                                        "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "whatif");
+    CHECK("whatif", "frag_pinned_by_small", "leak_loss_list", "gpt_train", "oom_fragmented",
+          "retry_release", "ring", "two_devices");
     check_run("gc_limit_off", "whatif_capacity",
               "whatif --conf '' --conf garbage_collection_threshold:0.6 --capacity 3GiB "
               "gc_limit_off.pickle");
@@ -123,21 +114,13 @@ Test(golden, whatif)
 
 Test(golden, oom)
 {
-    static const char *const names[] = {"oom", "oom_fragmented", "oom_outside", "retry_release",
-                                        "gc_limit"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "oom");
+    CHECK("oom", "oom", "oom_fragmented", "oom_outside", "retry_release", "gc_limit");
 }
 
 Test(golden, triage)
 {
-    static const char *const names[] = {
-        "leak_in_training", "oom_fragmented", "frag_pinned_by_small",
-        "gpt_train",        "ring",           "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "triage");
+    CHECK("triage", "leak_in_training", "oom_fragmented", "frag_pinned_by_small", "gpt_train",
+          "ring", "two_devices");
 }
 
 static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",
@@ -175,7 +158,7 @@ Test(golden, ranks)
     check_run("allocators", "ranks", "ranks gc_limit.pickle gc_limit_off.pickle gc_limit.pickle");
 }
 
-/* The built program, confined, prints the same. */
+/* The built program prints the same when it is confined. */
 Test(golden, a_process_prints_the_same)
 {
     static const char *const commands[] = {"dump", "info", "stats", "leaks", "peak", "lines"};

@@ -1,5 +1,5 @@
-/* Hostile files: nothing in them controls the terminal, in any report, message or file name; every
- * --json report is JSON; and every output ends. */
+/* Hostile files: their contents never control the terminal, in any report, message or file name;
+ * every --json report is JSON; and every output ends. */
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -11,16 +11,14 @@
 #include "tests/fixture/in_process.h"
 #include "tests/names/fixture_poison.h"
 
-/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a separate line;
- * another order of the letters; line ends other than \n; a text that is not seen; markup; a
- * formula's signs. */
+/* Title, clear screen, clipboard; controls of Latin-1; half a character; a separate line;
+ * reversed text direction; line ends other than \n; invisible text; markup; the first characters
+ * of formulas. */
 #define HARM                                                  \
     "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"                    \
     "31m\xc2\x90\xed\xa0\x80\xff\xc3\nFORGED: a line\n"       \
     "\x1b]52;c;aGk=\a\xe2\x80\xaegpj\xe2\x81\xa6\xe2\x80\xa8" \
     "\xe2\x80\xa9\xc2\x85\xf3\xa0\x81\x81</script><!--]]>&'\",;"
-
-/* ---- files in which every string is hostile ----------------------------------------------- */
 
 static const char *const names[] = {"full",        "mempool",   "oom_fragmented",
                                     "two_devices", "annotated", "compiled"};
@@ -40,9 +38,9 @@ static const char *write_hostile(const char *name, bool all_strings)
     return path;
 }
 
-/* ---- what a terminal would obey ----------------------------------------------------------- */
+/* ---- terminal controls ----------------------------------------------------------------------- */
 
-/* As Unicode names them: Cc, Zl, Zp, the explicit marks of direction, tags. */
+/* By Unicode category: Cc, Zl, Zp, the explicit marks of direction, tags. */
 static bool is_obeyed(uint32_t code)
 {
     static const uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x2028, 0x2029},
@@ -114,17 +112,17 @@ static void check_text_reports(bool all_strings)
     }
 }
 
-LongTest(hostile, no_string_steers_the_terminal)
+LongTest(hostile, no_string_controls_the_terminal)
 {
     check_text_reports(true);
 }
 
-LongTest(hostile, no_value_steers_the_terminal)
+LongTest(hostile, no_value_controls_the_terminal)
 {
     check_text_reports(false);
 }
 
-Test(hostile, differences_steer_nothing)
+Test(hostile, differences_do_not_control_the_terminal)
 {
     const char *a = write_hostile("annotated", true);
     const char *b = write_hostile("two_devices", true);
@@ -138,7 +136,7 @@ Test(hostile, differences_steer_nothing)
     }
 }
 
-/* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
+/* Every --json report can be parsed, and contains nothing that a terminal would interpret. */
 LongTest(hostile, reports_are_json)
 {
     static const char *const commands[] = {"info",  "stats",  "trace", "leaks",
@@ -158,25 +156,7 @@ LongTest(hostile, reports_are_json)
 
 /* ---- files for other tools ---------------------------------------------------------------- */
 
-/* In markup a line end counts as a space. */
-static void check_output(const char *words, const char *name, const char *path, bool is_markup)
-{
-    mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, name, path);
-    size_t length;
-    char *text = mvt_take(name, &length);
-
-    cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
-    cr_assert(text, "%s: no file", words);
-    check_harmless(words, r.out, r.out_length);
-    if (is_markup)
-        cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
-    for (size_t i = 0; is_markup && i < length; i++)
-        if (text[i] == '\n')
-            text[i] = ' ';
-    check_harmless_but(words, text, length, "\r\n");
-}
-
-Test(hostile, no_output_has_a_string_as_it_is)
+Test(hostile, every_output_escapes_its_strings)
 {
     static const struct {
         const char *words, *name;
@@ -193,14 +173,28 @@ Test(hostile, no_output_has_a_string_as_it_is)
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i += 2) {
         const char *path = write_hostile(names[i], false);
-        for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
-            check_output(all[k].words, all[k].name, path, all[k].is_markup);
+        for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+            /* In markup a line end counts as a space. */
+            const char *words = all[k].words;
+            mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, all[k].name, path);
+            size_t length;
+            char *text = mvt_take(all[k].name, &length);
+            cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
+            cr_assert(text, "%s: no file", words);
+            check_harmless(words, r.out, r.out_length);
+            if (all[k].is_markup)
+                cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
+            for (size_t j = 0; all[k].is_markup && j < length; j++)
+                if (text[j] == '\n')
+                    text[j] = ' ';
+            check_harmless_but(words, text, length, "\r\n");
+        }
     }
 }
 
-/* A row is a line, no cell looks like a formula to a spreadsheet, and hidden characters are
- * spelled. */
-Test(hostile, no_table_has_a_string_as_it_is)
+/* A row is one line, no cell looks like a formula to a spreadsheet, and hidden characters
+ * are escaped. */
+Test(hostile, every_table_escapes_its_strings)
 {
     const char *path = write_hostile("full", false);
 
@@ -221,7 +215,7 @@ static bool has(mv_span text, const char *part)
     return memmem(text.data, text.length, part, strlen(part)) != NULL;
 }
 
-/* A database has texts as they were: but all of them are texts. */
+/* A database contains the texts unchanged, but only as texts. */
 Test(hostile, texts_of_a_database_are_utf8)
 {
     const char *path = write_hostile("full", false);
@@ -249,9 +243,7 @@ Test(hostile, texts_of_a_database_are_utf8)
     sqlite3_close(db);
 }
 
-/* ---- names of files ----------------------------------------------------------------------- */
-
-Test(hostile, file_names_steer_nothing)
+Test(hostile, file_names_do_not_control_the_terminal)
 {
     static const char name[] = "\033]0;t\a\n\xc2\x9bx\xff\xed\xa0\x80";
     static const char *const commands[] = {"info \"$f\"",
@@ -288,8 +280,6 @@ Test(hostile, file_names_steer_nothing)
             cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
         }
 }
-
-/* ---- what ends ---------------------------------------------------------------------------- */
 
 LongTest(hostile, the_viewer_ends_when_memory_is_out)
 {
@@ -329,7 +319,7 @@ Test(hostile, an_output_beyond_its_limit_fails_with_one_line)
     }
 }
 
-/* The program that is recorded still finds the signal as the shell left it. */
+/* The recorded program still gets the signal's disposition from the shell. */
 Test(hostile, programs_keep_the_signal_of_full_files)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q -o r.bin -- sh -c 'grep SigIgn /proc/$$/status' && "
@@ -340,8 +330,6 @@ Test(hostile, programs_keep_the_signal_of_full_files)
     *second++ = 0;
     cr_expect_eq(strncmp(r.out, second, strlen(r.out)), 0, "%s, not %s", r.out, second);
 }
-
-/* ---- tables ------------------------------------------------------------------------------- */
 
 Test(hostile, no_cell_of_a_table_is_a_formula)
 {
@@ -479,9 +467,7 @@ Test(hostile, sizes_that_cannot_be_added_up_are_refused)
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
-
-/* A table that lost a cell is not printed as if it had none. */
+/* A table that lost a cell is not printed without that cell. */
 Test(hostile, tables_are_whole_or_a_failure)
 {
     static const mv_column columns[] = {{"a", MV_UNIT_TEXT, 0}, {"b", MV_UNIT_COUNT, 0}};

@@ -1,5 +1,5 @@
-/* Changes that must not change an answer: when the run was, where its code is, how its functions
- * are spelled, where its memory was, on which device it ran, and what other devices did. */
+/* Changes that must not change an answer: the time of the run, the place of its code, the spelling
+ * of its functions, the addresses of its memory, its device, and the actions of other devices. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
@@ -35,7 +35,7 @@ static char *report_of(mv_span file, const char *report, const char *options)
     return r.out;
 }
 
-/* `text` with each `from` replaced by `to`, which is not longer. */
+/* `text` with each `from` replaced by `to`, which must not be longer. */
 static char *replace(char *text, const char *from, const char *to)
 {
     char *out = text;
@@ -51,8 +51,6 @@ static char *replace(char *text, const char *from, const char *to)
     return text;
 }
 
-/* ---- when -------------------------------------------------------------------------------- */
-
 static void change_times(specimen *s)
 {
     const int64_t hour = 3600 * 1000000ll;
@@ -63,8 +61,6 @@ static void change_times(specimen *s)
     for (uint32_t k = 0; k < s->trace.annotations.count; k++)
         s->trace.annotations.time_us[k] += hour;
 }
-
-/* ---- where the code lies, and how it is spelled ------------------------------------------ */
 
 static void change_folders(specimen *s)
 {
@@ -104,8 +100,6 @@ static void qualify_functions(specimen *s)
     *from = to;
 }
 
-/* ---- where the memory was, and on which device ------------------------------------------- */
-
 static void change_addresses(specimen *s)
 {
     const uint64_t by = (uint64_t)5 << 40;
@@ -134,9 +128,7 @@ static void change_device(specimen *s)
             s->trace.annotations.device[k] = 1;
 }
 
-/* ---- all changes of all files ------------------------------------------------------------ */
-
-/* `from` in the changed file's report is `to` in the other. */
+/* `from` in the changed file's report corresponds to `to` in the original's. */
 static const struct {
     const char *what;
     void (*change)(specimen *s);
@@ -149,39 +141,35 @@ static const struct {
     {"on device 1", change_device, "--device 1", "device 1", "device 0"},
 };
 
-/* The reports on the file as it was are made once for all changes of it. */
-static void check_changes(const char *name)
-{
-    char *plain[REPORTS], *json[REPORTS];
-    specimen s;
-
-    begin(&s, name);
-    mv_span file = mvt_snapshot_of(s.arena, &s.trace);
-    for (unsigned i = 0; i < REPORTS; i++) {
-        plain[i] = report_of(file, reports[i], "");
-        json[i] = report_of(file, reports[i], "--json");
-    }
-    for (unsigned c = 0; c < sizeof changes / sizeof *changes; c++) {
-        specimen other;
-        begin(&other, name);
-        changes[c].change(&other);
-        file = mvt_snapshot_of(other.arena, &other.trace);
-        for (unsigned i = 0; i < REPORTS; i++) {
-            char *changed = report_of(file, reports[i], changes[c].options);
-            mvt_same_text(changes[c].change == qualify_functions ? json[i] : plain[i],
-                          replace(changed, changes[c].from, changes[c].to), "%s: %s %s", reports[i],
-                          name, changes[c].what);
-        }
-        mv_arena_release(other.arena);
-    }
-    mv_arena_release(s.arena);
-}
-
-/* Three tests, which run side by side. */
+/* Three tests, which run in parallel. */
 static void check_share(unsigned share)
 {
-    for (unsigned i = share; i < sizeof names / sizeof *names; i += 3)
-        check_changes(names[i]);
+    for (unsigned i = share; i < sizeof names / sizeof *names; i += 3) {
+        /* The reports on the original file are made once for all of its changes. */
+        const char *name = names[i];
+        char *plain[REPORTS], *json[REPORTS];
+        specimen s;
+        begin(&s, name);
+        mv_span file = mvt_snapshot_of(s.arena, &s.trace);
+        for (unsigned j = 0; j < REPORTS; j++) {
+            plain[j] = report_of(file, reports[j], "");
+            json[j] = report_of(file, reports[j], "--json");
+        }
+        for (unsigned c = 0; c < sizeof changes / sizeof *changes; c++) {
+            specimen other;
+            begin(&other, name);
+            changes[c].change(&other);
+            file = mvt_snapshot_of(other.arena, &other.trace);
+            for (unsigned j = 0; j < REPORTS; j++) {
+                char *changed = report_of(file, reports[j], changes[c].options);
+                mvt_same_text(changes[c].change == qualify_functions ? json[j] : plain[j],
+                              replace(changed, changes[c].from, changes[c].to), "%s: %s %s",
+                              reports[j], name, changes[c].what);
+            }
+            mv_arena_release(other.arena);
+        }
+        mv_arena_release(s.arena);
+    }
 }
 
 LongTest(metamorphic, changes_without_meaning_change_no_report)
@@ -210,7 +198,7 @@ static char *without_empty_lines(char *text)
     return text;
 }
 
-/* A device's report is the same whether or not the file has another one. */
+/* A device's report is the same whether or not the file has another device. */
 Test(metamorphic, devices_do_not_mix)
 {
     mv_device none = {0}, both[2];
@@ -245,10 +233,8 @@ Test(metamorphic, devices_do_not_mix)
     mv_arena_release(s.arena);
 }
 
-/* ---- which part of the run --------------------------------------------------------------- */
-
 /* A window of the whole trace changes nothing. */
-LongTest(metamorphic, a_window_of_everything_is_the_trace)
+LongTest(metamorphic, a_window_of_everything_equals_the_trace)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         for (unsigned k = 0; k < REPORTS; k++) {

@@ -1,12 +1,10 @@
-/* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
+/* Every command that draws, on almost empty inputs and on inputs that no program makes: a true
  * picture that names the missing data, or one clear line if there is nothing to draw. */
 #include <unistd.h>
 
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
-
-/* ---- inputs ------------------------------------------------------------------------------ */
 
 static void make_empty(mvt_trace *t)
 {
@@ -48,7 +46,7 @@ static void make_no_stacks(mvt_trace *t)
     mvt_final_heap(t);
 }
 
-/* Requests of nothing have a block of 512 bytes all the same. */
+/* Requests of 0 bytes still have a block of 512 bytes. */
 static void make_zero_sizes(mvt_trace *t)
 {
     for (uint64_t i = 1; i < 6; i++) {
@@ -90,7 +88,7 @@ static void make_segment_freed_first(mvt_trace *t)
     mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
 }
 
-/* The same, and no memory remains: the peak of allocations is before the first event as well. */
+/* The same, with no memory left: the peak of allocations is before the first event as well. */
 static void make_all_freed(mvt_trace *t)
 {
     mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
@@ -98,7 +96,7 @@ static void make_all_freed(mvt_trace *t)
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
 }
 
-/* Texts that are markup, control characters, no UTF-8, and longer than any picture. */
+/* Texts that are markup, control characters, invalid UTF-8, or longer than any picture. */
 static void make_odd_names(mvt_trace *t)
 {
     static char stack[6000];
@@ -118,7 +116,7 @@ static void make_odd_names(mvt_trace *t)
 static const struct {
     const char *name;
     void (*make)(mvt_trace *t);
-    const char *snapshot; /* a real one instead */
+    const char *snapshot; /* a real file instead */
     bool is_nothing;      /* one line, and no picture */
     const char *says;     /* in trace_plot's picture */
 } inputs[] = {
@@ -142,8 +140,6 @@ static const struct {
     {"pools", NULL, "graph_trees", false, "peak allocated"},
 };
 
-/* ---- commands ---------------------------------------------------------------------------- */
-
 static const char *const commands[] = {
     "trace_plot",
     "trace_plot --view pools",
@@ -165,29 +161,7 @@ static const char *const options[] = {
     "--top 1 --filter 'a size>0' -o x.html",
 };
 
-static void check_picture(const char *b, size_t length, const char *what)
-{
-    bool is_svg =
-        length > 100 && memcmp(b, "<svg ", 5) == 0 && strcmp(b + length - 7, "</svg>\n") == 0;
-    bool is_png = length > 60 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0;
-    bool is_page = length > 100 && memcmp(b, "<!DOCTYPE html>", 15) == 0 &&
-                   strcmp(b + length - 8, "</html>\n") == 0;
-
-    cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
-    cr_expect_lt(length, 5000000, "%s", what);
-}
-
-static void check_nothing(const mvt_run *r, const char *what)
-{
-    const char *end = strchr(r->err, '\n');
-
-    cr_expect_eq(r->status, 1, "%s: %d", what, r->status);
-    cr_expect(strstr(r->err, "nothing to draw"), "%s: %s", what, r->err);
-    cr_expect(end && end[1] == 0, "%s: more than one line: %s", what, r->err);
-    cr_expect_eq(r->out_length, 0);
-}
-
-/* Every other option of each command: those that the next command leaves out. */
+/* The remaining options of each command: those that the next command does not use. */
 static void draw(const char *path, bool is_nothing, const char *name, const char *says)
 {
     char *picture;
@@ -199,13 +173,23 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
             char what[200];
             snprintf(what, sizeof what, "%s: %s %s", name, commands[c], options[o]);
             if (is_nothing) {
-                check_nothing(&r, what);
+                const char *end = strchr(r.err, '\n');
+                cr_expect_eq(r.status, 1, "%s: %d", what, r.status);
+                cr_expect(strstr(r.err, "nothing to draw"), "%s: %s", what, r.err);
+                cr_expect(end && end[1] == 0, "%s: more than one line: %s", what, r.err);
+                cr_expect_eq(r.out_length, 0);
                 continue;
             }
             cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
             picture = mvt_take(strstr(options[o], "x."), &length);
             cr_assert_not_null(picture, "%s: no file", what);
-            check_picture(picture, length, what);
+            bool is_svg = length > 100 && memcmp(picture, "<svg ", 5) == 0 &&
+                          strcmp(picture + length - 7, "</svg>\n") == 0;
+            bool is_png = length > 60 && memcmp(picture, "\x89PNG\r\n\x1a\n", 8) == 0;
+            bool is_page = length > 100 && memcmp(picture, "<!DOCTYPE html>", 15) == 0 &&
+                           strcmp(picture + length - 8, "</html>\n") == 0;
+            cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
+            cr_expect_lt(length, 5000000, "%s", what);
             cr_expect(c + o > 0 || strstr(picture, says), "%s does not say %s", what, says);
         }
 }
@@ -224,10 +208,10 @@ static void draw_input(size_t i)
     }
 }
 
-/* Three tests, so that they run side by side. */
+/* Three tests, which run in parallel. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
-LongTest(odd_pictures, nearly_empty_files_have_true_pictures)
+LongTest(odd_pictures, almost_empty_files_have_true_pictures)
 {
     for (size_t i = 0; i < 5; i++)
         draw_input(i);

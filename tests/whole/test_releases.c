@@ -1,5 +1,5 @@
-/* Snapshots as every release writes them: testdata/releases, made by scripts/make-release-files.py.
- */
+/* Snapshots as every release writes them: testdata/releases, made
+ * by scripts/make-release-files.py. */
 #include "analyze/replay/release.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
@@ -14,7 +14,7 @@ static void read_made(const char *name, mv_trace *out)
                  mvt_err()->detail);
 }
 
-/* ---- which release ------------------------------------------------------------------------- */
+/* ---- the release -------------------------------------------------------------------------- */
 
 Test(releases, the_keys_show_the_release)
 {
@@ -46,7 +46,7 @@ Test(releases, the_keys_show_the_release)
     }
 }
 
-/* The variable was renamed in 2.9. A file that may be of 2.8 has the name that both take. */
+/* The variable was renamed in 2.9. A file that may be from 2.8 gets the name that both accept. */
 Test(releases, settings_are_named_as_the_release_does)
 {
     static const struct {
@@ -68,7 +68,7 @@ Test(releases, settings_are_named_as_the_release_does)
     }
 }
 
-/* A file that has a key of 2.10 in its events, but no key that came before, is of no release. */
+/* A file with a key of 2.10 in its events but without the keys before it belongs to no release. */
 Test(releases, keys_that_contradict_each_other_show_nothing)
 {
     mvt_trace *t = mvt_new();
@@ -100,8 +100,6 @@ LongTest(releases, real_snapshots_match_their_release)
     mvt_each_snapshot(check_2_11);
 }
 
-/* ---- what the file spelled ------------------------------------------------------------------- */
-
 static void check_keys(const char *name, uint32_t keys)
 {
     mv_arena *arena = mvt_memory();
@@ -127,7 +125,7 @@ Test(releases, formats_keep_the_keys)
     check_keys("torch_2_14.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS | MV_KEY_HOST);
 }
 
-/* The plain form has just the keys and values that its input had, after a way through .bin, too. */
+/* The plain form has exactly the keys and values of its input, also through a .bin file. */
 LongTest(releases, the_plain_form_equals_the_output_of_python)
 {
     mvt_run r = mvt_sh("set -e; for in in $RELEASES/*.pickle $SNAPS/streams.pickle; do"
@@ -149,7 +147,7 @@ Test(releases, stacks_come_from_the_history_of_blocks)
         uint64_t requested = 0, with_stack = 0;
         mv_trace trace;
         read_made(names[i], &trace);
-        trace.device_count = 0; /* as if nothing had been recorded but the heap */
+        trace.device_count = 0; /* as if only the heap had been recorded */
         mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
         cr_expect_eq(l.allocs.count, 9);
         for (uint32_t k = 0; k < l.allocs.count; k++) {
@@ -222,10 +220,8 @@ Test(releases, history_of_others_is_not_the_blocks)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
 }
 
-/* ---- torch_npu ------------------------------------------------------------------------------- */
-
 /* The final heap comes from another allocator, in Python: every size leads to it, and the replay
- * finds every address. With CUDA's rule neither holds. */
+ * finds every address. With CUDA's rule both fail. */
 Test(releases, sizes_and_replay_of_torch_npu)
 {
     static const char *const names[] = {"torch_npu.pickle", "npu_rounding.pickle"};
@@ -257,7 +253,7 @@ Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-Test(releases, the_buffers_of_all_devices)
+Test(releases, the_buffers_of_all_devices_are_recognised)
 {
     static const struct {
         const char *name;
@@ -334,9 +330,7 @@ Test(releases, messages_name_missing_data)
     cr_expect(strstr(info.out, "older events were dropped: the buffer was full"), "%s", info.out);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-/* Code without lines: PyTorch writes 2^64 - 1, the contract's `line` is a number from 0. */
+/* Code without lines: PyTorch writes 2^64 - 1; in the contract, `line` is at least 0. */
 Test(releases, an_unknown_line_is_0_in_json)
 {
     mvt_run r = mvt_sh("set -e; /usr/bin/python3 -c \"import pickle\n"
@@ -367,9 +361,10 @@ static double bytes_of_group(const cJSON *report, const char *name)
     return -1;
 }
 
-/* The peak of the made program: after backward() of mlp in its last step. The bytes of each group
- * follow from the program's sizes; the rows of every grouping add up to the allocated bytes. */
-Test(releases, peak_by_every_recorded_fact)
+/* The peak of the synthetic program: after backward() of mlp in its last step. The bytes of
+ * each group follow from the program's sizes; the rows of every grouping add up to the
+ * allocated bytes. */
+Test(releases, peaks_are_grouped_by_every_recorded_fact)
 {
     static const uint64_t mib = 1 << 20;
     static const char *const ways[] = {"line",    "metadata", "annotation",
@@ -414,7 +409,7 @@ static double sum_lines(const cJSON *report, const char *key)
     return sum;
 }
 
-/* Whatever the rows, they have the same allocations. */
+/* Every grouping has the same allocations. */
 Test(releases, lines_by_everything_add_up_to_the_same)
 {
     static const char *const ways[] = {"line",    "metadata", "annotation",
@@ -437,9 +432,9 @@ Test(releases, nodes_of_fx_are_groups)
     cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
 }
 
-/* Without the facts for a grouping, everything is in the group of the rest; words of pictures are
- * refused. */
-Test(releases, files_without_groups_have_one)
+/* Without the facts for a grouping, everything is in one remaining group; words for pictures
+ * are refused. */
+Test(releases, files_without_groups_have_one_group)
 {
     cJSON *r = mvt_json_here(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
     mvt_run use = mvt_here("$MEMVIZ peak --by use $RELEASES/torch_2_1.pickle");
@@ -454,7 +449,7 @@ Test(releases, files_without_groups_have_one)
 }
 
 /* Releases before 2.1 wrote no pool: no report calls it the default one. */
-Test(releases, pools_that_are_not_in_the_file_are_not_known)
+Test(releases, pools_missing_from_the_file_are_unknown)
 {
     static const char *const old[] = {"torch_1_13", "torch_2_0"};
 
@@ -475,7 +470,7 @@ Test(releases, pools_that_are_not_in_the_file_are_not_known)
     }
 }
 
-/* 8 and 2 MiB were pinned; the smaller one is free again. */
+/* 8 and 2 MiB were pinned; the smaller block is free again. */
 Test(releases, pinned_memory_is_in_stats_and_info)
 {
     static const uint64_t mib = 1 << 20;

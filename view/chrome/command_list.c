@@ -122,7 +122,7 @@ void mv_command_list_paint(mv_view *view, mv_box box)
     query q = read_query(view);
     uint32_t count = find(view, &q, hits), shown;
     float row = mv_ui_px(ui, ROW);
-    mv_box sheet = mv_chrome_sheet(view, box, 660, 60 + 34 + MV_COMMANDS_SHOWN * ROW, "Commands");
+    mv_box sheet = mv_chrome_sheet(view, box, 1100, 60 + 34 + MV_COMMANDS_SHOWN * ROW, "Commands");
 
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), &c->palette, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 6));

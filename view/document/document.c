@@ -141,9 +141,12 @@ static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
 {
     const mv_document *origin = d->origin;
 
-    if (!origin || atomic_load_explicit(&origin->stage, memory_order_acquire) != MV_DOCUMENT_OPENED)
-        return mv_trace_read(&d->arena, d->path, opts, &d->trace, err);
-    d->trace = *mv_trace_as_read(&origin->trace);
+    if (origin && atomic_load_explicit(&origin->stage, memory_order_acquire) == MV_DOCUMENT_OPENED)
+        d->trace = *mv_trace_as_read(&origin->trace);
+    else if (mv_trace_read(&d->arena, d->path, opts, &d->trace, err) != MV_OK)
+        return err->code;
+    if (opts->progress) /* a page answers inputs before the rest */
+        opts->progress(opts->user, d->bytes_all, d->bytes_all);
     return MV_OK;
 }
 
@@ -187,6 +190,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 {
     mv_arena_init(&d->arena, budget);
     d->trace = *trace;
+    d->levels = mv_levels_of(mv_trace_as_read(trace));
     d->level = "";
     d->devices = mv_push_struct(&d->arena, mv_document_device);
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
@@ -205,7 +209,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 
 /* Work on a device is done in pieces that are short even for a long trace. An unfinished piece sets
  * *again. */
-enum { SOME_EVENTS = 1 << 18 /* at most 40 ms in a browser */ };
+enum { SOME_EVENTS = 1 << 17 /* at most 20 ms in a browser */ };
 
 typedef mv_code piece_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 

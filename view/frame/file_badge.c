@@ -23,7 +23,7 @@ void mv_verdicts_update(mv_view *view)
     bool is_current = false;
 
     view->verdicts = NULL;
-    if (view->sheet || !mv_view_is_evaluated(view) || !mv_file_has_several_levels(document) ||
+    if (!mv_view_is_evaluated(view) || !mv_file_has_several_levels(document) ||
         takes_too_long(view))
         return;
     if (document->origin) /* one result for all levels */

@@ -69,13 +69,14 @@ static mv_box cut_legend(const mv_view *view, mv_box *box, uint32_t *columns)
         box, fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340)));
 }
 
-/* Cuts off the space for the list of events: none on paper or in a narrow pane. */
+/* Cuts off the space for the list of events: none on paper, in a narrow pane, or without events. */
 static mv_box cut_events(const mv_view *view, mv_box *box)
 {
     float width = fminf(fmaxf(roundf(box->w / 4), mv_ui_px(&view->ui, EVENTS)),
                         mv_ui_px(&view->ui, MOST_EVENTS));
 
-    if (view->sheet || box->w - width < mv_ui_px(&view->ui, LEAST_ROWS))
+    if (view->sheet || mv_view_device(view)->events == 0 ||
+        box->w - width < mv_ui_px(&view->ui, LEAST_ROWS))
         width = 0;
     return mv_box_cut_right(box, width);
 }

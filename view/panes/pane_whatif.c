@@ -9,7 +9,7 @@ enum {
     BOX = 11,
     MOST_TITLE = 300,
     MOST_WORDS = 3,
-    LEAST_RESULT = 4 /* lines: the verdict, a note, a change */
+    RESULT = 5 /* lines above the boxes: the verdict, a note, a change */
 };
 
 typedef struct {
@@ -20,7 +20,10 @@ typedef struct {
     mv_box line; /* the rest of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
-    uint32_t wanted; /* the item that the keyboard moved to, */
+    bool is_rest;            /* of the result: below the boxes */
+    uint32_t result_lines;   /* above them */
+    uint32_t parts, painted; /* of the result: so far, and above the boxes */
+    uint32_t wanted;         /* the item that the keyboard moved to, */
     uint32_t line_of_wanted;
 } whatif_frame;
 
@@ -149,12 +152,23 @@ static void measure(whatif_frame *p, mv_box box)
 
 /* ---- the result ------------------------------------------------------------------------- */
 
+/* The next part of the result. It is above the boxes if it fits there, and a line for a hint; the first
+ * part is always there. */
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {
-    float pad = mv_ui_px(p->ui, MV_UI_PAD);
+    float pad = mv_ui_px(p->ui, MV_UI_PAD), width = p->lines.box.w - 2 * pad;
+    uint32_t most = p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, part = p->parts++;
+    mv_panel_lines unseen = p->lines;
 
-    mv_panel_wrap(&p->lines, pad, p->lines.box.w - 2 * pad, colour,
-                  p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, text);
+    unseen.first = UINT32_MAX;
+    if (p->is_rest ? part < p->painted
+                   : part != p->painted ||
+                         (part &&
+                          mv_panel_wrap(&unseen, pad, width, colour, most, text) + p->lines.count >=
+                              p->result_lines))
+        return;
+    p->painted += !p->is_rest;
+    mv_panel_wrap(&p->lines, pad, width, colour, most, text);
 }
 
 static void paint_result(whatif_frame *p)
@@ -185,12 +199,28 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
-/* Reserves lines for the result, so that the boxes do not move while results come and go; fewer in
- * a low pane. */
-static void keep_lines(whatif_frame *p, uint32_t room)
+/* Paints the results that fit above the boxes, so that the boxes do not move while results come and
+ * go. A low pane has less room above. */
+static void paint_above(whatif_frame *p, uint32_t room)
 {
-    while (p->lines.count < LEAST_RESULT && p->lines.count < room / 3)
+    p->result_lines = room / 3 < RESULT ? room / 3 : RESULT;
+    paint_result(p);
+    if (p->painted < p->parts)
+        mv_panel_wrap(&p->lines, mv_ui_px(p->ui, MV_UI_PAD), p->lines.box.w,
+                      p->ui->theme->faint_text, 1, "more about this below the boxes");
+    while (p->lines.count < p->result_lines)
         mv_panel_line(&p->lines);
+}
+
+/* Paints the results that did not fit above the boxes. */
+static void paint_below(whatif_frame *p)
+{
+    if (p->painted == p->parts)
+        return;
+    p->is_rest = true;
+    p->parts = 0;
+    mv_panel_line(&p->lines);
+    paint_result(p);
 }
 
 /* Paints the button that unticks everything, at the right of the first line. */
@@ -264,9 +294,9 @@ void mv_whatif_paint(mv_view *view, mv_box box)
     p.lines.box.w -= mv_ui_px(p.ui, 10);
     measure(&p, p.lines.box);
     paint_clear(&p, &p.lines.box);
-    paint_result(&p);
-    keep_lines(&p, mv_panel_room(view, box));
+    paint_above(&p, mv_panel_room(view, box));
     p.lines.box.w = box.w - mv_ui_px(p.ui, 10);
     paint_rows(&p);
+    paint_below(&p);
     scroll(&p, box);
 }

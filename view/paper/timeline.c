@@ -2,6 +2,7 @@
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
+#include "view/frame/file_badge.h"
 #include "view/paper/paper.h"
 #include "view/timeline/plot.h"
 
@@ -181,6 +182,22 @@ static const char *reason(mv_view *view, const mv_headline *headline)
     return mv_scene_format(&view->ui.scene, "%s", line);
 }
 
+/* The worst problem of another level of the file. */
+static void add_other_level(mv_view *view, mv_paper_heading *out)
+{
+    const mv_file_verdicts *v = view->verdicts;
+
+    for (uint32_t i = 0; v && i < v->count && v->rows[i].kind <= MV_FINDING_WAITING; i++)
+        if (strcmp(v->rows[i].level, mv_view_level_name(view)) != 0) {
+            mv_paper_add_verdict(out,
+                                 mv_scene_format(&view->ui.scene, "%s on level %s: %s",
+                                                 mv_headline_problem(v->rows[i].kind),
+                                                 v->rows[i].level, v->rows[i].text),
+                                 true);
+            return;
+        }
+}
+
 void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out)
 {
     const mv_headline *headline = &mv_view_device(view)->headline;
@@ -190,6 +207,7 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out
     mv_paper_add_verdict(out, headline->line, headline->alarms > 0);
     if (has_reason && *reason(view, headline))
         mv_paper_add_verdict(out, reason(view, headline), false);
+    add_other_level(view, out);
 }
 
 /* The most that was allocated while `reserved` bytes were reserved. Most ranges are skipped. */

@@ -87,31 +87,60 @@ static const char *line(const char *path, int64_t number)
 /* ---- the editor -------------------------------------------------------------------------- */
 
 /* How an editor accepts a line number. */
-typedef enum { WITH_PLUS, WITH_COLON, WITH_GOTO } place_form;
+typedef enum { WITH_PLUS, WITH_COLON, WITH_GOTO, WITH_LINE } place_form;
 
-static place_form form_of(const char *editor)
+typedef struct {
+    const char *name;
+    place_form form;
+    bool needs_terminal;
+} editor_kind;
+
+static editor_kind kind_of(const char *editor)
 {
-    static const struct {
-        const char *name;
-        place_form form;
-    } forms[] = {{"code", WITH_GOTO},     {"code-insiders", WITH_GOTO},
-                 {"codium", WITH_GOTO},   {"cursor", WITH_GOTO},
-                 {"windsurf", WITH_GOTO}, {"subl", WITH_COLON},
-                 {"zed", WITH_COLON},     {"hx", WITH_COLON}};
+    static const editor_kind kinds[] = {
+        {"code", WITH_GOTO, false},     {"code-insiders", WITH_GOTO, false},
+        {"codium", WITH_GOTO, false},   {"cursor", WITH_GOTO, false},
+        {"windsurf", WITH_GOTO, false}, {"subl", WITH_COLON, false},
+        {"zed", WITH_COLON, false},     {"kate", WITH_LINE, false},
+        {"pycharm", WITH_LINE, false},  {"hx", WITH_COLON, true},
+        {"vi", WITH_PLUS, true},        {"vim", WITH_PLUS, true},
+        {"nvim", WITH_PLUS, true},      {"nano", WITH_PLUS, true},
+        {"micro", WITH_PLUS, true}};
     const char *slash = strrchr(editor, '/'), *name = slash ? slash + 1 : editor;
 
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(name, forms[i].name) == 0)
-            return forms[i].form;
-    return WITH_PLUS;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i];
+    return (editor_kind){name, WITH_PLUS, false};
 }
 
-/* The words of the command, split at blanks. */
+/* The next word: up to a blank outside of quotes, which are removed. NULL: there is none. */
+static char *next_word(char **command)
+{
+    char *at = *command + strspn(*command, " \t"), *word = at, *end = at, quote = '\0';
+
+    if (*at == '\0')
+        return NULL;
+    for (; *at && (quote || !strchr(" \t", *at)); at++)
+        if (*at == quote || (!quote && (*at == '"' || *at == '\'')))
+            quote = quote ? '\0' : *at;
+        else
+            *end++ = *at;
+    *command = *at ? at + 1 : at;
+    *end = '\0';
+    return word;
+}
+
+/* The words of the command. A program whose path contains blanks is one word. */
 static uint32_t split(char *command, char *words[MOST_WORDS])
 {
     uint32_t count = 0;
 
-    for (char *at = command, *word; count < MOST_WORDS && (word = strtok_r(at, " \t", &at));)
+    if (strchr(command, '/') && access(command, X_OK) == 0) {
+        words[0] = command;
+        return 1;
+    }
+    for (char *word; count < MOST_WORDS && (word = next_word(&command));)
         words[count++] = word;
     return count;
 }
@@ -154,36 +183,61 @@ static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE
     return false;
 }
 
+/* VISUAL, else EDITOR, as words. */
+static uint32_t editor_words(char command[PATH], char *words[MOST_WORDS])
+{
+    static const char *const names[] = {"VISUAL", "EDITOR"};
+    uint32_t count = 0;
+
+    for (unsigned i = 0; i < 2 && count == 0; i++) {
+        const char *value = getenv(names[i]);
+        snprintf(command, PATH, "%s", value ? value : "");
+        count = split(command, words);
+    }
+    return count;
+}
+
+/* The words after the command; returns their number. `place` gets the one that is made. */
+static uint32_t add_place(place_form form, char *whole, int64_t number, char place[PATH_MAX + 32],
+                          char *words[])
+{
+    static char go_to[] = "--goto", line_option[] = "--line";
+    uint32_t count = 0;
+    bool is_separate = form == WITH_PLUS || form == WITH_LINE;
+
+    if (form == WITH_GOTO || form == WITH_LINE)
+        words[count++] = form == WITH_GOTO ? go_to : line_option;
+    snprintf(place, PATH_MAX + 32, "%s%s%lld", is_separate ? "" : whole,
+             form == WITH_PLUS   ? "+"
+             : form == WITH_LINE ? ""
+                                 : ":",
+             (long long)number);
+    words[count++] = place;
+    if (is_separate)
+        words[count++] = whole;
+    return count;
+}
+
 static bool edit(const char *path, int64_t number, char why[MV_SOURCE_WHY])
 {
-    const char *visual = getenv("VISUAL"), *plain = getenv("EDITOR");
-    static char go_to[] = "--goto";
-    char command[PATH], whole[PATH_MAX], place[PATH_MAX + 32], *words[MOST_WORDS + 3];
-    uint32_t count;
+    char command[PATH], whole[PATH_MAX], place[PATH_MAX + 32], *words[MOST_WORDS + 4];
+    uint32_t count = editor_words(command, words);
+    editor_kind kind;
 
-    snprintf(command, sizeof command, "%s", visual && *visual ? visual : plain ? plain : "");
-    count = split(command, words);
     if (count == 0) {
         snprintf(why, MV_SOURCE_WHY, "no editor is named: set VISUAL or EDITOR, as in VISUAL=code");
         return false;
     }
     if (!find_file(path, whole, why))
         return false;
-    switch (form_of(words[0])) {
-    case WITH_PLUS:
-        snprintf(place, sizeof place, "+%lld", (long long)number);
-        words[count++] = place;
-        words[count++] = whole;
-        break;
-    case WITH_GOTO:
-        words[count++] = go_to;
-        /* fall through */
-    case WITH_COLON:
-        snprintf(place, sizeof place, "%s:%lld", whole, (long long)number);
-        words[count++] = place;
-        break;
+    kind = kind_of(words[0]);
+    if (kind.needs_terminal && tcgetpgrp(STDIN_FILENO) != getpgrp()) {
+        snprintf(why, MV_SOURCE_WHY,
+                 "%.60s needs a terminal: start memviz in one, or set VISUAL=code, for example",
+                 words[0]);
+        return false;
     }
-    words[count] = NULL;
+    words[count + add_place(kind.form, whole, number, place, words + count)] = NULL;
     return start(words, why);
 }
 

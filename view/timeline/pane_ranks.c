@@ -9,13 +9,14 @@
 #include "viz/scene/distinct_texts.h"
 
 enum {
-    TALLEST = 140,
+    TALLEST = 320,
     TWO_LINES = 36,
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
     LEAST_SHORT = 60,    /* of a name: below, the value at the cursor is dropped */
     LEAST_VERDICT = 180, /* of the sentence above: below, buttons are dropped */
+    NARROW = 560,        /* in a narrower pane the sentence gets all the width that it needs */
     LEAST_NAME = 150,
     MARK = 4,
     HITS = 5, /* height of the hits' ticks */
@@ -34,14 +35,15 @@ typedef struct {
     uint32_t pinned, folded; /* of these lanes; folded lanes do not count as pinned */
     uint32_t judged;         /* devices of these lanes with finished reports */
     mv_align by;
-    float high;         /* of a lane */
-    uint32_t room;      /* lanes that fit */
-    double top;         /* bytes at the top of the common scale */
-    uint32_t *outlier;  /* [count] first reason why a row is an outlier; or MV_NO_ROW */
-    const char **names; /* names of the lanes that may be shown, from the top, cut to their
-                         * column */
-    uint32_t left;      /* columns that this frame may still make exact */
-    double place;       /* place of the displayed values: the pointer, or else the cursor */
+    float high;          /* of a lane */
+    uint32_t room;       /* lanes that fit */
+    double top;          /* bytes at the top of the common scale */
+    uint32_t *outlier;   /* [count] first reason why a row is an outlier; or MV_NO_ROW */
+    const char **names;  /* names of the lanes that may be shown, from the top, cut to their
+                          * column */
+    uint32_t left;       /* columns that this frame may still make exact */
+    float verdict_width; /* width that the buttons leave for the verdict */
+    double place;        /* place of the displayed values: the pointer, or else the cursor */
     const mv_compared_ranks *found;
 } ranks_frame;
 
@@ -439,28 +441,21 @@ static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
-/* A reason that is too long for its line continues on the next line after its colon; if the lane
- * has no room for another line, the part between a comma and the colon is omitted. */
+/* A reason that is too long for one line takes as many lines as there is room for. If there is room
+ * for only one line, the part between a comma and the colon is omitted. */
 static void paint_note(lane_frame *l, mv_box box, const char *text)
 {
     mv_ui *ui = l->f->p.ui;
-    float high = mv_ui_px(ui, MV_UI_LINE - 3);
-    uint32_t colour = ui->theme->faint_text;
+    mv_ui_lines lines = {.size = MV_UI_SMALL,
+                         .line = MV_UI_LINE - 3,
+                         .colour = ui->theme->faint_text,
+                         .most = (uint32_t)fmaxf(1, box.h / mv_ui_px(ui, MV_UI_LINE - 3)),
+                         .gap = " "};
     const char *rest = strstr(text, ": ");
-    mv_box line = mv_box_cut_top(&box, high);
 
-    if (rest && mv_ui_text_width(ui, MV_UI_SMALL, text) > line.w) {
-        if (box.h >= high) {
-            mv_ui_text(ui, line, MV_UI_SMALL, colour, MV_ANCHOR_START,
-                       mv_scene_format(&ui->scene, "%.*s:", (int)(rest - text), text));
-            line = mv_box_cut_top(&box, high);
-            text = rest + 2;
-        } else {
-            int first = (int)strcspn(text, ",:");
-            text = mv_scene_format(&ui->scene, "%.*s%s", first, text, rest);
-        }
-    }
-    mv_ui_text(ui, line, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
+    if (rest && lines.most == 1 && mv_ui_text_width(ui, MV_UI_SMALL, text) > box.w)
+        text = mv_scene_format(&ui->scene, "%.*s%s", (int)strcspn(text, ",:"), text, rest);
+    mv_ui_paragraph(ui, box, &lines, text);
 }
 
 static void paint_names(lane_frame *l)
@@ -608,7 +603,7 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
     mv_ui *ui = f->p.ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD);
 
-    if (box->w - width < mv_ui_px(ui, LEAST_VERDICT))
+    if (box->w - width < f->verdict_width)
         return;
     /* On paper they still show how the lanes are aligned. */
     mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
@@ -622,8 +617,15 @@ static void paint_head(ranks_frame *f)
     const mv_view_state *now = f->p.view->now;
     mv_box box = f->p.head;
     char size[MV_SIZE_TEXT];
-    const char *text;
+    const char *text = f->found ? f->found->found.verdict
+                       : f->shown < 2
+                           ? "one device: Ctrl+O opens another file, and it gets a lane here"
+                           : "comparing\xe2\x80\xa6";
 
+    f->verdict_width = mv_ui_px(ui, LEAST_VERDICT);
+    if (box.w < mv_ui_px(ui, NARROW) || f->shown < 2)
+        f->verdict_width = fmaxf(f->verdict_width,
+                                 mv_ui_text_width(ui, MV_UI_TEXT, text) + mv_ui_px(ui, MV_UI_PAD));
     button(f, &box, MV_DO_own_scales, now->has_own_scales,
            now->has_own_scales ? "a scale for each lane"
                                : mv_scene_format(&ui->scene, "one scale: 0 to %s",
@@ -635,11 +637,6 @@ static void paint_head(ranks_frame *f)
     if (mv_view_levels(f->p.view)->count > 1)
         button(f, &box, MV_DO_level_lanes, now->has_level_lanes, "all levels");
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
-    if (f->found)
-        text = f->found->found.verdict;
-    else
-        text = f->shown < 2 ? "one device: Ctrl+O opens another file, and it gets a lane here"
-                            : "comparing\xe2\x80\xa6";
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
     mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the complete text, if it is cut */
 }

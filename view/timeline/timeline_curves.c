@@ -386,13 +386,15 @@ static void paint_oom(mv_plot *p, const oom_run *run)
     mv_point at = oom_cross(p, event);
     float x = at.x, arm = mv_ui_px(p->ui, 5);
     uint64_t reserved = mv_pyramid_at(&p->view->levels, event).reserved;
+    float bar = mv_ui_px(p->ui, 10); /* one at each side of the line, or both at one at an edge */
+    float left = fmaxf(p->plot.x, fminf(x - bar, p->plot.x + p->plot.w - 2 * bar));
 
     mv_scene_line(scene, x, p->plot.y, x, p->plot.y + p->plot.h, alarm, 1.5f * p->ui->scale);
     mv_scene_line(scene, x - arm, at.y - arm, x + arm, at.y + arm, alarm, 2.2f * p->ui->scale);
     mv_scene_line(scene, x - arm, at.y + arm, x + arm, at.y - arm, alarm, 2.2f * p->ui->scale);
-    hollow_bar(p, x - mv_ui_px(p->ui, 10), reserved, e->size[event], alarm);
+    hollow_bar(p, left, reserved, e->size[event], alarm);
     if (e->addr[event] != MV_NO_BYTES)
-        hollow_bar(p, x + 1, reserved, e->addr[event], p->ui->theme->outline);
+        hollow_bar(p, left + bar + 1, reserved, e->addr[event], p->ui->theme->outline);
     mv_callouts_take(&p->callouts, (mv_box){x - arm - 1, p->plot.y, 2 * arm + 2, 2 * arm + 6});
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "view/document/level_calls.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
@@ -38,7 +39,9 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
         return false;
     point = mv_tile_point_at(&tiles, p->levels, (double)floorf(x - p->plot.x),
                              (double)floorf(y - p->plot.y));
-    *event = point.instant.event;
+    *event = p->of_pools
+                 ? mv_viewport_column(&p->at, (uint32_t)fmaxf(0, floorf(x - p->plot.x))).first
+                 : point.instant.event;
     stack = p->of_pools ? NULL : hit_stack(p);
     if (stack && point.byte != MV_NO_BYTES)
         *out = mv_hit_find(stack, point.instant, point.byte, point.low, point.high);
@@ -383,7 +386,7 @@ void mv_plot_hover(mv_plot *p)
         }
         describe_pixel(p, &hit, &t);
     }
-    describe_moment(p, event, &t);
+    describe_moment(p, mv_call_last(p->trace, &p->lives->events, event), &t); /* as a click */
     if (p->other)
         say(&t, mv_plot_other_tip(p, event));
     if (mv_plot_whatif_tip(p, event))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "view/document/level_calls.h"
 #include "view/timeline/plot.h"
 #include "viz/pictures/state_scene.h"
 #include "viz/scene/axis.h"
@@ -351,11 +352,13 @@ static void paint_tip(pools *s, uint32_t at, uint32_t column, const mv_colouring
 
     mv_ui_zone(
         ui, *box, MV_DO_NOTHING, 0,
-        mv_scene_format(&ui->scene, "%s%s\n%s%s allocated, %s%s reserved\n%s%s requested\n%s",
-                        name_of(s, &s->a->pools.envelopes[at]),
-                        group_at(s, at, column, (uint64_t)(up * (double)s->high[at]), colouring),
-                        most, mv_size_text(used, l->allocated), most, mv_size_text(held, l->held),
-                        most, mv_size_text(asked, l->requested), mv_plot_moment(s->p, of.first)));
+        mv_scene_format(
+            &ui->scene, "%s%s\n%s%s allocated, %s%s reserved\n%s%s requested\n%s",
+            name_of(s, &s->a->pools.envelopes[at]),
+            group_at(s, at, column, (uint64_t)(up * (double)s->high[at]), colouring), most,
+            mv_size_text(used, l->allocated), most, mv_size_text(held, l->held), most,
+            mv_size_text(asked, l->requested),
+            mv_plot_moment(s->p, mv_call_last(s->p->trace, &s->p->lives->events, of.first))));
 }
 
 static void look(pools *s, const mv_colouring *colouring)
