@@ -158,7 +158,7 @@ static mv_code read_process(mv_cli *cli, ctl_process *p, mv_err *err)
     return err->code;
 }
 
-/* Counts the events of each live file by reading the file: the program is not involved. */
+/* Counts the events of each live file by reading the file, without involving the program. */
 static mv_code add_processes(ctl_report *r, mv_err *err)
 {
     mv_watched *found = NULL;

@@ -108,8 +108,8 @@ static bool is_named(const diff_report *c, const mv_diff_row *row)
     return frame.row != MV_NO_ROW && kinds[frame.row] <= MV_FRAME_PACKAGE;
 }
 
-/* The line responsible for the change: the one that changed most in its direction; a line that can
- * be acted on is preferred if its change is at least half as large. */
+/* Returns the line responsible for the change, which is the one that changed most in its direction.
+ * A line that can be acted on is preferred if its change is at least half as large. */
 static const mv_diff_row *main_row(const diff_report *c)
 {
     const mv_diff_row *main = NULL, *named = NULL;
@@ -495,7 +495,7 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-/* Saturates: a bound above all memory is never passed. */
+/* Saturates, so that a bound above all memory is never passed. */
 static uint64_t share_of(uint64_t bytes, double percent)
 {
     double share = (double)bytes * percent / 100;

@@ -11,7 +11,7 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    uint32_t first, end;     /* devices */
+    uint32_t first, end;     /* range of the reported devices */
     mv_minimum *found;       /* [end - first] */
     mv_minimum_costs *costs; /* [end - first] */
 } floor_report;

@@ -24,7 +24,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace;
     mv_sites sites;
-    uint32_t first, end;     /* devices */
+    uint32_t first, end;     /* range of the reported devices */
     mv_lives *lives;         /* [end - first] */
     const char **floor_line; /* [end - first] */
     mv_fragmentation *found; /* [end - first], plus a zero entry */
@@ -449,8 +449,8 @@ static mv_code evaluate_gates(fragmentation_report *r, uint32_t index, mv_err *e
     return MV_OK;
 }
 
-/* One device: its holes, and at the same time the floor, which covers the whole trace and PyTorch's
- * memory. */
+/* Analyzes one device: its holes and, at the same time, the floor, which covers the whole trace and
+ * PyTorch's memory. */
 typedef struct {
     fragmentation_report *r;
     uint32_t index;

@@ -19,9 +19,9 @@ typedef struct {
     uint32_t device;
     uint32_t events, segments;
     int64_t first_us, last_us; /* MV_NO_TIME: no event has a time */
-    uint32_t stacks;           /* distinct ones among the events */
+    uint32_t stacks;           /* number of distinct stacks among the events */
     uint32_t events_with_stack;
-    uint64_t reserved, allocated; /* in the final heap */
+    uint64_t reserved, allocated; /* bytes in the final heap */
     mv_history_kind history;
     const char *history_why;
     uint32_t ring; /* events in the full buffer; 0: not full */
@@ -30,7 +30,7 @@ typedef struct {
 /* An annotation that --at @NAME can name. */
 typedef struct {
     mv_string_id name;
-    uint32_t count; /* its starts, or marks */
+    uint32_t count; /* number of its starts, or of marks */
 } named_place;
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace; /* the original trace */
     const mv_trace *level; /* the trace of the reported level */
-    uint32_t first, end;   /* devices */
+    uint32_t first, end;   /* range of the reported devices */
     device_facts *devices; /* [count] */
     uint32_t count;
     named_place *places; /* [place_count] in the order of their first starts */

@@ -36,9 +36,9 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     int64_t start_us;
-    uint32_t first, end;      /* devices */
+    uint32_t first, end;      /* range of the reported devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
     residual *residual;       /* [end - first] */
@@ -47,7 +47,7 @@ typedef struct {
     uint64_t limit;
 } leak_report;
 
-/* Devices without memory and events do not affect the verdict, unless there are no others. */
+/* Devices without memory and events do not affect the verdict, unless all devices are like that. */
 static bool is_idle(const leak_report *r, uint32_t device)
 {
     return mv_trace_events(r->trace, device).count == 0 &&
@@ -502,7 +502,8 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* Blocks that pile up and are freed all at once: not a leak, but part of the peak. */
+/* Prints blocks that pile up and are freed all at once, which are not a leak but part of the
+ * peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;

@@ -1,4 +1,4 @@
-/* memviz ledger: all memory of a device, by requester. */
+/* memviz ledger: all memory of a device, by the library that requested it. */
 
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
@@ -23,7 +23,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace;
     mv_trace named;       /* its events and times as in other reports: --at names them */
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     int64_t start_us;
     device_ledger *devices; /* [count] */
     uint32_t count;
@@ -235,7 +235,7 @@ static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
                  refused);
 }
 
-/* Memory outside all sums. */
+/* Prints memory that is not part of any sum. */
 static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
 {
     char size[MV_SIZE_TEXT];

@@ -27,8 +27,8 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
-    uint32_t first, end;  /* devices */
+    const uint8_t *kinds; /* kinds of the trace's frames */
+    uint32_t first, end;  /* range of the reported devices */
     mv_lines *found;      /* [end - first] */
     mv_doubts *doubts;    /* [end - first] */
     uint64_t limit;

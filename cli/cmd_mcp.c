@@ -95,7 +95,8 @@ static const char *odd_file(char **words, int count)
     return NULL;
 }
 
-/* Both outputs go to files while the program runs, so none of it reaches the client unread. */
+/* Standard output and standard error go to files while the program runs, so that neither reaches
+ * the client unprocessed. */
 static int run_quietly(server *s, char **words, int count)
 {
     int status;

@@ -149,8 +149,8 @@ static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, con
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The lines of a chain, in at most `room` characters: of a long chain the first and the last two,
- * or the last alone. Torch's own lines are omitted if there are others. */
+/* Returns the lines of a chain, in at most `room` characters. A long chain shows only the first and
+ * the last two lines, or only the last one. Torch's own lines are omitted if there are others. */
 static void print_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                         uint32_t room, char *text, size_t size)
 {
@@ -175,7 +175,8 @@ static void print_chain(const tree_report *r, const mv_flame_tree *tree, const t
         snprintf(text, size, "%s", last);
 }
 
-/* A row's lines after two blanks for each level: fewer if the name would not fit. */
+/* Returns a row's lines after two blanks for each level, or fewer blanks if the name would not
+ * fit. */
 static void print_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                       char text[ROW])
 {

@@ -34,13 +34,13 @@ typedef struct {
     bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
-    uint32_t first, end;   /* devices */
+    uint32_t first, end;   /* range of the reported devices */
     mv_lives *lives;       /* [end - first] */
     mv_ooms *found;        /* [end - first] */
     mv_remedies *remedies; /* [end - first] for the last failure; `tried` 0: not searched */
-    const char *more;      /* the command that shows all of them; "" */
+    const char *more;      /* command that shows all failures, or "" */
     uint64_t limit;
-    const mv_error_report *errors; /* in place of a snapshot; or NULL */
+    const mv_error_report *errors; /* of a text given in place of a snapshot, or NULL */
 } oom_report;
 
 static const char *label_of(const oom_report *r, mv_stack_id stack, char *label, size_t size)
@@ -416,8 +416,8 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
                         err) == MV_OK;
 }
 
-/* Searches for the cheapest remedy of the last failure. Not if there is a leak, which needs another
- * remedy. */
+/* Searches for the cheapest remedy of the last failure, unless there is a leak, which needs a
+ * different remedy. */
 static bool find_remedies(oom_report *r, uint32_t index, mv_err *err)
 {
     const mv_ooms *found = &r->found[index];
@@ -452,7 +452,7 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
-/* If PyTorch's allocator did nothing, only calls can fail. */
+/* If PyTorch's allocator was not used, only calls can fail. */
 static bool take_calls(oom_report *r, mv_trace *trace)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

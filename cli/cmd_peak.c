@@ -32,14 +32,14 @@
 typedef struct {
     uint32_t device;
     uint64_t least; /* lower bound of the peak from the allocator; 0: none */
-    bool has_peak;  /* false: a file of one moment */
+    bool has_peak;  /* false: the file contains only one moment */
     bool is_held;   /* the report shows the moment when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
-    mv_reserved_falls falls; /* of the first sites */
-    mv_low_held held;        /* --at low: at every low point, as in leaks */
-    mv_grouped grouped;      /* --by */
+    mv_reserved_falls falls; /* effect of the first sites on the reserved peak */
+    mv_low_held held;        /* for --at low: what is held at every low point, as in leaks */
+    mv_grouped grouped;      /* groups of --by */
     mv_layers layers;
     mv_site_layers *split; /* [found.count] the sites by layer */
     mv_site_tensors tensors;
@@ -50,9 +50,9 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     mv_rules rules;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     uint32_t count;
     device_peak *devices; /* [count] */
     uint64_t limit;
@@ -433,9 +433,9 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* The text that distinguishes the largest site from all others, also from sites outside the table:
- * its label, with its category if another site has the same label. The share is the site's, not the
- * share of its whole line. */
+/* Returns the text that distinguishes the largest site from all others, including sites outside the
+ * table: its label, with its category if another site has the same label. The percentage is that of
+ * the site, not that of its whole line. */
 static const char *largest_label(const peak_report *r, const mv_attribution *found)
 {
     const char **labels = labels_of(r, found, found->count);
@@ -570,7 +570,7 @@ static void put_target(const peak_report *r, const device_peak *d)
     mv_rows_put_hidden(r->out, t->count, r->limit);
 }
 
-/* The names are more useful than further sites, and there may be thousands. */
+/* Names are more useful than further sites, but there may be thousands of them. */
 static uint64_t tensor_rows(const peak_report *r)
 {
     return mv_option_given(&r->cli->options, MV_HAS(LIMIT)) ? r->limit : TENSOR_ROWS;

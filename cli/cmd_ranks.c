@@ -298,7 +298,7 @@ static void put_doing(const ranks_report *r, const char *name, const rank_alloca
         mv_stack_put(r->out, side->rank->code, kinds, side->stack, r->cli->options.all_frames, 8);
 }
 
-/* If both are at one line, their labels contain the callers that differ. */
+/* If both are on the same line, their labels contain the callers that differ. */
 static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t allocation)
 {
     rank_allocation sides[2] = {0};

@@ -19,11 +19,11 @@ typedef struct {
     mv_totals totals;
     mv_history_kind history;
     const char *history_why;
-    mv_device_rest rest; /* at the reserved peak */
+    mv_device_rest rest; /* memory outside PyTorch at the reserved peak */
     mv_graphs graphs;
-    int64_t time_us[LEVELS]; /* of its peaks; MV_NO_TIME: none */
-    bool has_requests;       /* a trace of PyTorch's allocator with events: */
-    uint32_t failed;         /* requests, the events of memory_stats()["num_ooms"] */
+    int64_t time_us[LEVELS]; /* times of its peaks; MV_NO_TIME: none */
+    bool has_requests;       /* the trace is of PyTorch's allocator and has events; then: */
+    uint32_t failed;         /* failed requests, as in memory_stats()["num_ooms"] */
     uint32_t retries;        /* requests that succeeded after cached memory had been released */
     uint64_t released;       /* bytes released for these */
 } device_stats;
@@ -31,12 +31,12 @@ typedef struct {
 typedef struct {
     mv_cli *cli;
     const mv_trace *trace;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     uint32_t count;
     device_stats *devices; /* [count] */
-    device_stats host;     /* its level; empty if the file contains no pinned memory */
-    const uint8_t *kinds;  /* of the frames */
-    uint64_t limit;        /* pools of a device in text */
+    device_stats host;     /* figures of the level `host`; empty if nothing is pinned */
+    const uint8_t *kinds;  /* kinds of the trace's frames */
+    uint64_t limit;        /* how many pools of a device the text shows */
 } survey;
 
 /* ---- fields ------------------------------------------------------------------------------ */

@@ -18,8 +18,8 @@
 
 /* State that changes while events are listed. */
 typedef struct {
-    uint64_t events, hidden; /* counts omitted events too (--limit) */
-    uint32_t stacks;         /* of `listing.stacks` */
+    uint64_t events, hidden; /* numbers of events so far, and of those omitted by --limit */
+    uint32_t stacks;         /* number of stacks in `listing.stacks` */
     bool has_failed;         /* a message was already printed */
 } progress;
 
@@ -27,10 +27,10 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     int64_t start_us;
-    uint64_t limit;       /* most events */
-    const uint8_t *kinds; /* of frames */
+    uint64_t limit;       /* how many events may be printed */
+    const uint8_t *kinds; /* kinds of the trace's frames */
     const char **label;   /* [stacks.count] built on first use */
     uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
     mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
@@ -54,7 +54,8 @@ static bool is_block_event(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_ANNOTATE;
 }
 
-/* Allocations at `addr` so far: 0x7f00#3 is the third; 0: none within the trace. */
+/* Returns the number of allocations at `addr` so far (0x7f00#3 is the third); 0: none within the
+ * trace. */
 static uint32_t version_of(const mv_map *versions, uint64_t addr)
 {
     uint32_t version = mv_map_find(versions, addr);
@@ -384,8 +385,8 @@ static bool ran_out_of_memory(const listing *l)
     return false;
 }
 
-/* Begins at the opening of a part: the event from which on allocations are counted. False when out
- * of memory. */
+/* Begins at the opening of a part, which is the event after which allocations are counted. Returns
+ * false when memory runs out. */
 static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint32_t *event)
 {
     const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
@@ -458,7 +459,7 @@ static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape
     MEMBER("stack", mv_value_u64(i))       \
     MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
 
-/* Numbers the stacks like list_events, for a table of stacks alone. */
+/* Numbers the stacks in the same way as list_events, for a table that contains only stacks. */
 static void number_stacks(const listing *l, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);

@@ -21,17 +21,17 @@ typedef struct {
     uint32_t file, device;
     char place[MV_PLACE_TEXT]; /* "device 0" */
     mv_levels peak;
-    mv_bound allocated, reserved; /* of `peak` */
+    mv_bound allocated, reserved; /* how exact the two figures of `peak` are */
     bool is_of_host;
-    bool is_of_other;     /* another tool's file: reserved memory is unknown */
-    uint64_t capacity;    /* available to PyTorch; MV_NO_BYTES: unknown */
-    uint64_t below;       /* refused bytes; MV_NO_BYTES: unknown, or `capacity` is exact */
+    bool is_of_other;     /* the file is from another tool, so reserved memory is unknown */
+    uint64_t capacity;    /* memory available to PyTorch; MV_NO_BYTES: unknown */
+    uint64_t below;       /* total that was refused; MV_NO_BYTES: unknown, or `capacity` is exact */
     bool by_failure;      /* `capacity` comes from a failed request */
-    bool at_least;        /* it is a lower bound */
-    uint64_t used, total; /* of the device; MV_NO_BYTES: unknown */
+    bool at_least;        /* `capacity` is a lower bound */
+    uint64_t used, total; /* memory of the device; MV_NO_BYTES: unknown */
     bool has_floor;
-    uint64_t lower, separation, placement; /* of the reserved peak: docs/floor.md */
-    const char *floor;                     /* the same as a sentence; "" */
+    uint64_t lower, separation, placement; /* parts of the reserved peak (docs/floor.md) */
+    const char *floor;                     /* the parts as a sentence, or "" */
     const char *history;
     const char *worst; /* the label of its first verdict: "LEAK" */
 } device_row;
@@ -50,12 +50,12 @@ typedef struct {
     const char *what;           /* "capture" */
     const char *damaged;        /* the first damaged part that was skipped; NULL: none */
     const char *format, *level; /* level NULL: PyTorch's allocator */
-    uint64_t bytes;             /* of the file; MV_NO_BYTES: unknown */
+    uint64_t bytes;             /* size of the file; MV_NO_BYTES: unknown */
     uint64_t events;
-    uint64_t errors;                /* about memory, in a text; 0: it is a snapshot */
-    uint32_t devices, idle;         /* in use, and not */
-    int64_t time_us;                /* from the first event to the last; MV_NO_TIME: unknown */
-    mv_recording_contents contents; /* without devices in use */
+    uint64_t errors;                /* number of errors in a text; 0: the file is a snapshot */
+    uint32_t devices, idle;         /* numbers of devices in use, and idle */
+    int64_t time_us;                /* time from the first event to the last; MV_NO_TIME: unknown */
+    mv_recording_contents contents; /* what the file contains if no device is in use */
 } file_row;
 
 typedef struct {
@@ -66,7 +66,7 @@ typedef struct {
     verdict_row *verdicts; /* most serious first */
     uint32_t file_count, device_count, device_room, verdict_count, verdict_room;
     uint64_t limit;
-    uint32_t failed; /* files */
+    uint32_t failed; /* number of files that could not be read */
 } triage_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -195,8 +195,8 @@ static void put_damage(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-/* ", 10 % of the 2.83 GiB available". A limit of the process lies between bounds, and may
- * have been lowered after the peak: then no share is printed. */
+/* ", 10 % of the 2.83 GiB available". A limit of the process lies between two bounds, and may have
+ * been lowered after the peak; no percentage is printed then. */
 static void say_capacity(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT];
@@ -433,7 +433,7 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
     return to->text && to->level && to->command;
 }
 
-/* The report on a file, copied: then the file's memory can be freed. */
+/* Copies the report on a file, so that the file's memory can be freed. */
 static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t, uint32_t file,
                     mv_err *err)
 {

@@ -16,7 +16,7 @@ typedef struct {
     mv_out *out;
     const mv_trace *trace;
     mv_sites sites;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     mv_whatif *found;    /* [end - first] */
     mv_whatif sum;       /* of all devices */
     uint64_t limit;

@@ -41,18 +41,18 @@ struct mv_cli {
     mv_arena arena;             /* the trace and the results */
     mv_arena scratch;           /* temporary; both draw on the budget */
     mv_out out;                 /* open while the command runs */
-    mv_gates gates;             /* the gates of --fail-on, and their answers */
+    mv_gates gates;             /* gates that --fail-on named, and their answers */
     const char *level;          /* level of the reported memory; NULL: the command has no levels */
     const struct mv_join *with; /* the result of --with; NULL: not given */
     const mv_trace *as_read;    /* on levels other than pytorch: the original trace; else NULL */
-    int64_t start_us;           /* start time of the command */
-    mv_error_texts *errors;     /* in a text given instead of a snapshot; NULL: texts are
+    int64_t start_us;           /* time when the command started */
+    mv_error_texts *errors;     /* errors in a text given instead of a snapshot; NULL: texts are
                                  * rejected */
-    struct mv_pieces *pieces;   /* of the file (parse/pieces.h); NULL: it was read as a whole */
+    struct mv_pieces *pieces;   /* pieces of the file (parse/pieces.h); NULL: read as a whole */
     bool reads_whole;           /* the file must be read as a whole: a piece is damaged */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report;          /* the report is written even if the exit status is a failure */
-    mv_confine_fn *confine;     /* NULL: not confined, because the process also does other work */
+    mv_confine_fn *confine;     /* confines the process; NULL: not confined, as it has other work */
 };
 
 /* The heading for a command in the overview. */
@@ -70,12 +70,13 @@ typedef enum {
     MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_ENUM) MV_COMMAND_GROUP_COUNT
 } mv_command_group;
 
-/* The events that a command needs, where a file allows it to read only those (mv_read_opts.part). */
+/* The part of the events that a command needs, if the file allows reading only a part
+ * (mv_read_opts.part). */
 typedef enum {
-    MV_PART_NONE,   /* all */
+    MV_PART_NONE,   /* all events */
     MV_PART_DEVICE, /* the events of --device */
     MV_PART_EVENTS, /* the events of that device in the window */
-    MV_PART_LIVING, /* and the blocks alive before the window */
+    MV_PART_LIVING, /* ... and the blocks alive before the window */
     MV_PART_MOMENT  /* the event of --at, or the last one, and the blocks alive before it */
 } mv_part_use;
 
@@ -83,26 +84,26 @@ struct mv_command {
     const char *name;
     const char *alias; /* another name, or NULL */
     mv_command_group group;
-    const char *also_tried;  /* words that people try for it, separated by spaces; or NULL */
+    const char *also_tried;  /* words that users may try instead, separated by spaces; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
-    mv_option_set options;   /* MV_HAS bits, in addition to the common options */
+    mv_option_set options;   /* options that it accepts besides the common ones, as MV_HAS bits */
     int least_files, most_files;
-    uint32_t gates;       /* MV_GATES bits: the gates of --fail-on, if it is an option */
+    uint32_t gates;       /* MV_GATES bits: the gates that its --fail-on can name */
     bool writes_file;     /* -o names a file other than the report */
     const char *pictures; /* other suffixes of -o for its report, or NULL */
     bool writes_last;     /* the last file is written, not read */
     bool takes_folders;   /* a folder means the snapshots in it */
-    bool confines_itself; /* confines itself later: it needs more rights until its files are open */
+    bool confines_itself; /* confines itself, as it needs more rights until its files are open */
     bool starts_program;  /* keeps SIGPIPE as it was, for the program that it starts */
-    bool opens_window;    /* without -o and --headless */
+    bool opens_window;    /* opens a window if neither -o nor --headless is given */
     bool is_interactive;  /* its output is never paged */
     bool serves;          /* continues after a request that runs out of memory */
     bool writes_beside;   /* without -o, writes to a file next to its input */
-    bool reads_summaries; /* also in folders */
+    bool reads_summaries; /* accepts summaries, even in folders */
     bool takes_words;     /* its arguments are not files */
     bool takes_sizes;     /* its arguments are FILE=N; --at also takes sizes */
     bool adds_nothing;    /* accepts files whose sums would overflow */
-    uint8_t reads_part;   /* mv_part_use: mv_read_opts.part */
+    uint8_t reads_part;   /* the part of the events to read (mv_part_use) */
     bool reads_pieces;    /* the command goes through the pieces of a file (parse/pieces.h) */
     bool needs_no_events; /* a digest of the events suffices: parse/model/digest.h */
     bool needs_failures;  /* ... if the digest shows that no request failed */
@@ -111,17 +112,17 @@ struct mv_command {
     const char *needs;    /* required data that only PyTorch's allocator records; or NULL */
     const struct mv_table *report; /* the report that --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
-    const char *summary;           /* for the list of commands */
+    const char *summary;           /* one line for the list of commands */
     const char *help;    /* paragraphs, which are wrapped, and lines that begin with blanks */
     const char *example; /* command lines, each ends with \n */
 };
 
 extern const mv_command mv_commands[]; /* ends with a NULL name */
 
-/* By name or alias; NULL if there is none. */
+/* The command with this name or alias; NULL if there is none. */
 const mv_command *mv_command_find(const char *name);
 
-/* The command that people try under this word, such as `tree`; NULL: none. */
+/* The command that users mean by this word, such as `tree`; NULL: none. */
 const mv_command *mv_command_meant(const char *word);
 
 /* The fields of reports, each in its cmd_NAME.c. */

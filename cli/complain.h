@@ -10,11 +10,11 @@
  * Returns the status of a failure. */
 int mv_complain(const char *file, const mv_err *err);
 
-/* A failure that has no code: "memviz: FILE: SENTENCE". */
+/* Reports a failure that has no error code: "memviz: FILE: SENTENCE". */
 int mv_complain_of(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Wrong usage: "memviz: COMMAND: SENTENCE (see: memviz help COMMAND)"; `command` may be NULL.
- * Returns the status of wrong usage. */
+/* Reports wrong usage: "memviz: COMMAND: SENTENCE (see: memviz help COMMAND)"; `command` may be
+ * NULL. Returns the status of wrong usage. */
 int mv_complain_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -28,10 +28,10 @@ mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_rep
 #define MV_ERROR_TITLE 160
 const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]);
 
-/* Answers the gates for a text; those that a text cannot answer are unknown. */
+/* Answers the gates for a text. Gates that a text cannot answer are unknown. */
 void mv_errors_evaluate(mv_cli *cli, const mv_error_texts *texts);
 
-/* The report as text. */
+/* Prints the report as text. */
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors);
 
 #endif

@@ -54,31 +54,31 @@ typedef enum {
 typedef struct mv_gate_outcome {
     struct mv_gate_outcome *next;
     mv_gate gate;
-    mv_gate_outcome_kind kind; /* WAIVED: unknown, and `known` lets it pass */
+    mv_gate_outcome_kind kind; /* WAIVED: the answer is unknown, but `known` lets it pass */
     const char *text;          /* "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
 } mv_gate_outcome;
 
 typedef struct {
-    const char *file;                 /* its name in messages; NULL: none */
-    uint32_t printed[2];              /* MV_GATES bits: printed for this file, met and unknown */
-    uint32_t asked;                   /* MV_GATES bits */
-    uint64_t bound[MV_GATE_COUNT];    /* bytes, for gates with a bound */
-    double percent[MV_GATE_COUNT];    /* of the memory before, in place of `bound`; 0: not given */
-    bool known;                       /* an unknown answer passes */
+    const char *file;                 /* name of the file in messages; NULL: none */
+    uint32_t printed[2];              /* gates printed for this file: met and unknown */
+    uint32_t asked;                   /* gates that --fail-on named (MV_GATES bits) */
+    uint64_t bound[MV_GATE_COUNT];    /* bounds of the gates that have one, in bytes */
+    double percent[MV_GATE_COUNT];    /* bounds in percent of the memory before; 0: not given */
+    bool known;                       /* `known` was named: unknown answers pass */
     bool any;                         /* `any` was named: with `known` all gates except `unknown` */
-    bool is_found, is_unknown;        /* of any file */
-    mv_arena *arena;                  /* for the reasons; NULL: they are only printed */
-    mv_gate_outcome *outcomes, *last; /* in order */
+    bool is_found, is_unknown;        /* whether a gate of any file is met, or unknown */
+    mv_arena *arena;                  /* holds the outcomes; NULL: they are only printed */
+    mv_gate_outcome *outcomes, *last; /* the list of outcomes, in order */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
 
-/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. Blanks do not matter. False with a sentence in
- * `why`. */
+/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. Blanks do not matter. Returns
+ * false with a sentence in `why` if the text is wrong. */
 bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
                    char *why, uint32_t why_size);
 
-/* The gates in `allowed` without a bound: the meaning of `any`. */
+/* Returns the gates in `allowed` that have no bound, which is the meaning of `any`. */
 uint32_t mv_gates_without_bound(uint32_t allowed);
 
 /* "memory grows with every step". The meaning of `reserved` depends on the gates in `allowed`. */
@@ -91,39 +91,39 @@ const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 #define MV_GATE_TEXT 64
 const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_TEXT]);
 
-/* Later answers belong to another file or rank. Messages begin with `file`; NULL: they name it
- * themselves. */
+/* Starts another file or rank, to which all later answers belong. Messages begin with `file`; NULL:
+ * they name the file themselves. */
 void mv_gate_next(mv_gates *gates, const char *file);
 
 /* Gives one gate its answer for one device, and the reason as a sentence. */
 void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Answers a gate with a bound: `what` was `bytes`, up to the direction `is`; `doubt` is the reason
- * of an inexact figure. */
+/* Answers a gate with a bound, where the figure `what` is `bytes`. `is` says in which direction the
+ * true figure may differ, and `doubt` is the reason if the figure is inexact. */
 void mv_gate_evaluate_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
                             const char *doubt, const char *what);
 
-/* The gates `oom`, `leak` and `fragmented` of one device, or of the memory named by `where`. Files
- * from other tools contain no segments, and most of them no failed requests. */
+/* Answers the gates `oom`, `leak` and `fragmented` for one device, or for the memory that `where`
+ * names. Files from other tools contain no segments, and most of them no failed requests. */
 void mv_gate_evaluate_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                            const mv_ooms *found);
 void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
 void mv_gate_evaluate_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
                                     const mv_fragmentation *found);
 
-/* The gates `peak` and `reserved` of one device. */
+/* Answers the gates `peak` and `reserved` for one device. */
 void mv_gate_evaluate_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
-/* If none of the devices [first, end) is in use, the answer of every requested gate is unknown: the
- * file may be of another process, or of a moment before the work. */
+/* If none of the devices [first, end) is in use, sets the answer of every requested gate to
+ * unknown, because the file may come from another process, or from before the work began. */
 void mv_gate_evaluate_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
 
 /* Whether the file records reserved memory; else answers the gate `reserved` with the reason and
  * the file's name. */
 bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name);
 
-/* The exit status of a report that ended with `status`. */
+/* Returns the exit status of a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);
 
 #endif

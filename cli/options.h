@@ -160,11 +160,11 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_OPTION_BIT(id) ((mv_option_set)1 << (id))
 #define MV_HAS(id)        MV_OPTION_BIT(MV_OPTION_##id)
 
-/* In a set of options: from the first word that is not an option, the command line belongs to
+/* In a set of options: the first word that is not an option, and all words after it, belong to
  * another program. */
 #define MV_STOP_AT_WORD MV_OPTION_BIT(127)
 
-/* The options of every command. */
+/* The options that every command accepts. */
 #define MV_COMMON_OPTIONS \
     (MV_HAS(NO_PAGER) | MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
 
@@ -196,7 +196,7 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
-/* The words of --by, in order; from LINE on in the order of mv_group_by. */
+/* The words of --by, in order; starting at LINE, in the order of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
 /* The pages of --format md|junit, in the order of its words. */
@@ -209,18 +209,18 @@ static_assert(MV_OPTION_COUNT < 127, "widen the sets of options");
 typedef struct {
     mv_option_set allowed;               /* MV_HAS bits of the options that the command takes */
     mv_option_set given;                 /* MV_HAS bits of the options on the command line */
-    int64_t device;                      /* or MV_ALL_DEVICES */
-    uint64_t limit;                      /* meaningful when given; 0: all */
-    uint64_t depth;                      /* of a tree; 0: all, or not given */
+    int64_t device;                      /* device ordinal, or MV_ALL_DEVICES */
+    uint64_t limit;                      /* most rows to print, if given; 0: all */
+    uint64_t depth;                      /* levels of a tree; 0: all, or not given */
     const char *from, *to, *at, *output; /* NULL when not given */
     const char *level;                   /* NULL when not given */
     const char *stacks, *bench;          /* one of the words of each; NULL when not given */
-    uint32_t fail_ons;                   /* --fail-on, in order */
-    const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */
+    uint32_t fail_ons;                   /* number of --fail-on arguments */
+    const char *fail_on[MV_MOST_GATES];  /* the arguments, in order, for mv_gates_read */
     const char *rules, *source, *with;   /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
-    uint32_t frame_count;                 /* of --bench; 0 when not given */
+    uint32_t frame_count;                 /* number of frames for --bench; 0 when not given */
     const char *script, *shot, *renderer; /* NULL when not given */
     const char *session, *state;          /* of the viewer; NULL: not given */
     double scale;                         /* 0 when not given */
@@ -236,31 +236,31 @@ typedef struct {
     uint64_t after_us, cooldown_us, keep; /* meaningful when given */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
-    uint32_t confs;    /* --conf, in order */
+    uint32_t confs;    /* number of --conf arguments */
     const char *conf[MV_MOST_CONFS];
-    uint32_t changes; /* --drop, --half and so on, in order */
+    uint32_t changes; /* number of --drop, --half and so on */
     struct {
         int option;       /* mv_option_id */
         const char *text; /* NULL: it takes no argument */
     } change[MV_MOST_CHANGES_GIVEN];
     const char *groups;     /* NULL when not given */
     uint64_t ranks;         /* 0 when not given */
-    uint32_t width, height; /* of a picture; 0 when not given */
+    uint32_t width, height; /* size of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     const char *title;      /* NULL when not given */
     uint32_t top;           /* 0 when not given */
-    uint64_t most_events;   /* of a page; meaningful when given; 0: all */
+    uint64_t most_events;   /* limit of a page, if given; 0: none */
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
     mv_page_format page;     /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
-    int files;               /* the remaining arguments */
+    int files;               /* number of the other arguments */
     char **file;             /* [files] */
     const char **file_size;  /* [files] SIZE of FILE=SIZE; NULL: the command takes no sizes */
-    int named_files;   /* the arguments before folders were expanded, for commands that do that */
+    int named_files;   /* arguments before folders were expanded, for commands that expand them */
     char **named_file; /* [named_files] */
 } mv_options;
 
@@ -273,7 +273,7 @@ static inline bool mv_option_given(const mv_options *options, mv_option_set bits
  * but not --limit=5, -n5 or --json. Unknown options are assumed to take none. */
 bool mv_option_takes_next(const char *word);
 
-/* Whether the option takes an argument in some commands and none in others: --cpu. */
+/* Whether the option, such as --cpu, takes an argument in some commands but not in others. */
 bool mv_option_may_take_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong

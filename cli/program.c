@@ -98,7 +98,7 @@ static bool wants_color(const mv_options *options)
     return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* On a terminal, for commands that only print. */
+/* Whether to use the pager: on a terminal, for commands that only print. */
 static bool wants_pager(const mv_cli *cli)
 {
     const char *terminal = getenv("TERM");
@@ -190,7 +190,7 @@ static bool check_places(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Whether --json, --csv and --table can be combined, also with the report. */
+/* Whether --json, --csv and --table can be combined with each other and with the report. */
 static bool check_tables(const mv_command *command, const mv_options *o)
 {
     char tables[MV_TABLE_PATHS];
@@ -422,8 +422,8 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
-/* Whether the argument of an option follows. One that takes an argument in some commands only has
- * it unless the next word is a command. */
+/* Whether the argument of an option follows. An option that takes an argument only in some commands
+ * has one, unless the next word is a command. */
 static bool has_argument(int at, int argc, char **argv)
 {
     if (mv_option_may_take_next(argv[at]))
@@ -431,8 +431,8 @@ static bool has_argument(int at, int argc, char **argv)
     return mv_option_takes_next(argv[at]);
 }
 
-/* The next word from `at` on that is not an option or the argument of one; `argc`: none. Words
- * after "--" are not options. */
+/* Returns the next word, starting at `at`, that is neither an option nor the argument of one;
+ * `argc`: none. Words after "--" are not options. */
 static int next_word(int at, int argc, char **argv)
 {
     bool is_end = false;

@@ -7,8 +7,8 @@
 
 struct mv_kept_files; /* cli/input/kept_files.h */
 
-/* Runs the command line from argv[1] on, whose words it may reorder, and returns the exit status.
- * `kept` contains files that earlier commands have read; NULL: none. */
+/* Runs the command line that starts at argv[1], whose words it may reorder, and returns the exit
+ * status. `kept` contains files that earlier commands have read; NULL: none. */
 int mv_program(int argc, char **argv, struct mv_kept_files *kept);
 
 /* Runs the program in a process that does nothing else: commands that read files confine it. */

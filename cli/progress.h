@@ -19,7 +19,7 @@ void mv_progress_start(mv_progress *progress, const char *what, bool quiet);
 /* An mv_progress_fn; `progress` is an mv_progress. */
 void mv_progress_show(void *progress, uint64_t done, uint64_t total);
 
-/* Clears the line, if one was shown. */
+/* Clears the progress line if one was shown. */
 void mv_progress_end(mv_progress *progress);
 
 #endif

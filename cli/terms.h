@@ -12,7 +12,7 @@ typedef struct {
 
 extern const mv_term mv_terms[]; /* ends with a NULL name */
 
-/* NULL if there is none with this name. */
+/* Returns the term with this name, or NULL if there is none. */
 const mv_term *mv_term_find(const char *name);
 
 /* Prints one term, or all of them. */

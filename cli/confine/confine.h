@@ -26,16 +26,18 @@ typedef struct {
     bool writes_anywhere; /* files may be written everywhere: the paths come from a script */
 } mv_confinement;
 
-/* A file to be written by mv_sink: in its folder, and its subfolders. Nothing for NULL or "-". */
+/* Allows a file to be written by mv_sink, which needs its folder and subfolders. Allows nothing for
+ * NULL or "-". */
 void mv_confine_allow_output(mv_confinement *c, const char *path);
 
-/* A folder: files are created, replaced and removed in it. */
+/* Allows creating, replacing and removing files in a folder. */
 void mv_confine_allow_folder(mv_confinement *c, const char *folder);
 
-/* A folder for temporary unnamed files. */
+/* Allows temporary unnamed files in a folder. */
 void mv_confine_allow_nameless(mv_confinement *c, const char *folder);
 
-/* For this thread and threads that it starts later; it cannot be undone. Releases `c`. */
+/* Confines this thread and the threads that it starts later, which cannot be undone. Releases
+ * `c`. */
 void mv_confine(mv_confinement *c);
 
 #endif

@@ -5,8 +5,8 @@
 #include "analyze/filter/filter.h"
 #include "cli/commands.h"
 
-/* Reads it; without --filter the filter has no terms. If the expression is wrong, prints a message
- * and returns false: wrong usage. */
+/* Parses the expression; without --filter the filter has no terms. If the expression is wrong,
+ * prints a message and returns false: wrong usage. */
 bool mv_filter_option_read(mv_cli *cli, mv_filter *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Idle devices (not mv_device_is_used): a process sees all devices of a machine, but uses few.
+/* Idle devices (not mv_device_is_used): a process can access all devices of a machine, but uses
+ * few.
  *
  * Text reports show only the devices in use, and end with the number of idle ones. If all
  * are idle, they show the first one. JSON has every device. */
@@ -19,8 +20,8 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
                         bool is_apart);
 
 /* Prints a report on the devices [first, end): the requested table (cli/report/table.h); or else
- * text, by calling `put` for each device, with an empty line in between, and the number of idle
- * ones. Returns the exit status. */
+ * text, by calling `put` for each device with an empty line in between, and then the number of idle
+ * devices. Returns the exit status. */
 int mv_devices_report(mv_cli *cli, const mv_trace *trace, uint32_t first, uint32_t end,
                       void (*put)(const void *all, uint32_t device), const void *all);
 

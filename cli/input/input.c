@@ -30,7 +30,7 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
 {
     mv_level level = mv_level_default(trace);
     mv_trace *as_read = mv_push_struct(&cli->arena, mv_trace);
-    /* A file can be described even if its calls make no sense. */
+    /* Even a file whose calls make no sense can be described. */
     bool describes = cli->command->needs_no_events && !cli->options.level;
 
     if (cli->command->copies_tables && !cli->options.level)
@@ -98,7 +98,7 @@ static bool names_place(const mv_cli *cli)
     return cli->options.at && mv_position_is_valid(cli->options.at);
 }
 
-/* The position from which on events are needed; NULL: from the first one. */
+/* Returns the position at which the needed events start; NULL: the first event. */
 static const char *part_begin(const mv_cli *cli)
 {
     static const char last[] = "18446744073709551615"; /* past every event: selects the last part */
@@ -180,7 +180,7 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
     return true;
 }
 
-/* Reads only the events that are needed, where the file allows it. Times and annotations are found
+/* Reads only the events that are needed, if the file allows that. Times and annotations are found
  * in a first pass that reads only the first and the last event. */
 static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
                          mv_trace *trace, mv_err *err)

@@ -6,11 +6,11 @@
 #include "analyze/levels/levels.h"
 #include "cli/commands.h"
 
-/* Reads the command's first file. False, with a message, if that failed; without a message if the
- * file is a text that contains cli->errors. */
+/* Reads the command's first file. Returns false, with a message, if that fails; without a message
+ * if the file is a text that contains cli->errors. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
-/* Reads another of its files. */
+/* Reads another file of the command in the same way. */
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
 
 /* The original file, and a trace of the level in --level, else of its first level. Prints no

@@ -7,7 +7,7 @@ static void drop(mv_kept_file *file)
     *file = (mv_kept_file){0};
 }
 
-/* Whether a file is unchanged: a rewrite in place changes its time or size. */
+/* Whether a file is unchanged. Even a rewrite in place changes its time or size. */
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&

@@ -1,5 +1,5 @@
-/* Snapshots that were read, kept for the next command of the same process (memviz mcp): questions
- * about one file, or two that are compared, read it once.
+/* Snapshots that were read, kept for the next command of the same process (memviz mcp), so that
+ * several questions about one file, or about two compared files, read each file only once.
  *
  * A file that has changed since is read again. Traces are read-only: for another level, a command
  * copies the struct first (mv_level_take). */
@@ -19,7 +19,7 @@ typedef struct {
     uint64_t used; /* time of the last request */
 } mv_kept_file;
 
-/* All zero: empty. */
+/* The cache; it is empty when all bytes are zero. */
 typedef struct mv_kept_files {
     mv_kept_file file[2];
     uint64_t uses;

@@ -1,4 +1,4 @@
-/* The moment named by --at: found, printed, as fields of a report. */
+/* The moment that --at names: finding it, printing it, and its fields in a report. */
 #ifndef MV_MOMENT_OPTION_H
 #define MV_MOMENT_OPTION_H
 
@@ -17,7 +17,7 @@ bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const m
  * have, but another device does. Then a report on several devices skips this one. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
-/* Whether --at names a peak, as it does by default: then reserved memory is reported at its own
+/* Whether --at names a peak, as it does by default. If so, reserved memory is reported at its own
  * peak. */
 bool mv_at_is_peak(const mv_cli *cli);
 

@@ -11,10 +11,10 @@ typedef struct {
     const char *path;
     bool is_file;    /* mv_input_is_file */
     mv_err err;      /* code MV_OK when it was read */
-    mv_note damaged; /* MV_NOTE_DAMAGED of a snapshot */
-    uint32_t count;  /* of summaries */
+    mv_note damaged; /* the note MV_NOTE_DAMAGED of a snapshot */
+    uint32_t count;  /* number of summaries */
     mv_summary *summaries;
-    mv_arena arena; /* holds the summaries, also parts of those of other files */
+    mv_arena arena; /* holds the summaries, and parts that summaries of other files share */
 } mv_rank_file;
 
 typedef struct {

@@ -9,8 +9,8 @@
 
 typedef struct {
     mv_string_id file;
-    mv_span text;    /* empty: the file does not exist here */
-    bool is_foreign; /* the user was warned that it is another version */
+    mv_span text;    /* contents of the file; empty: the file does not exist here */
+    bool is_foreign; /* the user was warned that it is a different version */
 } mv_source_file;
 
 typedef struct {
@@ -21,8 +21,8 @@ typedef struct {
 } mv_source_text;
 
 /* `where` is the argument of --source: "auto", or a folder in which a file is searched by its path,
- * then without the first parts of it: FOLDER/a/b/c.py, FOLDER/b/c.py, FOLDER/c.py. Fails if the
- * folder does not exist. */
+ * and then without the first components of the path: FOLDER/a/b/c.py, FOLDER/b/c.py, FOLDER/c.py.
+ * Fails if the folder does not exist. */
 mv_code mv_source_text_init(mv_source_text *source, mv_arena *arena, const char *where,
                             mv_err *err);
 

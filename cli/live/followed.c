@@ -8,8 +8,8 @@
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 
-/* JUDGE_SHARE: the pause after a verdict, as a multiple of its cost: verdicts take at most a
- * twentieth of a processor. NEW_SHARE: a verdict is found again once a 32nd of its records are new,
+/* JUDGE_SHARE: the pause after a verdict, as a multiple of its cost, so that verdicts take at most
+ * a twentieth of one CPU. NEW_SHARE: a verdict is found again once a 32nd of its records are new,
  * so all verdicts together read each record at most 33 times. */
 enum { JUDGE_SHARE = 19, NEW_SHARE = 32, WHY = 600 };
 

@@ -2,8 +2,8 @@
  * reports.
  *
  * Live blocks, totals and growth come from mv_live_watch, which reads only new records. The leak
- * verdict needs the whole recording, so it is found again only once a share of the records is new,
- * and only within a twentieth of a processor. The report shows its age. */
+ * verdict needs the whole recording, so it is computed again only when enough of the records are
+ * new, and with at most a twentieth of one CPU. The report shows the age of the verdict. */
 #ifndef MV_FOLLOWED_H
 #define MV_FOLLOWED_H
 
@@ -21,10 +21,10 @@ typedef struct {
     mv_live_watch *watch; /* NULL: not opened */
     bool is_off;          /* the recording has ended, or cannot be followed: it is read whole */
     mv_live_watch_state state;
-    const char *level; /* of the whole recording; NULL: PyTorch's */
+    const char *level; /* level of the whole recording; NULL: PyTorch's */
     uint32_t judged_count;
     mv_judged *judged;     /* [judged_count] of devices */
-    uint64_t judged_found; /* records at that time, see `state` */
+    uint64_t judged_found; /* records in the recording when the verdicts were found, see `state` */
     uint64_t judged_rows;  /* records read for the verdict: a bounded recording has fewer */
     int64_t judged_ms;     /* when the verdicts were last up to date; 0: never */
     int64_t next_ms;
@@ -38,7 +38,7 @@ bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t spa
 /* Whether the device has records on the level of `trace`. */
 bool mv_followed_has(const mv_live_used *used, const mv_trace *trace, uint32_t device);
 
-/* The verdict on a device; the sentence is in `why_arena`. */
+/* Finds the verdict on a device; its sentence is allocated in `why_arena`. */
 mv_code mv_judge(mv_arena *arena, mv_arena *why_arena, const mv_trace *trace, const mv_lives *lives,
                  mv_judged *out, mv_err *err);
 

@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 
-/* Replaces process numbers among the command's files by the live files of these processes, in
+/* Replaces process IDs among the command's files with the live files of these processes, in
  * `arena`. A file with such a name takes precedence. False, with a message, if a process has no
  * live file, or, with `is_followed`, if a file is not a live file. */
 bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed);

@@ -4,15 +4,15 @@
 
 #include <stdbool.h>
 
-/* Whether standard input and output are such a terminal. */
+/* Whether standard input and output are a terminal that can show such a report. */
 bool mv_screen_is_there(void);
 
-/* Only one screen at a time. The terminal is restored by mv_screen_close, and by SIGINT, SIGTERM
- * and SIGHUP, which also end mv_screen_wait. */
+/* Opens the screen; only one can be open at a time. The terminal is restored by mv_screen_close,
+ * and by SIGINT, SIGTERM and SIGHUP, which also end mv_screen_wait. */
 bool mv_screen_open(void);
 void mv_screen_close(void);
 
-/* Waits for a key and returns it, or one of these. */
+/* Waits at most `most_ms` for a key. Returns the key, or one of these values. */
 enum { MV_SCREEN_TIME = 0, MV_SCREEN_END = -1 };
 int mv_screen_wait(int most_ms);
 

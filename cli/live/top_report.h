@@ -12,10 +12,10 @@ typedef enum { MV_TOP_BY_BYTES, MV_TOP_BY_GROWN, MV_TOP_BY_AGE, MV_TOP_ORDERS } 
 
 typedef struct {
     const char *path;
-    mv_trace trace;              /* of its level */
-    const uint8_t *kinds;        /* of frames */
+    mv_trace trace;              /* the trace of the reported level */
+    const uint8_t *kinds;        /* kinds of the trace's frames */
     bool is_running;             /* its process is being recorded now */
-    uint32_t first, end;         /* devices */
+    uint32_t first, end;         /* range of the reported devices */
     const mv_followed *followed; /* NULL: the file was read as a whole */
 } mv_top_file;
 
@@ -53,7 +53,8 @@ typedef struct {
     mv_leak_verdict verdict;
 } mv_top_report;
 
-/* Reads the files and finds everything, in the command's arena. False, with a message. */
+/* Reads the files and computes the whole report in the command's arena. Returns false, with a
+ * message, if that fails. */
 bool mv_top_report_read(mv_cli *cli, mv_top_report *out);
 
 /* Sorts the lines of all devices. */

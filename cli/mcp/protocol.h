@@ -1,4 +1,4 @@
-/* The Model Context Protocol as a server of tools speaks it: JSON-RPC 2.0, a message a line.
+/* The Model Context Protocol, for a server that offers tools: JSON-RPC 2.0, one message per line.
  *
  *     {"jsonrpc":"2.0","id":7,"method":"tools/call",          ->   mv_mcp_answer   ->   a line
  *      "params":{"name":"leaks","arguments":{"file":"train.pickle"}}}
@@ -32,11 +32,11 @@ typedef struct {
     mv_budget budget; /* memory for answers, in addition to the runs */
 } mv_mcp;
 
-/* Answers one line, without its end: writes one line, or nothing if it needs no answer. It never
- * fails: errors are answers too. */
+/* Answers one line (without its line break): writes one line, or nothing if no answer is needed. It
+ * never fails, because errors are answers, too. */
 void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
-/* The answer to a line that is too long to be read. */
+/* Writes the answer to a line that is too long to be read. */
 void mv_mcp_refuse_long(mv_out *out);
 
 #endif

@@ -12,11 +12,11 @@
 
 struct mv_mcp_tool {
     const char *name;
-    const char *command;   /* NULL: none, as in `memviz FILE` */
-    const char *word;      /* after the command; or NULL */
-    const char *arguments; /* as in mv_command; NULL: the command's options */
-    const char *about;     /* NULL: the command's own help text */
-    const char *limit;     /* --limit when none is given; or NULL */
+    const char *command;   /* name of the command; NULL: none, as in `memviz FILE` */
+    const char *word;      /* word after the command; or NULL */
+    const char *arguments; /* arguments, as in mv_command; NULL: those of the command */
+    const char *about;     /* description; NULL: the command's help text */
+    const char *limit;     /* default for --limit; or NULL */
     mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output, or
                             * whose default is right for nearly all files: the list is short */
     bool is_picture;
@@ -140,8 +140,8 @@ static const char *type_of(mv_option_id id)
     }
 }
 
-/* The list is a cost in each session of an agent, and most options are in most tools: an option has
- * a few words, or none if its name and type are enough. */
+/* The list costs tokens in each session of an agent, and most tools have most options, so an option
+ * is described in a few words, or in none if its name and type are enough. */
 static const char *about_option(mv_option_id id, mv_option_set allowed)
 {
     switch (id) {
@@ -494,7 +494,8 @@ static void read_arguments(call *c, const cJSON *arguments)
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */
 
-/* The lines from `offset` on that fit, at least one; a line longer than the limit is cut. */
+/* Returns the lines, starting at `offset`, that fit, but at least one; a line longer than the limit
+ * is cut. */
 static const char *cut(call *c, mv_span text, mv_span *shown)
 {
     const uint8_t *at = text.data, *end = text.data + text.length, *from;

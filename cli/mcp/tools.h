@@ -13,7 +13,7 @@
 
 struct cJSON;
 
-/* A number as the client wrote it: whole numbers up to 2^53 have all their digits. */
+/* Returns a number as the client wrote it; whole numbers up to 2^53 keep all their digits. */
 #define MV_MCP_NUMBER 32
 bool mv_mcp_is_number(const struct cJSON *value); /* in the range of a double */
 const char *mv_mcp_number(char out[MV_MCP_NUMBER], const struct cJSON *number);
@@ -38,7 +38,7 @@ typedef struct {
 mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool,
                     const struct cJSON *arguments, mv_mcp_result *out, mv_err *err);
 
-/* As the result of tools/call. */
+/* Writes the result of tools/call. */
 void mv_mcp_put_result(mv_out *out, const mv_mcp_result *result);
 
 #endif

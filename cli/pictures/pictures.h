@@ -76,7 +76,7 @@ struct mv_drawing {
     const char *path; /* of the output; "-": standard output */
     const char *name; /* name of the drawn file, without its folder */
     mv_trace *trace;
-    uint32_t first, end; /* devices */
+    uint32_t first, end; /* range of the reported devices */
     mv_filter filter;
     mv_sites sites;   /* for flame graphs; NULL kinds: not found yet */
     uint32_t devices; /* added so far */

@@ -13,14 +13,15 @@ typedef struct {
     uint64_t limit; /* rows to list */
 } mv_grouped;
 
-/* The grouping of --by, which must have been given. */
+/* Returns the grouping that --by names; --by must have been given. */
 mv_group_by mv_by_what(const mv_cli *cli);
 
-/* The memory of each group after `event`; `limit` of them will be listed. */
+/* Finds the memory of each group after `event`; the report will list `limit` groups. */
 mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const uint8_t *kinds,
                    uint32_t event, uint64_t limit, mv_grouped *out, mv_err *err);
 
-/* A row for each group of the mv_grouped that the table's function gets, the largest first. */
+/* A row for each group of the mv_grouped that is passed to the table's function, the largest
+ * first. */
 extern const mv_table mv_group_table;
 
 #endif

@@ -66,7 +66,7 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     LIST(object "heaps", &mv_captured_heap_table, mv_value_rows(c))                            \
     LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
 
-/* The label of a line of `info`, in its column. */
+/* Prints the label of a line of `info`, in its column. */
 void mv_captured_label(mv_out *out, const char *label);
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
 

@@ -9,18 +9,18 @@
 /* Whether the command covers the whole device. */
 bool mv_rest_is_wanted(const mv_cli *cli);
 
-/* Near a time, compared with `held` bytes. On other levels it does not exist, and *out is not
- * set. */
+/* Finds this memory near a time, where the report accounts for `held` bytes. On other levels there
+ * is no such memory, and *out is not set. */
 mv_code mv_rest_find(mv_cli *cli, uint32_t device, int64_t time_us, uint64_t held,
                      mv_device_rest *out, mv_err *err);
 
-/* A sentence, indented; nothing on other levels. */
+/* Prints a sentence about it, indented; prints nothing on other levels. */
 void mv_rest_put(mv_cli *cli, const mv_device_rest *rest);
 
-/* The sentence; NULL on other levels, and if memory runs out. */
+/* Returns the sentence; NULL on other levels, and if memory runs out. */
 const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest);
 
-/* Its members in JSON: null if no sample is near, and absent on other levels. */
+/* The members of this memory in JSON: null if no sample is near, and absent on other levels. */
 #define MV_REST_FIELDS(MEMBER, cli, rest)                                                       \
     MEMBER("device_use.used", !mv_rest_is_wanted(cli)       ? mv_value_of(MV_VALUE_NO_OBJECT)   \
                               : (rest)->used == MV_NO_BYTES ? mv_value_of(MV_VALUE_NULL_OBJECT) \

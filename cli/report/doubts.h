@@ -17,7 +17,7 @@ typedef struct {
 mv_code mv_doubts_find(mv_cli *cli, const mv_lives *lives, mv_doubted about, mv_doubts *out,
                        mv_err *err);
 
-/* The lines, indented; nothing without doubts. */
+/* Prints the lines, indented; prints nothing if there are no doubts. */
 void mv_doubts_put(mv_cli *cli, const mv_doubts *doubts);
 
 /* Prints the doubts of a moment in a list: the peak of a window that begins with event `first`, or

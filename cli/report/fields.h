@@ -65,7 +65,8 @@ typedef enum {
     MV_VALUE_ROWS     /* for a LIST */
 } mv_value_kind;
 
-/* The value of a field in a row. Memory it points to must outlive the call that adds the row. */
+/* The value of a field in a row. The memory that it points to must outlive the call that adds the
+ * row. */
 typedef struct {
     mv_value_kind kind;
     const char *shown; /* the text cell, if it differs from value and unit; or NULL */
@@ -197,7 +198,7 @@ static inline mv_value mv_value_pair(uint64_t a, uint64_t b)
     return value;
 }
 
-/* [a, b]; null for MV_NO_POOL. In text see mv_pool_text. */
+/* [a, b]; null for MV_NO_POOL. For text output see mv_pool_text. */
 static inline mv_value mv_value_pool(const mv_trace *trace, mv_pool_id pool)
 {
     if (pool.row == MV_NO_ROW)
@@ -227,7 +228,7 @@ static inline mv_value mv_value_frames(const mv_trace *trace, mv_stack_id stack)
     return (mv_value){.kind = MV_VALUE_FRAMES, .stack = {trace, NULL, stack}};
 }
 
-/* The rows of a LIST: its table's function gets `one`. */
+/* The rows of a LIST, whose table's function receives `one`. */
 static inline mv_value mv_value_rows(const void *one)
 {
     return (mv_value){.kind = MV_VALUE_ROWS, .one = one};
@@ -251,13 +252,13 @@ static inline mv_value mv_value_bound(uint64_t bytes, mv_bound bound, char text[
     return mv_value_shown(mv_value_u64(bytes), text);
 }
 
-/* `value`, or absent. */
+/* `value` if `is_there`; otherwise an absent value. */
 static inline mv_value mv_value_if(bool is_there, mv_value value)
 {
     return is_there ? value : mv_value_of(MV_VALUE_ABSENT);
 }
 
-/* The text; absent for MV_NO_STRING. */
+/* The string with this ID; absent for MV_NO_STRING. */
 static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 {
     return mv_value_if(id.row != MV_NO_ROW, mv_value_string(trace, id));
@@ -268,7 +269,7 @@ static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 typedef struct {
     const char *key;     /* NULL: only in text */
     const char *heading; /* NULL: not in text */
-    uint8_t place;       /* order among the text columns: the lowest is first */
+    uint8_t place;       /* position among the text columns, lowest first */
     uint8_t unit;        /* mv_unit */
     uint8_t width;
     const mv_table *table; /* NULL unless it is a LIST */
@@ -325,7 +326,7 @@ struct mv_table {
     .fields = MV_FIELDS_OF(FIELDS), .count = sizeof MV_FIELDS_OF(FIELDS) / sizeof(mv_field), \
     .list = (function)
 
-/* Adds a row: the values use the variables that the list of fields names. */
+/* Adds a row. The values are expressions over the variables that the list of fields names. */
 #define MV_ROWS_ADD(rows, FIELDS) \
     mv_rows_add(rows, (const mv_value[]){FIELDS(MV_VALUE_COLUMN, MV_VALUE_MEMBER, MV_VALUE_LIST)})
 

@@ -5,13 +5,14 @@
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
-/* A text as a JSON string that every parser accepts: in the style of base/escape.h. */
+/* Writes a text as a JSON string that every parser accepts, as described in base/escape.h. */
 void mv_json_put_text(mv_out *out, mv_span text);
 
-/* A number, or null if it is not finite. */
+/* Writes a number, or null if it is not finite. */
 void mv_json_put_real(mv_out *out, double real);
 
-/* A line number; 0 if the code has no lines: line numbers in the contract are never negative. */
+/* Returns a line number, or 0 if the code has no lines, because line numbers in JSON are never
+ * negative. */
 int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
 
 /* [{"function":...,"file":...,"line":N}, ...], innermost first. */

@@ -10,7 +10,8 @@
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
-/* With the calls of events, segments and blocks, or without them. False if memory runs out. */
+/* Writes the model, with or without the calls of events, segments and blocks. Returns false if
+ * memory runs out. */
 bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_calls, mv_out *out);
 
 #endif

@@ -10,13 +10,13 @@ typedef struct {
     int process;
 } mv_pager;
 
-/* A process that becomes the pager at the first byte of its input, because this process may not be
- * able to start others later (cli/confine). Its command is MEMVIZ_PAGER, else PAGER, else less.
- * None if that is "", cat, or not installed. */
+/* Starts a process that executes the pager when it receives the first byte of its input, because
+ * this process may not be able to start others later (cli/confine). Its command is MEMVIZ_PAGER,
+ * else PAGER, else less. None if that is "", cat, or not installed. */
 void mv_pager_start(mv_pager *out);
 
-/* The pager is needed: from now on quitting the pager, or an interrupt meant for it, does not end
- * this program. */
+/* Tells that the pager is needed. After this call, quitting the pager, or an interrupt that is
+ * meant for it, does not end this program. */
 void mv_pager_take(void);
 
 /* Waits until the user quits it; returns at once if nothing was written. Its exit status is

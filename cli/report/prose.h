@@ -16,8 +16,9 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
 /* A sentence as an item below another one: 2 blanks before it, 4 before its further lines. */
 void mv_prose_put_item(mv_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As mv_prose_put without ending the line, for sentences in several styles: a part that does not begin
- * with a blank is never separated from the previous one. Returns the column after it. */
+/* Prints like mv_prose_put, but does not end the line, for sentences in several styles. A part that
+ * does not begin with a blank is never separated from the previous part. Returns the column after
+ * it. */
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -29,7 +30,7 @@ void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char
 void mv_prose_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Characters of a text: approximately its columns. */
+/* Returns the number of characters in a text, which is approximately its width in columns. */
 uint32_t mv_prose_width(const char *text);
 
 /* Columns left on a terminal's line after `used` ones; no limit if the width is unknown. */
@@ -46,7 +47,7 @@ static inline uint32_t mv_prose_room(const mv_out *out, uint32_t used)
  *     backward of..ddmmBackward0)       others: the middle */
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
-/* The same for a text whose end is its most important part. */
+/* Prints a text in the same way whose end is its most important part. */
 void mv_prose_put_end(mv_out *out, uint32_t room, const char *text);
 
 #endif

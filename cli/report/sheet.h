@@ -7,8 +7,8 @@
 
 /* The format of a column's values. */
 typedef enum {
-    MV_UNIT_TEXT,       /* left-aligned; all others right-aligned */
-    MV_UNIT_COUNT,      /* also a percentage, an event */
+    MV_UNIT_TEXT,       /* left-aligned, unlike all others */
+    MV_UNIT_COUNT,      /* a number, a percentage or an event */
     MV_UNIT_BYTES,      /* "1.50 MiB"; negative values with a sign */
     MV_UNIT_CHANGE,     /* "+1.50 MiB", "-3 B", "0 B" */
     MV_UNIT_KIND = 15,  /* mask of the above */

@@ -17,7 +17,7 @@ typedef enum { AS_TEXT, AS_JSON, AS_CSV } medium;
 /* The names of the members of long lists in their written form: `,"size":`. */
 typedef struct {
     char text[MV_MOST_FIELDS][MOST_NAME + 4];
-    uint8_t length[MV_MOST_FIELDS]; /* 0: no member */
+    uint8_t length[MV_MOST_FIELDS]; /* lengths of the names; 0: no member */
 } member_names;
 
 /* A table while its rows are listed. */
@@ -26,19 +26,19 @@ struct mv_rows {
     mv_out *out;
     const mv_table *table;
     const void *all;
-    uint64_t count, taken, limit; /* number of added rows; argument of mv_rows_take */
-    bool is_top;                  /* the report itself */
+    uint64_t count, taken, limit; /* number of added rows; argument of mv_rows_take; most rows */
+    bool is_top;                  /* whether the table is the report itself */
     /* in JSON */
-    const member_names *names; /* for MV_SHAPE_LINES without objects in its rows; else NULL */
+    const member_names *names; /* written names, for MV_SHAPE_LINES without objects; else NULL */
     /* in text */
     mv_sheet *sheet;
-    const char *heading[MV_MOST_FIELDS]; /* of each field; NULL: not a column */
+    const char *heading[MV_MOST_FIELDS]; /* headings of the fields; NULL: not a column */
     mv_column columns[MV_SHEET_COLUMNS]; /* the shown columns, and their fields */
     uint32_t shown[MV_SHEET_COLUMNS];
     /* in CSV */
-    const char *path;       /* from this table to the requested one; empty: this is it */
+    const char *path;       /* path from this table to the requested table; empty: it is this one */
     const mv_rows *outer;   /* the parent row of these rows; NULL: none */
-    const mv_value *values; /* of the row being added */
+    const mv_value *values; /* values of the row being added */
 };
 
 /* ---- objects in rows --------------------------------------------------------------------- */

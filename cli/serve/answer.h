@@ -33,7 +33,8 @@ typedef struct {
     } header[MV_SERVE_MOST_HEADERS];
 } mv_serve_answer;
 
-/* HEAD gets the same answer, without the body. The caller closes the file and frees the bytes. */
+/* Makes the answer to a request. The answer to HEAD is the same, but without the body. The caller
+ * closes the file and frees the bytes. */
 void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
                           mv_serve_answer *out);
 

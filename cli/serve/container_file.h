@@ -8,11 +8,11 @@
 typedef struct {
     int fd; /* the caller's to close */
     uint64_t bytes;
-    bool is_original; /* the file is already a container: the file itself */
+    bool is_original; /* the file is already a container, so `fd` is the file itself */
 } mv_container_file;
 
-/* `progress` gets thousandths of the work. The trace's memory comes from `budget`, and is returned
- * to it afterwards. */
+/* Makes the container. `progress` receives how many thousandths of the work are done. The trace's
+ * memory comes from `budget`, and is returned to it afterwards. */
 mv_code mv_container_file_make(mv_budget *budget, const char *path, mv_progress_fn *progress,
                                void *user, mv_container_file *out, mv_err *err);
 

@@ -19,13 +19,13 @@ typedef enum {
     MV_PEER_UNKNOWN /* the kernel was not queried, or did not answer */
 } mv_peer_state;
 
-/* For a server that listens there. Before the process is confined: later it cannot open a
- * socket. */
+/* Prepares queries for a server that listens on `port` of 127.0.0.1. Must be called before the
+ * process is confined, because after that it cannot open a socket. */
 void mv_peers_open(mv_peers *peers, uint16_t port);
 void mv_peers_close(mv_peers *peers);
 
-/* Queries the kernel for the owner of the connection from 127.0.0.1:`from`. One message, for any
- * number of connections. */
+/* Asks the kernel for the owner of the connection from 127.0.0.1:`from`, with one message, however
+ * many connections there are. */
 mv_peer_state mv_peers_query(mv_peers *peers, uint16_t from, uint32_t *owner);
 
 /* The owner of the connection from 127.0.0.1:`from` to 127.0.0.1:`to`, in a table in the format of

@@ -38,10 +38,10 @@ typedef struct {
     uint64_t version; /* of SNAPSHOT and ORIGINAL */
 } mv_serve_query;
 
-/* A request without the token gets 404 for everything. So does a page of another site whose name
- * was made to resolve to this machine: the header Host must name this machine by 127.0.0.1, ::1 or
- * localhost, with any port, because ssh -L can use another one; and so must Origin, if a browser
- * sends it. */
+/* Parses a request. A request without the token is answered with 404, whatever it asks for. So does
+ * a page of another site whose name was made to resolve to this machine: the header Host must name
+ * this machine by 127.0.0.1, ::1 or localhost, with any port, because ssh -L can use another one;
+ * and so must Origin, if a browser sends it. */
 mv_serve_query mv_serve_request_read(const mv_serve_request *request,
                                      const char token[MV_SERVE_TOKEN + 1]);
 

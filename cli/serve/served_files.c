@@ -118,31 +118,31 @@ static void read_verdict(mv_budget *budget, const char *path, mv_served_verdict 
     mv_arena_release(&arena);
 }
 
-enum { MOST_MADE = 256 /* containers: each uses a descriptor */ };
+enum { MOST_MADE = 256 /* most containers, because each uses a descriptor */ };
 
 typedef enum { NOT_MADE, ASKED, MADE, FAILED } stage;
 
 typedef struct {
     char *path; /* [room] */
     size_t room;
-    uint64_t hash; /* of the path */
-    uint32_t next; /* row + 1 with the same hash in by_path; 0: none */
-    uint32_t root; /* the first path of the command line that led to it */
-    bool is_named; /* on the command line itself */
-    bool is_there; /* at the last scan */
+    uint64_t hash; /* hash of the path */
+    uint32_t next; /* next row + 1 with the same hash in by_path; 0: none */
+    uint32_t root; /* index of the first path on the command line that led to it */
+    bool is_named; /* whether it is named on the command line */
+    bool is_there; /* whether it existed at the last scan */
     bool is_listed;
     uint64_t bytes, version;
     int64_t modified_ms;
-    bool is_live;      /* a recording that is being written: from the last scan on */
-    uint64_t identity; /* of the file itself, independent of its contents */
+    bool is_live;      /* at the last scan it was a recording that is being written */
+    uint64_t identity; /* identifies the file, independent of its contents */
     int64_t due_ms;    /* time of the next possible version of a live file */
     /* Under the lock: */
     stage stage;
     uint64_t asked;              /* value of `clock` at its last request */
-    mv_container_file container; /* of MADE */
-    char why[MV_ERR_TEXT + 32];  /* of FAILED */
+    mv_container_file container; /* container, for MADE */
+    char why[MV_ERR_TEXT + 32];  /* reason, for FAILED */
     mv_served_verdict verdict;
-    uint64_t judged; /* the version with this verdict */
+    uint64_t judged; /* version to which the verdict belongs */
 } row;
 
 struct mv_served_files {

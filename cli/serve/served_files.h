@@ -1,8 +1,9 @@
 /* The served files: named files, and the snapshots in named folders. Each keeps its number while it
- * exists, and until another file needs the number; a request names it by number and version, which
- * changes with the file. A thread builds each file's container on the first request and caches it,
- * within a bound; the least recently requested containers are evicted first. In between it finds the
- * verdicts of listed files, the smallest first, and keeps them until the file changes.
+ * exists, and until another file needs the number. A request names a file by its number and its
+ * version, which changes with the file. A thread builds each file's container on the first request
+ * and caches it, within a bound; the least recently requested containers are evicted first. Between
+ * requests, it finds the verdicts of listed files, the smallest first, and keeps them until the file
+ * changes.
  *
  * Apart from that thread, only one thread at a time may use an mv_served_files. */
 #ifndef MV_SERVED_FILES_H
@@ -58,12 +59,12 @@ mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t
 /* Ends the thread. Safe with NULL. */
 void mv_served_files_close(mv_served_files *served);
 
-/* From now on the thread finds verdicts. A request for a container interrupts it; it begins that
- * file again later. */
+/* Lets the thread find verdicts from this call on. A request for a container interrupts it; it
+ * begins that file again later. */
 void mv_served_files_find_verdicts(mv_served_files *served);
 
 /* Scans the files and folders again. The rows are in `arena`; names stay valid until the next scan.
- * If the list is full, new files take the places of deleted ones. */
+ * If the list is full, new files replace deleted ones. */
 mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served_files_list *out,
                              mv_err *err);
 
@@ -84,11 +85,11 @@ typedef struct {
     char why[MV_ERR_TEXT + 32]; /* for FAILED: one line */
 } mv_served_files_answer;
 
-/* The file's container; the first call only starts building it. */
+/* Returns the file's container; the first call only starts building it. */
 void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t version,
                                mv_served_files_answer *out);
 
-/* The original file. */
+/* Returns the original file. */
 void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t version,
                               mv_served_files_answer *out);
 

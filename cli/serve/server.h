@@ -14,7 +14,7 @@ mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err 
 /* Starts a thread that answers. The site must outlive the server, and belongs to it until then. */
 mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err);
 
-/* Running transfers are cut off. Safe with NULL. */
+/* Stops the server and cuts off running transfers. Does nothing for NULL. */
 void mv_server_stop(mv_server *server);
 
 #endif
