@@ -1,9 +1,10 @@
 /* Finds the domains of a heap, which are the parts between which the caching allocator never moves
  * memory.
  *
- * A free block only serves requests of its own pool (the default or a private one), kind (small: up
- * to 1 MiB; large) and stream: get_pool() and get_free_block(), PyTorch CUDACachingAllocator.cpp.
- * Domains of the same kind are neighbours, and so are domains that differ only in the stream:
+ * A free block only serves requests of its own pool (the default pool or a private one), its own
+ * kind (small, up to 1 MiB, or large) and its own stream. Source: get_pool() and get_free_block(),
+ * PyTorch CUDACachingAllocator.cpp. Domains of the same kind are next to each other, and so are
+ * domains that differ only in the stream:
  *
  *     domain      0        1        2        3        4
  *     kind        large    large    large    small    small

@@ -3,8 +3,9 @@
  *
  *     reserved = allocated + pending + free + unexplained
  *
- * for each domain and in total, to the byte. `unexplained` is 0 unless the trace contradicts itself
- * (blocks that overlap, or are outside all segments): see the doubts of analyze/lives/lives.h.
+ * This is true for each domain and in total, to the byte. `unexplained` is 0 unless the trace
+ * contradicts itself, which is the case if blocks overlap or are outside all segments; see the
+ * doubts of analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
  *     while (mv_heap_next(&heap))                          after event heap.event

@@ -3,7 +3,7 @@
  *
  *     reserved = allocated + rounding + pending      the most bytes in use at once
  *              + streams and pools                   each has its peak at another time
- *              + holes + unused segments             the rest: placement, and cache
+ *              + holes + unused segments             the remainder: placement, and cache
  *              + unexplained                         0 unless the trace contradicts itself
  *
  * This is exact to the byte. The first line is the need. At the peak of reserved memory, the need

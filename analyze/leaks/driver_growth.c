@@ -128,9 +128,9 @@ static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *grow
 /* ---- samples ----------------------------------------------------------------------------- */
 
 typedef struct {
-    uint32_t rises, chances; /* rises: floors above the previous floor; chances: floors compared.
-                              * There is a floor for each number of live objects at which a sample
-                              * was taken */
+    uint32_t rises, chances; /* rises: number of floors above the previous floor; chances: number of
+                              * floors compared. There is a floor for each number of live objects at
+                              * which a sample was taken */
     int64_t fall;            /* the most bytes by which a floor was below an earlier floor */
 } shape;
 

@@ -3,8 +3,8 @@
  * contains that memory, but the device's samples show it as unexplained memory (analyze/ledger).
  *
  *     steps                1      2      3      4      5      6
- *     graphs alive         1      2      3      4      5      6      by the calls
- *     unexplained          2  4   6  8  10     12     14             by the samples
+ *     graphs alive         1      2      3      4      5      6      according to the calls
+ *     unexplained          2  4   6  8  10     12     14             according to the samples
  *
  * It is a leak only if both the number of objects and the unexplained memory grow until the end. If
  * the number of objects grows, but there are too few samples or they show no growth, the verdict is

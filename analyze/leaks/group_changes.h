@@ -1,4 +1,4 @@
-/* The bytes that each group of sites holds at the floors of the bins. */
+/* Finds the bytes that each group of sites holds at the floors of the bins. */
 #ifndef MV_GROUP_CHANGES_H
 #define MV_GROUP_CHANGES_H
 

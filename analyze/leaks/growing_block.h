@@ -23,7 +23,7 @@
 /* A site whose block grows from one step mark to the next. */
 typedef struct {
     uint32_t site;
-    uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
+    uint64_t bytes_per_step; /* mean growth per judged step, rounded to the nearest byte */
     uint32_t steps;          /* number of judged steps */
     bool follows_work; /* the steps' temporary memory grows by more than the block, so the block may
                         * be a batch */

@@ -4,14 +4,14 @@
  * number of bins for which the freed blocks lived.
  *
  *     bins         0   1 | 2   3   4   5   6 | 7   8
- *     a leak       x   x | x   x   x   x   x | x   x      born all along, none freed
- *     each third   x     |     x           x |     x      born seldom, none freed
+ *     a leak       x   x | x   x   x   x   x | x   x      born in every bin, none freed
+ *     each third   x     |     x           x |     x      born in few bins, none freed
  *     warm-up      x   x |                   |            only at the start
  *     cache        x   x | x   x             |            fills, then stops
- *     a window           |                   | x   x      as young as the freed ones were
+ *     a window           |                   | x   x      as young as freed blocks were
  *                  ^ warm-up                   ^ too young to judge
  *
- *     new shapes   x   x |     x           x |            entries of sizes unseen before
+ *     new shapes   x   x |     x           x |            entries of new sizes
  *
  * A block is overdue if it is older than most blocks of its site were when they were freed. A site
  * grows if overdue blocks were born in several bins after the warm-up, and if these births neither
@@ -47,7 +47,7 @@ typedef enum {
 
 typedef struct {
     mv_growth_kind kind;
-    double confidence; /* 0.5 to 1 if STEADY, else 0 */
+    double confidence; /* certainty that the site grows: 0.5 to 1 if STEADY, otherwise 0 */
     uint32_t first,
         last;      /* first and last judged bin, without the warm-up and the youngest bins; last <
                     * first: none */

@@ -283,7 +283,7 @@ static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
 }
 
 /* Returns why the inferred steps in which a site grows may not be the program's steps; NULL if they
- * seem to be. */
+ * seem to be the program's steps. */
 static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size_habit habit)
 {
     if (w->is_one_pass)

@@ -42,8 +42,8 @@ typedef struct {
 } mv_bulks;
 
 typedef struct {
-    mv_arena *arena;   /* for the result */
-    mv_arena *scratch; /* released at the end */
+    mv_arena *arena;   /* arena for the result */
+    mv_arena *scratch; /* arena for temporary memory, released at the end */
     const mv_trace *trace;
     const mv_lives *lives;
     mv_sites sites;

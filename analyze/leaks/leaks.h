@@ -1,7 +1,7 @@
 /* The leak report: memory that grows step by step and is never freed, and all other memory that is
  * alive at the end.
  *
- * Every allocation that is alive when the trace ends belongs to exactly one row. Therefore
+ * Every allocation that is alive when the trace ends belongs to exactly one row. Therefore:
  *
  *     sum of leaks.bytes + sum of retained.bytes = live_bytes
  *
@@ -53,10 +53,10 @@ typedef struct {
     uint32_t blocks;
     uint64_t own_threads;    /* part of `bytes` that the library's own threads allocated
                               * (own_threads.h) */
-    uint64_t bytes_per_step; /* mean over the complete steps, rounded to the nearest byte */
+    uint64_t bytes_per_step; /* mean growth per complete step, rounded to the nearest byte */
     uint32_t first_event;    /* birth of the first leaked block */
     uint32_t last_event;     /* birth of the last leaked block */
-    double confidence;       /* 0.5 to 1; see docs/leaks.md */
+    double confidence;       /* certainty that this is a leak, from 0.5 to 1; see docs/leaks.md */
     uint32_t lines;          /* number of lines of user code that allocated the blocks: 1 except for
                               * graphs */
     mv_leak_kind kind;

@@ -17,13 +17,13 @@
 enum { OF_TEN = 9 };
 
 typedef struct {
-    uint32_t library; /* string row of the library's path; MV_NO_ROW: not a CUDA call */
-    uint32_t line;    /* row of the program's frame; MV_NO_ROW: the stack has none */
+    uint32_t library; /* row of the string with the library's path; MV_NO_ROW: not a CUDA call */
+    uint32_t line;    /* row of the frame with the program's line; MV_NO_ROW: the stack has none */
     bool has_python;
 } site_view;
 
-/* The site of a thread: the line before the thread's last allocation, the number of allocations
- * that followed this line in the same step, and the number of all allocations. */
+/* A site that may follow a line: the line that came before its last allocation, the number of its
+ * allocations that followed this line in the same step, and the number of all its allocations. */
 typedef struct {
     uint32_t line, follows, all;
 } follower;

@@ -8,8 +8,8 @@
 #define BULK_BLOCKS 4
 #define BULK_STEPS  3
 
-/* A list is emptied at one or two places of a program. Blocks that are freed at this many places
- * were freed by the garbage collector. */
+/* A list is emptied at one or two places of a program. If blocks are freed at this many places, the
+ * garbage collector freed them. */
 #define PLACES_OF_COLLECTOR 3
 
 /* A pile that may be one of the program's lists is reported only if it was at least this fraction

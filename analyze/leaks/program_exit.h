@@ -1,7 +1,7 @@
 /* Finds the event at which a captured program begins to exit.
  *
  *     allocated   ┌┐┌┐┌┐┌┐        a capture lasts until the last instruction of the process, and
- *               ┌─┘└┘└┘└┘└┐       a program that ends in order gives everything back
+ *               ┌─┘└┘└┘└┘└┐       a program that ends normally frees everything
  *             ──┘         └─┐
  *                        ▲  └──   exit
  *

@@ -229,10 +229,10 @@ static uint32_t last_gets(const mv_holdings *h)
     return i;
 }
 
-/* Drops samples at the end that were taken when the program had ended. A killed program loses its
- * memory without calls, and when a program ends normally, the driver destroys the contexts before
- * the memory is freed. Such a sample shows less memory in use than calls hold, or less than the
- * previous sample, and no later call explains the decrease. */
+/* Drops samples at the end that were taken when the program had ended. When a program is killed,
+ * its memory is freed without calls. When a program ends normally, the driver destroys the contexts
+ * before the memory is freed. Such a sample shows less memory in use than calls hold, or less than
+ * the previous sample, and no later call explains the decrease. */
 static void drop_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {
     uint32_t gets = last_gets(h);

@@ -1,11 +1,12 @@
 /* Finds, for each sample, the device memory that a process used, the bytes that its calls held, and
  * how much contexts and code had added by then. This is part of the ledger.
  *
- *     used              NVML's figure for the process; else the device's use minus its use before
- *                       the process's first call
+ *     used              NVML's figure for the process or, without it, the device's use minus the
+ *                       use before the process's first call
  *     held              bytes that calls held at the sample
- *     context           Σ growth of (used - held) over the intervals before the process's first
- *                       allocation, and those in which a context was created or code was loaded
+ *     context           sum of the growth of (used - held) over the intervals before the process's
+ *                       first allocation, and over those in which a context was created or code
+ *                       was loaded
  *     unexplained       used - held - context
  *
  * A sample may be taken during a call that allocates memory, which is then numbered after the

@@ -4,17 +4,17 @@
  *     alloc_array                                   held until its handle is freed
  *     create                                        held while its handle has references (create,
  *                                                   retain; release) or mappings
- *     alloc_host, register, create on the host,     host memory, counted separately, of all devices
+ *     alloc_host, register, create on the host,     host memory of all devices, counted separately
  *     alloc_async from a pool of the host
- *     open, import                                  another process's memory, counted separately;
- *                                                   but a multicast object is not
+ *     open, import                                  memory of another process, counted separately;
+ *                                                   a multicast object is not counted
  *     reserve                                       addresses without memory: see ledger.h
- *     context_destroy                               frees what was allocated or opened, on the host
- *                                                   too, while the device was current, if it is a
- *                                                   reset or the end of the last recorded context
- *                                                   of the device; but not memory of create, and
- *                                                   not memory from a pool (alloc_async), which
- *                                                   is the device's own
+ *     context_destroy                               if the call resets the device, or ends its last
+ *                                                   recorded context: frees what was allocated or
+ *                                                   opened while the device was current, also on
+ *                                                   the host; but neither memory of create nor
+ *                                                   memory from a pool (alloc_async), which belongs
+ *                                                   to the device
  *
  * The effect of an action is defined in its row of MV_API_ACTION_LIST (capture/wire_live.h). Failed
  * calls have no effect, and neither do frees of memory that is not held on this device. */
@@ -83,7 +83,8 @@ bool mv_holdings_apply(mv_holdings *holdings, uint32_t call);
 /* Releases the memory that the holdings themselves occupy. */
 void mv_holdings_drop(mv_holdings *holdings);
 
-/* Whether the action allocates device memory; whether it allocates any memory. */
+/* mv_is_device_alloc returns whether the action allocates device memory, mv_is_alloc whether it
+ * allocates memory of any kind. */
 bool mv_is_device_alloc(uint8_t action);
 bool mv_is_alloc(uint8_t action);
 

@@ -3,11 +3,11 @@
  *     used  =  Σ by  +  context_estimate  +  unexplained           exactly, always
  *
  *     used              from samples of the device (analyze/ledger/device_use.h)
- *     by                bytes that CUDA calls got and still hold, by calling library and API;
+ *     by                bytes that CUDA calls allocated and still hold, by library and API;
  *                       PyTorch's segments are rows of this table like any other memory
  *     context_estimate  growth of (used - bytes held by calls) around contexts and code
- *     unexplained       the rest, which may be negative: the estimate's error, the driver's own
- *                       memory, rounding to its granularity, pools that keep freed memory
+ *     unexplained       what is left, which may be negative: the error of the estimate, the driver's
+ *                       own memory, rounding to its unit, pools that keep freed memory
  *
  * For the ledger over time, see analyze/ledger/ledger_series.h.
  *
@@ -46,7 +46,8 @@ typedef struct {
     mv_string_id api;
     uint64_t bytes;
     uint64_t count;    /* number of allocations */
-    mv_stack_id stack; /* stack that holds the most of these bytes; MV_NO_STACK: not recorded */
+    mv_stack_id stack; /* stack that holds the largest part of these bytes; MV_NO_STACK: not
+                        * recorded */
     bool is_framework; /* the memory belongs to PyTorch's allocator */
 } mv_ledger_row;
 

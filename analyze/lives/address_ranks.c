@@ -34,7 +34,7 @@ struct mv_address_search {
     const mv_trace *trace;
     uint32_t device;
     mv_events ev;
-    mv_address_ranks *out; /* `of_event` holds ids until they are ranked */
+    mv_address_ranks *out; /* `of_event` contains ids until the addresses are ranked */
     uint32_t done;         /* number of events that are done; with a single part, each event is
                             * first added and later ranked */
     bool is_merged;

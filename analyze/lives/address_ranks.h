@@ -13,7 +13,7 @@ typedef struct {
     uint32_t segment_events; /* number of events about segments */
 } mv_address_ranks;
 
-/* Finds the ranks. Every event about a block or a segment gets a rank, provided that it has an
+/* Finds the ranks. Every event about a block or a segment has a rank, provided that it has an
  * address; other events have none. Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the number of
  * distinct addresses. */
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,

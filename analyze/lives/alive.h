@@ -1,12 +1,12 @@
 /* Finds the rows of a lives table that are alive at a given moment.
  *
- * A moment is named by the event before it: after event E, all effects of E are complete.
+ * A moment is identified by the event before it. After event E, all effects of E are complete.
  *
  *     born  <= E < freed        allocated
  *     born  <= E < completed    active, and its requested bytes count
  *     birth <= E < death        a segment is reserved
  *
- * MV_BEFORE is the moment before the first event: preexisting rows are alive. */
+ * MV_BEFORE is the moment before the first event, at which the preexisting rows are alive. */
 #ifndef MV_ALIVE_H
 #define MV_ALIVE_H
 

@@ -116,7 +116,7 @@ mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, u
 
 void mv_lives_search_end(mv_lives_search *s)
 {
-    mv_arena scratch = s->scratch; /* the search `s` itself is allocated in it */
+    mv_arena scratch = s->scratch; /* the search `s` itself is allocated in this arena */
 
     end_addresses(s);
     mv_arena_release(&scratch);

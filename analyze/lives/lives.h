@@ -38,8 +38,9 @@ typedef enum {
 /* One row for each allocation. `freed` and `completed` are the two events that end it. They are
  * neighbours (freed + 1 == completed) unless the free was deferred. If the file contains only one
  * of the two events, both fields name this event. If the free was requested before the first event,
- * `freed` is 0, which is exact at or after event 0; in a trace without events, `freed` is 0 as well
- * (analyze/lives/alive.h distinguishes these cases). Always freed <= completed. */
+ * `freed` is 0, which is correct for every moment after event 0; in a trace without events, `freed`
+ * is 0 as well (analyze/lives/alive.h distinguishes these cases). `freed` is never greater than
+ * `completed`. */
 typedef struct {
     uint32_t count;
     uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, sorted by

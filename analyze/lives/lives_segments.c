@@ -100,8 +100,8 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
         mv_rankset_add(&r->edges, rank);
 }
 
-/* Ends all segment bytes in [low, high). Returns the rank up to which the bytes from `low` on were
- * held without a gap, which is `high` if all of them were held. */
+/* Ends all segment bytes in [low, high). Returns the rank up to which the bytes, starting at `low`,
+ * were held without a gap; this is `high` if all of them were held. */
 static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     uint32_t at, reached = low;
@@ -126,7 +126,8 @@ static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
 }
 
 /* Returns the kind that a segment's size suggests, which is all that is known before the first
- * allocation in the segment. Small segments have 2 MiB, and so do the pages of the small pool. */
+ * allocation in the segment. A small segment is 2 MiB in size, and so is a page of the small
+ * pool. */
 static uint8_t likely_kind(const mv_lives_sweep *r, uint64_t size, bool expandable)
 {
     if (r->fills)

@@ -1,12 +1,13 @@
 /* The sweep, which applies one device's events to its heap, block by block. It is private to
  * mv_lives_find.
  *
- *     mv_lives_init      the final heap by rank, once the ranks of all addresses are known
- *     mv_lives_undo      backwards from the final heap to the heap before the first event
- *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout; in
- *                        several spans of events at a time if there are many (lives_spans.c)
+ *     mv_lives_init      prepares the final heap by rank, once the ranks of all addresses are known
+ *     mv_lives_undo      goes backwards from the final heap to the heap before the first event
+ *     mv_lives_apply     goes forwards and makes the rows of lives.h, with block sizes from the
+ *                        layout; sweeps several spans at a time if there are many events
+ *                        (lives_spans.c)
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
- *     mv_lives_history   the kind of history
+ *     mv_lives_history   finds the kind of history
  *
  * The events are not trusted. An event that contradicts the layout is counted in the doubts of
  * `lives`, and the contradiction is resolved in favour of the newest event. */

@@ -57,7 +57,7 @@ mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_step
 
 /* ---- expandable segments ----------------------------------------------------------------- */
 
-/* Opens the trials of this device when the first failure needs them. */
+/* Opens the trials of this device when they are first needed. */
 static mv_code open_trials(mv_oom_prospect *p, mv_err *err)
 {
     mv_trials_opts opts = {.no_self = true};

@@ -47,8 +47,8 @@ static void write_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* Writes whether the forecast is above or below the limit, provided that both bounds of the limit
- * agree on this. */
+/* Writes whether the forecast is above or below the limit, provided that it is on the same side of
+ * both bounds of the limit. */
 static void write_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;

@@ -5,8 +5,10 @@
  *     process  in use = held by calls, by library + context + ...         the ledger
  *
  *     capacity     this process holds the missing bytes
- *     outside      others on the device do: 2 GiB and 5 % or more, enough for the request
- *     unknown      the device has no samples, or had room: a limit that the file does not show
+ *     outside      others on the device hold them: 2 GiB and 5 % or more, enough for the
+ *                  request
+ *     unknown      the device has no samples, or it had room, so that a limit which is not in
+ *                  the file refused the call
  *
  * The next call of the same library replaces a refused call if it succeeds with the same size,
  * because memory was freed, or if it requests less on the same line, because a pool tries smaller

@@ -14,10 +14,10 @@
  * Provable conclusions:
  *
  *     limit            reserved + requested > limit: PyTorch checks the limit before the device
- *     capacity         allocated + not_pytorch + tensor > capacity: without others and without any
- *                      hole it would not have fitted; not_pytorch is 0 if unknown
+ *     capacity         allocated + not_pytorch + tensor > capacity: it would not have fitted even
+ *                      without others and without holes; not_pytorch is 0 if unknown
  *     outside_pytorch  it would have fitted without the others, but not in this process's own
- *                      unallocated memory, all holes joined
+ *                      unallocated memory, even if all its holes were joined
  *
  * Everything else is unknown. An error message cannot prove fragmentation, because memory that is
  * reserved but not allocated may be in pieces, may be in another pool or stream, or may have become
@@ -65,9 +65,10 @@ typedef struct {
     /* Conclusions from the figures. */
     mv_answer had_room;   /* the device had room for the request */
     mv_answer over_limit; /* the request would have exceeded the limit */
-    mv_answer holes_do;   /* the memory of the others and the memory left on the device are enough
-                           * for the request */
-    mv_answer others_do;  /* the others' memory plus the rest is enough */
+    mv_answer holes_do;   /* unallocated memory and the memory left on the device are enough for the
+                           * tensor; only NO proves anything */
+    mv_answer others_do;  /* the memory of the others and the memory left on the device are enough
+                           * for the tensor */
     mv_answer too_large;  /* the tensor cannot fit, even if the others used no memory and there were
                            * no holes */
     mv_text_verdict verdict;

@@ -457,9 +457,9 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
 }
 
 /* Whether the allocations of a size are a workspace. A workspace is allocated during a matrix
- * multiplication, so its stack has the same Python line as the multiplication, and it is never
- * freed. It is therefore the first block of exactly this size from a stack that also allocates
- * other sizes, and the only such block that is never freed. */
+ * multiplication, so its stack has the Python line of the multiplication, and it is never freed. It
+ * is recognized as the first block of exactly this size from a stack that also allocates other
+ * sizes, and as the only block of this size that is never freed. */
 static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
@@ -592,7 +592,7 @@ static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t 
     return rows;
 }
 
-/* Returns the category of the most decided rows; OPEN if none is decided. */
+/* Returns the most frequent category among the decided rows; OPEN if none is decided. */
 static uint16_t most_votes(const voter *rows, uint32_t count)
 {
     uint32_t votes[MV_CATEGORY_COUNT] = {0};
@@ -626,8 +626,8 @@ static void settle_stack(category_search *s, const voter *rows, uint32_t count)
     }
 }
 
-/* Assigns to undecided blocks the category of the most decided blocks with the same stack and size
- * or, if there are none, with the same stack. */
+/* Assigns a category to undecided blocks. It is the most frequent category among the decided blocks
+ * with the same stack and size or, if there are none, with the same stack. */
 static bool settle_open(mv_arena *scratch, category_search *s)
 {
     uint32_t count;
@@ -738,7 +738,7 @@ mv_code mv_category_search_some(mv_category_search *c, uint32_t allocs, bool *ag
 
 void mv_category_search_end(mv_category_search *c)
 {
-    mv_arena scratch = c->scratch; /* the search `c` itself is allocated in it */
+    mv_arena scratch = c->scratch; /* the search `c` itself is allocated in this arena */
 
     mv_arena_release(&scratch);
 }

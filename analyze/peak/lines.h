@@ -5,8 +5,8 @@
  * user's code that led to it. Every allocation has exactly one line, so the following sums over all
  * lines hold:
  *
- *     sum of start = allocated at the window's first moment      sum of total = allocated within
- *     sum of live  = allocated at its last moment                sum of freed = freed within
+ *     sum of start = allocated at the window's first moment      sum of total = allocated within it
+ *     sum of live  = allocated at its last moment                sum of freed = freed within it
  *     start + total - freed = live, for each line
  *
  * All figures are allocated bytes, that is, block sizes. */

@@ -22,11 +22,11 @@ typedef struct {
     uint32_t part;           /* number of the part in the curve */
     uint64_t marginal;       /* how far the window's peak would fall without this site */
     uint16_t category;       /* row of attribution.categories */
-    mv_stack_id stack;       /* stack that allocated the most of these bytes */
-    mv_string_id annotation; /* range in which the most of these bytes were allocated, or
+    mv_stack_id stack;       /* stack that allocated the largest part of these bytes */
+    mv_string_id annotation; /* range in which the largest part of these bytes was allocated, or
                               * MV_NO_STRING */
-    mv_tag_id tag;           /* tag of the most of these bytes, which contains their operator and
-                              * the operator's inputs */
+    mv_tag_id tag;           /* tag of the largest part of these bytes, which contains their
+                              * operator and the operator's inputs */
 } mv_peak_site;
 
 typedef struct {

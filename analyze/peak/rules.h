@@ -5,9 +5,9 @@
  *     experts/moe\.py:[0-9]+ forward       experts
  *     torch/optim/                         optimizer_state
  *
- * The category is the text after the last TAB of the line, or its last word if there is no TAB; the
- * regex is the text before it. The regex is searched for in "FILE:LINE FUNCTION" of each frame,
- * without anchors. Empty lines and lines that begin with # are ignored. */
+ * The category is everything after the last TAB of the line or, without a TAB, the last word of the
+ * line. The regex is everything before the category. The regex is searched for in "FILE:LINE
+ * FUNCTION" of each frame, without anchors. Empty lines and lines that begin with # are ignored. */
 #ifndef MV_RULES_H
 #define MV_RULES_H
 

@@ -13,7 +13,7 @@ typedef struct {
 
 /* The bytes of a site by call, for the loop in which the site holds the most memory. */
 typedef struct {
-    uint32_t loop;         /* MV_NO_ROW: the site is not in a loop */
+    uint32_t loop;         /* row of mv_layers.loops; MV_NO_ROW: the site is not in a loop */
     uint32_t count;        /* number of calls in which the site holds memory */
     mv_site_layer *layers; /* [count] in the order of the calls */
     uint64_t bytes; /* bytes in these layers; the site's other bytes do not belong to a call */

@@ -24,7 +24,7 @@ typedef struct {
     uint64_t *least;  /* [bins] the fewest bytes allocated within the bin, including at its first
                        * moment */
     uint64_t *most;   /* [bins] the most bytes allocated within the bin */
-    uint32_t *moment; /* [bins] event directly after the moment of `least` */
+    uint32_t *moment; /* [bins] the event directly after the moment at which `least` was reached */
 } mv_floor;
 
 /* Returns the first bin whose floor comes after an event; `bins` if there is no such bin. In this
