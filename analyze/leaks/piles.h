@@ -2,7 +2,7 @@
  * not a leak, but they are part of the peak.
  *
  *     allocated       /|    /|    /|       blocks of one line, or of several lines
- *                  / / |/ / |/ / | /      whose blocks are freed together
+ *                  / / |/ / |/ / | /       whose blocks are freed together
  *     steps        1 2 3 4 5 6 7 8 9
  *
  * A *bulk* is a group of four or more blocks of a line that are freed with no allocation in

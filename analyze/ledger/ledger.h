@@ -6,8 +6,8 @@
  *     by                bytes that CUDA calls allocated and still hold, by library and API;
  *                       PyTorch's segments are rows of this table like any other memory
  *     context_estimate  growth of (used - bytes held by calls) around contexts and code
- *     unexplained       what is left, which may be negative: the error of the estimate, the driver's
- *                       own memory, rounding to its unit, pools that keep freed memory
+ *     unexplained       what is left, which may be negative: the error of the estimate, memory of
+ *                       the driver itself, rounding to its unit, pools that keep freed memory
  *
  * For the ledger over time, see analyze/ledger/ledger_series.h.
  *

@@ -3,7 +3,7 @@
  *
  *     samples    o         o                  o         o
  *     columns    |....|....|....|....|....|....|....|....|       [edges[c], edges[c + 1])
- *     moment       x    x    x                                   when calls held the most in the column
+ *     moment       x    x    x                                   when calls hold the most
  *
  * A column contains the figures of mv_ledger_find at the column's moment. */
 #ifndef MV_LEDGER_COLUMNS_H
