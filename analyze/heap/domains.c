@@ -3,7 +3,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* The domain of one segment, before domains get numbers. */
+/* The domain of one segment, before domains are numbered. */
 typedef struct {
     uint32_t segment;
     uint32_t pool;

@@ -184,8 +184,8 @@ bool mv_heap_next(mv_heap *heap)
     return true;
 }
 
-/* Whether a block lives before event `first` or after event `last`: other blocks need not
- * be placed. */
+/* Whether a block is alive before event `first` or after event `last`. Blocks for which this is
+ * false need not be placed. */
 static bool stays(const mv_heap *h, uint32_t row, uint32_t first, uint32_t last)
 {
     const mv_alloc_lives *a = &h->lives->allocs;

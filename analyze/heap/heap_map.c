@@ -1,8 +1,9 @@
-/* The heap at a moment as a list of segments and their pieces. */
+/* Makes the list of segments and pieces of the heap at a moment. */
 #include "analyze/heap/heap.h"
 
-/* Pages of expandable segments: kSmallBuffer and kLargeBuffer, PyTorch CUDACachingAllocator.cpp.
- * The pieces show other sizes of large pages (large_segment_size_mb, since 2.11). */
+/* Sizes of the pages of expandable segments: kSmallBuffer and kLargeBuffer, PyTorch
+ * CUDACachingAllocator.cpp. If large pages have a different size (large_segment_size_mb, since
+ * 2.11), the pieces show it. */
 #define SMALL_PAGE ((uint64_t)2 << 20)
 #define LARGE_PAGE ((uint64_t)20 << 20)
 
@@ -63,7 +64,8 @@ uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, 
     return last > first ? (last - first) * page : 0;
 }
 
-/* Bytes of whole pages in the hole [low, high) of an expandable segment. */
+/* Returns the number of bytes in whole pages within the hole [low, high) of an expandable
+ * segment. */
 static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
 {
     const mv_holes *holes = &heap->now;

@@ -11,7 +11,7 @@ static bool init_tree(mv_arena *arena, uint32_t count, mv_maxtree *tree)
     return tree->node && tree->leaves >= count;
 }
 
-/* O(log count); less if the maxima above stay the same. */
+/* Changes a number. O(log count), or less if the maxima in the nodes above stay the same. */
 static void set_number(mv_maxtree *tree, uint32_t at, uint64_t value)
 {
     uint32_t i = tree->leaves + at;
@@ -31,7 +31,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The largest of the numbers [first, end); 0 if the range is empty. */
+/* Returns the largest of the numbers [first, end); 0 if the range is empty. */
 static uint64_t largest_in(const mv_maxtree *tree, uint32_t first, uint32_t end)
 {
     uint32_t low = tree->leaves + first, high = tree->leaves + end;
@@ -53,7 +53,8 @@ static uint64_t number_at(const mv_maxtree *tree, uint32_t at)
 
 /* ---- holes ------------------------------------------------------------------------------- */
 
-/* by_segment keeps a domain's segments together. */
+/* Sorts the segments, so that by_segment contains the segments of each domain next to each
+ * other. */
 static bool order_segments(mv_arena *arena, mv_holes *h)
 {
     uint32_t segments = h->lives->segments.count, domains = h->domains->count;
@@ -101,7 +102,7 @@ static void set_largest(mv_holes *h, uint32_t start, uint64_t old, uint64_t size
         set_number(&h->by_segment, leaf, largest_in(&h->by_rank, start, h->held.end[start]));
 }
 
-/* The row of a size in a domain; MV_NO_GAP: no hole has this size. */
+/* Returns the row of a size in a domain; MV_NO_GAP: no hole has this size. */
 static uint32_t row_of_size(const mv_gaps *sizes, uint64_t size)
 {
     uint32_t row = mv_gaps_at(sizes, size);
@@ -156,7 +157,7 @@ static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
     set_largest(h, start, old, size);
 }
 
-/* Measures the hole after the block or run that starts at `rank`, if there is one. */
+/* Measures the hole after the block or run that starts at `rank`, if there is such a hole. */
 static void measure(mv_holes *h, uint32_t rank)
 {
     bool is_used = mv_rankset_has(&h->used, rank);
@@ -174,7 +175,7 @@ static void measure(mv_holes *h, uint32_t rank)
     set_hole(h, rank, from < limit ? limit - from : 0);
 }
 
-/* The start at or below `rank` of a block or run. */
+/* Returns the nearest start of a block or run at or below `rank`. */
 static uint32_t start_of(const mv_holes *h, uint32_t rank)
 {
     uint32_t used = mv_rankset_prev(&h->used, rank), wall = mv_rankset_prev(&h->walls, rank);
@@ -182,7 +183,7 @@ static uint32_t start_of(const mv_holes *h, uint32_t rank)
     return used == MV_NO_RANK || (wall != MV_NO_RANK && wall > used) ? wall : used;
 }
 
-/* Measures the hole that ends at `rank`, if there is one. */
+/* Measures the hole that ends at `rank`, if there is such a hole. */
 static void measure_below(mv_holes *h, uint32_t rank)
 {
     uint32_t start;

@@ -7,8 +7,8 @@ typedef struct {
     const mv_heap_map *map;
     const mv_sites *sites;
     uint32_t domain;
-    uint32_t *pin_of_group; /* [groups] row of pins in the current segment; rows below the segment's
-                             * first are stale */
+    uint32_t *pin_of_group;  /* [groups] row of pins in the current segment; a row below the first
+                             * one of the segment is from an earlier segment */
     uint32_t *line_of_group; /* [groups] row of lines + 1 */
     uint32_t pin_count;
     mv_pins *out;
@@ -38,8 +38,8 @@ static void sort_pins(mv_arena *scratch, mv_pin *pins, uint32_t count)
                  MV_RISING(mv_pin, group));
 }
 
-/* The used block's share at `piece` in the holes on both sides. The lower neighbour of a hole gets
- * the odd byte. */
+/* Returns how many bytes of the holes on both sides are attributed to the used block at `piece`.
+ * The odd byte of a hole is attributed to its lower neighbour. */
 static uint64_t share_of(const pins_search *p, uint32_t segment, uint32_t piece)
 {
     uint32_t first = p->map->first_piece[segment], end = p->map->first_piece[segment + 1];
@@ -63,7 +63,7 @@ static mv_pin *pin_of(pins_search *p, uint32_t group, uint32_t first)
     return &p->out->pins[at];
 }
 
-/* Whether `a` is before `b`; MV_BEFORE is before everything. */
+/* Whether `a` is before `b`. MV_BEFORE is before everything. */
 static bool is_older(uint32_t a, uint32_t b)
 {
     return a + 1 < b + 1;
@@ -86,7 +86,8 @@ static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t
     }
 }
 
-/* Blocks without an adjacent hole pin nothing and get no row. */
+/* Adds the pins of one segment. Blocks without an adjacent hole pin nothing, so they have no
+ * row. */
 static void pin_segment(pins_search *p, uint32_t segment)
 {
     mv_stranded *row = &p->out->segments[p->out->segment_count++];

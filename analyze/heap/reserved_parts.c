@@ -22,9 +22,9 @@ const char *mv_reserved_part_text(mv_reserved_part part)
 
 typedef struct {
     mv_heap heap;
-    mv_heap_sums need; /* sums over all domains when the need is highest */
-    uint64_t *most;    /* [domains] most bytes in use */
-    uint64_t *whole;   /* [domains] bytes in unused segments */
+    mv_heap_sums need; /* sums over all domains at the moment of the highest need */
+    uint64_t *most;    /* [domains] the most bytes in use in each domain */
+    uint64_t *whole;   /* [domains] bytes in unused segments in each domain */
 } parts_search;
 
 static uint64_t in_use(const mv_heap_sums *sums)
@@ -40,7 +40,7 @@ static void raise(parts_search *s, uint32_t domain)
         s->most[domain] = use;
 }
 
-/* The domain of an event's allocation, or MV_NO_ROW. */
+/* Returns the domain of an event's allocation, or MV_NO_ROW. */
 static uint32_t domain_of(const parts_search *s, uint32_t event)
 {
     const mv_lives *lives = s->heap.lives;
@@ -51,7 +51,7 @@ static uint32_t domain_of(const parts_search *s, uint32_t event)
     return segment == MV_NO_ROW ? MV_NO_ROW : s->heap.domains.of_segment[segment];
 }
 
-/* Moves from the window's start past `event`, keeping the highest need. */
+/* Moves the heap from the window's start past `event`, and keeps the sums of the highest need. */
 static void find_need(parts_search *s, uint32_t first, uint32_t event)
 {
     if (first > 0)
@@ -81,7 +81,7 @@ static mv_code find_whole(mv_arena *arena, parts_search *s, mv_err *err)
     return MV_OK;
 }
 
-/* Divides each domain's reserved bytes: first the domain's highest need, then unused segments,
+/* Divides the reserved bytes of each domain: first the domain's highest need, then unused segments,
  * then holes. */
 static void divide(const parts_search *s, mv_reserved *out)
 {
@@ -105,8 +105,8 @@ static void divide(const parts_search *s, mv_reserved *out)
     part[MV_RESERVED_UNEXPLAINED] = rest;
 }
 
-/* The moment after the next request if a segment is added for it: only then is the segment
- * in use. */
+/* Returns the event after which to measure. If a segment is added for a request, this is the
+ * request, because the segment is in use only after it. */
 static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t end)
 {
     uint32_t next = event + 1;

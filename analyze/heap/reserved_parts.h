@@ -1,13 +1,15 @@
-/* The parts of reserved memory: why the allocator of a device holds this much.
+/* Divides reserved memory into parts, which explain why the allocator of a device holds as much as
+ * it does.
  *
  *     reserved = allocated + rounding + pending      the most bytes in use at once
  *              + streams and pools                   each has its peak at another time
- *              + holes + unused segments             the rest: placement, and cache
+ *              + holes + unused segments             the remainder: placement, and cache
  *              + unexplained                         0 unless the trace contradicts itself
  *
- * to the byte. At the peak of reserved memory, the need is the most bytes in use up to then,
- * because memory that is free at the peak was needed before. At any other moment, the need is the
- * memory in use at that moment, and streams and pools are 0. docs/diff.md explains the parts. */
+ * This is exact to the byte. The first line is the need. At the peak of reserved memory, the need
+ * is the most bytes in use at any time up to the peak, because memory that is free at the peak was
+ * needed earlier. At any other moment, the need is the memory in use at that moment, and the part
+ * for streams and pools is 0. docs/diff.md explains the parts. */
 #ifndef MV_RESERVED_PARTS_H
 #define MV_RESERVED_PARTS_H
 
@@ -29,12 +31,12 @@ typedef enum {
 
 typedef struct {
     uint64_t reserved;
-    int64_t part[MV_RESERVED_PARTS]; /* sums to `reserved` */
+    int64_t part[MV_RESERVED_PARTS]; /* bytes of each part, which add up to `reserved` */
 } mv_reserved;
 
-/* The parts at the moment that `ask` names; its window also limits the search for the need. O(n
- * log n). Temporary memory comes from the budget of `arena`. Fails only when memory or row numbers
- * run out. */
+/* Finds the parts at the moment that `ask` specifies; its window also limits the search for the
+ * need. Temporary memory is taken from the budget of `arena`. O(n log n). Fails only when memory or
+ * row numbers run out. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_query ask, mv_reserved *out, mv_err *err);
 

@@ -3,9 +3,9 @@
 #include "analyze/lives/block_size.h"
 #include "base/names.h"
 
-#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: for smaller large requests */
-#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
-#define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: segment for smaller large requests */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smaller requests share segments */
+#define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge: unit of larger segments */
 
 MV_NAMES(mv_growth_reason_name, mv_growth_reason, MV_GROWTH_REASON_LIST, MV_SECOND, "")
 
@@ -24,10 +24,10 @@ struct mv_growth_search {
     const mv_lives *lives;
     mv_window window;
     mv_block_rules rules;
-    mv_heap heap;         /* before the last added segment */
-    mv_level_steps steps; /* of `now` */
-    mv_levels now;        /* after each event */
-    uint32_t event;       /* the next event */
+    mv_heap heap;         /* the heap before the last added segment */
+    mv_level_steps steps; /* the steps that `now` follows */
+    mv_levels now;        /* levels after each event */
+    uint32_t event;       /* the next event to examine */
     uint32_t request;     /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 };
@@ -39,8 +39,8 @@ static bool is_growth(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
 }
 
-/* The request that a segment event serves: the device's next one, because the allocator holds its
- * lock until then. events.count if there is none. */
+/* Returns the request that a segment event serves. This is the device's next request, because the
+ * allocator holds its lock until then. Returns events.count if there is none. */
 static uint32_t next_request(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -75,7 +75,7 @@ static mv_growth_reason reason_of(const mv_growth_search *s, const mv_segment_gr
     return MV_REASON_SCATTERED;
 }
 
-/* `heap` must be at the moment before the event. */
+/* Adds a row. `heap` must be at the moment before the event. */
 static void add_growth(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -103,7 +103,8 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-/* `request`: bytes of a failed request, else 0. */
+/* Raises the peak of the needed memory. `request` is the number of bytes of a failed request,
+ * otherwise 0. */
 static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
 {
     uint64_t used = now->active + request;
@@ -125,7 +126,8 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* Reserved peaks are measured after whole calls, when the segment contains its block. */
+/* Updates the demand after an event. The peak of the reserved memory is measured after whole calls,
+ * when the segment contains the block of its request. */
 static void follow_demand(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -142,7 +144,7 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
 
-/* The demand before the first event. */
+/* Sets the demand before the first event. */
 static void begin_demand(mv_growth_search *s)
 {
     mv_demand *d = &s->out->demand;
@@ -187,7 +189,7 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
         mv_growth_search_end(s);
         return NULL;
     }
-    s->steps = s->heap.steps; /* `steps` of the heap, which has not moved yet */
+    s->steps = s->heap.steps; /* these are the steps of the heap, which has not moved yet */
     begin_demand(s);
     return s;
 }

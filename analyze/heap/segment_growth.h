@@ -1,14 +1,16 @@
-/* Why the allocator took more memory from the device: each segment added despite enough free memory
- * for the request, with the reason; and the peaks of the memory needed and taken.
+/* Finds out why the allocator took more memory from the device. Lists each segment that was added
+ * although there was enough free memory for the request, with the reason, and finds the peaks of
+ * the memory needed and of the memory taken.
  *
- * `free`, `usable` and `largest` are from just before the segment was added. */
+ * `free`, `usable` and `largest` are the values just before the segment was added. */
 #ifndef MV_SEGMENT_GROWTH_H
 #define MV_SEGMENT_GROWTH_H
 
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
 
-/* The first reason that applies; docs/fragmentation.md explains them. */
+/* Reasons for adding a segment, of which the first that applies is chosen. docs/fragmentation.md
+ * explains them. */
 #define MV_GROWTH_REASON_LIST(X)         \
     X(SPLIT_LIMIT, "split limit")        \
     X(PENDING, "pending frees")          \
@@ -26,47 +28,48 @@ typedef enum {
 } mv_growth_reason;
 
 typedef struct {
-    uint32_t event; /* segment_alloc or segment_map */
+    uint32_t event; /* segment_alloc or segment_map event */
     uint32_t domain;
     uint64_t segment_bytes;
-    uint64_t request; /* rounded */
+    uint64_t request; /* bytes requested, rounded */
     uint64_t free;    /* bytes in holes, in all domains */
     uint64_t usable;  /* bytes of `free` in the request's own domain */
-    uint64_t largest; /* the largest hole in the request's own domain */
+    uint64_t largest; /* size of the largest hole in the request's own domain */
     mv_growth_reason reason;
     mv_stack_id stack; /* stack of the request */
 } mv_segment_growth;
 
 /* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
- * counts as if it had succeeded: its request was needed, its segment taken. */
+ * counts as if it had succeeded, so its request counts as needed, and its segment as taken. */
 typedef struct {
-    uint64_t needed; /* most bytes in use (allocated or pending) at once */
+    uint64_t needed; /* the most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated;   /* most bytes allocated at once: the need if no free had to wait for
-                           * a stream */
-    uint64_t taken;       /* most bytes reserved, within the window */
+    uint64_t allocated;   /* the most bytes allocated at once, which would be the need if no free
+                           * had to wait for a stream */
+    uint64_t taken;       /* the most bytes reserved at once within the window */
     uint32_t taken_event; /* event after which the segment's request is served, or MV_BEFORE */
-    uint64_t failed;      /* refused part of `taken`: the segment of an out-of-memory event, which
-                           * is then taken_event, or 0 */
+    uint64_t failed;      /* the part of `taken` that was refused: the size of the segment of an
+                           * out-of-memory event, which is then taken_event; otherwise 0 */
     uint64_t before;      /* bytes reserved before the first event */
 } mv_demand;
 
 typedef struct {
     uint32_t count;
-    mv_segment_growth *rows;         /* [count] the window's rows in order of events */
-    uint64_t bytes[MV_REASON_COUNT]; /* segment_bytes by reason */
+    mv_segment_growth *rows; /* [count] segments added within the window, in order of events */
+    uint64_t bytes[MV_REASON_COUNT]; /* sum of segment_bytes for each reason */
     uint32_t segments[MV_REASON_COUNT];
     mv_demand demand;
 } mv_segment_growths;
 
-/* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only when
- * memory or row numbers run out. */
+/* Finds the added segments and the peaks. The rows are allocated in `arena`, and temporary memory
+ * is taken from its budget. O(n log n). Fails only when memory or row numbers run out. */
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* mv_segment_growths_find in pieces: begin, then some events at a time until mv_growth_search_some
- * returns false, then end in any case (NULL is allowed). begin returns NULL where
- * mv_segment_growths_find fails. The search is in `arena`, too. */
+/* Runs mv_segment_growths_find in pieces: mv_growth_search_begin, then mv_growth_search_some with a
+ * number of events until it returns false, then mv_growth_search_end in any case, which accepts
+ * NULL. mv_growth_search_begin returns NULL where mv_segment_growths_find would fail. The search
+ * itself is also allocated in `arena`. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,
@@ -74,8 +77,8 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
 bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
 void mv_growth_search_end(mv_growth_search *search);
 
-/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(),
- * PyTorch CUDACachingAllocator.cpp. */
+/* Returns the size of the segment that is added for a rounded request if no hole fits:
+ * get_alloc_size(), PyTorch CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */

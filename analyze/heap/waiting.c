@@ -6,8 +6,9 @@
 typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
-    uint32_t *line_of; /* [2 * groups] row of lines + 1, by group: frees, then allocations */
-    uint8_t *is_seen;  /* [streams] blocks on this stream wait */
+    uint32_t *line_of; /* [2 * groups] row of lines + 1, first by the group of the free, then by the
+                        * group of the allocation */
+    uint8_t *is_seen;  /* [streams] 1: blocks on this stream are waiting */
     uint64_t largest;
     mv_waiting *out;
 } waiting_search;

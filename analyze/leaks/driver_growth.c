@@ -7,13 +7,13 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Minimum samples and rises for a pattern. A rise compares the lowest unexplained bytes at one
- * number of live objects with those at the next number. The lowest value is used because other
- * driver memory comes and goes in each step: pools that keep memory, and calls in progress at the
- * time of a sample. */
+/* The minimum number of samples and of rises that make a pattern. A rise means that the lowest
+ * unexplained bytes at one number of live objects exceed those at the previous number. The lowest
+ * bytes are compared because other driver memory comes and goes in each step: pools keep memory,
+ * and a call may be in progress when a sample is taken. */
 enum { LEAST_SAMPLES = 4, LEAST_RISES = 3 };
 
-/* The unit of driver memory; a smaller rise may be rounding. */
+/* The unit in which the driver takes memory. A smaller rise may be due to rounding. */
 #define LEAST_GROWTH ((int64_t)2 << 20)
 
 static const struct {
@@ -29,7 +29,8 @@ enum { GRAPHS, STREAMS, KINDS };
 typedef struct {
     uint32_t group; /* group of sites * KINDS + kind */
     uint32_t call;
-    uint32_t born, died; /* bins; died is MV_NEVER if alive at the end */
+    uint32_t born, died; /* bins in which the object was created and destroyed; died: MV_NEVER if it
+                          * is alive at the end */
 } object;
 
 typedef struct {
@@ -81,7 +82,8 @@ static bool list_objects(search *s)
     return true;
 }
 
-/* Whether one line's objects [first, end) grow step by step. */
+/* Whether the number of live objects from one source line, [first, end), grows from one step to the
+ * next. */
 static bool evaluate_objects(const search *s, uint32_t first, uint32_t end, uint32_t *born,
                              uint32_t *lived, mv_growth *growth, uint32_t *alive)
 {
@@ -126,12 +128,13 @@ static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *grow
 /* ---- samples ----------------------------------------------------------------------------- */
 
 typedef struct {
-    uint32_t rises, chances; /* from floor to floor; there is a floor for each number of objects
-                              * with a sample */
-    int64_t fall;            /* the deepest fall below an earlier floor */
+    uint32_t rises, chances; /* rises: number of floors above the previous floor; chances: number of
+                              * floors compared. There is a floor for each number of live objects at
+                              * which a sample was taken */
+    int64_t fall;            /* the most bytes by which a floor was below an earlier floor */
 } shape;
 
-/* Ends a floor, because more objects were created or the samples end. */
+/* Closes a floor, because more objects were created or because the samples end. */
 static void close_floor(mv_driver_growth *out, shape *seen, int64_t floor, int64_t *highest)
 {
     if (seen->chances++ == 0)
@@ -143,7 +146,7 @@ static void close_floor(mv_driver_growth *out, shape *seen, int64_t floor, int64
     out->last = floor;
 }
 
-/* Goes through the samples from the first judged step to the end. */
+/* Examines the samples from the first judged step to the end. */
 static void look_at_samples(search *s, const mv_device_use *use, uint32_t first, uint32_t end,
                             int64_t from_us, shape *seen)
 {
@@ -173,8 +176,9 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
     seen->chances -= seen->chances > 0;
 }
 
-/* Whether the unexplained bytes grew with the objects: on most chances, and without falling by a
- * quarter of the total growth. */
+/* Whether the unexplained bytes grew with the number of objects, which means that more than half of
+ * the floors were higher than the previous one, and that no floor fell by more than a quarter of
+ * the total growth. */
 static bool grows(const mv_driver_growth *out, const shape *seen)
 {
     int64_t growth = out->last - out->first;
@@ -279,7 +283,8 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
     return code;
 }
 
-/* Whether to look for driver growth: only for a whole capture, on a level of its CUDA calls. */
+/* Whether to look for driver growth, which is possible only in a complete capture, on a level of
+ * its CUDA calls. */
 static bool is_applicable(const mv_trace *trace, const mv_lives *lives)
 {
     const char *level = trace->origin.level;

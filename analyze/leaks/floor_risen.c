@@ -1,5 +1,5 @@
-/* A floor that has risen although no line is blamed: excludes lines that freed everything, and
- * finds the line that holds more than before. */
+/* Explains a floor that has risen although no line is blamed: excludes the lines that freed
+ * everything, and finds the line that holds more than before. */
 #include "analyze/leaks/leak_state.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* The growth of each group between the floors of the first and the last whole step; the sum is the
- * rise of the floor. NULL when out of memory. */
+/* Returns how much each group grew between the floors of the first and the last whole step. The sum
+ * over all groups is the rise of the floor. Returns NULL when out of memory. */
 static int64_t *rise_of_groups(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -68,7 +68,7 @@ bool mv_floor_without_gone(mv_leak_state *w)
             mv_leak_explain(w, i);
     if (!mv_leak_floor_rises(w, "lines of which nothing is alive at the end"))
         return false;
-    if (w->out->floor.rises) /* otherwise these lines are not the reason for the rise */
+    if (w->out->floor.rises) /* it still rises, so these lines are not the reason */
         w->rises_by = rises_by;
     return true;
 }

@@ -1,5 +1,6 @@
-/* The lines of code that grew while the events of a bounded recording were folded: from the fact
- * folded_lines_D (capture/wire_folded.h), by culprit. */
+/* Finds the lines of code that grew while the events of a bounded recording were folded. The
+ * counters are in the fact folded_lines_D (capture/wire_folded.h). Lines with the same culprit are
+ * combined. */
 #include "analyze/leaks/leak_state.h"
 
 #include <stdio.h>
@@ -8,14 +9,15 @@
 #include "base/sort.h"
 #include "parse/live/read_live.h"
 
-/* Minimum whole spans: with fewer, there is no middle with which to compare the end. */
+/* The minimum and maximum number of whole spans. With fewer than the minimum, there is no middle
+ * span with which to compare the end. */
 enum { LEAST_SPANS = 4, MOST_SPANS = 16 };
 
 typedef struct {
     uint64_t addr, allocations, born, freed;
     uint64_t least[MOST_SPANS]; /* [spans] */
     uint32_t spans;
-    uint32_t culprit; /* row of the frame; row of the stack if there is no frame */
+    uint32_t culprit; /* row of the culprit's frame, or of the stack if no frame is the culprit */
     bool has_culprit;
     mv_stack_id stack;
 } folded_line;
@@ -23,7 +25,8 @@ typedef struct {
 typedef struct {
     mv_leak_state *w;
     uint64_t span_us;
-    uint32_t count, known; /* known: number of lines with a stack, which come first */
+    uint32_t count, known; /* count: number of lines; known: number of lines that have a stack,
+                            * which come first */
     folded_line *rows;     /* [count] */
 } folded_lines;
 
@@ -48,7 +51,8 @@ static bool take_line(const char **at, folded_line *out)
     return out->freed <= out->born && (**at == ';' || **at == 0);
 }
 
-/* The first line is the sum of all lines; the other lines must have its number of spans. */
+/* Reads the fact. Its first line is the sum of all lines, and the other lines must have the same
+ * number of spans as the first. */
 static bool read_fact(folded_lines *f, const char *text)
 {
     uint64_t most = 0, first;
@@ -74,7 +78,7 @@ static bool read_fact(folded_lines *f, const char *text)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Sets each line's stack to that of the folded allocation at the line's address. */
+/* Sets each line's stack to the stack of the folded allocation at the line's address. */
 static bool find_stacks(folded_lines *f, int64_t until_us)
 {
     mv_events e = mv_trace_events(f->w->trace, f->w->lives->device);
@@ -100,7 +104,8 @@ static bool find_stacks(folded_lines *f, int64_t until_us)
     return true;
 }
 
-/* Adds a lower bound: the minimum of a sum is at least the sum of the minima. */
+/* Adds the counters of one folded line. The result is a lower bound, because the minimum of a sum
+ * is at least the sum of the minima. */
 static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST_SPANS])
 {
     line->allocations += row->allocations;
@@ -110,8 +115,8 @@ static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST
         least[i] += row->least[i];
 }
 
-/* The last span is ignored because it is not whole: its minimum may come from the middle of
- * a step. */
+/* Measures how the line grew. The last span is ignored because it is not whole, so its minimum may
+ * come from the middle of a step. */
 static void measure_rises(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
 {
     line->from = least[(whole - 1) / 2];
@@ -158,7 +163,7 @@ bool mv_folded_lines_find(mv_leak_state *w)
 
     snprintf(key, sizeof key, MV_FACT_FOLDED_LINES "%u", w->lives->device);
     text = until_us == MV_NO_TIME ? NULL : mv_fact_find(w->trace, key);
-    /* The fact is about the framework's blocks, not about other levels. */
+    /* the fact covers only the framework's blocks, not other levels */
     if (!text || mv_trace_as_read(w->trace) != w->trace)
         return true;
     return read_fact(&f, text) &&

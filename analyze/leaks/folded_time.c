@@ -1,6 +1,7 @@
-/* Recordings with missing steps. In a bounded recording (docs/recorder.md), the time before some
- * moment is known only by the memory that is still alive: no steps, and nothing that was freed. A
- * recording that was paused and not resumed (analyze/thin/pauses.h) has no steps at its end. */
+/* Handles recordings in which steps are missing. In a bounded recording (docs/recorder.md), only
+ * the memory that is still alive is known about the first part of the run: its steps are unknown,
+ * and so is everything that was freed. A recording that was paused and never resumed
+ * (analyze/thin/pauses.h) has no steps at its end. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/thin/thin.h"
@@ -9,8 +10,8 @@
 #include "base/text.h"
 #include "parse/live/read_live.h"
 
-/* A pause that lasts to the end hides steps, and memory allocated in them that the program freed at
- * its exit. */
+/* A pause that lasts until the end hides steps, and also memory that was allocated in these steps
+ * and that the program freed at its exit. */
 static void check_pause(mv_leak_state *w)
 {
     const mv_note *note = &w->trace->notes[MV_NOTE_THINNED];
@@ -25,7 +26,7 @@ static void check_pause(mv_leak_state *w)
     w->out->settle = "record a longer part, or without --stop-after";
 }
 
-/* Uses the counters of lines, which show what grew. */
+/* Checks with the counters of the folded lines, which show what grew. */
 static bool check_lines(mv_leak_state *w)
 {
     const mv_grown *line = w->out->grown;
@@ -46,7 +47,8 @@ static bool check_lines(mv_leak_state *w)
     return w->out->why != NULL;
 }
 
-/* Without counters: uses live memory that was allocated in the second half of the folded time. */
+/* Checks without counters: uses the live memory that was allocated in the second half of the folded
+ * time. */
 static bool check_blocks(mv_leak_state *w, int64_t until)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -4,25 +4,26 @@
 
 #include "analyze/code/stack_marks.h"
 
-/* A larger block must have replaced the block this many times from mark to mark, and in this share
- * of the steps. (In the sixth step, the first and the last of six blocks are between marks.) */
+/* A larger block must have replaced the site's block from one step mark to the next this many
+ * times, and in this fraction of the steps. (With six marks, five whole steps can be compared,
+ * which gives four rises.) */
 #define LEAST_RISES 4
 #define RISING      0.8
 
-/* With few steps, a block may grow if a larger block replaced it this often, and in each step. With
- * more steps than these, growth would have shown. */
+/* If there are few steps, a block may grow if a larger block replaced it at least this many times,
+ * and in every step. If there are more steps than this, growth would be evident. */
 #define DOUBTFUL_RISES 2
 #define DOUBTFUL_STEPS 8
 
 /* If the steps' temporary memory grows by more than this multiple of the block's growth, the block
- * is the input that the steps process. */
+ * is the input of the steps. */
 #define TEMPORARY_A_GROWTH 3
 
-/* Maximum number of sites to examine: more than the number of buffers that a program copies into
- * larger ones. */
+/* The maximum number of sites to examine, which is more than the number of buffers that a program
+ * copies into larger ones. */
 #define MOST_SITES 16
 
-/* Blocks of one site that are alive at a mark, in order of birth. */
+/* The blocks of one site that are alive at a mark, counted in order of birth. */
 typedef struct {
     uint32_t births, rises, falls;
     uint32_t alive, last_birth;
@@ -38,10 +39,10 @@ typedef struct {
     const mv_steps *steps;
     const mv_floor *floor;
     uint32_t first;
-    uint32_t least_rises; /* that make a site a candidate */
+    uint32_t least_rises; /* minimum number of rises that makes a site a candidate */
     bool has_backward;
-    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin:
-                             * occupied, requested */
+    uint64_t *held, *asked; /* [floor->bins] bytes that one site holds at the end of each bin: bytes
+                             * occupied, bytes requested */
     uint64_t *kept;         /* [floor->bins] */
 } search;
 
@@ -78,13 +79,13 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
         return false;
     if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
         return false;
-    /* Blocks that modules reallocate for each token are a cache of the current request, unless a
-     * backward pass shows that the steps train. */
+    /* blocks that modules reallocate for each token are a cache of the current request, unless a
+     * backward pass shows that the program is training */
     place = mv_outer_of(s->outer, stack);
     return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
 }
 
-/* Sets `has_backward`. */
+/* Sets `has_backward`. Returns false when out of memory. */
 static bool look_for_backward(search *s)
 {
     const uint16_t *marks = mv_stack_marks(s->scratch, s->trace, s->sites->kinds);
@@ -96,7 +97,7 @@ static bool look_for_backward(search *s)
     return marks != NULL;
 }
 
-/* Fills `held` and `asked` for a site. */
+/* Fills `held` and `asked` for one site. */
 static void measure(const search *s, uint32_t site)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -124,7 +125,7 @@ static void measure(const search *s, uint32_t site)
     }
 }
 
-/* Temporary memory of the steps: the mean over bins [from, to). */
+/* Returns the mean temporary memory of the steps in bins [from, to). */
 static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
 {
     double sum = 0;
@@ -134,15 +135,16 @@ static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
     return sum / (to - from);
 }
 
-/* How a measured site's bytes change from one whole bin to the last. */
+/* How the bytes of a site change from one whole bin to the next. */
 typedef struct {
-    uint32_t first, last, bins; /* bins: number of bins after the first, to the last */
+    uint32_t first, last, bins; /* first and last bin; bins: number of bins after the first, up to
+                                 * the last */
     uint32_t rises, falls;
     uint64_t grown;
 } bin_habit;
 
-/* All bins from s->first to the last whole bin count, because a warm-up does not replace its block
- * by a larger one each time. Fills `kept`. */
+/* Measures a site, and fills `kept`. All bins from s->first to the last whole bin count, including
+ * the warm-up, because a warm-up does not replace its block with a larger one each time. */
 static bin_habit habit_of(search *s)
 {
     bin_habit h = {.first = s->first, .last = s->floor->bins - 2};
@@ -163,8 +165,9 @@ static bin_habit habit_of(search *s)
 }
 
 /* Whether the site may be the input of the steps, such as the tokens of a request, rather than
- * memory that the steps keep: if so, their temporary memory grows by more than the site. The first
- * whole step is part of the warm-up, but counts if there are only two. */
+ * memory that the steps keep. In that case, the temporary memory of the steps grows by more than
+ * the site does. The first whole step belongs to the warm-up, but is included if there are only two
+ * steps. */
 static bool follows_work(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
@@ -174,7 +177,7 @@ static bool follows_work(const search *s, const bin_habit *h)
     return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
 }
 
-/* Whether the measured site grows. */
+/* Whether the site grows, according to its habit. */
 static bool evaluate(search *s, mv_growing_block *out)
 {
     bin_habit h = habit_of(s);
@@ -191,8 +194,8 @@ static bool evaluate(search *s, mv_growing_block *out)
            proof == MV_FLOOR_RISES;
 }
 
-/* Whether the measured site may grow: its block became larger in each whole step, and the floor
- * rose with it. */
+/* Whether the site may grow: its block became larger in each whole step, and the floor rose as
+ * well. */
 static bool may_grow(search *s)
 {
     bin_habit h = habit_of(s);

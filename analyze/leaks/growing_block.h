@@ -1,4 +1,5 @@
-/* One block that grows is a leak, too: buf = torch.cat([buf, x]).
+/* Finds sites that hold a single block which keeps growing. Such a block is a leak, too: buf =
+ * torch.cat([buf, x]).
  *
  *     bins       1     2      3       4        5
  *     block    |--|
@@ -7,33 +8,35 @@
  *                            |-----|
  *                                   |------      one block at any time, each larger than the last
  *
- * Such a site keeps no block for long, so births do not show growth, but the bytes at the marks do.
- * A request that is being generated looks similar, because its input grows with each token; but
- * then the steps' temporary memory also grows, and by more. In training, batches that grow look
- * similar, too, if each lives until the next batch is loaded: `follows_work`. Three to eight steps
- * may be too few to show whether a block grows. */
+ * Such a site keeps no block for long, so the births of its blocks do not show growth, but the
+ * bytes that it holds at the step marks do. The input of a language model that generates tokens
+ * looks similar, because it grows with each token; but then the steps' temporary memory grows, too,
+ * and by more. In training, batches of growing size look similar as well if each batch lives until
+ * the next one is loaded (`follows_work`). Three to eight steps may be too few to show whether a
+ * block grows. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/step_floor.h"
 
-/* A site whose block grows from mark to mark. */
+/* A site whose block grows from one step mark to the next. */
 typedef struct {
     uint32_t site;
-    uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
+    uint64_t bytes_per_step; /* mean growth per judged step, rounded to the nearest byte */
     uint32_t steps;          /* number of judged steps */
-    bool follows_work; /* the steps' temporary memory grows by more: the block may be a batch */
+    bool follows_work; /* the steps' temporary memory grows by more than the block, so the block may
+                        * be a batch */
 } mv_growing_block;
 
 typedef struct {
     uint32_t count;
-    mv_growing_block *blocks; /* [count] by site */
-    bool is_doubtful;         /* some site may grow, but the steps are too few to be sure */
+    mv_growing_block *blocks; /* [count] growing blocks, sorted by site */
+    bool is_doubtful;         /* some site may grow, but there are too few steps to be sure */
 } mv_growing_blocks;
 
-/* Linear in the allocations, except for the few sites whose blocks grow. False when out
- * of memory. */
+/* Finds the growing blocks. Takes time linear in the number of allocations, except for the few
+ * sites whose blocks grow. Returns false when out of memory. */
 bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                             const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
                             const mv_floor *floor, mv_growing_blocks *out);

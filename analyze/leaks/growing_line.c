@@ -3,17 +3,18 @@
 #include "analyze/leaks/group_changes.h"
 #include "analyze/leaks/growth.h"
 
-/* A line must hold more at the floors of this many whole steps, without a fall, and in this share
- * of the steps. Recorded conversations that ended had up to 9 turns; conversations without others
- * at the same time had up to 30. */
+/* A line must rise, that is, hold more at the floor than one whole step before, in at least this
+ * many whole steps and in this fraction of all steps, and must never fall. In recordings of
+ * conversations that ended, lines rose up to 9 times; in recordings of a single conversation, up to
+ * 30 times. */
 #define LEAST_RISES 20
 #define RISING      0.8
 
-/* Blocks in fewer floors than this belong to the request under way. */
+/* Blocks that are part of fewer floors than this belong to the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* Requested bytes of each group at the last floor, in blocks older than the request under way. NULL
- * when out of memory. */
+/* Returns the requested bytes that each group holds at the last floor in blocks older than the
+ * request under way. Returns NULL when out of memory. */
 static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -27,8 +28,8 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
-/* Whether the changes [from, to), which belong to one group, are growth. Sets the growth
- * per step. */
+/* Whether the changes [from, to), which all belong to one group, show growth. Sets the growth per
+ * step. */
 static bool evaluate(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
                      uint32_t to, uint64_t older, mv_growing_line *out)
 {

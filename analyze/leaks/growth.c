@@ -4,40 +4,43 @@
 
 #include "base/sort.h"
 
-/* Freed blocks excuse kept blocks of the same age only if there are more than a tenth as many: a
- * leaking line frees a block now and then, too. */
+/* Freed blocks excuse kept blocks of the same age only if the freed blocks are more than a tenth as
+ * many, because a leaking line occasionally frees a block, too. */
 #define EXCUSE_SHARE 10
 
-/* Minimum number of marks for the first whole bin to count as warm-up. */
+/* The first whole bin counts as warm-up only if there are at least this many marks. */
 #define MARKS_FOR_WARM_UP 4
 
-/* Up to this many steps, a site that may grow makes the verdict unknown rather than clean. */
+/* Up to this number of steps, a site that may grow makes the verdict unknown rather than clean. */
 #define MARKS_TO_BE_SURE 8
 
-/* Births count as stopped, or as thinning out, if chance would cause this in at most one case
- * of fifty. */
+/* Births count as stopped, or as becoming rarer, if chance alone would produce this pattern in at
+ * most one of fifty cases. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
 #define SHARE_OF_THINNING      0.25
 
-/* Bins with births that are needed for growth, including the youngest bins. A window of the last
- * five steps has births in five bins before it is full, so six are needed. Births in exactly every
- * second, third, ... step need one bin fewer, because chance does not cause this pattern. If each
- * block has a different size, the site may be a cache by shape: with eight shapes, seven steps see
- * only new shapes in one case of fifty. */
+/* How many bins must contain births for the site to grow, counting the youngest bins. A window that
+ * keeps the blocks of the last five steps has births in five bins before it is full, so six are
+ * needed. If births occur in exactly every second, third, ... step, one bin fewer is enough,
+ * because chance does not produce this pattern. If every block has a different size, the site may
+ * be a cache with an entry for each shape: with eight shapes, seven steps in a row meet only new
+ * shapes in one of fifty cases. */
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
-/* A line that frees ten blocks for each block that it keeps does not keep blocks from this many
- * bins by chance. With three bins, recordings of conversations that all end would be unknown. */
+/* A line that frees ten blocks for each block that it keeps must have kept blocks from this many
+ * bins, so that chance is excluded. If three bins were enough, recordings of conversations that
+ * have all ended would have the verdict unknown. */
 #define BINS_OF_SELDOM 4
 
-/* Growth that began in the second half of the recording must last for this many bins. */
+/* Growth that begins in the second half of the recording must last for at least this many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
-/* How many bins the site's blocks may live: the smallest age beyond which few blocks were freed,
- * compared with those still alive. Blocks alive since set-up and warm-up do not count. */
+/* Returns how many bins the site's blocks may live: the lowest age after which only few blocks were
+ * freed, compared with the number still alive. Blocks that have been alive since the set-up or the
+ * warm-up do not count. */
 static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
 {
     uint32_t i = 0, old = s->alive, age = 0, set_up = 0;
@@ -57,12 +60,13 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
     }
 }
 
-/* How the births of overdue blocks spread over the bins. */
+/* How the births of overdue blocks are distributed over the bins. */
 typedef struct {
-    uint32_t bins, late_bins; /* distinct bins; those of them at or after `first` */
+    uint32_t bins, late_bins; /* bins: number of distinct bins; late_bins: number of them at or
+                               * after `first` */
     uint32_t first_bin, last_bin;
     uint32_t least_gap, most_gap;
-    uint64_t late_sum;   /* sum of the late bins' numbers, counted from `first` */
+    uint64_t late_sum;   /* sum of the numbers of the late bins, counted from `first` */
     uint32_t last_third; /* number of late bins in the last third of [first, last] */
     uint32_t most;
 } birth_spread;
@@ -110,14 +114,14 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from the position of the mark within the step; and a pause that is no
-     * longer than an earlier pause is not an end. */
+    /* a single bin without births may be due to the position of the mark within the step, and a
+     * pause that is no longer than an earlier pause is not an end */
     return silent > 1 && silent >= b->most_gap && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
-/* Laplace's test for a trend: if the births were spread evenly, the mean of their bins would be in
- * the middle, within range / sqrt(12 n). With many births, the test also finds slight slopes that
- * will not reach zero, so the last third must be thin as well. */
+/* Laplace's test for a trend. If the births were evenly distributed, the mean of their bins would
+ * be near the middle, within range / sqrt(12 n). With many births, the test also detects slight
+ * slopes that will never reach zero, so the last third must contain few births as well. */
 static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
 {
     double range = (double)last - first, n = b->late_bins;
@@ -128,7 +132,8 @@ static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last
            b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
-/* Each bin halves the doubt. More doubt remains if births are uneven or begin late. */
+/* Returns the confidence. Each bin with births halves the doubt. More doubt remains if the births
+ * are uneven or begin late. */
 static double confidence_of(const birth_spread *b, uint32_t last)
 {
     double sure = 1 - ldexp(1, -(int)(b->bins < 50 ? b->bins - 1 : 49));
@@ -139,7 +144,7 @@ static double confidence_of(const birth_spread *b, uint32_t last)
     return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
 }
 
-/* Number of distinct bins in which the live blocks were born. */
+/* Returns the number of distinct bins in which the live blocks were born. */
 static uint32_t bins_of(const mv_growth_site *s)
 {
     uint32_t bins = 0;
@@ -149,8 +154,8 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
-/* Whether a site with uneven births looks like a cache that gets an entry for each new key: it
- * frees hardly any blocks, and its entries differ in size. */
+/* Whether a site with uneven births looks like a cache that adds an entry for each new key, because
+ * it frees hardly any blocks and its entries differ in size. */
 static bool is_cache(const mv_growth_site *s)
 {
     return !s->is_one_size && MV_KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
@@ -169,12 +174,12 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* The youngest births may be too young to judge. At most two bins may be too young; otherwise
-     * the site keeps its blocks for a while. */
+    /* the youngest births may be too young to judge; this excuses at most two bins, because a site
+     * with more young bins merely keeps its blocks for a while */
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 
-/* Whether a line frees most of its blocks but keeps one now and then, up to the end. */
+/* Whether a line frees most of its blocks, but occasionally keeps one until the end. */
 static bool keeps_seldom(const mv_growth_site *s, const birth_spread *b)
 {
     return b->late_bins >= BINS_OF_SELDOM && b->last_third > 0 &&

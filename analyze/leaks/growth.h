@@ -1,62 +1,64 @@
-/* Whether one allocation site grows step by step, judged by when its blocks were born.
+/* Decides whether one allocation site grows step by step, judged by when its blocks were born.
  *
- * The input, in bins (see steps.h): when the live blocks were born, and how long the freed blocks
- * lived.
+ * The input consists of the bins (see steps.h) in which the live blocks were born, and of the
+ * number of bins for which the freed blocks lived.
  *
  *     bins         0   1 | 2   3   4   5   6 | 7   8
- *     a leak       x   x | x   x   x   x   x | x   x      born all along, none freed
- *     each third   x     |     x           x |     x      born seldom, none freed
+ *     a leak       x   x | x   x   x   x   x | x   x      born in every bin, none freed
+ *     each third   x     |     x           x |     x      born in few bins, none freed
  *     warm-up      x   x |                   |            only at the start
  *     cache        x   x | x   x             |            fills, then stops
- *     a window           |                   | x   x      as young as the freed ones were
+ *     a window           |                   | x   x      as young as freed blocks were
  *                  ^ warm-up                   ^ too young to judge
  *
- *     new shapes   x   x |     x           x |            entries of sizes unseen before
+ *     new shapes   x   x |     x           x |            entries of new sizes
  *
- * A block is overdue if it is older than blocks of its site usually get. A site grows if overdue
- * blocks were born in several bins after the warm-up, and such births do not stop or thin out
- * before the last bin that can be judged. docs/leaks.md gives the reason for each number. */
+ * A block is overdue if it is older than most blocks of its site were when they were freed. A site
+ * grows if overdue blocks were born in several bins after the warm-up, and if these births neither
+ * stop nor become rarer before the last bin that can be judged. docs/leaks.md gives the reason for
+ * each number. */
 #ifndef MV_GROWTH_H
 #define MV_GROWTH_H
 
 #include "base/arena.h"
 
-/* A full cache drops entries: while a site keeps at least this many times more blocks than it has
- * dropped, it may be a cache that is not full, or only just full. Later, the bytes at the floors
- * show a full cache (net_growth.h). */
+/* A full cache drops entries. While a site keeps at least this many times more blocks than it has
+ * dropped, it may be a cache that is not full yet, or has only just become full. Later, the bytes
+ * at the floors show whether it is a full cache (net_growth.h). */
 #define MV_KEPT_BY_CACHE 4
 
 typedef struct {
     uint32_t marks;       /* number of marks; bins are 0 to marks */
-    const uint32_t *born; /* [alive] bins in which the live blocks were born, ascending */
+    const uint32_t *born; /* [alive] birth bin of each live block, ascending */
     uint32_t alive;
-    bool sizes_recur; /* most sizes were born in several bins */
+    bool sizes_recur; /* most of the sizes occur in several bins */
     bool is_one_size; /* most blocks have the same size */
-    uint32_t *lived;  /* [freed] age in bins of each freed block; sorted by the call */
+    uint32_t *lived;  /* [freed] age in bins of each freed block; mv_growth_evaluate sorts it */
     uint32_t freed;
 } mv_growth_site;
 
 typedef enum {
     MV_GROWTH_NONE,   /* does not grow */
-    MV_GROWTH_MAYBE,  /* may grow; too few steps to be sure */
-    MV_GROWTH_SELDOM, /* frees most of its blocks, but keeps one now and then; too few blocks to
-                       * be sure */
+    MV_GROWTH_MAYBE,  /* may grow, but there are too few steps to be sure */
+    MV_GROWTH_SELDOM, /* frees most of its blocks, but keeps one now and then; there are too few
+                       * blocks to be sure */
     MV_GROWTH_STEADY, /* grows */
 } mv_growth_kind;
 
 typedef struct {
     mv_growth_kind kind;
-    double confidence; /* 0.5 to 1 if STEADY, else 0 */
+    double confidence; /* certainty that the site grows: 0.5 to 1 if STEADY, otherwise 0 */
     uint32_t first,
-        last;      /* judged bins, without the warm-up and the youngest bins; last < first: none */
-    uint32_t most; /* most live blocks born in one judged bin */
-    uint32_t bins; /* judged bins in which live blocks were born */
+        last;      /* first and last judged bin, without the warm-up and the youngest bins; last <
+                    * first: none */
+    uint32_t most; /* the most live blocks that were born in one judged bin */
+    uint32_t bins; /* number of judged bins in which live blocks were born */
 } mv_growth;
 
-/* The first judged bin; earlier bins are warm-up. */
+/* Returns the first judged bin; earlier bins belong to the warm-up. */
 uint32_t mv_growth_first_bin(uint32_t marks);
 
-/* O(n log n) in the given blocks. Allocates nothing. */
+/* Evaluates one site. O(n log n) in the number of its blocks. Allocates no memory. */
 mv_growth mv_growth_evaluate(const mv_growth_site *site);
 
 #endif

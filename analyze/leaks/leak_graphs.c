@@ -7,11 +7,12 @@
 
 typedef struct {
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
+    const uint8_t *kinds; /* kind of each frame */
 } graphs;
 
-/* The frames that a graph's blocks have in common: from the caller of the modules outwards. A block
- * that this caller allocated without a module (a loss) has its whole stack in common. */
+/* The frames that all blocks of a graph have in common, which are the caller of the modules and its
+ * outer frames. For a block that this caller allocated without a module (a loss), the whole stack
+ * is common. */
 typedef struct {
     const mv_frame_id *frames;
     uint32_t count;
@@ -40,7 +41,8 @@ static int by_frames(const graph_part *a, const graph_part *b)
     return (a->count > b->count) - (a->count < b->count);
 }
 
-/* Sorts parts of one graph next to each other; a graph's kind comes first, then most bytes. */
+/* Sorts the parts of one graph next to each other. Within a graph, parts with the graph's kind come
+ * first, then parts with more bytes. */
 static int by_graph(const void *left, const void *right, const void *context)
 {
     const graph_part *a = left, *b = right;
@@ -69,7 +71,7 @@ static void join(mv_leak *graph, const mv_leak *part, uint32_t *joined)
         graph->confidence = part->confidence;
 }
 
-/* Whether a leak can be part of a graph. Leaks with another known cause are their own entries. */
+/* Whether a leak can be part of a graph. A leak with another known cause stays a separate entry. */
 static bool joins_graph(const mv_leak *leak)
 {
     return mv_leak_is_graph(leak->kind) || leak->kind == MV_LEAK_UNKNOWN ||

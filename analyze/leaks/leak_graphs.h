@@ -1,14 +1,14 @@
-/* A kept autograd graph is one entry of the report. Its blocks come from many lines, whose stacks
- * share the frames from the caller of the outermost module outwards. That call, where the result
- * could be detached, is the culprit. */
+/* A kept autograd graph is one entry of the report. Its blocks are allocated on many lines, but
+ * their stacks all share the frames outwards from the caller of the outermost module. This caller
+ * is the culprit, because it could detach the result. */
 #ifndef MV_LEAK_GRAPHS_H
 #define MV_LEAK_GRAPHS_H
 
 #include "analyze/leaks/leaks.h"
 
-/* Joins the entries of `found` that are parts of one graph; the entries must have stacks and kinds.
- * They are not sorted afterwards. joined[leak.found] becomes the `found` number of the entry into
- * which the leak was merged. False when out of memory. */
+/* Joins the entries of `found` that are parts of the same graph. The stack and kind of each entry
+ * must be set. The entries are not sorted afterwards. Sets joined[leak.found] to the `found` number
+ * of the entry into which the leak was merged. Returns false when out of memory. */
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                          uint32_t *joined, mv_leaks *found);
 

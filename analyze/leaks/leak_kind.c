@@ -8,19 +8,20 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* A forward pass that keeps at least this many blocks keeps its graph, not only its result. */
+/* A forward pass that keeps at least this many blocks keeps its whole graph, not only its
+ * result. */
 #define BLOCKS_OF_A_GRAPH 3
 
-/* Minimum number of private pools for captured graphs; captures that share a pool, or serve two or
- * three purposes, have fewer. */
+/* The minimum number of private pools for captured CUDA graphs. Captures that share a pool, or that
+ * serve only two or three purposes, have fewer pools. */
 #define POOLS_OF_CAPTURES 4
 
-/* Bytes in the largest scalar. */
+/* The size of the largest scalar in bytes. */
 #define SCALAR_BYTES 8
 
 typedef struct {
     const char *file, *function;
-    const char *own_name; /* name of a Python function without its class */
+    const char *own_name; /* name of a Python function, without its class */
 } place;
 
 static place place_of(const mv_trace *trace, mv_frame_id frame)
@@ -78,7 +79,8 @@ bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack)
     return false;
 }
 
-/* The library that called CUDA, in a trace of CUDA calls (analyze/levels); otherwise NULL. */
+/* Returns the library that called CUDA, in a trace of CUDA calls (analyze/levels); otherwise
+ * NULL. */
 static const char *calling_library(const mv_trace *trace, mv_stack_id stack)
 {
     uint32_t count;
@@ -192,7 +194,7 @@ uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id
 static const struct {
     const char *evidence, *advice;
 } words[MV_LEAK_KIND_COUNT] = {
-    [MV_LEAK_UNKNOWN] = {"", NULL}, /* the recorder's advice */
+    [MV_LEAK_UNKNOWN] = {"", NULL}, /* NULL: the recorder's advice is used */
     [MV_LEAK_GRAPH] = {"each step keeps three or more blocks of one forward pass",
                        "results of the modules called at %s are kept together with their autograd "
                        "graph: run under torch.no_grad() where no gradient is needed, or "
@@ -247,8 +249,8 @@ static const struct {
          "them"},
 };
 
-/* Advice on the memory of libraries, in place of the advice on other CUDA calls; a heap may have
- * the name of a library. */
+/* Advice on the memory of certain libraries, which replaces the advice on other CUDA calls. A heap
+ * may also have the name of a library. */
 static const struct {
     const char *library, *advice;
 } library_words[] = {

@@ -1,4 +1,4 @@
-/* When the leaks will fill the device. */
+/* Predicts when the leaks will fill the device. */
 #include "analyze/heap/segment_growth.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
@@ -14,11 +14,11 @@ static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t fi
     return code;
 }
 
-/* The capacity according to an out-of-memory event, like `limit_least` in analyze/oom/oom.h: the
- * bytes reserved then plus the device's free bytes. If the refused segment would have fitted into
- * the free bytes, a limit of the process refused it: the capacity is then at least the most that
- * was reserved before, unless the refused level was not above that, because the limit had been
- * lowered. A higher level reserved later counts, too. */
+/* Finds the capacity from an out-of-memory event, like `limit_least` in analyze/oom/oom.h. It is
+ * the bytes reserved at that event plus the device's free bytes. If the refused segment would have
+ * fitted into the free bytes, it was refused because of a limit of the process. The capacity is
+ * then at least the most that was reserved before the event, unless the refused level was not above
+ * that, because the limit had been lowered. A higher level that was reserved later counts, too. */
 static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom,
                                mv_leak_outlook *out, mv_err *err)
 {
@@ -39,7 +39,7 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
     return MV_OK;
 }
 
-/* The last failure that shows how much memory the device had left, or MV_NEVER. */
+/* Returns the last failure that shows how much memory the device had left, or MV_NEVER. */
 static uint32_t informative_oom(const mv_events *e)
 {
     for (uint32_t i = e->count; i-- > 0;)
@@ -48,7 +48,7 @@ static uint32_t informative_oom(const mv_events *e)
     return MV_NEVER;
 }
 
-/* The capacity according to the last sample of a capture: the size of the device minus what is used
+/* Finds the capacity from the last sample of a capture: the size of the device minus the bytes used
  * outside the allocator. */
 static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, uint64_t *out)
 {
@@ -64,7 +64,7 @@ static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, ui
     return false;
 }
 
-/* samples exist only for devices */
+/* Whether the trace describes host memory, for which there are no samples. */
 static bool is_of_host(const mv_trace *trace)
 {
     return trace->origin.level && strcmp(trace->origin.level, "host") == 0;
@@ -89,7 +89,7 @@ static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* The first out-of-memory event after the last block of every leak. */
+/* Returns the first out-of-memory event after the last block of every leak. */
 static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
 {
     const mv_events *e = &lives->events;
@@ -104,7 +104,7 @@ static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
     return MV_NEVER;
 }
 
-/* Mean duration of all complete steps in microseconds; -1 if unknown. */
+/* Returns the mean duration of all complete steps in microseconds, or -1 if it is unknown. */
 static double time_of_step(const mv_lives *lives, const mv_steps *steps)
 {
     const mv_events *e = &lives->events;

@@ -15,7 +15,7 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
     return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
 }
 
-/* The pool of a block; the default pool if it is unknown. */
+/* Returns the pool of a block, or the default pool if the block's pool is unknown. */
 static uint32_t pool_of(const search *s, uint32_t row)
 {
     mv_pool_id pool = mv_alloc_pool(s->lives, row);
@@ -23,7 +23,8 @@ static uint32_t pool_of(const search *s, uint32_t row)
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
 }
 
-/* Blocks are in order of birth, so each pool other than the latest one counts as new. */
+/* Measures the leaks' blocks. The blocks are in order of birth, so a pool that differs from the
+ * latest one counts as a new pool. */
 static void measure_blocks(const search *s, uint32_t *latest_pool)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

@@ -10,11 +10,11 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* One in this many sizes must recur. Otherwise, the site is a cache that gets an entry for
- * each shape. */
+/* One size in this many must recur. Otherwise, the site is a cache that adds an entry for each
+ * shape. */
 #define SIZES_TO_RECUR 4
 
-/* A site keeps one size when this share of its blocks have that size. */
+/* A site keeps one size if this fraction of its blocks have the same size. */
 #define ONE_SIZE 0.8
 
 static bool is_candidate(const mv_site_use *use)
@@ -68,7 +68,7 @@ void mv_leak_sites_count(mv_leak_state *w)
     }
 }
 
-/* Allocates the arrays for the rows of the candidate sites. */
+/* Allocates the arrays that list the blocks of the candidate sites. */
 static bool make_room(mv_leak_state *w)
 {
     uint32_t alive = 0, freed = 0;
@@ -131,9 +131,10 @@ static bool gather(mv_leak_state *w)
     return true;
 }
 
-/* How many of the blocks born in one bin belong to the leak. Outside the judged bins: the newest
- * ones, at most as many as in the fullest judged bin. If the site also frees blocks and leaks only
- * in some steps, the youngest blocks may still be in use, so none of them counts. */
+/* Returns how many of the `blocks` born in one bin belong to the leak. In a bin that is not judged,
+ * the newest blocks count, at most as many as in the fullest judged bin. If the site also frees
+ * blocks and leaks only in some steps, the youngest blocks may still be in use, so none of them
+ * count. */
 static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
                               uint32_t blocks)
 {
@@ -157,7 +158,7 @@ static void leak_block(mv_leak_state *w, mv_site_use *use, uint32_t row)
     use->leaked_bytes += a->block[row];
 }
 
-/* Fills w->kept with the rows of the blocks that a growing site keeps. Returns their number. */
+/* Fills w->kept with the rows of the blocks that a growing site keeps, and returns their number. */
 static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
 {
     const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
@@ -191,9 +192,9 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
     use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 
-/* How the sizes of the kept blocks of a site repeat. */
+/* How the sizes of the blocks that a site keeps are repeated. */
 typedef struct {
-    bool recur;  /* at least one in four sizes was kept in several bins */
+    bool recur;  /* at least one in four sizes occurs in several bins */
     bool is_one; /* most blocks have the same size */
 } size_habit;
 
@@ -218,8 +219,8 @@ static size_habit sizes_of(mv_leak_state *w, const mv_site_use *use)
                         ONE_SIZE * (double)use->alive <= most};
 }
 
-/* Whether the code that allocated a site's memory is unknown. An empty stack belongs to a thread
- * without Python, unless all stacks are empty. */
+/* Whether it is unknown which code allocated a site's memory. An empty stack belongs to a thread
+ * without Python, unless all stacks of the trace are empty. */
 static bool is_nameless(const mv_leak_state *w, uint32_t site)
 {
     uint32_t stack = w->sites.stack[site].row;
@@ -227,10 +228,10 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
-/* Whether all blocks that a growing site keeps may soon be freed at once, as happened before:
- * they have waited less than twice as long as ever before, or the garbage collector, which runs
- * at any time, freed them. Blocks in use when the collector ran wait for one of its rarer runs.
- * Sets w->waiting. */
+/* Whether all blocks that a growing site keeps may soon be freed at once, as happened before. This
+ * is possible if the blocks have waited less than twice as long as any earlier ones, or if the
+ * garbage collector freed earlier ones, because it runs at any time. Blocks that were in use when
+ * the collector ran have to wait for one of its less frequent runs. Sets w->waiting. */
 static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
 {
     const mv_bulks *b = &w->bulks[w->sites.group[s]];
@@ -245,12 +246,12 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     return true;
 }
 
-/* In a loop over sizes, temporary memory changes in one direction, in this share of the steps. (The
- * smallest sizes are rounded to the same size.) */
+/* In a loop over sizes, temporary memory changes in the same direction in this fraction of the
+ * steps. (The smallest sizes are rounded to the same size, so they do not change.) */
 #define CHANGING 0.8
 
-/* The direction in which the temporary memory of inferred steps changes: -1 if it falls and never
- * rises, 1 if it rises and never falls, else 0. */
+/* Returns the direction in which the temporary memory of inferred steps changes: -1 if it falls and
+ * never rises, 1 if it rises and never falls, otherwise 0. */
 static int direction_of_steps(const mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), rises = 0, falls = 0;
@@ -281,8 +282,8 @@ static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
     return true;
 }
 
-/* Why inferred steps in which a site grows may not be the program's steps; NULL: they seem
- * to be. */
+/* Returns why the inferred steps in which a site grows may not be the program's steps; NULL if they
+ * seem to be the program's steps. */
 static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size_habit habit)
 {
     if (w->is_one_pass)
@@ -337,15 +338,15 @@ static bool makes_state(const mv_leak_state *w, const uint16_t *marks, mv_stack_
 
 /* ---- the state of optimizers ------------------------------------------------------------- */
 
-/* A live block: its size, and whether it is optimizer state. */
+/* The size of a live block, and whether it is optimizer state. */
 typedef struct {
     uint64_t size;
     bool is_state;
 } alive_block;
 
-/* Whether the parameters explain the optimizer state: layers that are unfrozen one after another
- * get their state step by step. Each parameter and gradient may have two state blocks of its size.
- * Optimizers that are created again and again have more. */
+/* Whether the parameters explain the optimizer state, because layers that are unfrozen one after
+ * another get their state in one step after another. Each parameter and each gradient may have two
+ * state blocks of its size. Optimizers that are created again and again have more state. */
 static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
 {
     mv_sort_rows(scratch, blocks, count, MV_RISING(alive_block, size));
@@ -360,8 +361,8 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Optimizer state stops growing once all parameters have some, so it does not count as a rise of
- * the floor. */
+/* Marks optimizer state as explained. It stops growing once all parameters have state, so it does
+ * not count as a rise of the floor. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -372,7 +373,7 @@ static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
     return mv_leak_floor_rises(w, "the state of optimizers");
 }
 
-/* Withdraws the sites that allocate optimizer state if the parameters explain it. */
+/* Withdraws the sites that allocate optimizer state if the parameters explain this state. */
 static bool check_state(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -395,7 +396,7 @@ static bool check_state(mv_leak_state *w)
 
 /* ---- net growth -------------------------------------------------------------------------- */
 
-/* The blocks that all steady sites keep. NULL when out of memory. */
+/* Lists the blocks that all steadily growing sites keep. Returns NULL when out of memory. */
 static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -417,7 +418,8 @@ static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
     return list;
 }
 
-/* Withdraws sites if as much as they keep is freed, by themselves or by other sites. */
+/* Withdraws each site for which as much memory is freed, by itself or by other sites, as it
+ * keeps. */
 static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -436,7 +438,7 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
     return true;
 }
 
-/* The steady site that keeps the most, or MV_NO_ROW. */
+/* Returns the steadily growing site that keeps the most, or MV_NO_ROW. */
 static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, uint32_t count)
 {
     uint64_t most = 0;
@@ -455,9 +457,10 @@ static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, 
     return biggest;
 }
 
-/* The floor without the lines that hold less and less from the first judged step on, such as lines
- * that loaded data before. They cannot free more than they hold, but their falling memory hides
- * what another line keeps. False when out of memory. */
+/* Computes the floor without the lines that hold less and less memory from the first judged step
+ * onwards, for example lines that loaded data before the steps. Such lines cannot free more than
+ * they hold, but their falling memory hides what another line keeps. Returns false when out of
+ * memory. */
 static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -469,7 +472,8 @@ static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out
     out->least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
     if (!skip || !less || !out->least)
         return false;
-    memset(skip, 1, a->preexisting); /* preexisting blocks may belong to any line */
+    memset(skip, 1, a->preexisting); /* preexisting blocks may belong to any line, so they are
+                                      * skipped */
     list = mv_group_changes(w, a->block, skip, &count);
     for (uint32_t i = 0, end; list && i < count; i = end) {
         bool grows = false;
@@ -492,8 +496,8 @@ static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out
     return list != NULL;
 }
 
-/* Withdraws sites, largest first, until the floor no longer contradicts. `kept` is sorted
- * by site. */
+/* Withdraws sites, largest first, until the floor no longer contradicts the remaining ones. `kept`
+ * must be sorted by site. */
 static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
@@ -526,8 +530,8 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
     }
 }
 
-/* The reason if the block follows the steps' input: a batch that grows lives until the next batch
- * is loaded, as does a tensor that is extended. */
+/* Returns the reason why a growing block may be the steps' input: a batch of growing size lives
+ * until the next batch is loaded, and so does a tensor that is extended. */
 static const char *why_follows(mv_leak_state *w, uint32_t site)
 {
     char label[160];
@@ -539,7 +543,7 @@ static const char *why_follows(mv_leak_state *w, uint32_t site)
                            label);
 }
 
-/* Adds the sites that hold one block, which a larger block replaces in each step. */
+/* Adds the sites that hold a single block which is replaced by a larger one in each step. */
 static bool add_growing_blocks(mv_leak_state *w)
 {
     mv_growing_blocks found;
@@ -577,7 +581,8 @@ static bool has_leak(const mv_leak_state *w)
     return false;
 }
 
-/* Marks the live blocks of the growing lines; of_group[group] is the line's number + 1, or 0. */
+/* Marks the live blocks of the growing lines as leaked. of_group[group] is the index of the group's
+ * line plus 1, or 0. */
 static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uint32_t *of_group,
                        mv_site_use **most)
 {
@@ -597,12 +602,13 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
             most[line - 1] = use;
             use->bytes_per_step = lines[line - 1].bytes_per_step;
         }
-        use->growth.confidence = 0.75; /* growth in lines that so far have freed all blocks */
+        use->growth.confidence = 0.75; /* the line grew, but so far it has freed all of its
+                                        * blocks */
     }
 }
 
-/* Adds the lines whose blocks grow in total, if the floor rises plainly and no other line is
- * the cause. */
+/* Adds the lines whose blocks grow in total, provided that the floor clearly rises and that no
+ * other line is the cause. */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;
@@ -625,9 +631,9 @@ static bool add_growing_lines(mv_leak_state *w)
     return true;
 }
 
-/* Whether steps that the program does not mark may be layers of one pass: a block freed before the
- * end of the first judged step still waits for a stream, so the program is ahead of the device by
- * all these steps. */
+/* Whether inferred steps may be layers of a single pass. This is the case if a block freed before
+ * the end of the first judged step still waits for a stream, because the program is then ahead of
+ * the device by all the steps since. */
 static bool is_one_pass(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -38,7 +38,8 @@ const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size)
     return out;
 }
 
-/* " (1.234 s)": the time of an event since the trace began; "" if it is unknown. */
+/* Writes " (1.234 s)", the time of an event since the start of the trace; "" if the time is
+ * unknown. */
 static const char *time_of(char text[48], const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events e = mv_trace_events(trace, device);

@@ -1,29 +1,31 @@
-/* Sentences about the leaks of one device that are composed when shown. The verdict's reason and
- * the advice on each leak are in mv_leaks itself. All sentences are cut to fit and have no full
- * stop; all functions return `out`. */
+/* Sentences about the leaks of one device that are composed when they are displayed. The sentences
+ * that explain the verdict, and the advice on each leak, are in mv_leaks itself. All sentences are
+ * truncated to fit and have no full stop; all functions return `out`. */
 #ifndef MV_LEAK_WORDS_H
 #define MV_LEAK_WORDS_H
 
 #include "analyze/leaks/leaks.h"
 
-/* The reason for the verdict, and for an unknown verdict what would settle it. */
+/* Writes the reason for the verdict and, if the verdict is unknown, what would settle it. */
 const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size);
 
-/* "the driver's memory for 12 executable graphs, in no block of this level", for a leak that no
- * line of `leaks` shows; otherwise "". */
+/* Writes "the driver's memory for 12 executable graphs, in no block of this level" for a leak that
+ * no line of `leaks` contains; otherwise "". */
 const char *mv_leaks_of_driver(const mv_leaks *leaks, char *out, size_t size);
 
-/* "in the unfinished step: 64.0 MiB in 12 blocks"; "" if that step holds nothing. */
+/* Writes "in the unfinished step: 64.0 MiB in 12 blocks"; "" if the unfinished step holds
+ * nothing. */
 const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size);
 
-/* "at this rate 80.0 GiB is full after 12 more steps (3 h), or sooner", or where memory ran out; ""
- * if nothing is known. Events are numbered within `device` in the whole trace. */
+/* Writes "at this rate 80.0 GiB is full after 12 more steps (3 h), or sooner", or the event at
+ * which memory ran out; "" if neither is known. Events are numbered within `device` in the whole
+ * trace. */
 const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
                                  const mv_leak_outlook *outlook, char *out, size_t size);
 
-/* One line for the title of a picture: "leak: train.py:62 forward keeps 2.00 MiB a step, 48.0 MiB
- * at the end", or the reason for another verdict; with the memory of the unfinished step. `kinds`
- * comes from mv_frame_kinds, or is NULL. */
+/* Writes one line for the title of a picture: "leak: train.py:62 forward keeps 2.00 MiB a step,
+ * 48.0 MiB at the end", or another verdict with its reason; also the memory of the unfinished step.
+ * `kinds` comes from mv_frame_kinds, or is NULL. */
 const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const mv_leaks *leaks,
                             char *out, size_t size);
 

@@ -17,13 +17,14 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Without steps: minimum number of separate occasions on which a growing site kept memory. */
+/* In a trace without steps, the minimum number of separate occasions on which a growing site kept
+ * memory. */
 #define OCCASIONS_TO_WORRY 3
 
-/* Without steps: this many live blocks of one line are a list or a leak. */
+/* In a trace without steps, this many live blocks of one line are a list or a leak. */
 #define BLOCKS_OF_A_LIST 6
 
-/* Minimum number of steps for a pattern. */
+/* The minimum number of steps that make a pattern. */
 #define STEPS_TO_BE_CLEAN 3
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
@@ -65,7 +66,7 @@ int mv_leak_order(const void *a, const void *b)
     return (x->first_event > y->first_event) - (x->first_event < y->first_event);
 }
 
-/* A row for each group, in order of occurrence; initially MV_NO_ROW. */
+/* Allocates an array with a row number for each group, initially MV_NO_ROW. */
 static uint32_t *no_rows(mv_leak_state *w)
 {
     uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
@@ -75,7 +76,8 @@ static uint32_t *no_rows(mv_leak_state *w)
     return row;
 }
 
-/* The stack of a library's thread contains no line of the program, so it is not shown. */
+/* Adds a site to a row of the report. The stack of a library's own thread contains no line of the
+ * program, so it is not shown. */
 static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, bool of_thread,
                        uint64_t *biggest)
 {
@@ -100,7 +102,8 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
 
 /* ---- the cause of each leak -------------------------------------------------------------- */
 
-/* Blocks per step left by modules without hooks: a sign of a kept graph. */
+/* Returns how many blocks per step modules without hooks leave behind, which is a sign of a kept
+ * graph. */
 static uint32_t blocks_kept_by_modules(const mv_leak_state *w)
 {
     uint32_t kept = 0;
@@ -148,7 +151,7 @@ static bool advise(mv_leak_state *w)
     return true;
 }
 
-/* The row of each site's leak. */
+/* Returns the row of the leak to which each site belongs. */
 static uint32_t *leaks_of_sites(mv_leak_state *w, const uint32_t *row_of)
 {
     uint32_t *leak_of = mv_push_array(w->scratch, uint32_t, w->sites.count);
@@ -245,7 +248,7 @@ static bool list_retained(mv_leak_state *w)
 
 /* ---- the unfinished step ----------------------------------------------------------------- */
 
-/* Whether a stack allocates blocks that outlive steps: parameters, optimizer state. */
+/* Whether a stack allocates blocks that outlive steps, such as parameters and optimizer state. */
 static bool outlives_steps(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count &&
@@ -274,18 +277,18 @@ static bool find_in_progress(mv_leak_state *w)
 
 /* The evidence that decides the verdict if no site grows. */
 typedef struct {
-    uint32_t alive;     /* blocks born in the trace */
-    uint32_t occasions; /* the highest value of any site */
-    uint32_t list;   /* the site in the program's own code that keeps the most blocks, if it keeps
-                      * at least BLOCKS_OF_A_LIST; or MV_NO_ROW */
-    uint32_t born;   /* blocks born in the trace, alive or not */
-    bool has_stacks; /* at least one allocation has a stack */
-    bool comes_back; /* result of mv_floor_comes_back: lines recur, and the lowest allocated total
-                      * does not rise */
-    uint32_t calls;  /* outermost module calls that can be distinguished */
+    uint32_t alive;     /* number of live blocks, of those born in the trace */
+    uint32_t occasions; /* the highest mv_site_use.occasions of any site */
+    uint32_t list;      /* site in the program's own code that keeps the most blocks, provided that
+                      * these are at least BLOCKS_OF_A_LIST; or MV_NO_ROW */
+    uint32_t born;      /* number of blocks born in the trace, alive or freed */
+    bool has_stacks;    /* at least one allocation has a stack */
+    bool comes_back;    /* result of mv_floor_comes_back: a line recurs, and the lowest level of
+                      * allocated bytes does not rise */
+    uint32_t calls;     /* number of outermost module calls that can be distinguished */
 } no_growth;
 
-/* Counts runs of allocations within one outermost module call. */
+/* Counts the runs of allocations, each within one outermost module call. */
 static uint32_t count_calls(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -322,8 +325,8 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
     o->calls = count_calls(w);
-    /* In a program with steps, a third of the recording may be shorter than one step. If events are
-     * lost, they may have contained steps. */
+    /* in a program with steps, a third of the recording may be shorter than one step; and if events
+     * were lost, they may have contained steps */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
            w->lives->history == MV_HISTORY_TRUNCATED ||
            mv_floor_comes_back(w->scratch, w->lives, &w->outer, &o->comes_back);
@@ -349,7 +352,8 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
     out->lacks = lacks;
 }
 
-/* Older blocks and frees may have stacks although the allocations have none. */
+/* Explains which stacks are missing. Older blocks and frees may have stacks even if the allocations
+ * have none. */
 static const char *nameless_text(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
@@ -371,8 +375,8 @@ static const char *why_nameless(mv_leak_state *w, const no_growth *o)
         mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps, what);
 }
 
-/* Nothing was allocated in these events, so there is no line to evaluate, with or
- * without stacks. */
+/* Decides the verdict if nothing was allocated in these events. There is then no line to evaluate,
+ * with or without stacks. */
 static void decide_without_births(mv_leak_state *w)
 {
     const mv_recorder *recorder = mv_recorder_of(w->trace);
@@ -398,8 +402,8 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
                            w->uses[site].alive, label);
 }
 
-/* A module call, or the end of an optimizer's step, shows that there are steps. Two calls may
- * belong to one step and the unfinished step. */
+/* Decides the verdict if a module call, or the end of an optimizer's step, shows that the program
+ * has steps. Two calls may belong to one complete step and the unfinished step. */
 static void decide_with_calls(mv_leak_state *w, const no_growth *o)
 {
     const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
@@ -462,14 +466,14 @@ static void decide_with_waiting(mv_leak_state *w)
                                 : "record until they are freed, or twice as long");
 }
 
-/* Whether frees are missing: a line that seems to keep blocks may have freed them, so no line
- * is evaluated. */
+/* Whether frees are missing from the recording. A line that seems to keep blocks may then have
+ * freed them, so no line is evaluated. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
-/* Why the highest floor in the last step is not a trend. */
+/* Explains why a floor that is highest in the last step is not a trend. */
 static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
 {
     const uint64_t *least = w->floor.least;
@@ -492,8 +496,8 @@ static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
     return mv_arena_printf(w->arena, "; the floor rose in %u of %u steps", rises, last - first);
 }
 
-/* Why the floor is higher in the last step than in the first although nothing grows; "" if it is
- * not higher. */
+/* Explains why the floor is higher in the last step than in the first although nothing grows; "" if
+ * it is not higher. */
 static const char *why_risen(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
@@ -511,7 +515,7 @@ static const char *why_risen(mv_leak_state *w)
                            w->out->steps.count);
 }
 
-/* The line that keeps memory although the floor stays. */
+/* Names the line that keeps memory although the floor does not rise. */
 static const char *offset_line_text(mv_leak_state *w)
 {
     const mv_site_use *use = &w->uses[w->offset];
@@ -540,7 +544,7 @@ static void decide_with_hidden(mv_leak_state *w)
                 "record until no line holds less than before");
 }
 
-/* The verdict if a line keeps a block now and then. */
+/* Decides the verdict if a line occasionally keeps a block. */
 static void decide_with_seldom(mv_leak_state *w)
 {
     const mv_site_use *use = &w->uses[w->seldom];
@@ -644,8 +648,8 @@ typedef enum { FIND_STEPS, FIND_FLOOR, FIND_PILES, FIND_GROWTH, FINISH } piece;
 
 struct mv_leak_search {
     mv_leak_state state;
-    const mv_lives *lives; /* including the program's exit */
-    mv_lives before;       /* without the exit */
+    const mv_lives *lives; /* the lives including the program's exit */
+    mv_lives before;       /* the lives without the exit */
     mv_arena scratch;
     piece next;
 };

@@ -1,15 +1,16 @@
-/* Blocks of lines that allocate once or twice: buffers, copies, the best result so far. Each block
- * raises the floor, and several of them may look like a trend, but none of them grows. */
+/* Explains blocks of lines that allocate only once or twice, such as buffers, copies, and the best
+ * result so far. Each of these blocks raises the floor, and several may look like a trend, but none
+ * of them grows. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/leaks/group_changes.h"
 
-/* A line whose blocks hold more than ever before in at most this many steps does not grow: a leak
- * needs six. */
+/* A line whose blocks reach a new maximum in at most this many steps does not grow, because a leak
+ * needs six steps. */
 #define MOST_RISES 2
 
-/* The number of bins in which the sum of one group's changes [from, to) is higher than
- * ever before. */
+/* Returns the number of bins in which the sum of one group's changes, [from, to), reaches a new
+ * maximum. */
 static uint32_t count_rises(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
                             uint32_t to)
 {

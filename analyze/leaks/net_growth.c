@@ -4,20 +4,21 @@
 
 #include "base/sort.h"
 
-/* The time in which a site kept blocks, in quarters of the whole bins: [cut[0], cut[1]), ... */
+/* The number of cuts that divide the time in which a site kept blocks into quarters of whole bins:
+ * [cut[0], cut[1]), ... */
 enum { CUTS = 5 };
 
 typedef struct {
     uint32_t cut[CUTS];
-    double sum[CUTS - 1]; /* sum of the blocks' bytes at the floors of a quarter */
-    bool frees_old;       /* freed blocks include some that were part of LEAST_AGE floors or more */
+    double sum[CUTS - 1]; /* bytes of the blocks, summed over the floors of each quarter */
+    bool frees_old; /* the freed blocks include some that were part of at least LEAST_AGE floors */
 } quarters;
 
-/* Blocks in fewer floors than this belong to the steps under way. */
+/* Blocks that are part of fewer floors than this belong to the steps under way. */
 #define LEAST_AGE 3
 
-/* Blocks of one size: the change in their number from one bin's floor to the next. `blocks` and
- * `weighted` (blocks * bin) are sums from the first bin of that size. */
+/* The change in the number of blocks of one size from the floor of one bin to the next. `blocks`
+ * and `weighted` (blocks * bin) are sums over all bins from the first change of that size. */
 typedef struct {
     uint64_t size;
     uint32_t bin;
@@ -46,7 +47,7 @@ static double mean_of(const quarters *q, uint32_t quarter)
     return q->sum[quarter] / (q->cut[quarter + 1] - q->cut[quarter]);
 }
 
-/* Adds a block's bytes to the floors at which it is alive. */
+/* Adds a block's bytes to the floors of which the block is part. */
 static void add_block(quarters *q, const mv_floor *floor, const mv_alloc_lives *a, uint32_t row)
 {
     uint32_t from = mv_floor_bin(floor, a->birth[row]), end = mv_floor_bin(floor, a->freed[row]);
@@ -63,7 +64,7 @@ static void add_block(quarters *q, const mv_floor *floor, const mv_alloc_lives *
     q->frees_old = q->frees_old || (end < q->cut[CUTS - 1] && end >= from + LEAST_AGE);
 }
 
-/* The mean growth from quarters [begin, middle) to quarters [middle, end). */
+/* Returns the mean growth from quarters [begin, middle) to quarters [middle, end). */
 static double rise_of(const quarters *q, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -73,7 +74,7 @@ static double rise_of(const quarters *q, uint32_t begin, uint32_t middle, uint32
     return after / (q->cut[end] - q->cut[middle]) - before / (q->cut[middle] - q->cut[begin]);
 }
 
-/* Whether less than half of the growth in kept bytes remains among all held bytes. */
+/* Whether all held bytes grew by less than half as much as the kept bytes. */
 static bool is_given_back(const quarters *kept, const quarters *held, uint32_t begin,
                           uint32_t middle)
 {
@@ -82,7 +83,7 @@ static bool is_given_back(const quarters *kept, const quarters *held, uint32_t b
     return grown > 0 && 2 * rise_of(held, begin, middle, CUTS - 1) < grown;
 }
 
-/* Whether a site that frees old blocks is a full cache. With even growth, a third of the growth
+/* Whether a site that frees old blocks is a full cache. If growth is even, a third of the growth
  * from the first quarter to the last comes after the third quarter; in a full cache, less than half
  * of that third does. */
 static bool is_full(const quarters *held)
@@ -91,8 +92,8 @@ static bool is_full(const quarters *held)
            6 * (mean_of(held, 3) - mean_of(held, 2)) < mean_of(held, 3) - mean_of(held, 0);
 }
 
-/* Whether the blocks that the site does not keep fell in the last quarter by no more than they had
- * risen or fallen between earlier quarters. */
+/* Whether the bytes of blocks that the site does not keep fell in the last quarter by no more than
+ * they had risen or fallen between earlier quarters. */
 static bool may_be_chance(const quarters *kept, const quarters *held)
 {
     double others[CUTS - 1], before = 0;
@@ -106,7 +107,7 @@ static bool may_be_chance(const quarters *kept, const quarters *held)
 
 /* ---- by size ----------------------------------------------------------------------------- */
 
-/* The distinct sizes of the kept blocks, ascending. */
+/* Lists the distinct sizes of the kept blocks in ascending order. */
 static uint64_t *list_sizes(mv_arena *scratch, const mv_kept_block *kept, uint32_t count,
                             uint32_t *found)
 {
@@ -131,8 +132,8 @@ static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *siz
     return at < count && size[at] == a->block[row];
 }
 
-/* Lists the changes by all blocks of these sizes: each block that is alive at a floor appears at
- * one floor and disappears at another. */
+/* Lists the changes made by all blocks of these sizes. Each block that is part of a floor appears
+ * at one floor and disappears at a later one. */
 static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint32_t count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -161,7 +162,7 @@ static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint
     return true;
 }
 
-/* Sum of the bytes of one size's blocks at the floors of all bins before `end`. */
+/* Returns the bytes of one size's blocks, summed over the floors of all bins before `end`. */
 static double held_before(const sizes *s, uint64_t size, uint32_t end)
 {
     mv_bisect b = mv_bisect_over(0, s->count);
@@ -177,7 +178,8 @@ static double held_before(const sizes *s, uint64_t size, uint32_t end)
     return (double)size * ((double)last->blocks * end - last->weighted);
 }
 
-/* Fills q->sum for all blocks of the sizes of kept[from] to kept[to - 1], which are sorted. */
+/* Fills q->sum with all blocks of the sizes that occur in kept[from] to kept[to - 1], which are
+ * sorted by size. */
 static void add_sizes(const sizes *s, const mv_kept_block *kept, uint32_t from, uint32_t to,
                       quarters *q)
 {
@@ -192,8 +194,9 @@ static void add_sizes(const sizes *s, const mv_kept_block *kept, uint32_t from, 
 
 /* ---- by site ----------------------------------------------------------------------------- */
 
-/* Bytes of all blocks of each site in the site's own quarters: [sites->count], empty for sites
- * without kept blocks. `kept_sums` gets the bytes of only the kept blocks. */
+/* Computes the bytes of all blocks of each site in the site's own quarters, [sites->count]; they
+ * are empty for sites without kept blocks. `kept_sums` receives the bytes of the kept blocks
+ * only. */
 static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                       const mv_floor *floor, const mv_kept_block *kept, uint32_t count,
                       uint32_t first, quarters **held_sums, quarters **kept_sums)
@@ -246,7 +249,7 @@ bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sit
 
         for (end = i + 1; end < count && kept[end].site == kept[i].site;)
             end++;
-        if (own->cut[CUTS - 1] < own->cut[0] + CUTS - 2) /* some quarter would have no bin */
+        if (own->cut[CUTS - 1] < own->cut[0] + CUTS - 2) /* a quarter would have no bin */
             continue;
         of_sizes = quarters_of(own->cut[0], own->cut[CUTS - 1]);
         add_sizes(&s, kept, i, end, &of_sizes);

@@ -1,10 +1,10 @@
-/* Old live blocks (mv_older in leaks.h); needs only lives and sites. */
+/* Finds old live blocks (mv_older in leaks.h). Requires only the lives and the sites. */
 #include "analyze/leaks/leak_state.h"
 
 #include "base/sort.h"
 
-/* Age of a block in events: from its birth to its free, or to the end of the trace if it
- * is alive. */
+/* Returns the age of a block in events, from its birth to its free, or to the end of the trace if
+ * the block is alive. */
 static uint32_t age_of(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -14,14 +14,14 @@ static uint32_t age_of(const mv_lives *lives, uint32_t row)
     return end - birth;
 }
 
-/* A live block that is older than all freed blocks of its group were when freed. */
+/* A live block that is older than every freed block of its group was when it was freed. */
 typedef struct {
     uint32_t site, group;
     uint32_t age;
     uint64_t bytes;
 } old_block;
 
-/* Sorted by group and site. NULL when out of memory. */
+/* Lists the old blocks, sorted by group and site. Returns NULL when out of memory. */
 static old_block *list_blocks(mv_leak_state *w, uint32_t *count)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

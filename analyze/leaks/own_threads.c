@@ -1,34 +1,35 @@
-/* Memory that a library's own threads get for a line of the program that called the library.
+/* Charges memory that a library's own threads allocate to the line of the program that called the
+ * library.
  *
  *     program      all_reduce ─────────────────────────────►  matmul      train.py:165
  *     allocates      NCCL NCCL NCCL                           PyTorch
  *     NCCL's thread                 NCCL NCCL NCCL                        no line of the program
  *
  * In each step, the thread's allocations come after those of one line that calls the same library,
- * and before allocations of any other line of the program. If this holds for at least nine of ten
- * allocations, they are charged to that line. This applies only to the growing memory of libraries
- * other than PyTorch's allocator, on a level of CUDA calls. */
+ * and before those of any other line of the program. If this is true of at least nine in ten
+ * allocations, all of them are charged to that line. Only growing memory of libraries other than
+ * PyTorch's allocator is charged in this way, on a level of CUDA calls. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/code/libraries.h"
 
-/* At least this many of ten allocations must directly follow the line. */
+/* At least this many of ten allocations must directly follow those of the line. */
 enum { OF_TEN = 9 };
 
 typedef struct {
-    uint32_t library; /* string of the library's path; MV_NO_ROW: not a CUDA call */
-    uint32_t line;    /* frame of the program; MV_NO_ROW: not on the stack */
+    uint32_t library; /* row of the string with the library's path; MV_NO_ROW: not a CUDA call */
+    uint32_t line;    /* row of the frame with the program's line; MV_NO_ROW: the stack has none */
     bool has_python;
 } site_view;
 
-/* The followers. For each site of a thread: the line before its last allocation, and how many of
- * its allocations followed that line in the same step. */
+/* A site that may follow a line: the line that came before its last allocation, the number of its
+ * allocations that followed this line in the same step, and the number of all its allocations. */
 typedef struct {
     uint32_t line, follows, all;
 } follower;
 
-/* The program's line on a stack: a Python line or, because the main thread belongs to the program,
- * a line of main() and functions within it. */
+/* Finds the program's line on a stack. This is a Python line or, because the main thread belongs to
+ * the program, a line of main() or of a function called by it. */
 static site_view look_at(const mv_leak_state *w, mv_stack_id stack)
 {
     site_view view = {MV_NO_ROW, MV_NO_ROW, false};
@@ -63,8 +64,8 @@ static uint64_t key_of(uint32_t library, uint32_t line)
     return (uint64_t)library << 32 | line;
 }
 
-/* Goes through the allocations by time. The first pass finds each follower's line, the
- * second counts. */
+/* Visits the allocations in order of time. The first pass finds the line of each follower, the
+ * second pass counts. */
 static void follow(const mv_leak_state *w, const site_view *views, follower *followers, bool counts)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -90,7 +91,7 @@ static void follow(const mv_leak_state *w, const site_view *views, follower *fol
     }
 }
 
-/* The sites of lines that leak a library's memory, by library and line. */
+/* Lists the sites of lines that leak a library's memory, by library and line. */
 static bool list_lines(mv_leak_state *w, const site_view *views, mv_map *out)
 {
     for (uint32_t s = 0; s < w->sites.count; s++)

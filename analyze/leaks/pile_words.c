@@ -26,8 +26,8 @@ static const char *every_of(mv_arena *arena, const mv_pile *pile)
     return mv_arena_printf(arena, "all at once every %s to %s steps, %s times", least, most, times);
 }
 
-/* The innermost Python frame where the blocks were freed; without Python, the label of the
- * whole stack. */
+/* Names the place where the blocks were freed: the innermost Python frame or, without Python, the
+ * label of the whole stack. */
 static const char *place_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                             char *out, size_t size)
 {

@@ -4,53 +4,54 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A bulk has at least this many blocks of a line, from this many steps. */
+/* A bulk has at least this many blocks of one line, from at least this many steps. */
 #define BULK_BLOCKS 4
 #define BULK_STEPS  3
 
-/* Lists are emptied at one or two places of a program; frees at this many places show
- * the collector. */
+/* A list is emptied at one or two places of a program. If blocks are freed at this many places, the
+ * garbage collector freed them. */
 #define PLACES_OF_COLLECTOR 3
 
-/* A pile that may be a list of the program is reported only if it was at least this share of
- * the peak. */
+/* A pile that may be one of the program's lists is reported only if it was at least this fraction
+ * of the peak. */
 #define SHARE_WORTH_TELLING 0.05
 
-/* A block that was freed in a later step than that of its birth. */
+/* A block that was freed in a later step than the one in which it was born. */
 typedef struct {
     uint32_t group;
-    uint32_t gap;       /* number of allocations before its free */
-    uint32_t row, born; /* row of allocs; bin of birth */
+    uint32_t gap;       /* number of allocations before the block was freed */
+    uint32_t row, born; /* row: row of allocs; born: birth bin */
     bool is_in_bulk;
 } old_block;
 
 /* The bulks of one group. */
 typedef struct {
     uint32_t group, pile;
-    uint32_t from, to;            /* of `blocks` */
-    uint32_t bulks, of_collector; /* of_collector: bulks freed by the collector */
-    uint32_t in_passing;          /* times that lines freed some blocks in passing, in bulks
-                                   * or not */
-    uint32_t with_stack;          /* bulks whose frees have stacks */
+    uint32_t from, to;            /* range of `blocks` that belongs to the group */
+    uint32_t bulks, of_collector; /* bulks: number of bulks; of_collector: number of bulks that the
+                                   * collector freed */
+    uint32_t in_passing;          /* how often lines freed some blocks in passing, whether or not in
+                                   * a bulk */
+    uint32_t with_stack;          /* number of bulks whose frees have stacks */
     uint32_t places;
-    uint32_t last_gap, last_event; /* of the last bulk */
+    uint32_t last_gap, last_event; /* gap and event of the last bulk */
     uint32_t youngest;             /* birth of the youngest block in the last bulk */
     uint32_t least_steps, most_steps;
-    uint64_t bins, span; /* bins with births, and all bins, since the previous bulk; sums over
-                          * all bulks */
+    uint64_t bins, span; /* bins: number of bins with births since the previous bulk; span: number
+                          * of all bins since then; both are sums over all bulks */
     uint64_t bytes;
-    uint64_t left, all_left; /* older bytes that a bulk did not free: of the last bulk; sum over
-                              * all bulks */
-    bool leaves_more;        /* each bulk left more than the bulk before */
+    uint64_t left, all_left; /* older bytes that a bulk did not free: left, by the last bulk;
+                              * all_left, summed over all bulks */
+    bool leaves_more;        /* each bulk left more than the previous bulk */
     bool is_pile;
     mv_pile_cause cause;
     mv_pile_proof proof;
     mv_stack_id freed_at;
 } group_bulks;
 
-/* A bulk, in the order of frees. */
+/* A bulk; bulks are sorted in the order of the frees. */
 typedef struct {
-    uint32_t gap, bin, at; /* `at` is the row of `of` */
+    uint32_t gap, bin, at; /* at: row of `of` */
 } bulk;
 
 typedef struct {
@@ -59,7 +60,8 @@ typedef struct {
     uint32_t born;
     mv_frame_id *leaf; /* [stacks] innermost Python frame, or MV_NO_FRAME */
     uint8_t *collects; /* [stacks] 1: the collector is on the stack */
-    uint32_t *bins_of; /* [frames] number of bins in which the frame is the leaf of an allocation */
+    uint32_t *bins_of; /* [frames] number of bins in which an allocation has this frame as its
+                        * leaf */
     uint32_t count;
     old_block *blocks;
     uint64_t *places; /* buffer for the places of one group */
@@ -67,18 +69,18 @@ typedef struct {
     group_bulks *of; /* [groups] */
     uint32_t bulk_count;
     bulk *bulks;          /* [bulk_count] */
-    uint32_t *emptied;    /* [sites.groups] `youngest` of groups that are emptied again and again,
-                           * or MV_NEVER */
+    uint32_t *emptied;    /* [sites.groups] value of `youngest` for groups that are emptied again
+                           * and again, or MV_NEVER */
     uint32_t *at_group;   /* [sites.groups] row of `of`, or MV_NO_ROW */
-    uint64_t *site_bytes; /* [sites.count] bytes of blocks in bulks */
+    uint64_t *site_bytes; /* [sites.count] bytes of the site's blocks that are in bulks */
     uint64_t peak;
     uint32_t peak_event;
 } search;
 
 /* ---- the collector ----------------------------------------------------------------------- */
 
-/* Functions of CPython's garbage collector, whose names symbolizers also give to nearby code
- * without a name; and Python functions that run the collector. */
+/* Whether a function runs Python's garbage collector: a function of CPython's collector, whose
+ * names symbolizers also give to nearby nameless code, or a Python function that calls it. */
 static bool is_collector(const char *function)
 {
     static const char *const names[] = {"gc_collect", "PyGC_", "PyObject_GC_", "_Py_RunGC",
@@ -90,7 +92,7 @@ static bool is_collector(const char *function)
     return false;
 }
 
-/* The innermost Python frame. */
+/* Returns the innermost Python frame. */
 static mv_frame_id python_leaf(const search *s, mv_stack_id stack)
 {
     uint32_t count;
@@ -107,7 +109,7 @@ static mv_frame_id leaf_of(const search *s, mv_stack_id stack)
     return stack.row < s->w->trace->stacks.count ? s->leaf[stack.row] : MV_NO_FRAME;
 }
 
-/* Whether the collector is below the innermost Python frame, or is that frame. */
+/* Whether the collector is called from the innermost Python frame, or is that frame. */
 static bool has_collector(const search *s, const uint8_t *is_of_it, mv_stack_id stack)
 {
     uint32_t count;
@@ -122,7 +124,7 @@ static bool has_collector(const search *s, const uint8_t *is_of_it, mv_stack_id 
     return false;
 }
 
-/* Fills leaf and collects. */
+/* Fills `leaf` and `collects`. */
 static bool look_at_stacks(search *s)
 {
     const mv_trace *trace = s->w->trace;
@@ -141,7 +143,7 @@ static bool look_at_stacks(search *s)
     return true;
 }
 
-/* Fills bins_of. */
+/* Fills `bins_of`. */
 static bool count_bins(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -164,8 +166,9 @@ static bool count_bins(search *s)
     return true;
 }
 
-/* The evidence in the stack of a free. A line that allocates in most steps runs in most steps: if
- * it seldom frees a block, the collector freed that block, unless the line allocated it. */
+/* Returns what the stack of a free proves. A line that allocates in most steps runs in most steps.
+ * If such a line seldom frees a block, the block was freed by the collector, unless the line itself
+ * had allocated it. */
 static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
 {
     mv_frame_id leaf = leaf_of(s, stack);
@@ -180,8 +183,8 @@ static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
     return MV_PILE_ONE_PLACE;
 }
 
-/* The place where a block was freed: the function or, without a stack, the allocations before
- * and after. */
+/* Returns the place where a block was freed, identified by the function or, without a stack, by the
+ * allocations before and after the free. */
 static uint64_t place_of(const search *s, const old_block *b, mv_stack_id stack)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -229,8 +232,8 @@ static bool list_old(search *s)
     return true;
 }
 
-/* Examines blocks [from, to), which were freed without an allocation in between, in order
- * of birth. */
+/* Examines blocks [from, to), sorted by birth, which were freed without an allocation in
+ * between. */
 static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -280,7 +283,7 @@ static uint32_t count_places(search *s, uint32_t bulks)
     return count;
 }
 
-/* Whether a line freed blocks in passing, judged by the middle one of blocks [from, to). */
+/* Whether a line freed blocks in passing, judged by the block in the middle of [from, to). */
 static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
 {
     uint32_t row = s->blocks[from + (to - from) / 2].row;
@@ -288,7 +291,7 @@ static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
     return proof_of(s, row, mv_alloc_freeing_stack(s->w->lives, row)) == MV_PILE_IN_PASSING;
 }
 
-/* Sets cause and proof. False if the pile is too small to report. */
+/* Sets `cause` and `proof`. Returns false if the pile is too small to report. */
 static bool evaluate(search *s, group_bulks *g)
 {
     bool has_stacks = 2 * g->with_stack > g->bulks;
@@ -307,8 +310,8 @@ static bool evaluate(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
-/* Finds how much memory from earlier steps each bulk left in its group. Frees are counted in order
- * up to the bulk, births up to the start of the bulk's step. */
+/* Finds how much memory from earlier steps each bulk left in its group. Frees count if they come
+ * before the end of the bulk, births if they come before the start of the bulk's step. */
 static bool find_left(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -344,10 +347,10 @@ static bool find_left(search *s)
     return true;
 }
 
-/* Blocks that a line frees in bulks do not count as a rise of the floor, provided that the
- * latest ones have not waited longer than any before. Exception: if each bulk of a list leaves
- * more than the bulk before, the list's remaining blocks grow. The collector frees such
- * remaining blocks later. */
+/* Marks the blocks that a line frees in bulks as explained, so that they do not count as a rise of
+ * the floor, provided that the latest blocks have not waited longer than any before. There is one
+ * exception: if each bulk of a list leaves more than the previous bulk, the list's remaining blocks
+ * grow. (Blocks that a run of the collector leaves are freed by a later run.) */
 static void explain(search *s, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
@@ -361,7 +364,7 @@ static void explain(search *s, const group_bulks *g)
     s->emptied[g->group] = g->youngest;
 }
 
-/* Explains live blocks as explain() explains freed ones. */
+/* Marks live blocks as explained, as explain() does for freed blocks. */
 static bool explain_alive(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -376,7 +379,7 @@ static bool explain_alive(search *s)
     return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
-/* Finds the bulks among blocks [from, to), which belong to one group. */
+/* Finds the bulks among blocks [from, to), which all belong to one group. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
 {
     group_bulks g = {.group = s->blocks[from].group,
@@ -404,8 +407,8 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
     s->of[s->groups++] = g;
 }
 
-/* Explains the groups with bulks and keeps those that are piles. A list of which most stays each
- * time, or more and more, is not emptied. */
+/* Marks the blocks of groups with bulks as explained, and keeps the groups that are piles. A list
+ * is not being emptied if most of its blocks remain each time, or if more and more remain. */
 static void keep_piles(search *s)
 {
     uint32_t kept = 0;
@@ -448,8 +451,8 @@ static bool find_bulks(search *s)
 
 /* ---- piles ------------------------------------------------------------------------------- */
 
-/* Combines lines whose last bulk was the same into one pile, filled in from the line with the
- * most bytes. */
+/* Combines lines that have the same last bulk into one pile, which takes its description from the
+ * line with the most bytes. */
 static bool make_piles(search *s)
 {
     mv_leaks *out = s->w->out;
@@ -482,7 +485,7 @@ static bool make_piles(search *s)
     return true;
 }
 
-/* The stack of a pile comes from the largest site of its first line. */
+/* Sets the stack of each pile, which comes from the largest site of the pile's first line. */
 static void name_piles(search *s)
 {
     const mv_sites *sites = &s->w->sites;
@@ -504,15 +507,15 @@ static void name_piles(search *s)
     }
 }
 
-/* A change of waiting bytes at an event. */
+/* A change in the bytes that wait, at one event. */
 typedef struct {
     uint32_t pile, event;
     int64_t bytes;
     int32_t blocks;
 } change;
 
-/* A block waits from the end of its step to the bulk that frees it; a block born after its line's
- * last bulk waits to the end of the trace. */
+/* Lists the changes. A block waits from the end of its step until the bulk that frees it. A block
+ * born after its line's last bulk waits until the end of the trace. */
 static change *list_waiting(search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -548,7 +551,7 @@ static change *list_waiting(search *s, uint32_t *count)
     return list;
 }
 
-/* Sets the most bytes that wait at once, and those waiting at the peak. */
+/* Finds the most bytes that wait at once, and the bytes that wait at the peak. */
 static bool measure_piles(search *s)
 {
     uint32_t count;

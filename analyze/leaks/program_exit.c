@@ -1,9 +1,9 @@
 #include "analyze/leaks/program_exit.h"
 
 enum {
-    EXIT_ALLOCS = 8,   /* allocations allowed at exit: handlers may send a last message or wait at
-                        * a barrier */
-    FREES_AN_ALLOC = 8 /* minimum frees per allocation */
+    EXIT_ALLOCS = 8,   /* number of allocations allowed during the exit, since handlers may send a
+                        * last message or wait at a barrier */
+    FREES_AN_ALLOC = 8 /* minimum number of frees per allocation */
 };
 
 uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives)
@@ -22,7 +22,7 @@ uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives)
     return exit;
 }
 
-/* Sets frees at or after `exit` to MV_NEVER. */
+/* Copies `ends`, with every free at or after `exit` replaced by MV_NEVER. */
 static uint32_t *without_ends(mv_arena *arena, const uint32_t *ends, uint32_t count, uint32_t exit)
 {
     uint32_t *copy = mv_push_array(arena, uint32_t, count);

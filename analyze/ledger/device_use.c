@@ -32,7 +32,7 @@ void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *
 static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *out, mv_err *err)
 {
     const mv_samples *s = &h->trace->samples;
-    uint64_t rows = (uint64_t)s->count + 1; /* one spare */
+    uint64_t rows = (uint64_t)s->count + 1; /* including one spare row */
 
     *out = (mv_device_use){.row = mv_push_array(arena, uint32_t, rows),
                            .calls = mv_push_array(arena, uint32_t, rows),
@@ -50,7 +50,8 @@ static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *o
     return MV_OK;
 }
 
-/* Bytes of other processes before this process's first call; 0 if no sample is that old. */
+/* Returns the bytes used by other processes before this process's first call; 0 if no sample is
+ * that old. */
 static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -60,8 +61,8 @@ static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
     return is_early ? s->used[use->row[0]] : 0;
 }
 
-/* The time at which the program ended normally, on the clock of the samples, or MV_NO_TIME. After
- * this time its memory is freed without calls. */
+/* Returns the time at which the program ended normally, on the clock of the samples, or MV_NO_TIME.
+ * After this time, its memory is freed without calls. */
 static int64_t ended_at(const mv_trace *trace)
 {
     const char *text = mv_fact_find(trace, "end_us");
@@ -88,22 +89,23 @@ static void fill_used(const mv_trace *trace, mv_device_use *use)
             use->used[i] = used > others ? used - others : 0;
         end = use->used[i] && !is_later ? i + 1 : end;
     }
-    use->count = end ? end : use->count; /* the process ended before the remaining samples */
+    use->count = end ? end : use->count; /* the process had ended before the remaining samples were
+                                          * taken */
 }
 
 /* ---- unfinished calls ---------------------------------------------------------------------- */
 
-/* A position in the order of calls, and the bytes that calls hold there. `is_one`: the
- * position exists. */
+/* A position in the order of calls, with the bytes that calls hold there. is_one: the position
+ * exists. */
 typedef struct {
     uint64_t held;
     uint32_t calls;
     bool is_one;
 } cut;
 
-/* Possible positions of a sample. A call is numbered after it gets memory, and before it gives
- * memory back, so a sample may already include memory of the next call, or still include memory
- * that the last call freed. */
+/* The possible positions of a sample. A call is numbered after it allocates memory and before it
+ * frees memory, so a sample may already include memory of the next call, or still include memory
+ * freed by the last call. */
 typedef struct {
     cut before, at, after;
 } place;
@@ -113,7 +115,7 @@ static bool is_waited_for(const mv_api_calls *c, uint32_t call)
     return c->action[call] != MV_API_FREE_ASYNC; /* a pool may keep the freed memory */
 }
 
-/* Finds the positions of all samples in one replay. */
+/* Finds the positions of all samples in a single replay. */
 static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -144,8 +146,8 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
     return true;
 }
 
-enum { ROUNDING = 2 << 20 }; /* the driver's unit of memory */
-enum { CUTS = 3 };           /* `at`, `before` and `after` of a place */
+enum { ROUNDING = 2 << 20 }; /* unit in which the driver takes memory */
+enum { CUTS = 3 };           /* number of cuts in a place: `at`, `before` and `after` */
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
@@ -157,22 +159,26 @@ static const cut *cut_of(const place *p, int i)
     return i == 0 ? &p->at : i == 1 ? &p->before : &p->after;
 }
 
-/* Used bytes minus bytes held by calls, plus 2^63 - 1 because the difference may be negative. */
+/* Returns the used bytes minus the bytes held by calls, plus 2^63 - 1 because the difference may be
+ * negative. */
 static uint64_t rest_of(const mv_device_use *use, uint32_t k, const cut *c)
 {
     return use->used[k] - c->held + INT64_MAX;
 }
 
-/* The cheapest path to cut `i` of sample k, through the cuts of the previous sample. The cost of a
- * path is the sum of the rest's changes from sample to sample. */
+/* Returns the cost of the cheapest path to cut `i` of sample k through the cuts of the previous
+ * sample. The cost of a path is the sum of the changes, from sample to sample, in the used bytes
+ * that calls do not hold. */
 static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t k, int i,
                          const uint64_t *costs, uint8_t *from)
 {
     const cut *to = cut_of(&places[k], i);
     uint64_t rest = rest_of(use, k, to), least = UINT64_MAX;
-    uint64_t extra = i ? ROUNDING : 0; /* a penalty, because the call has another time */
+    uint64_t extra = i ? ROUNDING : 0; /* a penalty, because the position differs from that of the
+                                        * sample's time */
 
-    if (!to->is_one || (i && k + 1 == use->count)) /* nothing is known after the last sample */
+    if (!to->is_one || (i && k + 1 == use->count)) /* nothing is known about the time after the last
+                                                    * sample */
         return UINT64_MAX;
     if (k == 0)
         return apart(rest, INT64_MAX) + extra;
@@ -187,13 +193,13 @@ static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t
     return least;
 }
 
-/* Minimizes the changes of used bytes that calls do not hold. If the memory of an unfinished
- * call explains a change, the sample is placed next to that call. `ways`: room for CUTS entries
- * per sample. */
+/* Moves samples so that the used bytes that calls do not hold change as little as possible. If the
+ * memory of an unfinished call explains a change, the sample is moved next to this call. `ways` has
+ * space for CUTS entries per sample. */
 static void place_samples(mv_device_use *use, const place *places, uint8_t *ways)
 {
     uint64_t costs[CUTS] = {0}, next[CUTS];
-    uint8_t chosen = 0; /* of the last sample, which has a single path */
+    uint8_t chosen = 0; /* cut chosen for the last sample, to which only a single path leads */
 
     for (uint32_t k = 0; k < use->count; k++) {
         for (int i = 0; i < CUTS; i++)
@@ -211,7 +217,7 @@ static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
     return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
-/* The number of calls up to the last one that got device memory. */
+/* Returns the number of calls up to the last one that allocated device memory. */
 static uint32_t last_gets(const mv_holdings *h)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -223,9 +229,10 @@ static uint32_t last_gets(const mv_holdings *h)
     return i;
 }
 
-/* A killed program loses its memory without calls; when a program ends normally, the driver
- * destroys the contexts before the memory is freed. Drops last samples that show this: less memory
- * is in use than calls hold, or than at the sample before, and no later call explains the fall. */
+/* Drops samples at the end that were taken when the program had ended. When a program is killed,
+ * its memory is freed without calls. When a program ends normally, the driver destroys the contexts
+ * before the memory is freed. Such a sample shows less memory in use than calls hold, or less than
+ * the previous sample, and no later call explains the decrease. */
 static void drop_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {
     uint32_t gets = last_gets(h);
@@ -242,14 +249,14 @@ static void drop_end(const mv_holdings *h, mv_device_use *use, const place *plac
 
 /* ---- context and code ----------------------------------------------------------------------- */
 
-/* Whether such a call makes the driver's own memory grow. */
+/* Whether a call makes the driver's own memory grow. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
            (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
 }
 
-/* Attributes the growth up to sample k to the context. */
+/* Attributes the growth between samples k - 1 and k to the context. */
 static void give_to_context(mv_device_use *use, uint32_t k)
 {
     uint64_t before = k ? use->used[k - 1] - use->held[k - 1] : 0;
@@ -258,8 +265,8 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
-/* Memory attributed to the context at sample k - 1 that is gone at sample k did not belong to the
- * context, but to a pool, or to a call that had not returned. */
+/* Corrects the context. Memory that was attributed to the context at sample k - 1 but is gone at
+ * sample k did not belong to the context, but to a pool, or to a call that had not returned yet. */
 static void take_from_context(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
@@ -269,7 +276,8 @@ static void take_from_context(mv_device_use *use, uint32_t k)
         use->context[k] -= gone < given ? gone : given;
 }
 
-/* `grows`: growth since the previous sample is attributed to the context. */
+/* Sets the context at sample k. If `grows` is set, the growth since the previous sample is
+ * attributed to the context. */
 static void take_sample(mv_device_use *use, uint32_t k, bool grows)
 {
     use->context[k] = k ? use->context[k - 1] : 0;
@@ -352,7 +360,7 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
     }
     if (next == 0 || next == use->count)
         return next ? next - 1 : 0;
-    /* a process that has ended uses less than its calls hold */
+    /* if a process has ended, less memory is in use than its calls hold */
     after = (uint64_t)times[use->row[next]] - (uint64_t)time_us;
     if (use->used[next] < use->held[next] || after > MV_NEAR_US)
         return next - 1;

@@ -34,7 +34,7 @@ void mv_holdings_drop(mv_holdings *holdings)
     mv_arena_drop(holdings->arena, holdings->mapped.gaps);
 }
 
-/* The columns of an action's row that determine its effect on holdings. */
+/* The columns of each action's row that determine its effect on the holdings. */
 static const struct {
     uint8_t key, memory;
 } actions[MV_API_ACTION_COUNT] = {
@@ -63,7 +63,7 @@ bool mv_is_on_host(const mv_api_calls *calls, uint32_t call)
     return has_place && calls->device[call] < 0;
 }
 
-/* The device of a call, or a negative number if unknown. */
+/* Returns the device of a call, or a negative number if it is unknown. */
 static int32_t device_of(const mv_holdings *h, uint32_t call)
 {
     int32_t device = h->trace->api_calls.device[call];
@@ -79,7 +79,7 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
 /* ---- memory of contexts -------------------------------------------------------------------- */
 
 /* Whether memory ends with its context. Created memory has separate handles, and memory from a pool
- * belongs to the device, so both stay. */
+ * belongs to the device, so both outlive the context. */
 static bool is_of_context(const mv_holdings *h, uint32_t call)
 {
     uint8_t action = h->trace->api_calls.action[call];
@@ -93,8 +93,8 @@ static uint64_t contexts_key(int32_t device, int kind)
     return (uint64_t)device * MV_LOT_KINDS + (unsigned)kind;
 }
 
-/* Inserts a lot, with known call and kind, before the other lots of its device. False when out
- * of memory. */
+/* Inserts a lot, whose call and kind are set, before the other lots of its device. Returns false
+ * when out of memory. */
 static bool join_contexts(mv_holdings *h, uint32_t at)
 {
     mv_lot *lot = &h->lots[at];
@@ -126,12 +126,13 @@ static void leave_contexts(mv_holdings *h, const mv_lot *lot)
     if (lot->older == MV_NO_ROW)
         mv_map_take(&h->of_contexts, key);
     else
-        mv_map_put(&h->of_contexts, key, lot->older); /* cannot fail: the key exists */
+        mv_map_put(&h->of_contexts, key, lot->older); /* this cannot fail, because the key exists */
 }
 
 /* ---- lots -------------------------------------------------------------------------------- */
 
-/* The row of a new lot, already in the list of its kind, or MV_NO_ROW when out of memory. */
+/* Returns the row of a new lot, which is already in the list of its kind, or MV_NO_ROW when out of
+ * memory. */
 static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_t key)
 {
     uint32_t at = h->free_lots;
@@ -239,7 +240,7 @@ static void release(mv_holdings *h, uint64_t handle)
     }
 }
 
-/* The mapped range that contains the address, or MV_NO_GAP. */
+/* Returns the mapped range that contains the address, or MV_NO_GAP. */
 static uint32_t mapped_at(const mv_holdings *h, uint64_t addr)
 {
     uint32_t range = addr == UINT64_MAX ? MV_NO_GAP : mv_gaps_before(&h->mapped, addr + 1);
@@ -249,7 +250,7 @@ static uint32_t mapped_at(const mv_holdings *h, uint64_t addr)
                : MV_NO_GAP;
 }
 
-/* The mapped range that begins at the address, or MV_NO_GAP. */
+/* Returns the mapped range that begins at the address, or MV_NO_GAP. */
 static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
 {
     uint32_t range = mv_gaps_at(&h->mapped, addr);
@@ -257,9 +258,9 @@ static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
     return range != MV_NO_GAP && h->mapped.gaps[range].addr == addr ? range : MV_NO_GAP;
 }
 
-/* Gives the memory at an address this handle: CUDA returns the handle with which the memory was
- * mapped. Any other known handle of the memory becomes invalid, so that handles never outlive
- * their memory. */
+/* Assigns this handle to the memory at an address, because CUDA returns the handle with which the
+ * memory was mapped. Any other known handle of the memory becomes invalid, so that handles never
+ * outlive their memory. */
 static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
 {
     uint32_t at = h->mapped.gaps[range].owner;
@@ -271,7 +272,7 @@ static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
     return mv_map_put(&h->by_handle, handle, at);
 }
 
-/* Adds a reference to a handle, which must be known, or is found by an address of its memory. */
+/* Adds a reference to a handle, which is either known or found by an address of its memory. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
     uint32_t at = mv_map_find(&h->by_handle, handle);
@@ -309,7 +310,7 @@ static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
     return mv_gaps_add(&h->mapped, addr, bytes, lot);
 }
 
-/* Unmaps a range, which may cover several mapped ranges without holes between them. */
+/* Unmaps a range, which may consist of several mapped ranges without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
@@ -343,7 +344,8 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether the call destroys every context of the device, regardless of how it was created. */
+/* Whether the call destroys every context of the device, regardless of how the context was
+ * created. */
 static bool is_reset(const mv_trace *trace, uint32_t call)
 {
     const char *api = mv_string_text(trace, trace->api_calls.api[call]);
@@ -352,7 +354,7 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
            starts_with(api, "cuDevicePrimaryCtxReset");
 }
 
-/* Counts a context. The primary context may be retained several times; each time counts. */
+/* Counts a context. The primary context may be retained several times, and each time counts. */
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
     uint32_t *count = mv_map_value(&h->contexts, (uint64_t)device_of(h, call));
@@ -363,9 +365,9 @@ static bool begin_context(mv_holdings *h, uint32_t call)
     return mv_map_put(&h->by_context, h->trace->api_calls.handle[call], call);
 }
 
-/* Only the creation of a context names its device. The end of a context whose creation was not
- * recorded (the runtime creates the primary context itself) frees nothing, because its memory
- * is unknown. */
+/* Ends a context. Only the creation of a context names its device. If the creation was not
+ * recorded, because the runtime creates the primary context itself, the end of the context frees
+ * nothing, because it is unknown which memory belongs to it. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
     uint32_t made = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]);
@@ -385,7 +387,7 @@ static void end_context(mv_holdings *h, uint32_t call)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* The kind of memory that a call creates. */
+/* Returns the kind of memory that a call creates. */
 static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
 {
     if (actions[action].memory == MV_API_MAKES_FOREIGN)
@@ -395,7 +397,8 @@ static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
     return mv_is_on_host(&h->trace->api_calls, call) ? MV_LOT_HOST : MV_LOT_DEVICE;
 }
 
-/* A multicast object contains no memory, but older captures gave it a size. */
+/* Whether a call creates a multicast object, which contains no memory, although older captures give
+ * it a size. */
 static bool is_multicast(const mv_trace *trace, uint32_t call)
 {
     return starts_with(mv_string_text(trace, trace->api_calls.api[call]), "cuMulticastCreate");

@@ -13,7 +13,7 @@
 
 enum { SENTENCE = 640, MOST_NAMES = 4 };
 
-/* Adds the names of the libraries that hold most, and the sum of the others. */
+/* Adds the names of the libraries that hold the most, and the sum over the others. */
 static void add_names(const mv_trace *trace, const mv_ledger *ledger, char text[SENTENCE])
 {
     char names[MOST_NAMES][MV_LIBRARY_NAME], name[MV_LIBRARY_NAME], size[MV_SIZE_TEXT];
@@ -72,7 +72,7 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     char total[MV_SIZE_TEXT], others[MV_SIZE_TEXT];
     bool has_others = ledger->others != MV_NO_BYTES;
 
-    if (ledger->why && !ledger->is_missing_calls) /* the verdict includes it */
+    if (ledger->why && !ledger->is_missing_calls) /* the verdict already includes `why` */
         return mv_arena_printf(arena, "use of the device is unknown: %s", ledger->why);
     if (ledger->total == MV_NO_BYTES)
         return "";
@@ -109,8 +109,8 @@ static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
     return bytes;
 }
 
-/* Explains a negative rest. The real parts never exceed the device's use, so one figure is
- * too high. */
+/* Explains why the unexplained bytes are negative. The parts never really exceed the device's use,
+ * so one of the figures must be too high. */
 static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
 {
     char excess[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
@@ -148,7 +148,7 @@ static const char *find_pools(mv_arena *arena, const mv_ledger *ledger)
         mv_size_text(size, ledger->context_pools));
 }
 
-/* Sets verdict, basis, check and residue from the other fields. False when out of memory. */
+/* Sets the sentences from the other fields. Returns false when out of memory. */
 static bool fill_sentences(mv_arena *arena, const mv_trace *trace, mv_ledger *ledger)
 {
     ledger->verdict = find_verdict(arena, trace, ledger);
@@ -188,7 +188,7 @@ mv_ledger_query mv_ledger_after_event(const mv_trace *trace, uint32_t device, ui
 
     int64_t time_us = until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME;
 
-    /* calls of this device record the number of events before them; other calls only have a time */
+    /* calls of this device record how many events come before them; other calls only have a time */
     while (calls < c->count &&
            (c->device[calls] == (int32_t)device ? c->event[calls] < until
                                                 : until && c->time_us[calls] <= time_us))
@@ -204,8 +204,9 @@ mv_ledger_query mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_
 
 /* ---- the device's use ---------------------------------------------------------------------- */
 
-/* The middle of the longest period at the highest use. At its edges memory is being allocated or
- * freed, and calls may be recorded after their effect is visible on the device. */
+/* Returns the middle of the longest period with the highest use. Near the ends of this period,
+ * memory is being allocated or freed, and a call may be recorded after its effect is visible on the
+ * device. */
 static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -232,8 +233,8 @@ static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
     return middle;
 }
 
-/* The first call that may make a pool get memory from the device; the number of calls if there
- * is none. */
+/* Returns the first call that may cause a pool to take memory from the device; the number of calls
+ * if there is none. */
 static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
 {
     uint32_t i = 0;
@@ -245,8 +246,8 @@ static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
     return i;
 }
 
-/* Upper bound of the context's memory at sample k that pools may keep: the growth after the last
- * sample before the first call of a pool. */
+/* Returns the upper bound of the context's memory at sample k that pools may keep, which is the
+ * growth after the last sample before a pool's first call. */
 static uint64_t most_of_pools(const mv_trace *trace, const mv_device_use *use, uint32_t device,
                               uint32_t k)
 {
@@ -282,7 +283,8 @@ static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger 
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Merges the rows of allocations: first into one per stack, then into one per library and API. */
+/* Merges the rows of allocations, either into one row per stack or, later, into one row per library
+ * and API. */
 static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
 {
     uint32_t kept = 0;
@@ -343,11 +345,11 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
 
 /* ---- addresses ---------------------------------------------------------------------------- */
 
-/* Counts the ranges reserved by the first `calls` calls and not yet freed. */
+/* Counts the address ranges that the first `calls` calls reserved and did not free. */
 static mv_code count_addresses(mv_arena *arena, const mv_api_calls *c, uint32_t calls,
                                mv_ledger_addresses *out, mv_err *err)
 {
-    mv_map ranges = {.arena = arena}; /* call by address of the range */
+    mv_map ranges = {.arena = arena}; /* maps the address of a range to its call */
 
     for (uint32_t i = 0; i < calls; i++) {
         bool is_made = c->action[i] == MV_API_RESERVE;
@@ -397,7 +399,8 @@ static mv_ledger_query settle(const mv_trace *trace, uint32_t device, const mv_d
                              time_us};
 }
 
-/* Without calls and samples: uses the moment when PyTorch's allocator held most. */
+/* Handles files without calls and samples: uses the moment at which PyTorch's allocator held the
+ * most. */
 static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_query *ask,
                                     mv_err *err)
 {
@@ -411,8 +414,8 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
     return MV_OK;
 }
 
-/* If no call lies between a sample and the moment, the moment moves to the sample's position, which
- * may be next to an unfinished call. */
+/* Returns the number of calls before the moment. If no call lies between a sample and the moment,
+ * the moment moves to the sample's position, which may be next to an unfinished call. */
 static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_query ask)
 {
     const int64_t *times = trace->samples.time_us;
@@ -425,7 +428,8 @@ static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_led
                : ask.calls;
 }
 
-/* The number of events up to the moment moved by calls_at, including the call's segment event. */
+/* Returns the number of events before the moment as moved by calls_at, including the call's segment
+ * event. */
 static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_query ask,
                           uint32_t calls)
 {

@@ -4,12 +4,12 @@ typedef struct {
     const mv_trace *trace;
     const int64_t *edges;
     mv_ledger_columns *out;
-    uint32_t *place_of; /* [strings.count + 1] place of the library in the series, from 1 */
-    uint64_t *now;      /* [library_count] */
+    uint32_t *place_of; /* [strings.count + 1] index of the library in the series + 1 */
+    uint64_t *now;      /* [library_count] bytes that each library holds now */
     uint64_t held;
-    int64_t time_us; /* start of the current holdings */
+    int64_t time_us; /* time at which the current holdings began */
     uint32_t column; /* the first column that ends after time_us */
-    bool has_begun;  /* that column has a moment */
+    bool has_begun;  /* this column already has a moment */
 } filler;
 
 /* ---- libraries --------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void take(filler *f, uint32_t c, int64_t time_us)
         memcpy(f->out->by + c * count, f->now, count * sizeof *f->now);
 }
 
-/* Adds the holdings of the period [f->time_us, until) to its columns. */
+/* Adds the holdings of the period [f->time_us, until) to the columns that the period covers. */
 static void settle(filler *f, int64_t until)
 {
     const int64_t *edges = f->edges;
@@ -63,7 +63,8 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
     (void)at;
     if (lot->kind != MV_LOT_DEVICE)
         return;
-    if (c->time_us[call] > f->time_us) { /* calls in the same microsecond are one change */
+    if (c->time_us[call] > f->time_us) { /* calls in the same microsecond count as a single
+                                          * change */
         settle(f, c->time_us[call]);
         f->time_us = c->time_us[call];
     }
@@ -118,7 +119,7 @@ mv_code mv_ledger_columns_find(mv_arena *arena, const mv_trace *trace, uint32_t 
                                const int64_t *edges, uint32_t count, mv_ledger_columns *out,
                                mv_err *err)
 {
-    const mv_lives none = {.device = device}; /* no figures for PyTorch's allocator */
+    const mv_lives none = {.device = device}; /* no figures for PyTorch's allocator are needed */
     filler f = {.trace = trace, .edges = edges, .out = out, .time_us = INT64_MIN};
     mv_arena scratch;
     mv_code code = mv_ledger_series_find(arena, trace, &none, &out->series, err);

@@ -5,23 +5,23 @@
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 
-/* A library that makes calls that get memory. */
+/* A library that makes calls which allocate memory. */
 typedef struct {
     const char *name;
-    uint32_t string; /* row of the path; MV_NO_ROW: unknown */
+    uint32_t string; /* row of the library's path; MV_NO_ROW: unknown */
     uint32_t id;     /* id of the library's name */
     bool is_framework;
 } named_path;
 
 typedef struct {
     const mv_trace *trace;
-    uint32_t *id_of;          /* [strings.count + 1] id by path; the last entry is for a
-                               * missing path */
-    mv_ledger_library *names; /* [count] by id */
+    uint32_t *id_of;          /* [strings.count + 1] id of the library with this path; the last
+                               * entry is for a missing path */
+    mv_ledger_library *names; /* [count] library with this id */
     uint32_t count;
-    uint64_t *now;      /* [count] bytes held now: by id; in the second pass, by column of
-                         * the series */
-    uint32_t *place_of; /* [count] column of the series; NULL until columns are chosen */
+    uint64_t *now;      /* [count] bytes held now, indexed by id; in the second pass, indexed by
+                         * column of the series */
+    uint32_t *place_of; /* [count] column of the series; NULL until the columns have been chosen */
     mv_ledger_series *out;
 } libraries;
 
@@ -34,7 +34,7 @@ static uint32_t *id_slot(const libraries *l, mv_string_id path)
     return &l->id_of[path.row < strings ? path.row : strings];
 }
 
-/* The distinct paths of calls that get memory. */
+/* Lists the distinct paths of libraries whose calls allocate memory. */
 static bool list_paths(mv_arena *scratch, libraries *l, named_path **paths, uint32_t *count)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -99,7 +99,8 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
         l->names[id].most = *now;
 }
 
-/* Copies at most MV_LEDGER_LIBRARIES sums, regardless of the number of libraries. */
+/* Copies the sums, of which there are at most MV_LEDGER_LIBRARIES, regardless of the number of
+ * libraries. */
 static void watch_sample(void *user, uint32_t sample)
 {
     libraries *l = user;
@@ -114,7 +115,8 @@ typedef struct {
     uint32_t id;
 } ranked;
 
-/* Assigns columns to libraries: the largest first, and one column for all the smallest. */
+/* Assigns columns to libraries: one column to each of the largest, and one column to all others
+ * together. */
 static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
 {
     mv_ledger_series *out = l->out;
@@ -176,7 +178,7 @@ static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledg
     }
 }
 
-/* Bytes of PyTorch's allocator according to its own events. */
+/* Sets the bytes of PyTorch's allocator from its own events. */
 static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_series *out)
 {
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
@@ -198,7 +200,8 @@ static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_s
     return true;
 }
 
-/* The first pass finds the libraries that hold most, the second fills the columns. */
+/* Makes the series in two passes. The first pass finds the libraries that hold the most, the second
+ * fills the columns. */
 static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const mv_lives *lives,
                        mv_err *err)
 {

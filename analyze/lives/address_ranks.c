@@ -10,20 +10,21 @@
 enum {
     PREFETCH = 12,
     MOST_PARTS = 16,
-    /* minimum events per part: below it, a second thread costs more than it gains */
+    /* minimum number of events per part; with fewer, a second thread costs more than it saves */
     PART_EVENTS = 1 << 17
 };
 
-/* The distinct addresses of one part of the events; those in the final heap belong to the first
- * part. Ids are in order of discovery; the addresses are sorted at the end. */
+/* The distinct addresses in one part of the events; the addresses of the final heap belong to the
+ * first part. Ids are assigned in the order in which addresses are found; the addresses are sorted
+ * at the end. */
 typedef struct {
     mv_arena scratch;
-    mv_map id_of; /* id + 1 of each address */
+    mv_map id_of; /* for each address, its id + 1 */
     mv_key_row *found;
     uint32_t count, capacity;
-    uint32_t *rank;          /* [count] by id */
+    uint32_t *rank;          /* [count] rank of the address with this id */
     uint32_t first, end;     /* events */
-    uint32_t segment_events; /* among them */
+    uint32_t segment_events; /* number of segment events among them */
     mv_code code;
 } address_table;
 
@@ -32,14 +33,15 @@ struct mv_address_search {
     const mv_trace *trace;
     uint32_t device;
     mv_events ev;
-    mv_address_ranks *out; /* `of_event` holds ids until they are ranked */
-    uint32_t done;         /* events; with a single part: added, then ranked */
+    mv_address_ranks *out; /* `of_event` contains ids until the addresses are ranked */
+    uint32_t done;         /* number of events that are done; with a single part, each event is
+                            * first added and later ranked */
     bool is_merged;
     uint32_t count;
     address_table parts[MOST_PARTS];
 };
 
-/* The id of an address, which is added if it is new. */
+/* Returns the id of an address, and adds the address if it is new. */
 static uint32_t address_id(address_table *t, uint64_t addr)
 {
     uint32_t *known = t->code == MV_OK ? mv_map_value(&t->id_of, addr) : NULL, id = t->count;
@@ -138,7 +140,7 @@ static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
     return MV_OK;
 }
 
-/* Assigns ranks to the addresses of all parts, in ascending order. */
+/* Merges the sorted addresses of all parts and assigns ranks in ascending order. */
 static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
 {
     uint32_t at[MOST_PARTS] = {0};

@@ -1,6 +1,6 @@
-/* The distinct addresses of one device in ascending order: starts of blocks, starts and ends of
- * segments, both in the events and in the final heap. The layout of the heap can then be stored by
- * rank, a small dense number, instead of by address. */
+/* The distinct addresses of one device in ascending order: starts of blocks, and starts and ends of
+ * segments, both in the events and in the final heap. With these ranks, the layout of the heap can
+ * be stored by rank, a small dense number, instead of by address. */
 #ifndef MV_ADDRESS_RANKS_H
 #define MV_ADDRESS_RANKS_H
 
@@ -9,18 +9,20 @@
 typedef struct {
     uint32_t count;
     uint64_t *addr;          /* [count] ascending */
-    uint32_t *of_event;      /* [events.count] rank of the event's addr, or MV_NO_ROW */
+    uint32_t *of_event;      /* [events.count] rank of the event's address, or MV_NO_ROW */
     uint32_t segment_events; /* number of events about segments */
 } mv_address_ranks;
 
-/* Events about blocks and segments have a rank; other events, and events without an address, have
- * none. Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the distinct addresses. */
+/* Finds the ranks. Every event about a block or a segment has a rank, provided that it has an
+ * address; other events have none. Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the number of
+ * distinct addresses. */
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err);
 
-/* mv_address_ranks_find in pieces of about `events` events, for callers with other work in between;
- * with several threads there is only one piece. begin: NULL when out of memory. some: sets *again
- * if pieces remain; must not be called after a failure. end: may be called at any time. */
+/* Runs mv_address_ranks_find in pieces of about `events` events, for callers that do other work in
+ * between. With several threads, there is only one piece. mv_address_search_begin returns NULL when
+ * out of memory. mv_address_search_some sets *again if pieces remain, and must not be called after
+ * a failure. mv_address_search_end may be called at any time. */
 typedef struct mv_address_search mv_address_search;
 mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                            mv_address_ranks *out);
@@ -28,11 +30,11 @@ mv_code mv_address_search_some(mv_address_search *search, uint32_t events, bool 
                                mv_err *err);
 void mv_address_search_end(mv_address_search *search);
 
-/* The rank of an address, or of the next higher address if it is not in the list (`count` if there
- * is none). */
+/* Returns the rank of an address. If the address is not in the list, returns the rank of the next
+ * higher address, or `count` if there is none. */
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr);
 
-/* The end of a range, or the highest address if the size is too large. */
+/* Returns the end of a range, or the highest possible address if the size is too large. */
 static inline uint64_t mv_range_end(uint64_t addr, uint64_t size)
 {
     return size > MV_NO_BYTES - 1 - addr ? MV_NO_BYTES - 1 : addr + size;

@@ -4,15 +4,15 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* The latest user of every byte during the sweep over allocations: ranges of ranks with one user
- * each. A rank is a distinct address at the start of a block. */
+/* The latest user of every byte while the allocations are visited: ranges of ranks, each with a
+ * single user. A rank is the number of a distinct address at which some block starts. */
 typedef struct {
     const mv_alloc_lives *allocs;
     uint32_t count;
     uint64_t *addr;    /* [count] by rank, ascending */
     uint32_t *rank;    /* [allocs->count] */
-    mv_rankset starts; /* starts of the ranges; rank 0 is always one */
-    uint32_t *user;    /* [count] by the rank of a range's start */
+    mv_rankset starts; /* starts of the ranges; rank 0 is always a start */
+    uint32_t *user;    /* [count] user of the range that starts at this rank */
 } users_sweep;
 
 static bool rank_addresses(mv_arena *scratch, users_sweep *s)
@@ -34,7 +34,7 @@ static bool rank_addresses(mv_arena *scratch, users_sweep *s)
     return true;
 }
 
-/* The rank after the last rank of the block. */
+/* Returns the rank after the last rank that the block covers. */
 static uint32_t end_of(const users_sweep *s, uint32_t row)
 {
     uint64_t block = s->allocs->block[row], first = s->rank[row] + 1;
@@ -45,7 +45,7 @@ static uint32_t end_of(const users_sweep *s, uint32_t row)
     return (uint32_t)(first + mv_lower_bound_u64(s->addr + first, s->count - first, end));
 }
 
-/* Makes `row` the user of its bytes and returns the previous user of its first byte. */
+/* Makes `row` the user of its bytes, and returns the previous user of the first of these bytes. */
 static uint32_t use(users_sweep *s, uint32_t row)
 {
     uint32_t low = s->rank[row], end = end_of(s, row);

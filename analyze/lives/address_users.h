@@ -1,4 +1,4 @@
-/* The users of an allocation's bytes before and after it.
+/* The allocations that use an allocation's bytes before and after it.
  *
  *     bytes │        ┌── 5 ──┐        user of the first byte of 7 before it: 5
  *           │ ┌─ 3 ─┐│       │┌─ 7 ─┐                    and after it: none
@@ -13,12 +13,14 @@
 
 typedef struct {
     uint32_t count;     /* allocs.count */
-    uint32_t *previous; /* [count] the latest row before this one whose block covers this one's
-                         * first byte, or MV_NO_ROW */
-    uint32_t *next;     /* [count] the first such row after this one, or MV_NO_ROW */
+    uint32_t *previous; /* [count] latest earlier row whose block covers the first byte of this
+                         * row's block, or MV_NO_ROW */
+    uint32_t *next;     /* [count] first later row whose block covers the first byte of this row's
+                         * block, or MV_NO_ROW */
 } mv_address_users;
 
-/* O(n log n) in the allocations, with 8 bytes each; called once per device. Fails with MV_NOMEM. */
+/* Finds the users of every allocation. O(n log n) in the number of allocations, with 8 bytes of
+ * memory per allocation. Called once per device. Fails with MV_NOMEM. */
 mv_code mv_address_users_find(mv_arena *arena, const mv_lives *lives, mv_address_users *out,
                               mv_err *err);
 

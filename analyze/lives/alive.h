@@ -1,20 +1,21 @@
-/* The rows of a lives table that are alive at a moment.
+/* Finds the rows of a lives table that are alive at a given moment.
  *
- * A moment is named by the event before it: after event E, all effects of E are complete.
+ * A moment is identified by the event before it. After event E, all effects of E are complete.
  *
  *     born  <= E < freed        allocated
  *     born  <= E < completed    active, and its requested bytes count
  *     birth <= E < death        a segment is reserved
  *
- * MV_BEFORE is the moment before the first event: preexisting rows are alive. */
+ * MV_BEFORE is the moment before the first event, at which the preexisting rows are alive. */
 #ifndef MV_ALIVE_H
 #define MV_ALIVE_H
 
 #include "analyze/lives/lives.h"
 
-/* Whether a preexisting allocation was freed before the first event and only waited for a stream:
- * such a block is active, but never allocated within the trace. See mv_alloc_lives.freed. If event
- * 0 completes its free, the free was requested earlier: immediately before, or long before. */
+/* Whether a preexisting allocation was freed before the first event and only waited for a stream.
+ * Such a block is active, but within the trace it is never allocated. See mv_alloc_lives.freed. If
+ * event 0 completes the block's free, the free was requested earlier, either immediately before or
+ * long before. */
 static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -25,7 +26,7 @@ static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
            lives->events.action[0] != MV_ACTION_FREE_REQUESTED;
 }
 
-/* birth <= event < end; MV_BEFORE counts as the earliest event. */
+/* Whether birth <= event < end, where MV_BEFORE counts as the earliest event. */
 static inline bool mv_alive_spans(uint32_t birth, uint32_t end, uint32_t event)
 {
     return birth + 1 <= event + 1 && (event == MV_BEFORE || event < end);
@@ -46,8 +47,8 @@ static inline bool mv_alloc_is_active(const mv_lives *lives, uint32_t row, uint3
     return mv_alive_spans(a->birth[row], a->completed[row], event);
 }
 
-/* The stack of the event that freed a row, or MV_NO_STACK if the event has no separate stack:
- * PyTorch then repeats the allocation's stack. */
+/* Returns the stack of the event that freed a row, or MV_NO_STACK if the event has no stack
+ * different from the allocation's, because PyTorch then repeats the allocation's stack. */
 static inline mv_stack_id mv_alloc_freeing_stack(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -73,7 +74,7 @@ typedef struct {
     uint32_t *row; /* [count] rows of mv_alloc_lives, ascending */
 } mv_alive;
 
-/* The rows that are allocated after `event`; O(rows). Fails only when out of memory. */
+/* Lists the rows that are allocated after `event`. O(rows). Fails only when out of memory. */
 mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
                         mv_err *err);
 

@@ -8,12 +8,12 @@
 
 /* ---- which allocator ---------------------------------------------------------------------- */
 
-/* Minimum number of blocks that fit only one rule, to exclude chance. */
+/* The minimum number of blocks that fit only one of the rules, so that chance is excluded. */
 enum { ENOUGH = 4, MAJORITY = 8 };
 
 typedef struct {
     mv_block_rules cuda, npu;
-    uint32_t only_cuda, only_npu; /* blocks that fit only one of the rules */
+    uint32_t only_cuda, only_npu; /* number of blocks that fit only one of the rules */
 } comparison;
 
 static void compare_block(const mv_trace *trace, uint32_t block, comparison *c, mv_rounding *out)
@@ -119,7 +119,8 @@ static uint64_t floor_power(uint64_t bytes)
     return (uint64_t)1 << (63 - __builtin_clzll(bytes));
 }
 
-/* `step` need not be a power of two: files may contain any value. */
+/* Rounds up to a multiple of `step`, which need not be a power of two, because files may contain
+ * any value. */
 static uint64_t round_to(uint64_t bytes, uint64_t step)
 {
     uint64_t over = bytes % step;
@@ -149,6 +150,6 @@ uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes)
     power = floor_power(bytes);
     if (bytes == power)
         return bytes;
-    /* bytes > 512 * divisions: a step has at least 256 bytes */
+    /* bytes > 512 * divisions, so a step has at least 256 bytes */
     return round_to(bytes, power / divisions);
 }

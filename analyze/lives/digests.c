@@ -6,8 +6,8 @@
 static_assert((int)MV_HISTORY_COMPLETE == (int)MV_DIGEST_COMPLETE, "as in lives");
 static_assert((int)MV_HISTORY_COUNT == (int)MV_DIGEST_HISTORIES, "raise MV_DIGEST_RULES");
 
-/* Whether the lives are beyond doubt: the events, and the blocks alive before them, are enough to
- * reproduce them. */
+/* Whether the lives are certain: the events, together with the blocks alive before the events, must
+ * be enough to reproduce the lives. */
 static bool are_known(const mv_trace *trace, const mv_lives *lives, const mv_digest *digest)
 {
     static const mv_lives sure;
@@ -41,7 +41,7 @@ mv_spans mv_spans_of(const mv_lives *lives)
                       .segment_death = s->death};
 }
 
-/* Also sets *spans, with columns in `work`, unless `spans` is NULL. */
+/* Finds the digest; also sets *spans, with columns allocated in `work`, unless `spans` is NULL. */
 static mv_code find(mv_arena *work, const mv_trace *trace, uint32_t device, mv_digest *out,
                     mv_spans *spans, mv_err *err)
 {

@@ -8,7 +8,7 @@
 struct mv_lives_search {
     mv_arena scratch;
     mv_lives_sweep sweep;
-    mv_address_search *addresses; /* NULL once they are found */
+    mv_address_search *addresses; /* NULL once the addresses are found */
     enum { ADDRESSES, UNDO, BEGIN, APPLY, SETTLE, HISTORY } piece;
 };
 
@@ -116,7 +116,7 @@ mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, u
 
 void mv_lives_search_end(mv_lives_search *s)
 {
-    mv_arena scratch = s->scratch; /* `s` is in it */
+    mv_arena scratch = s->scratch; /* the search `s` itself is allocated in this arena */
 
     end_addresses(s);
     mv_arena_release(&scratch);
@@ -207,7 +207,7 @@ void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segmen
 
 MV_NAMES(mv_history_name, mv_history_kind, MV_HISTORY_LIST, MV_SECOND, "unknown")
 
-/* "; 85 allocations ended without a free event: before that, figures may be too high". */
+/* Returns "; 85 allocations ended without a free event: before that, figures may be too high". */
 static const char *missing_text(mv_arena *arena, const mv_lives *lives, const char *joint)
 {
     uint64_t lost = lives->doubts.lost_frees, unrequested = lives->doubts.unrequested;

@@ -1,4 +1,4 @@
-/* Allocations during the forward sweep. */
+/* Handles allocations during the forward sweep. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
@@ -8,14 +8,14 @@ static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
     return mv_range_end(a->addr[row], a->block[row]);
 }
 
-/* The smallest possible block of a request. */
+/* Returns the smallest possible block size for a request. */
 static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
 {
     return r->is_captured ? requested : mv_round_least(&r->rules, requested);
 }
 
-/* The place of an address, with its segment and edge. Both are slow to look up, so they are cached
- * until segments change. */
+/* Returns what is known about an address, with its segment and edge up to date. Both are slow to
+ * look up, so they are cached until segments change. */
 static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 {
     mv_lives_place *place = &r->places[rank];
@@ -32,8 +32,8 @@ static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* The end of the free block at `rank`: the next used block or edge. `used` is that block,
- * or MV_NO_RANK. */
+/* Returns the end of the free block at `rank`, which is the next used block or the next edge.
+ * `used` is the next used block, or MV_NO_RANK. */
 static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
     uint32_t edge = place_of(r, rank)->edge, end = used < edge ? used : edge;
@@ -46,9 +46,10 @@ typedef struct {
     bool inexact;
 } block_size;
 
-/* The block that a request gets from the free block [addr, addr + room) of a segment. If another
- * rule was in force (the setting expandable_segments changed while recording, or a pool has its own
- * allocator) the block has the smallest possible size and is marked as inexact. */
+/* Returns the size of the block that the allocator takes for a request from the free block [addr,
+ * addr + room) of a segment. If a different rule was in force, because the setting
+ * expandable_segments changed during recording, or because a pool has its own allocator, the block
+ * has the smallest possible size and is marked as inexact. */
 static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
@@ -70,9 +71,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* For blocks from before the first event that were freed later. The free bytes around them at
- * their allocation are unknown, but a gap after them that is too small for a free block belongs
- * to them. */
+/* Returns the size of a block from before the first event that was freed later. The free bytes
+ * around such a block when it was allocated are unknown. But if the gap after it is too small for a
+ * free block, the gap belongs to it. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -84,7 +85,7 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
         rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
         size.bytes != rounded)
         return size;
-    /* its unsplit rest, of up to 1 MiB, may be part of the gap */
+    /* the block's unsplit remainder, of up to 1 MiB, may be part of the gap */
     size.inexact = true;
     return size;
 }
@@ -102,7 +103,7 @@ static void add_entry(const mv_lives_sweep *r, mv_lives_log *log, uint32_t row, 
         report_conflict(r);
 }
 
-/* Whether an event is about a row of another span. That row may be unknown yet, so the event is
+/* Whether an event affects a row of another span. Such a row may not be known yet, so the event is
  * logged and applied later. */
 static bool is_left(const mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
@@ -157,8 +158,8 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
         end_lost(r, at, event);
 }
 
-/* An allocation starts at `addr`, where free space starts, so the used block below it must end
- * there. If that block's size was inexact, it is now known. */
+/* Checks the used block below an allocation that starts at `addr`. Free space starts there, so the
+ * used block must end there. If its size was inexact, the size is now known. */
 static void check_below(mv_lives_sweep *r, uint32_t row, uint32_t below, uint64_t addr,
                         uint32_t event)
 {
@@ -175,12 +176,13 @@ static void check_below(mv_lives_sweep *r, uint32_t row, uint32_t below, uint64_
         a->block[row] = addr - a->addr[row];
         a->inexact[row] = 0;
         r->lives->doubts.resized_blocks++;
-    } else if (!r->is_captured) { /* sizes in captures are known, whatever the gaps */
+    } else if (!r->is_captured) { /* the sizes in captures are known, regardless of gaps */
         gap = addr - end;
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
             a->inexact[row] = 0;
-        } else if (!r->is_thinned) { /* else the block in the gap was dropped by thinning */
+        } else if (!r->is_thinned) { /* if blocks were dropped by thinning, the gap may come from
+                                      * one of them */
             r->lives->doubts.misplaced++;
         }
     }
@@ -191,8 +193,8 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
     return place_of(r, below)->edge > rank;
 }
 
-/* Checks where the used block below an allocation at `addr` ends; both are in the same run of
- * segments, or the address is outside all segments. */
+/* Checks where the used block below an allocation at `addr` ends. Both must be in the same run of
+ * segments, unless the address is outside all segments. */
 static void look_at_row(mv_lives_sweep *r, uint32_t row, uint32_t below, uint32_t segment,
                         uint64_t addr, uint32_t event)
 {
@@ -204,7 +206,7 @@ static void look_at_row(mv_lives_sweep *r, uint32_t row, uint32_t below, uint32_
         end_lost(r, below, event);
 }
 
-/* Checks the bytes below the allocation at `rank`. */
+/* Checks the bytes directly below the allocation at `rank`. */
 static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
     uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
@@ -219,8 +221,8 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Frees [addr, addr + least), which the allocator has just used. Returns the next used block above,
- * or MV_NO_RANK. */
+/* Ends the allocations in [addr, addr + least), because the allocator has just reused these bytes.
+ * Returns the next used block above, or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
@@ -252,8 +254,8 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     return row;
 }
 
-/* An allocation outside every known segment: its block is the rounded request, or the request
- * itself in captures, where the CPU is a device without segments. */
+/* Sets the size of an allocation outside every known segment. Its block is the rounded request; in
+ * captures it is the request itself, because there the CPU is a device without segments. */
 static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -268,7 +270,7 @@ static void size_outside(mv_lives_sweep *r, uint32_t row)
     r->lives->doubts.outside++;
 }
 
-/* `above` is the next used block above `rank`, or MV_NO_RANK. */
+/* Sets the block size of a row. `above` is the next used block above `rank`, or MV_NO_RANK. */
 static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t above,
                      uint32_t segment, bool is_before)
 {
@@ -341,7 +343,7 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
     r->places[rank].alloc = row;
 }
 
-/* The living allocation at the event's address, or MV_NO_ROW. */
+/* Returns the live allocation at the event's address, or MV_NO_ROW. */
 static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->ranks.of_event[event];
@@ -351,8 +353,9 @@ static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
     return r->places[rank].alloc;
 }
 
-/* PyTorch writes both frees, unless skip_actions removes one kind from the whole file: then the
- * other kind counts as both. In captures and other tools' files the readers add both. */
+/* Applies a free_requested event. PyTorch writes both events of a free, unless skip_actions
+ * excludes one kind from the whole file; the other kind then counts as both. For captures and the
+ * files of other tools, the readers add both events. */
 static void request_free(mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -377,7 +380,7 @@ static void complete_free(mv_lives_sweep *r, uint32_t row, uint32_t event)
     if (a->freed[row] == MV_NEVER) {
         bool is_before = a->birth[row] == MV_BEFORE;
         a->freed[row] = is_before && r->has_requested ? 0 : event;
-        /* event 0 may be the second half of a free whose first half was dropped */
+        /* event 0 may be the second event of a free whose first event was dropped */
         r->lives->doubts.unrequested +=
             !(is_before && (r->has_requested || event == 0)) && !r->is_captured;
     }
@@ -406,8 +409,8 @@ static void apply_free(mv_lives_sweep *r, uint32_t event)
         mv_rankset_drop(&r->used, rank);
 }
 
-/* Fast path for both events of a free that did not wait, if the allocation is known and not freed
- * yet; same effect as apply_free. */
+/* Applies both events of a free that did not wait, as apply_free would, but faster. Used if the
+ * allocation is known and not freed yet. */
 static bool apply_frees(mv_lives_sweep *r, uint32_t event, uint32_t end)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -466,8 +469,8 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
 }
 
 enum {
-    COLUMNS = 9,          /* columns that the sweep fills, except the bytes of `inexact` */
-    MANY_ALLOCS = 1 << 18 /* below this, threads cost more than they gain */
+    COLUMNS = 9, /* number of columns that the sweep fills, except for the bytes of `inexact` */
+    MANY_ALLOCS = 1 << 18 /* with fewer allocations, threads cost more than they save */
 };
 
 static void take_column(void *user, uint32_t column)
@@ -508,7 +511,7 @@ static bool make_columns(mv_lives_sweep *r)
     return true;
 }
 
-/* Prefetches the data of the next events. */
+/* Prefetches the data that the next events need. */
 static void prefetch(const mv_lives_sweep *r, uint32_t event)
 {
     enum { PLACE = 16, ROW = 8 };

@@ -1,19 +1,20 @@
-/* Decides which kind of history a trace has. The file does not record it; docs/internals/lives.md
- * explains the rules and their order. */
+/* Decides which kind of history a trace has, because the file does not record the kind.
+ * docs/internals/lives.md explains the rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
 #include "base/search.h"
 #include "capture/wire_folded.h"
 
-enum { OFTEN = 2 }; /* this many complete ranges before the first event are not chance */
+enum { OFTEN = 2 }; /* this many complete ranges before the first event exclude chance */
 
 typedef struct {
     uint32_t preexisting;
-    uint32_t with_stack;    /* allocations and segments alive at the end, with a stack */
-    uint32_t without_stack; /* allocations alive at the end, without a stack */
+    uint32_t with_stack;    /* number of allocations and segments that are alive at the end and have
+                             * a stack */
+    uint32_t without_stack; /* number of allocations that are alive at the end and have no stack */
     bool events_have_stacks;
-    bool is_missing_segment_events; /* with_stack counts only segments, and there are no
-                                     * segment events */
+    bool is_missing_segment_events; /* with_stack counts only segments, and there are no segment
+                                     * events */
 } evidence;
 
 static evidence gather(const mv_lives_sweep *r)
@@ -31,7 +32,7 @@ static evidence gather(const mv_lives_sweep *r)
             e.without_stack++;
     }
     e.is_missing_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
-    /* a mapped range may have the stack of a later range that it merged with */
+    /* a mapped range may have the stack of a later range with which it was merged */
     for (uint32_t i = 0; i < s->count; i++)
         if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER &&
             (!s->is_expandable[i] || e.is_missing_segment_events) && s->stack[i].row != MV_NO_ROW)
@@ -41,7 +42,8 @@ static evidence gather(const mv_lives_sweep *r)
     return e;
 }
 
-/* Whether the file describes the device's heap without addresses, as profiler-made files do. */
+/* Whether the file describes the device's heap without addresses, as the files of PyTorch's
+ * profiler do. */
 static bool has_unplaced_segments(const mv_lives_sweep *r)
 {
     const mv_segments *s = &r->trace->segments;
@@ -52,7 +54,7 @@ static bool has_unplaced_segments(const mv_lives_sweep *r)
     return false;
 }
 
-/* Whether a heap without addresses holds more than the events explain. */
+/* Whether a heap without addresses contains more bytes than the events explain. */
 static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
@@ -68,8 +70,8 @@ static bool is_empty_before(const mv_lives_sweep *r, const evidence *e)
     return e->preexisting == 0 && !has_unplaced_heap(r);
 }
 
-/* Typical limits of a ring buffer: 500, 65536, 100000. About 1 % of numbers look like such a limit;
- * with `rare`, 0.1 %. */
+/* Whether a number is a typical size of a ring buffer, such as 500, 65536 or 100000. About 1 % of
+ * all numbers are; if `rare` is set, 0.1 %. */
 static bool is_ring_size(uint32_t count, bool rare)
 {
     uint32_t digits = count, zeros = 0;
@@ -81,8 +83,8 @@ static bool is_ring_size(uint32_t count, bool rare)
     return digits < 100 && zeros >= (rare ? 3u : 2u);
 }
 
-/* Whether the trace starts inside an allocator call. Frees that waited for a stream complete at the
- * start of a later call, so a trace may begin with them if that call follows. */
+/* Whether the trace starts within an allocator call. Frees that waited for a stream complete at the
+ * start of a later call, so a trace may begin with such frees if the events of that call follow. */
 static bool starts_inside_call(const mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -109,12 +111,12 @@ static bool starts_inside_call(const mv_lives_sweep *r)
 
 typedef struct {
     int64_t begun;   /* time of the open START, or MV_NO_TIME */
-    uint32_t before; /* complete ranges that end before the first event */
-    uint32_t busy;   /* later ranges that contain events */
-    uint32_t idle;   /* later ranges without events */
+    uint32_t before; /* number of complete ranges that end before the first event */
+    uint32_t busy;   /* number of later ranges that contain events */
+    uint32_t idle;   /* number of later ranges without events */
 } range_count;
 
-/* The first event at or after `time`; the times of real traces ascend. */
+/* Returns the first event at or after `time`. Requires ascending times, as real traces have. */
 static uint32_t event_after(const mv_events *ev, int64_t time)
 {
     return (uint32_t)mv_lower_bound_i64(ev->time_us, ev->count, time);
@@ -133,8 +135,9 @@ static void count_range(const mv_lives_sweep *r, range_count *c, int64_t end)
     c->begun = MV_NO_TIME;
 }
 
-/* Annotations are recorded together with events, into their own buffer. If ranges of one name
- * always contained events, and several lie before the first event, their events are lost. */
+/* Whether there are ranges whose events are lost. Annotations are recorded together with events,
+ * but into a separate buffer. If all ranges of one name contain events, except for several that lie
+ * before the first event, the events of those earlier ranges are lost. */
 static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
 {
     const mv_annotations *an = &r->trace->annotations;
@@ -165,8 +168,9 @@ static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
 
 /* ---- the buffer -------------------------------------------------------------------------- */
 
-/* PyTorch keeps the last `max_entries` events of each device, the same number for all devices. So a
- * device with fewer events than another has all of them. */
+/* Whether the event buffer was full. PyTorch keeps the last `max_entries` events of each device,
+ * and the limit is the same for all devices. Therefore, a device with fewer events than another
+ * device still has all of its events. */
 typedef enum { MAYBE_FULL, FULL, NOT_FULL } fullness;
 
 static uint32_t most_events(const mv_trace *trace)
@@ -179,7 +183,8 @@ static uint32_t most_events(const mv_trace *trace)
     return most;
 }
 
-/* PyTorch after 2.14 may record whether the buffer was full (PR 179276). */
+/* Returns what the file itself records: PyTorch after 2.14 may record whether the buffer was full
+ * (PR 179276). */
 static fullness recorded_fullness(const mv_lives_sweep *r, bool has_most)
 {
     const mv_settings *s = &r->trace->settings;
@@ -202,8 +207,8 @@ static fullness fullness_of(const mv_lives_sweep *r)
     return recorded_fullness(r, has_most);
 }
 
-/* Whether these could be a device's first events: nothing is allocated or freed before the
- * first segment. */
+/* Whether these could be the first events of a device, because nothing is allocated or freed before
+ * the first segment is added. */
 static bool begins_fresh(const mv_events *ev)
 {
     for (uint32_t i = 0; i < ev->count; i++)
@@ -223,8 +228,8 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Whether another device has the same number of events, and one of the two event lists does not
- * begin with a fresh heap: then that number is the buffer's size. */
+/* Whether another device has the same number of events, while at least one of the two event lists
+ * does not begin with a fresh heap. This number is then the size of the buffer. */
 static bool has_full_peer(const mv_lives_sweep *r)
 {
     bool is_fresh = begins_fresh(&r->ev);
@@ -251,8 +256,9 @@ static bool is_full(const mv_lives_sweep *r, fullness full, uint32_t ring)
     return full == FULL || (ring && (is_ring_size(ring, false) || has_full_peer(r)));
 }
 
-/* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
- * some, and so does a recording that is stopped and restarted: both produce the same file. */
+/* Decides the history if memory from before the first event has stacks, which means that there were
+ * earlier events. Some events are lost if the buffer was full, and also if recording was stopped
+ * and restarted; both produce the same file. */
 static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ring)
 {
     if (is_full(r, full, ring))
@@ -266,8 +272,8 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
                "memory from before the first event has stacks, so there were older events");
 }
 
-/* A log of another allocator's calls shows earlier blocks only by their frees; PyTorch's profiler
- * also writes totals. */
+/* Explains why the heap before the first event counts as empty. A log of another allocator's calls
+ * shows earlier blocks only through their frees; PyTorch's profiler also writes totals. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
     if (!mv_trace_is_missing_reserved(r->trace) ||
@@ -276,7 +282,7 @@ static const char *why_empty(const mv_lives_sweep *r)
     return "no block from before the first event was freed; others from that time are not visible";
 }
 
-/* The events that are known to be missing. */
+/* Names the events that are known to be missing. */
 static const char *why_lost(const mv_lives_sweep *r)
 {
     const char *allocator = mv_trace_allocator(r->trace);
@@ -288,16 +294,16 @@ static const char *why_lost(const mv_lives_sweep *r)
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
-/* Whether blocks lie outside every known segment although added segments are recorded: these
- * blocks are in segments that are older than the first event, and the ends of those segments are
- * not recorded. */
+/* Whether blocks lie outside every known segment although the file records when segments are added.
+ * These blocks are in segments that were added before the first event and whose end is not
+ * recorded. */
 static bool uses_older_segments(const mv_lives_sweep *r)
 {
     return r->adds_segments && !r->is_captured && r->lives->doubts.outside > 0;
 }
 
-/* Whether segments ended without an event, and no segment end was recorded: a segment from before
- * the first event would leave no trace. */
+/* Whether segments ended without an event and no end of a segment was recorded. A segment from
+ * before the first event would then be invisible. */
 static bool is_missing_segment_ends(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual_reserved < 0 &&
@@ -305,9 +311,9 @@ static bool is_missing_segment_ends(const mv_lives_sweep *r)
            !mv_events_have(&r->ev, MV_ACTION_SEGMENT_UNMAP);
 }
 
-/* An empty heap before the first event is the beginning, unless events were dropped: then the heap
- * may have been used and emptied before. A single event is never a whole history, unless the event
- * is a failure. */
+/* Decides the history if the heap was empty before the first event. This is the beginning of the
+ * history, unless events were dropped, because the heap may then have been used and emptied
+ * earlier. A single event is never a complete history, unless it is a failed request. */
 static void decide_empty(mv_lives_sweep *r, fullness full)
 {
     uint32_t count = (uint32_t)r->recorded;
@@ -366,14 +372,15 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
         decide(r, MV_HISTORY_LATE, 0, "the heap was in use when recording began");
 }
 
-/* Whether blocks were allocated although nothing, not even the final heap, shows a segment. */
+/* Whether blocks were allocated although neither the events nor the final heap show any segment. */
 static bool has_blocks_without_segments(const mv_lives_sweep *r)
 {
     return !r->is_captured && r->lives->doubts.outside > 0 && !mv_lives_has_segments(r) &&
            !has_unplaced_segments(r);
 }
 
-/* PyTorch only adds a segment for a request, which is the device's next event. */
+/* Whether alloc events are missing. PyTorch adds a segment only for a request, and the alloc event
+ * of that request is the device's next event. */
 static bool is_missing_allocs(const mv_lives_sweep *r)
 {
     const mv_lives *lives = r->lives;
@@ -393,7 +400,8 @@ static bool is_about_memory(uint8_t action)
            action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* skip_actions applies to all devices: an idle device next to a busy one hides nothing. */
+/* Whether the events about memory are missing. skip_actions applies to all devices, so if another
+ * device has such events, an idle device is not missing any. */
 static bool is_missing_memory_events(const mv_lives_sweep *r)
 {
     if (r->ev.count == 0)

@@ -1,20 +1,20 @@
-/* Lives in a part of a trace that begins with the blocks and segments alive before it. Only traces
- * without doubts are stored this way, so doubts can only come from the cut: blocks that ended
- * before the part are missing. */
+/* Lives in a part of a trace that begins with the blocks and segments alive before the part. Only
+ * traces without doubts are stored in parts, so a doubt can only be due to the cut: blocks that
+ * ended before the part are missing from it. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/sort.h"
 #include "parse/model/living.h"
 
-/* Whether the events contradict the recorded living blocks. Block sizes and starts are not
- * compared: they depend on earlier blocks that may be missing. */
+/* Whether the events contradict the recorded live blocks. The sizes and starts of blocks are not
+ * compared, because they depend on earlier blocks that may be missing. */
 static bool is_contradicted(const mv_lives *lives)
 {
     return lives->doubts.lone_frees || lives->doubts.lost_frees || lives->doubts.outside ||
            lives->doubts.lone_segments || lives->doubts.final_mismatches;
 }
 
-/* Sizes of the preexisting allocations; both lists are in ascending order of addresses
- * once sorted. */
+/* Sets the sizes of the preexisting allocations. Both lists are in ascending order of addresses
+ * once the recorded blocks are sorted. */
 static bool size_older(mv_lives_sweep *r, const mv_living *l)
 {
     mv_alloc_lives *a = &r->lives->allocs;

@@ -1,4 +1,5 @@
-/* Segments during the forward sweep: rows, living ranges, and the edges that no block crosses. */
+/* Handles segments during the forward sweep: their rows, the held ranges, and the edges that no
+ * block crosses. */
 #include "analyze/lives/lives_sweep.h"
 
 static uint32_t new_row(mv_lives_sweep *r)
@@ -29,9 +30,9 @@ static void inherit(mv_segment_lives *s, uint32_t row, uint32_t from)
         s->pool[row] = s->pool[from];
 }
 
-/* All pieces of an expandable reservation share its pool and kind, but not every piece
- * shows them: values of a piece in the final heap also apply to pieces unmapped
- * earlier (mv_lives_settle_segments). */
+/* Records that two pieces belong to the same expandable reservation. All its pieces share a pool
+ * and a kind, but not every piece shows them. Therefore, the values of a piece in the final heap
+ * also apply to pieces that were unmapped earlier (mv_lives_settle_segments). */
 static void join(mv_lives_sweep *r, uint32_t row, uint32_t neighbour)
 {
     uint32_t a = first_kin(r, row), b = first_kin(r, neighbour);
@@ -40,8 +41,8 @@ static void join(mv_lives_sweep *r, uint32_t row, uint32_t neighbour)
     inherit(&r->lives->segments, row, neighbour);
 }
 
-/* A free block reaches from one piece of an expandable segment into the next, but never from one
- * cudaMalloc to another. */
+/* Adds a held range. A free block can extend from one piece of an expandable segment into the next,
+ * but never from one cudaMalloc to another. */
 static void hold(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t row)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -71,7 +72,7 @@ static void unhold(mv_lives_sweep *r, uint32_t start)
         mv_rankset_add(&r->edges, start);
 }
 
-/* Cuts the held range with `rank` inside it, and its row. */
+/* Cuts the held range that contains `rank`, and its row. */
 static void cut(mv_lives_sweep *r, uint32_t rank)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -99,8 +100,8 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
         mv_rankset_add(&r->edges, rank);
 }
 
-/* Ends all segment bytes in [low, high). Returns the rank up to which the held ranges were
- * contiguous from `low`: `high` if all of it was held. */
+/* Ends all segment bytes in [low, high). Returns the rank up to which the bytes, starting at `low`,
+ * were held without a gap; this is `high` if all of them were held. */
 static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     uint32_t at, reached = low;
@@ -124,8 +125,9 @@ static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
     return r->trace->tags.pool[r->ev.tag[event].row];
 }
 
-/* Before the first allocation in a segment only its size shows the kind: small segments have 2 MiB,
- * and so do pages of the small pool. */
+/* Returns the kind that a segment's size suggests, which is all that is known before the first
+ * allocation in the segment. A small segment is 2 MiB in size, and so is a page of the small
+ * pool. */
 static uint8_t likely_kind(const mv_lives_sweep *r, uint64_t size, bool expandable)
 {
     if (r->fills)
@@ -170,7 +172,7 @@ void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* Copies the final heap's fields of a segment held to the end. */
+/* Copies the fields of the final heap to the row of a segment that was held until the end. */
 static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -178,7 +180,7 @@ static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 
     s->stream[row] = from->stream[final];
     s->kind[row] = from->kind[final];
-    /* a segment_map event also shows it, and the key may be missing */
+    /* a segment_map event shows this, too, and the file may lack the key */
     s->is_expandable[row] |= from->is_expandable[final];
     if (from->pool[final].row != MV_NO_ROW)
         s->pool[row] = from->pool[final];
@@ -216,7 +218,7 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
 
     for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
         capacity++;
-    /* an event makes one row, and two more where it cuts */
+    /* each event makes one row, and up to two more where it cuts rows */
     capacity += 3 * (uint64_t)r->ranks.segment_events;
     if (capacity >= MV_NO_ROW || !mv_segment_lives_push(r->arena, capacity, &r->lives->segments))
         return false;
@@ -239,7 +241,7 @@ static void inherit_from_kin(mv_lives_sweep *r)
         inherit(s, i, first_kin(r, i));
 }
 
-/* Sets the kinds of segments in which no allocation began. */
+/* Sets the kinds of segments in which no allocation started. */
 static void guess_kinds(mv_segment_lives *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
@@ -252,9 +254,9 @@ static bool is_at(const mv_events *e, uint32_t event, mv_action action, int64_t 
     return event < e->count && e->action[event] == action && e->time_us[event] == time_us;
 }
 
-/* In traces of PyTorch's profiler, bytes move from the reserved rest to a block's own segment
- * and back (parse/tools/block_log.h). Both events are one moment: the reserved bytes do not
- * change in between. */
+/* Joins bytes that were passed between segments. In traces of PyTorch's profiler, bytes move from
+ * the reserved remainder to a block's own segment and back (parse/tools/block_log.h). Both events
+ * happen at the same time, so the reserved bytes do not change between them. */
 static void join_passed_bytes(mv_lives_sweep *r)
 {
     mv_segment_lives *s = &r->lives->segments;

@@ -1,9 +1,10 @@
-/* Compares the end of the forward sweep with the final heap, which is authoritative. */
+/* Compares the state after the forward sweep with the final heap, which is authoritative. */
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_sweep.h"
 
-/* Whether a row can end at the last event. That event must not be its birth, nor event 0, which
- * would mean that the block waited since before the trace. */
+/* Whether a row can end at the last event. This event must not be the row's birth. It must not be
+ * event 0 either, because that would mean that the block has been waiting since before the
+ * trace. */
 static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
 {
     uint32_t birth = r->lives->allocs.birth[row];
@@ -11,8 +12,8 @@ static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
     return r->ev.count > 1 && (birth == MV_BEFORE || birth < r->ev.count - 1);
 }
 
-/* The final heap and the events disagree on whether a block was freed and waits for a stream. In a
- * file without any free_requested event, the block was freed at an unknown moment. */
+/* Settles a block if the final heap and the events disagree on whether it was freed and waits for a
+ * stream. In a file without any free_requested event, the block was freed at an unknown time. */
 static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
 {
     if (is_pending && !r->has_requested && is_before_last(r, row)) {
@@ -25,7 +26,8 @@ static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
     r->lives->doubts.final_over += is_pending;
 }
 
-/* Compares a block of the final heap with the allocation that the events leave at its address. */
+/* Compares a block of the final heap with the allocation at its address that is still alive after
+ * all events. */
 static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -42,15 +44,16 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether a comparison is impossible: the file has no final heap, or the device is the CPU in a
- * capture, whose tensors are in no segment. */
+/* Whether a comparison is impossible, because the file has no final heap, or because the device is
+ * the CPU in a capture, whose tensors do not lie in segments. */
 static bool is_heapless(const mv_lives_sweep *r)
 {
     return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));
 }
 
-/* A block that the events leave in use is missing from the final heap. In a file without any frees
- * (skip_actions can exclude both kinds), the block was freed at an unknown moment. */
+/* Settles a block that is still in use after all events but is missing from the final heap. In a
+ * file without any free events (skip_actions can exclude both kinds), the block was freed at an
+ * unknown time. */
 static void settle_over(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -81,7 +84,7 @@ static void settle_blocks(mv_lives_sweep *r)
     }
 }
 
-/* Adds up the blocks of the final heap, including those without addresses. */
+/* Adds up the blocks and segments of the final heap, including those without addresses. */
 static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
 {
     const mv_segments *s = &r->trace->segments;
@@ -118,8 +121,8 @@ static void find_residuals(mv_lives_sweep *r)
 
 /* ---- missing events ---------------------------------------------------------------------- */
 
-/* Counts allocations that only their frees show; such an allocation is only certain if allocs are
- * recorded. skip_actions applies only to PyTorch's device allocator. */
+/* Counts allocations that are known only from their frees. Such an allocation is only certain if
+ * the file records allocs. skip_actions applies only to PyTorch's device allocator. */
 static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -132,8 +135,8 @@ static void find_unproven(mv_lives_sweep *r)
     }
 }
 
-/* The first event that ends a segment of a kind, or MV_NEVER if such segments were also added: then
- * additions are recorded, and the other segments existed before. */
+/* Returns the first event that ends a segment of this kind. Returns MV_NEVER if such segments were
+ * also added, because additions are then recorded and all other segments existed before. */
 static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
 {
     uint32_t first = mv_next_action(&r->ev, 0, end);
@@ -141,8 +144,8 @@ static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
     return first == r->ev.count || mv_events_have(&r->ev, add) ? MV_NEVER : first;
 }
 
-/* 1 + the first alloc event in each segment; 0 for a preexisting allocation, or for
- * no allocation. */
+/* Returns, for each segment, 1 + its first alloc event; 0 if its first allocation is preexisting,
+ * or if it has no allocation. */
 static uint32_t *first_allocs(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -154,8 +157,8 @@ static uint32_t *first_allocs(mv_lives_sweep *r)
     return first;
 }
 
-/* Whether a segment is the rest of an older one, at the place of a final segment that was
- * added later. */
+/* Whether a segment is the remainder of an older segment, at addresses where a segment of the final
+ * heap was added later. */
 static bool is_rest(const mv_lives_sweep *r, uint32_t row)
 {
     const mv_segment_lives *s = &r->lives->segments;
@@ -165,10 +168,12 @@ static bool is_rest(const mv_lives_sweep *r, uint32_t row)
            r->trace->segments.total_size[r->final.row[at]] != s->size[row];
 }
 
-/* A segment is added for a request, and contains its block from then on. So a segment without an
- * alloc existed before the first event, and so did one with a preexisting block; a segment with an
- * alloc before the first segment end existed at that end. For expandable segments, where a block
- * may span several pieces, nothing is known. False when out of memory. */
+/* Counts the segments that may have been added after the first event. A segment is added for a
+ * request, and contains the block of that request from then on. Therefore, a segment without an
+ * alloc event existed before the first event, and so did a segment with a preexisting block. A
+ * segment whose first alloc event comes before the first segment end existed when that segment
+ * ended. Nothing is known about expandable segments, because a block may span several pieces.
+ * Returns false when out of memory. */
 static bool find_unproven_segments(mv_lives_sweep *r)
 {
     const mv_segment_lives *s = &r->lives->segments;

@@ -1,11 +1,12 @@
 /* The forward sweep on several threads, each over a span of the events.
  *
- * At the start of a span, the last alloc or free of each address shows which blocks are in use, and
- * the segment events show which segments are held. From there a span is swept like a whole trace.
- * Effects on rows of other spans are recorded and applied afterwards, in order: frees of their
- * blocks, allocs directly above their blocks, and the kinds of their segments. A lost block (its
- * bytes are used again without a free) would change the start of later spans: then the results are
- * dropped, and one sweep over all events replaces them. */
+ * The last alloc or free of each address before a span shows which blocks are in use at its start,
+ * and the segment events show which segments are held. From there, the span is swept like a whole
+ * trace. Effects on rows of other spans are recorded and applied afterwards, in order. These
+ * effects are frees of their blocks, allocs directly above their blocks, and the kinds of their
+ * segments. A lost block, whose bytes are used again without a free, would change the start of
+ * later spans. If there is such a block, the results are dropped, and a single sweep over all
+ * events replaces them. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
@@ -13,19 +14,20 @@
 #include <string.h>
 
 enum {
-    SPAN_EVENTS = 1 << 17, /* minimum events per span: below it, a thread costs more than
-                            * it gains */
-    MOST_SHARE = 8 /* a span costs its addresses and segment events: at most 1/8 of its events */
+    SPAN_EVENTS = 1 << 17, /* minimum number of events per span; with fewer, a thread costs more
+                            * than it saves */
+    MOST_SHARE = 8 /* the cost of a span depends on the number of addresses and segment events,
+                    * which may be at most 1/8 of the span's events */
 };
 
 typedef struct {
     uint32_t first, end;         /* events */
-    uint32_t allocs;             /* allocs among them */
-    mv_arena arena;              /* for its lists */
+    uint32_t allocs;             /* number of alloc events among them */
+    mv_arena arena;              /* arena for the lists of the span */
     mv_lives_log last;           /* last event of each address; `row`: the number of later allocs in
-                          * the span */
-    mv_lives_log segment_events; /* from last to first */
-    mv_lives lives;              /* with their own rows and doubts */
+                                  * the span */
+    mv_lives_log segment_events; /* segment events, from last to first */
+    mv_lives lives;              /* the lives of the span, with separate rows and doubts */
     mv_lives_sweep sweep;
     mv_lives_span span;
 } span;
@@ -101,7 +103,7 @@ static void copy_segments(const mv_lives_sweep *from, mv_lives_sweep *to)
     memcpy(to->kin, from->kin, from->lives->segments.count * sizeof *to->kin);
 }
 
-/* Copies a sweep with its segments, but without blocks in use. */
+/* Copies a sweep with its segments, but without the blocks in use. */
 static bool copy_sweep(const mv_lives_sweep *from, mv_lives *lives, mv_lives_sweep *to)
 {
     uint64_t ranks = from->ranks.count;
@@ -134,7 +136,7 @@ static void apply_segment_event(mv_lives_sweep *r, uint32_t event)
     r->layout++;
 }
 
-/* Gives each span its rows and the segments held at its first event. */
+/* Assigns rows to each span, and finds the segments that are held at its first event. */
 static bool begin_spans(spans *s)
 {
     mv_lives_sweep walk;
@@ -157,7 +159,8 @@ static bool begin_spans(spans *s)
     return true;
 }
 
-/* Changes the blocks in use at the start of a span to those after its last event. */
+/* Changes the set of blocks in use from the start of a span to the state after the span's last
+ * event. */
 static void place_last(const span *p, mv_lives_sweep *to)
 {
     for (uint32_t i = 0; i < p->last.count; i++) {
@@ -197,7 +200,8 @@ static void sweep_span(void *user, uint32_t nth)
 
 /* ---- joining the spans --------------------------------------------------------------------- */
 
-/* Applies the logged effects of the spans to the first sweep, which by then knows all segments. */
+/* Applies the logged effects of all spans to the first sweep, which at this point contains all
+ * segments. */
 static void join_spans(spans *s)
 {
     mv_lives_sweep *all = &s->all[0].sweep;
@@ -248,7 +252,7 @@ static void take_result(spans *s)
     r->places = last->sweep.places;
 }
 
-/* The rows from before the first event, which do not belong to any span. */
+/* Copies the rows from before the first event, which do not belong to any span. */
 static bool copy_before(const mv_alloc_lives *from, mv_arena *arena, mv_alloc_lives *to)
 {
     if (!to->addr && !mv_alloc_lives_push(arena, from->count, to))

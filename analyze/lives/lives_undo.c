@@ -1,4 +1,4 @@
-/* Undoes the events from the final heap, last to first. */
+/* Undoes the events, from the last to the first, starting with the final heap. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
@@ -13,7 +13,7 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
     return column;
 }
 
-/* Whether the trace has such events; for a part, also before the part. */
+/* Whether the trace contains events of this kind; for a part, events before the part count, too. */
 static bool has_action(const mv_lives_sweep *r, mv_action action)
 {
     return r->trace->living && r->lives->device < r->trace->device_count
@@ -58,7 +58,7 @@ bool mv_lives_init(mv_lives_sweep *r)
 
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace) || mv_trace_allocator(r->trace);
-    /* on another level of a snapshot (pinned memory) a segment is a block */
+    /* on other levels of a snapshot (pinned memory), a segment is a single block */
     r->fills =
         mv_trace_allocator(r->trace) || (r->trace->origin.level && !mv_trace_is_captured(r->trace));
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0 || living.first > 0;
@@ -127,8 +127,8 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* A part of the events. Once the whole part is undone, only the listed events matter: segment
- * events, and the first alloc or free of each address. */
+/* A part of the events. Once the whole part is undone, only the events in `list` matter, which are
+ * the segment events and the first alloc or free of each address. */
 typedef struct {
     const mv_lives_sweep *r;
     uint32_t first, end;

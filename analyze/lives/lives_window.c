@@ -9,7 +9,8 @@ typedef struct {
     const mv_lives *lives;
     mv_window window;
     mv_lives *out;
-    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row, or MV_NO_ROW */
+    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] row in the window's table, or
+                                        * MV_NO_ROW */
 } window_cut;
 
 static mv_events events_of(const mv_events *e, mv_window w)
@@ -25,8 +26,8 @@ static uint32_t birth_in(mv_window w, uint32_t birth)
     return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
 }
 
-/* The end in the window's numbering. An allocation freed before the window (and still waiting for a
- * stream) ends at 0. */
+/* Returns the number of an end event, counted from the start of the window. An allocation that was
+ * freed before the window (and still waits for a stream) ends at 0. */
 static uint32_t end_in(mv_window w, uint32_t end)
 {
     if (end == MV_NEVER || end >= w.end)
@@ -46,7 +47,8 @@ typedef struct {
     uint32_t row;
 } kept_row;
 
-/* The rows to keep: first the rows from before the window by address, then the others by birth. */
+/* Chooses the rows to keep: first the rows from before the window, sorted by address, then the
+ * other rows in order of birth. */
 static kept_row *choose_allocs(window_cut *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;
@@ -164,7 +166,7 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     *out = *lives;
     if (window.first == 0 && window.end >= lives->events.count)
         return MV_OK;
-    out->ranks = NULL; /* the ranks are for all events */
+    out->ranks = NULL; /* the ranks cover all events, not only the window's */
     out->events = events_of(&lives->events, c.window);
     out->allocs = (mv_alloc_lives){0};
     out->segments = (mv_segment_lives){0};

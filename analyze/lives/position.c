@@ -10,14 +10,15 @@
 #include "base/text.h"
 #include "parse/model/living.h"
 
-enum { CALLS_IN_DISORDER = 64 }; /* at most this many threads call at the same time */
+enum { CALLS_IN_DISORDER = 64 }; /* maximum number of threads that call at the same time */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a == MV_NO_TIME || (b != MV_NO_TIME && b < a) ? b : a;
 }
 
-/* Time of a device's first or last event, or MV_NO_TIME. Within a part, times ascend. */
+/* Returns the time of a device's first or last event, or MV_NO_TIME. Within a part, times
+ * ascend. */
 static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
 {
     const mv_events *e = &trace->devices[device].events;
@@ -29,7 +30,7 @@ static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
     return e->count == 0 ? MV_NO_TIME : e->time_us[is_last ? e->count - 1 : 0];
 }
 
-/* The first event of any device. */
+/* Returns the time of the earliest first event of any device. */
 static int64_t first_event(const mv_trace *trace)
 {
     int64_t start = MV_NO_TIME;
@@ -39,8 +40,8 @@ static int64_t first_event(const mv_trace *trace)
     return start;
 }
 
-/* The first call that got memory. Calls are in the order in which memory changed hands, so a
- * slightly earlier call of another thread is among the next few. */
+/* Returns the time of the first call that allocated memory. Calls are in the order in which memory
+ * changed hands, so a call of another thread that began slightly earlier is among the next few. */
 static int64_t first_call(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -65,7 +66,8 @@ int64_t mv_position_start_us(const mv_trace *trace)
     return start == MV_NO_TIME ? start : earlier(start, first_call(read));
 }
 
-/* The first event at or after a time. In a part, no position is before the opening. */
+/* Returns the first event at or after a time. In a part, no position is before the part's
+ * opening. */
 static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
     mv_events events = mv_trace_events(trace, device);
@@ -78,8 +80,8 @@ static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us
     return i;
 }
 
-/* The time of the k-th start or mark of the annotation `name`, from 1, or MV_NO_TIME; `starts`
- * becomes the number of its starts. */
+/* Returns the time of the k-th start or mark of the annotation `name`, counted from 1, or
+ * MV_NO_TIME. Sets `starts` to the number of starts. */
 static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k, uint64_t *starts)
 {
     const mv_annotations *a = &trace->annotations;
@@ -109,7 +111,7 @@ static int64_t annotation_time(const mv_trace *trace, const char *text)
     return annotation_start(trace, name, k, &starts);
 }
 
-/* Microseconds in a unit of time; 0 for an unknown unit. */
+/* Returns the number of microseconds in a unit of time, or 0 for an unknown unit. */
 static double unit_us(const char *unit)
 {
     static const struct {
@@ -123,7 +125,8 @@ static double unit_us(const char *unit)
     return 0;
 }
 
-/* Arguments have a decimal point in every locale, so strtod runs in the C locale. */
+/* Reads a time. Arguments have a decimal point in every locale, so strtod must run in the C
+ * locale. */
 static bool read_time(const char *x, int64_t *us)
 {
     char *end;
@@ -146,7 +149,7 @@ static mv_position position_at_time(const mv_trace *trace, uint32_t device, int6
 
 enum { NAMES_SHOWN = 6 };
 
-/* Lists the names of the first annotations, each once. */
+/* Lists the names of the first annotations, each name once. */
 static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
 {
     const mv_annotations *a = &trace->annotations;
@@ -198,7 +201,7 @@ static bool find_annotation(const mv_trace *trace, const char *x, int64_t *time_
     return false;
 }
 
-/* A number that does not fit into 64 bits becomes the maximum. */
+/* Reads a number. A number that does not fit into 64 bits becomes the maximum. */
 static bool read_number(const char *x, uint64_t *number)
 {
     char *end;
@@ -234,7 +237,7 @@ static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, ch
     return true;
 }
 
-/* Whether the device has events but none of them has a time. */
+/* Whether the device has events, but no event has a time. */
 static bool is_missing_times(const mv_trace *trace, uint32_t device)
 {
     return mv_trace_events(trace, device).count > 0 && mv_position_start_us(trace) == MV_NO_TIME;
@@ -298,7 +301,8 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
 
 /* ---- the range of a trace ---------------------------------------------------------------- */
 
-/* Time of any device's last event, since the start; MV_NO_TIME when no event has a time. */
+/* Returns the time of the last event of any device, counted from the start; MV_NO_TIME if no event
+ * has a time. */
 static int64_t length_us(const mv_trace *trace)
 {
     int64_t start = mv_position_start_us(trace), last = MV_NO_TIME;
@@ -312,7 +316,7 @@ static int64_t length_us(const mv_trace *trace)
     return last;
 }
 
-/* "; the file has events 0 to 812, 0 s to 4.215678 s" */
+/* Appends a sentence such as "; the file has events 0 to 812, 0 s to 4.215678 s". */
 static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char *why, uint32_t size)
 {
     int64_t length = length_us(trace);
@@ -335,8 +339,8 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* Printed times are rounded to the millisecond, so a time later by less than this is still
- * the end. */
+/* Printed times are rounded to the millisecond, so a time that is later by less than this still
+ * counts as the end. */
 enum { ROUNDED_US = 1000 };
 
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
@@ -386,7 +390,8 @@ bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, co
     return true;
 }
 
-/* Whether `from` is after `to`, according to their texts or the device. */
+/* Whether `from` is after `to`, judged by their strings or, failing that, by the device's
+ * events. */
 static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from, const char *to)
 {
     mv_position first, end;
@@ -405,7 +410,7 @@ static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size)
 {
-    bool is_reached = false; /* an event at or after `from` exists */
+    bool is_reached = false; /* there is an event at or after `from` */
     mv_window window;
 
     if (!from && !to)

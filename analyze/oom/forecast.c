@@ -5,30 +5,36 @@
 #include "analyze/ranks/batch_factor.h"
 #include "base/intern.h"
 
-/* Two sizes count as changed alike if their ratios differ by less than this. */
+/* Two sizes count as having changed alike if their ratios differ by less than this. */
 #define SAME 0.002
-/* A factor counts as the whole step's if at least this share of the step's bytes changed by it. */
+/* A factor counts as the factor of the whole step if at least this fraction of the step's bytes
+ * changed by it. */
 #define CHANGED 0.05
-/* Sizes that cannot be predicted may add up to this share of the allocated bytes. */
+/* Sizes that cannot be predicted may add up to at most this fraction of the allocated bytes. */
 #define GUESSED 0.05
-/* Once allocations that differ between steps reach this share of the allocated bytes, the step has
- * shown how it differs. */
+/* Once the allocations that differ between steps reach this fraction of the allocated bytes, the
+ * current step has shown how it differs. */
 #define SHOWN 0.02
-/* An earlier step is of the same kind only if at least this share of the current step's allocations
- * so far has a counterpart there, in blocks and in bytes. */
+/* An earlier step is of the same kind only if at least this fraction of the current step's
+ * allocations so far has a counterpart there. This must be true of both the number of blocks and
+ * the bytes. */
 #define ALIKE 0.5
-/* A step that is larger by at least this factor is of another kind: a thousand samples, not one. */
+/* A step that is larger by at least this factor is of a different kind, for example one with a
+ * thousand samples instead of one. */
 #define MOST_FACTOR 1000
-/* Number of different sizes of the current step to compare, and of cached results. */
+/* Maximum number of different sizes of the current step to compare, and size of the cache of
+ * results. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
 
-/* One allocation in all repetitions: its bytes in each repetition, or 0 without a counterpart. */
+/* An allocation and its counterparts in all repetitions, with the bytes in each repetition, or 0
+ * where there is no counterpart. */
 typedef struct {
     uint64_t bytes[MV_MOST_REPETITIONS];
-    uint64_t now; /* bytes in the current step; predicted if the allocation is still to come */
+    uint64_t now; /* bytes in the current step; these are predicted if the current step has not made
+                   * the allocation yet */
     uint32_t times;
-    bool is_guess; /* predicted only by the common factor */
+    bool is_guess; /* the size was predicted only from the common factor */
 } sizes;
 
 typedef struct {
@@ -38,22 +44,24 @@ typedef struct {
     const mv_block_rules *rules;
     mv_recurrence_query ask;
     uint64_t allocated;
-    uint32_t base; /* the repetition whose remaining operations are the forecast */
+    uint32_t base; /* the repetition whose remaining operations make up the forecast */
     uint32_t known_count;
     sizes *known;    /* [known_count] distinct sizes of the current step */
-    bool any_varied; /* some of these sizes differ in other repetitions */
-    uint64_t shown;  /* bytes of the current step in sizes that differ between repetitions */
-    double common;   /* the factor by which most sizes changed; 1: most did not change */
-    double factor;   /* the same, but 0 if there is no single factor */
+    bool any_varied; /* at least one of these sizes differs in another repetition */
+    uint64_t shown;  /* bytes of the current step's allocations whose sizes differ between
+                      * repetitions */
+    double common;   /* the factor by which most sizes changed; 1: most sizes did not change */
+    double factor;   /* the same factor, but 0 if there is no single factor */
     uint32_t matched;
     uint64_t matched_bytes;
-    uint64_t current_bytes;               /* of the whole current step */
-    uint32_t *after[MV_MOST_REPETITIONS]; /* counterparts of the base's rows after its point */
-    sizes *answer;                        /* [ANSWERS] cache, by hash */
-    uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
+    uint64_t current_bytes;               /* bytes of all allocations in the current step */
+    uint32_t *after[MV_MOST_REPETITIONS]; /* counterparts, in each repetition, of the base's rows
+                                           * after its point */
+    sizes *answer;                        /* [ANSWERS] cached predictions, by hash */
+    uint32_t *current; /* [base.row - low] the current rows that correspond to the base's rows */
     uint32_t low;
     uint32_t end; /* row of the base at which the forecast ends */
-    /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
+    /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once, so not again */
     uint64_t *bytes;
     uint64_t *sure; /* [end - base.row] predicted bytes without guesses */
     uint32_t next_count;
@@ -127,8 +135,8 @@ static void add_known(prediction *t, uint32_t *slots, sizes s)
             (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
 }
 
-/* Lists the sizes of the current step, then those of blocks held throughout, whose gradients and
- * copies have the same size in every step. */
+/* Lists the sizes of the current step, then the sizes of blocks that are held throughout, because
+ * their gradients and copies have the same size in every step. */
 static bool list_known(prediction *t)
 {
     const mv_recurrence *r = t->found;
@@ -187,8 +195,8 @@ static bool find_factor(prediction *t)
     return true;
 }
 
-/* Whether the current step so far shows that the base is an earlier step of its kind, rather than
- * another part of the program in which a few of the same sites occur. */
+/* Whether the current step has shown so far that the base is an earlier step of the same kind,
+ * rather than another part of the program in which a few of the same sites occur. */
 static bool is_of_this_kind(const prediction *t)
 {
     uint32_t allocated = t->found->now - t->found->current;
@@ -199,9 +207,9 @@ static bool is_of_this_kind(const prediction *t)
 
 /* ---- the remaining operations --------------------------------------------------------------- */
 
-/* In how many other repetitions `a` and `b` changed alike, relative to the base; -1 if they
- * differed in too many (a few counterparts may be wrong). *varied is set if the sizes differed from
- * the base. */
+/* Returns in how many other repetitions `a` and `b` changed alike, relative to the base; -1 if they
+ * changed differently in too many of them (a few counterparts may be wrong). Sets *varied if the
+ * sizes differ from those in the base. */
 static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
@@ -220,7 +228,7 @@ static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bo
     return 3 * differ > agree ? -1 : agree;
 }
 
-/* Whether the size stayed the same in nearly all repetitions although others changed. */
+/* Whether the size stayed the same in nearly all repetitions although other sizes changed. */
 static bool is_constant(const prediction *t, const sizes *s)
 {
     uint32_t same = 0, other = 0;
@@ -236,7 +244,8 @@ static bool is_constant(const prediction *t, const sizes *s)
     return same && t->any_varied && 3 * other <= same;
 }
 
-/* MV_NO_BYTES if the size differs from step to step and this step has not yet shown how. */
+/* Returns the predicted size; MV_NO_BYTES if the size differs from step to step and the current
+ * step has not yet shown how. */
 static uint64_t predict_size(const prediction *t, sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
@@ -288,7 +297,7 @@ static bool is_kept(const prediction *t, uint32_t row)
     return t->lives->allocs.freed[row] >= t->ask.event;
 }
 
-/* Finds the counterparts, in the other repetitions, of the rows after the base's point. */
+/* Finds, for the rows after the base's point, the counterparts in the other repetitions. */
 static bool follow_peers(prediction *t)
 {
     const mv_recurrence *r = t->found;
@@ -312,10 +321,10 @@ static bool follow_peers(prediction *t)
     return true;
 }
 
-/* The forecast ends where unpredictable sizes add up to too many bytes. After the end of the base's
- * step, sizes belong to yet another step: only sizes that are the same in every step (the
- * optimizer's) apply to the current step. Blocks of the first step that are still alive (optimizer
- * state) are not allocated again. */
+/* Predicts the sizes of the rows. The forecast ends where unpredictable sizes add up to too many
+ * bytes. After the end of the base's step, sizes belong to yet another step, so only sizes that are
+ * the same in every step (those of the optimizer) apply to the current step. Blocks of the first
+ * step that are still alive (optimizer state) are not allocated again. */
 static void predict_rows(prediction *t)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -346,7 +355,7 @@ static void predict_rows(prediction *t)
 
 /* ---- the level --------------------------------------------------------------------------- */
 
-/* Finds the current rows that correspond to the base's rows before its point. */
+/* Finds the rows of the current step that correspond to the base's rows before its point. */
 static bool invert_peers(prediction *t)
 {
     const mv_recurrence *r = t->found;
@@ -367,8 +376,8 @@ static bool invert_peers(prediction *t)
     return true;
 }
 
-/* The row to free where the base frees `row`: a new allocation, or the live counterpart of the
- * base's row. MV_NO_ROW: nothing. */
+/* Returns the row to free at the point where the base frees `row`: a new allocation, or the live
+ * counterpart of the base's row. MV_NO_ROW: there is nothing to free. */
 static uint32_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -385,7 +394,8 @@ static uint32_t freed_with(prediction *t, uint32_t row)
     return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-/* Lists the remaining operations of the step, the request first. False when out of memory. */
+/* Lists the remaining operations of the step, beginning with the request. Returns false when out of
+ * memory. */
 static bool list_next(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;
@@ -413,7 +423,7 @@ static bool list_next(prediction *t, mv_arena *arena)
     return true;
 }
 
-/* The peak of these operations if new allocations have `bytes`. */
+/* Returns the peak of these operations if the new allocations have the sizes `bytes`. */
 static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
 {
     uint32_t first = t->found->at[t->base].row;
@@ -434,8 +444,8 @@ static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
 
 /* ---- the whole forecast ------------------------------------------------------------------ */
 
-/* The repetition most like the current step: the one with most bytes in counterparts of the
- * same size. */
+/* Returns the repetition that is most like the current step, which is the one with the most bytes
+ * in counterparts of the same size. */
 static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
 {
     double most = -1;
@@ -459,7 +469,7 @@ static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
     return best;
 }
 
-/* False when out of memory. */
+/* Makes the forecast. Returns false when out of memory. */
 static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
 {
     const mv_recurrence *r = t->found;

@@ -15,7 +15,8 @@
 
 static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {MV_OOM_VERDICT_LIST(MV_SECOND)};
 
-/* The totals that cudaMemGetInfo reports for common GPUs of 4 to 288 GB, in MiB, rounded up. */
+/* The total memory that cudaMemGetInfo reports for common GPUs of 4 to 288 GB, in MiB, rounded
+ * up. */
 static const uint32_t common_totals[] = {
     4096,  6144,  8192,  10240, 11264, 12288, 15360,  16384,  20480,  22732,  24576,  32768,
     40960, 46068, 49152, 65536, 81559, 97871, 143771, 183359, 196608, 262144, 275040, 294912};
@@ -27,16 +28,18 @@ typedef struct {
     const mv_sites *sites;
     mv_block_rules rules;
     mv_heap heap;
-    uint64_t most_reserved; /* so far */
-    uint64_t least_refused; /* lowest total that a limit of the process refused; UINT64_MAX: none */
-    uint64_t most_seen;     /* most bytes reserved and free together, over all failures */
+    uint64_t most_reserved; /* the most bytes reserved so far */
+    uint64_t least_refused; /* lowest level that a limit of the process refused; UINT64_MAX: none */
+    uint64_t most_seen;     /* the most bytes reserved and free together at any failure */
     bool has_call_ids;      /* mv_calls_have_ids */
-    uint32_t release;       /* last release of the call that releases memory, or MV_NO_ROW */
+    uint32_t release;       /* last release event of the current call that releases memory, or
+                             * MV_NO_ROW */
     uint64_t held;          /* bytes reserved before that call */
-    bool collects;          /* garbage_collection_threshold releases segments, too */
-    uint64_t *most;         /* [events] most bytes allocated so far */
+    bool collects;  /* segments may also be released because of garbage_collection_threshold */
+    uint64_t *most; /* [events] the most bytes allocated so far */
     mv_oom_prospect prospect;
-    bool only_last; /* only the last failure is evaluated; the others are only measured */
+    bool only_last; /* only the last failure is evaluated; for the others, only the figures are
+                     * computed */
     mv_ooms *out;
 } oom_state;
 
@@ -83,8 +86,8 @@ static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
                                     : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
 }
 
-/* A private pool's free memory is available only to the pool: a CUDA graph uses it at
- * each replay. */
+/* Returns the free bytes that the request's pool could use. The free memory of a private pool is
+ * available only to that pool, because a CUDA graph uses it at each replay. */
 static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
 {
     const mv_domains *d = &t->heap.domains;
@@ -110,8 +113,9 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
                                                    : MV_REFUSED_DEVICE;
 }
 
-/* Bytes outside PyTorch: of the size that the device reported, or of the smallest GPU that could
- * hold the bytes of all failures together. Host memory that is not free may be page cache. */
+/* Finds the bytes used outside PyTorch, computed from the device's size, either as reported by the
+ * device or as the size of the smallest GPU that could hold the bytes of every failure. Host memory
+ * that is not free may be page cache, so it is not counted. */
 static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;
@@ -126,9 +130,9 @@ static void find_outside(const oom_state *t, mv_oom *o)
     o->outside = o->total > held ? o->total - held : 0;
 }
 
-/* Under a limit of the process, PyTorch could reserve at least the most that it has reserved so
- * far, and less than it would have reserved now. Otherwise the limit is its reserved memory plus
- * the memory left on the device. */
+/* Finds the limit. If the process has a limit, PyTorch could reserve at least as much as it has
+ * reserved so far, and less than it would have reserved for this request. Otherwise the limit is
+ * the reserved memory plus the memory left on the device. */
 static void find_limit(oom_state *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;
@@ -183,7 +187,7 @@ static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64
     }
 }
 
-/* Adds up all pieces in use by line. */
+/* Adds up all pieces in use, by line. */
 static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
 {
     uint32_t groups = t->sites->groups, pieces = map->first_piece[map->count];
@@ -287,8 +291,8 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
 }
 
-/* Notes that a segment was first refused, if it was added only after memory had been released. A
- * limit that was exceeded later no longer holds. */
+/* Records the level at which a segment was first refused, if the segment was added only after
+ * memory had been released. A limit that is exceeded later is no longer in force. */
 static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
 {
     const mv_events *ev = &t->lives->events;
@@ -325,7 +329,8 @@ static void advance(oom_state *t, uint32_t event)
     }
 }
 
-/* The smallest fitting hole matters only if max_split_size_mb is set. */
+/* Makes the heap before the first event. The sizes of holes are sorted only if max_split_size_mb is
+ * set, because only then does the smallest hole that fits matter. */
 static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     mv_code code = mv_heap_init(scratch, t->trace, t->lives, &t->heap, err);
@@ -336,8 +341,9 @@ static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
     return code;
 }
 
-/* Finds an event by which the first step had ended: the heap before the first event contains
- * optimizer state, or an optimizer's range has ended. */
+/* Finds the time by which the first step had ended. This is the end of the first range of an
+ * optimizer, or a time before all events if the heap before the first event contains optimizer
+ * state. */
 static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -355,8 +361,8 @@ static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
     return MV_OK;
 }
 
-/* The first pass collects facts about the device from all failures. The second evaluates
- * each failure. */
+/* Evaluates all failures in two passes. The first pass collects facts about the device from all
+ * failures; the second evaluates each failure. */
 static mv_code evaluate_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;

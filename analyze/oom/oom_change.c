@@ -13,7 +13,7 @@ static uint64_t used_of(const mv_heap_map *map, uint32_t piece)
     return map->piece_row[piece] == MV_NO_ROW ? 0 : map->piece_size[piece];
 }
 
-/* Adds the blocks of pieces [first, end) to the change. */
+/* Adds the blocks in pieces [first, end) to the change. */
 static void add_blocks(const mv_heap_map *map, uint32_t first, uint32_t end, mv_oom_change *out)
 {
     uint64_t most = 0;
@@ -32,14 +32,14 @@ static void add_blocks(const mv_heap_map *map, uint32_t first, uint32_t end, mv_
 
 /* ---- a hole that is large enough ----------------------------------------------------------- */
 
-/* Pieces [first, end) of one segment. */
+/* The pieces [first, end) of one segment. */
 typedef struct {
     uint32_t first, end;
     uint64_t used;
 } window;
 
-/* Finds the window of pieces in one segment that spans `bytes` with the fewest used bytes, if these
- * are fewer than in *best. */
+/* Finds, in one segment, the window of pieces that spans `bytes` with the fewest used bytes, and
+ * stores it in *best if it has fewer used bytes than *best. */
 static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, window *best)
 {
     uint32_t end = map->first_piece[segment + 1], low = map->first_piece[segment];
@@ -70,7 +70,8 @@ static int by_worth(const void *a, const void *b, const void *context)
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* Lists only segments of the default pool: the allocator releases those before it fails. */
+/* Lists the segments that could be released. Only segments of the default pool are listed, because
+ * the allocator releases unused segments of this pool before a request fails. */
 static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, candidate *out)
 {
     const mv_segment_lives *s = &heap->lives->segments;

@@ -4,24 +4,24 @@
 
 /* ---- the request alone ------------------------------------------------------------------- */
 
-/* Whether free bytes make up most of the request, and would have sufficed together with the memory
- * left on the device. */
+/* Whether `free` bytes make up most of the request, and would have been enough together with the
+ * memory left on the device. */
 static bool would_suffice(const mv_oom *o, uint64_t free)
 {
     return free >= o->requested / 2 &&
            free + (o->outlook.limit - o->bytes.reserved) >= o->requested;
 }
 
-/* Whether more is used outside than on any normal device: CUDA contexts, libraries and small
- * processes take less. */
+/* Whether more memory is used outside PyTorch than on any normal device, where CUDA contexts,
+ * libraries and small processes use less. */
 static bool is_mostly_outside(const mv_oom *o)
 {
     return o->refused_by != MV_REFUSED_LIMIT && o->outside > 2 * GIB + o->total / 20 &&
            o->outside + o->device_free >= o->segment;
 }
 
-/* Free bytes of the request's kind, small or large, in all pools and streams. Programs cannot
- * choose between the kinds. */
+/* Returns the free bytes for requests of the same kind, small or large, in all pools and streams.
+ * Programs cannot choose between the kinds. */
 static uint64_t free_of_kind(const mv_oom_case *c)
 {
     const mv_domains *d = &c->heap->domains;
@@ -35,8 +35,8 @@ static uint64_t free_of_kind(const mv_oom_case *c)
 
 /* ---- a hole that fits -------------------------------------------------------------------- */
 
-/* Whether the request itself completed a free that had waited for a stream, and this made a
- * sufficiently large hole. The allocator does not search again after that. */
+/* Whether the request itself completed a free that had waited for a stream, which made a hole that
+ * is large enough. The allocator does not search again after completing such frees. */
 static bool came_late(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_lives *l = c->heap->lives;
@@ -57,8 +57,8 @@ static bool came_late(const mv_oom_case *c, const mv_oom *o)
     return false;
 }
 
-/* Whether max_split_size_mb forbids every fitting hole: get_free_block() (PyTorch
- * CUDACachingAllocator.cpp) considers the smallest. */
+/* Whether max_split_size_mb forbids every hole that fits. It is enough to check the smallest hole,
+ * because get_free_block() (PyTorch CUDACachingAllocator.cpp) considers only this one. */
 static bool is_uncut(const mv_oom_case *c, const mv_oom *o)
 {
     uint64_t max_split = c->rules->max_split, least;
@@ -66,7 +66,7 @@ static bool is_uncut(const mv_oom_case *c, const mv_oom *o)
     if (max_split == UINT64_MAX)
         return false;
     least = mv_holes_least(&c->heap->now, c->domain, o->requested);
-    if (least == 0) /* no hole fits, so no hole was left unsplit */
+    if (least == 0) /* no hole fits, so none was left unsplit because of the setting */
         return false;
     if (o->requested < max_split)
         return least >= max_split;
@@ -120,13 +120,15 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
 
 /* ---- later requests ----------------------------------------------------------------- */
 
-/* The need does not include the bytes by which blocks exceed their requests. */
+/* Whether a peak is above the limit. The limit is raised by the rounding, because the peak does not
+ * include the bytes by which blocks exceed their requests. */
 static bool is_above(const mv_oom *o, uint64_t peak)
 {
     return peak > o->outlook.limit + o->bytes.rounding;
 }
 
-/* Whether only guessed sizes raise the step's peak above what could be reserved. */
+/* Whether the step's peak exceeds what could be reserved only because of sizes that were
+ * guessed. */
 static bool is_unsure(const mv_oom *o)
 {
     const mv_forecast *f = &o->outlook.forecast;
@@ -134,9 +136,9 @@ static bool is_unsure(const mv_oom *o)
     return is_above(o, f->peak) && !is_above(o, f->least);
 }
 
-/* Whether the forecast peak of the step exceeds what could be reserved. A replay that served the
- * request is better evidence than an uncertain forecast; a replay that continued shows whether
- * later requests fit. */
+/* Whether the forecast peak of the step is higher than what could be reserved. A replay that served
+ * the request is better evidence than an uncertain forecast, and a replay that continued shows
+ * whether later requests fit. */
 bool mv_oom_is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -147,8 +149,9 @@ bool mv_oom_is_above_limit(const mv_oom *o)
     return served && f->course == MV_COURSE_FAILS;
 }
 
-/* The certain part of the recent rise in need. If the trace does not begin with the run and a step
- * had ended before, a rise may be normal within each step, so only a leak continues. */
+/* Returns the certain part of the recent rise in need. If the trace does not begin with the run,
+ * and a step had ended before the failure, memory may rise like this within every step, so the rise
+ * continues only if there is a leak. */
 static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -158,11 +161,12 @@ static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
     return is_known ? f->rise : 0;
 }
 
-/* A suspect is the cause if the run would have continued without it. If there was an earlier step,
- * it shows the needs of this step. Otherwise, the bytes left after the request must be at least the
- * recent rise in need; and they must also reach the highest need so far, if steps or a leak will
- * reach it again, or if it is above the limit. A request served within the reserved memory, given
- * one pool for everything, needs no more memory. */
+/* Returns the evidence that decides against a suspect, or BY_FIGURES. A suspect is the cause if the
+ * run would have continued without it. If there was an earlier step, it shows what this step needs.
+ * Otherwise, the bytes left after the request must be at least the recent rise in need. They must
+ * also be enough for the highest need so far if steps or a leak will reach this level again, or if
+ * the level is above the limit. If a replay with one pool for everything served the request within
+ * the reserved memory, the request needs no more memory. */
 static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -187,15 +191,16 @@ static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_
     return room < need + known_rise(c, o) ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
 }
 
-/* Whether the events show why a sufficiently large hole was not used: then the request was not
- * refused because of its size. */
+/* Whether the events show why a hole that was large enough was not used. In that case, the request
+ * was not refused because of its size. */
 static bool is_beyond_doubt(const mv_oom *o)
 {
     return o->hole == MV_HOLE_LATE || o->hole == MV_HOLE_UNCUT;
 }
 
-/* Whether the trace shows the history of the run. If it begins later, earlier growth is not
- * visible; if nothing leaks, only the forecast of a whole step then shows later needs. */
+/* Whether the trace shows the history of the run. If the trace begins later than the run, earlier
+ * growth is not visible. If nothing leaks either, later needs can be known only from the forecast
+ * of a whole step. */
 static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;

@@ -1,4 +1,4 @@
-/* The verdict on one failed request. docs/oom.md has the rules. */
+/* The verdict on one failed request. docs/oom.md contains the rules. */
 #ifndef MV_OOM_EVALUATE_H
 #define MV_OOM_EVALUATE_H
 
@@ -8,18 +8,18 @@ typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
     const mv_sites *sites;
-    const mv_heap *heap; /* heap at the moment */
+    const mv_heap *heap; /* heap at the time of the failure */
     const mv_block_rules *rules;
-    uint32_t domain; /* domain of the request; MV_NO_ROW: it never had a segment */
+    uint32_t domain; /* domain of the request; MV_NO_ROW: the domain never contained a segment */
 } mv_oom_case;
 
-/* Sets hole and suspect; needs only the limit of the outlook. */
+/* Sets `hole` and `suspect`. Of the outlook, only the limit must be set. */
 void mv_oom_suspect(const mv_oom_case *this_case, mv_oom *oom);
 
-/* Whether the forecast peak of the step exceeds what could be reserved. */
+/* Whether the forecast peak of the step is higher than what PyTorch could reserve. */
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
-/* Sets verdict and decided_by; needs suspect and outlook. */
+/* Sets `verdict` and `decided_by`. `suspect` and `outlook` must be set. */
 void mv_oom_evaluate(const mv_oom_case *this_case, mv_oom *oom);
 
 #endif

@@ -54,7 +54,7 @@ static bool gives_back(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
 }
 
-/* For each event, the next event, itself included, that does more than release memory. */
+/* Returns, for each event, the first event at or after it that does more than release memory. */
 static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
 {
     uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
@@ -67,9 +67,9 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* Whether an event shows the outcome of a refused call. After a refusal the allocator releases
- * memory and tries again. Its next event is a segment of that size if this helped, or else an oom
- * event, which is listed already. */
+/* Whether an event shows the outcome of a refused call. After a refusal, the allocator releases
+ * memory and tries again. If this helps, its next event is a segment of the same size; otherwise,
+ * it is an oom event, which is listed already. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {
     const mv_events *ev = &l->lives->events;
@@ -100,8 +100,8 @@ static void add_call(listing *l, const uint32_t *answer, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* If several attempts for the same size follow each other, only the last counts, and only if
- * it fails. */
+/* Lists the refused calls. If several attempts for the same size follow each other, only the last
+ * one counts, and it is listed only if it fails. */
 static void list_calls(listing *l, const uint32_t *answer)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -132,8 +132,8 @@ static int by_event(const void *a, const void *b, const void *context)
 
 /* ---- samples of the device --------------------------------------------------------- */
 
-/* Finds the last sample at or before each failure. Failures and samples are both in order
- * of time. */
+/* Finds the last sample at or before each failure. Both failures and samples are in order of
+ * time. */
 static void read_samples(listing *l)
 {
     const mv_samples *s = &l->trace->samples;
@@ -170,7 +170,8 @@ bool mv_oom_ends_with_releases(const mv_events *ev)
     return false;
 }
 
-/* Whether any segment was added right after a release, requested or not. */
+/* Whether any segment was added right after a release, regardless of whether the program requested
+ * the release. */
 static bool adds_after_release(const listing *l)
 {
     const mv_events *ev = &l->lives->events;

@@ -3,10 +3,11 @@
 #include "analyze/lives/lives_window.h"
 #include "base/text.h"
 
-/* Minimum share of the memory that a leak held if it filled the memory. */
+/* A leak counts as having filled the memory only if it held at least 1/FILLED_BY of the memory. */
 #define FILLED_BY 10
 
-/* The number of events before the failure, which is either a refused call or an oom event. */
+/* Returns the number of events before the failure, which is either a refused call or an oom
+ * event. */
 static uint32_t events_before(const mv_oom *o)
 {
     return o->event;
@@ -23,8 +24,8 @@ static const char *basis_of(mv_arena *arena, const mv_forecast *f)
     return mv_arena_printf(arena, "step %u of %u", f->step, f->steps);
 }
 
-/* Memory reserved before the trace may have been in use then, so only a rise beyond it is certainly
- * above the run's earlier needs. */
+/* Finds the rise in need. Memory that was reserved before the trace may have been in use at that
+ * time, so only a rise above it certainly exceeds the run's earlier needs. */
 static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 {
     uint32_t now = events_before(o);
@@ -56,7 +57,7 @@ mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_step
 
 /* ---- expandable segments ----------------------------------------------------------------- */
 
-/* Opens the trials of this device for the first failure that needs them. */
+/* Opens the trials of this device when they are first needed. */
 static mv_code open_trials(mv_oom_prospect *p, mv_err *err)
 {
     mv_trials_opts opts = {.no_self = true};
@@ -75,8 +76,8 @@ void mv_oom_prospect_close(mv_oom_prospect *p)
         mv_replay_close(p->replays[i].replay);
 }
 
-/* Moves a replay to just after the failure. The replay restarts only if the limit differs from the
- * previous failure's. */
+/* Continues a replay until just after the failure. It starts again from the beginning only if the
+ * limit differs from that of the previous failure. */
 static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t limit,
                              const mv_oom *o, mv_replay_result *out, mv_err *err)
 {
@@ -95,8 +96,8 @@ static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t li
     return mv_replay_until(r->replay, o->event + 1, out, err);
 }
 
-/* Whether a replay serves this request. Earlier requests may have failed, but no request that was
- * served in the recorded run. */
+/* Whether a replay serves this request. Earlier requests may have failed in the replay, but only
+ * those that also failed in the recorded run. */
 static bool is_met(const mv_oom_prospect *p, const mv_oom *o, const mv_replay_result *result)
 {
     if (result->gave_up || !result->last_met)
@@ -105,8 +106,8 @@ static bool is_met(const mv_oom_prospect *p, const mv_oom *o, const mv_replay_re
            p->lives->events.action[result->first_oom] == MV_ACTION_OOM;
 }
 
-/* Whether replays can explain this failure. If a limit was lowered later, requests that had been
- * served would fail in a replay. */
+/* Whether replays can explain this failure. If a limit was lowered during the run, requests that
+ * were served before that would fail in a replay. */
 static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *err)
 {
     const mv_oom_outlook *out = &o->outlook;
@@ -122,8 +123,8 @@ static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *e
     return MV_OK;
 }
 
-/* Follows the later requests of the step. This needs a separate replay, because the other replays
- * continue as recorded. */
+/* Replays the later requests of the step. This needs a separate replay, because the other replays
+ * continue with the recorded events. */
 static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
     const mv_forecast *f = &o->outlook.forecast;
@@ -215,7 +216,8 @@ static mv_code keep_steps(mv_arena *arena, const mv_steps *from, mv_steps *out, 
     return MV_OK;
 }
 
-/* Finds the leaks at that moment: later events must neither add to a leak nor free it. */
+/* Finds the leaks as they were at the failure. Later events must neither add to a leak nor free its
+ * blocks. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;

@@ -13,8 +13,8 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if the device's size is unknown, than
- * any GPU. */
+/* Whether the request is larger than the whole device or, if the size of the device is unknown,
+ * larger than any GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -32,8 +32,8 @@ static void write_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
-/* A difference between two figures that is between `least` and `most`: "at least 3.00 MiB"; or, if
- * either figure may be larger, "within 12.0 MiB". */
+/* Writes the difference between two figures, which is between `least` and `most`: "at least 3.00
+ * MiB" or, if either figure may be the larger one, "within 12.0 MiB". */
 static void write_distance(char s[SENTENCE], int64_t least, int64_t most)
 {
     char size[MV_SIZE_TEXT];
@@ -47,7 +47,8 @@ static void write_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* Says which side of the limit the forecast is on if both bounds agree. */
+/* Writes whether the forecast is above or below the limit, provided that it is on the same side of
+ * both bounds of the limit. */
 static void write_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -94,7 +95,7 @@ static void write_margin(char s[SENTENCE], const mv_oom *o)
                                         : " would be free after this request");
 }
 
-/* The first sentence if the device had room. */
+/* Writes the first sentence for a device that had room. */
 static void write_limit(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
@@ -107,7 +108,7 @@ static void write_limit(char s[SENTENCE], const mv_oom *o)
         mv_size_text(c, o->bytes.reserved));
 }
 
-/* How the device was used when it was full. */
+/* Writes what used the device when it was full. */
 static void write_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -157,13 +158,13 @@ static void write_capacity(char s[SENTENCE], const mv_oom *o)
     }
 }
 
-/* Whether there is a suspect, but the trace does not show the time before. */
+/* Whether there is a suspect, but the trace does not show the time before the failure. */
 static bool is_undecided(const mv_oom *o)
 {
     return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
 }
 
-/* Why a sufficiently large hole was not used. */
+/* Writes why a hole that was large enough was not used. */
 static void write_hole(char s[SENTENCE], const mv_oom *o)
 {
     static const char *const about[] = {
@@ -179,7 +180,7 @@ static void write_hole(char s[SENTENCE], const mv_oom *o)
                    about[o->hole]);
 }
 
-/* The free memory, and why it did not serve the request. */
+/* Writes how much memory was free, and why it did not serve the request. */
 static void write_free(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -199,7 +200,7 @@ static void write_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
-/* The bytes that would remain if the free memory were contiguous. */
+/* Writes how many bytes would remain if the free memory were contiguous. */
 static void write_joined(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -307,8 +308,8 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* The command that shows which lines hold the memory; only the event number names a
- * refused call. */
+/* Writes the command that shows which lines hold the memory. A refused call can be specified only
+ * by its event number. */
 static void write_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
@@ -321,8 +322,8 @@ static void write_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Limits that can refuse memory although the device has it. The file contains only the limit in
- * its settings. */
+/* Writes which limits can refuse memory although the device has enough. The file contains only the
+ * limit in the allocator's settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
     mv_alloc_conf conf = mv_alloc_conf_of(c->trace);

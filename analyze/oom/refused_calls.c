@@ -19,7 +19,7 @@ typedef struct {
     mv_arena *arena;
     const mv_trace *read;
     uint32_t device;
-    mv_events events; /* events of the level of calls */
+    mv_events events; /* the events of the trace's level of calls */
     mv_window window;
     mv_ooms *out;
 } listing;
@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     const mv_trace *read;
-    const mv_lives *lives; /* lives of the level of calls */
+    const mv_lives *lives; /* the lives of the trace's level of calls */
     const mv_sites *sites;
 } search;
 
@@ -40,11 +40,11 @@ static bool requests_memory(const listing *l, uint32_t call)
     return c->device[call] == (int32_t)l->device && mv_is_device_alloc(c->action[call]);
 }
 
-/* Whether the next call of the same library replaces a refused one. */
+/* Whether the next call of the same library replaces a refused call. */
 static bool is_replaced_by(const mv_api_calls *c, uint32_t refused, uint32_t next)
 {
     if (c->size[next] == c->size[refused])
-        return true; /* if this call is refused, too, it is listed instead */
+        return true; /* if the next call is refused, too, it is listed instead */
     return c->size[next] < c->size[refused] && c->stack[next].row == c->stack[refused].row &&
            c->stack[next].row != MV_NO_ROW;
 }
@@ -76,7 +76,8 @@ static void add(listing *l, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* Reverses the list, which was made from the end, numbers it, and keeps the part in the window. */
+/* Puts the failures, which were listed from the last to the first, in order, numbers them, and
+ * keeps those in the window. */
 static void put_in_order(listing *l)
 {
     mv_ooms *out = l->out;
@@ -95,7 +96,8 @@ static void put_in_order(listing *l)
     out->count = kept;
 }
 
-/* Goes backwards from the end, so that the next call of the same library is known. */
+/* Lists the refused calls from the last to the first, so that the next call of the same library is
+ * always known. */
 static bool list_calls(listing *l)
 {
     const mv_api_calls *c = &l->read->api_calls;

@@ -34,7 +34,7 @@ static mv_printed_size plus(mv_printed_size a, mv_printed_size b)
     return (mv_printed_size){add(a.bytes, b.bytes), add(a.least, b.least), add(a.most, b.most)};
 }
 
-/* A difference of at least 0; unknown if the two sizes contradict that. */
+/* Returns a difference that is at least 0; unknown if the two sizes contradict this. */
 static mv_printed_size minus(mv_printed_size a, mv_printed_size b)
 {
     if (!mv_size_is_printed(a) || !mv_size_is_printed(b) || a.most < b.least)
@@ -53,7 +53,7 @@ static mv_answer is_enough(mv_printed_size a, mv_printed_size b)
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
-/* The program's request, derived from the segment that PyTorch requested. */
+/* Returns the size of the program's request, derived from the segment that PyTorch requested. */
 static mv_printed_size tensor_of(const mv_error_text *e)
 {
     mv_printed_size tensor = e->size[MV_ERROR_REQUESTED];
@@ -69,9 +69,10 @@ static mv_printed_size tensor_of(const mv_error_text *e)
     return tensor;
 }
 
-/* In a container, a process has another number than in NVML, so the message lists it among
- * the others. It must be on the list if the listed memory plus PyTorch's reserved memory
- * exceeds the device's use; it is then identified if only one process has as much memory as
+/* Finds this process in the message's list of processes. In a container, a process has a number
+ * different from the one that NVML reports, so the message lists it among the other processes. This
+ * process must be on the list if the listed memory plus the memory reserved by PyTorch exceeds the
+ * memory in use on the device. It is then identified if only one process has as much memory as
  * PyTorch reserved. */
 static void find_own(mv_oom_text *t)
 {
@@ -139,8 +140,9 @@ static mv_printed_size lesser(mv_printed_size a, mv_printed_size b)
                              a.most < b.most ? a.most : b.most};
 }
 
-/* Unallocated memory plus the rest of the device or limit. Without a limit, a device that refused
- * memory although it had room adds nothing. */
+/* Whether the unallocated memory, plus the memory left on the device or within the limit, is enough
+ * for the tensor. Without a limit, a device that refused memory although it had room adds
+ * nothing. */
 static mv_answer holes_do(const mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;
@@ -171,7 +173,8 @@ static void sort_out(mv_oom_text *t, mv_answer answer, const char *cause)
         t->possible[t->possible_count++] = cause;
 }
 
-/* A device with room refuses because of some limit, which may not be PyTorch's. */
+/* Lists the possible and the excluded causes. A device that has room refuses memory because of some
+ * limit, which may not be PyTorch's. */
 static void list_causes(mv_oom_text *t)
 {
     bool had_room = t->had_room == MV_ANSWER_YES, is_large = t->too_large == MV_ANSWER_YES;
@@ -180,7 +183,7 @@ static void list_causes(mv_oom_text *t)
     sort_out(t, had_room ? MV_ANSWER_OPEN : t->over_limit, "limit");
     sort_out(t, had_room ? MV_ANSWER_NO : t->too_large, "capacity");
     sort_out(t, holes, "fragmentation");
-    if (!t->text->is_async) { /* cudaMallocAsync has one pool for everything */
+    if (!t->text->is_async) { /* cudaMallocAsync has a single pool for everything */
         sort_out(t, holes, "stream_or_pool");
         sort_out(t, holes, "pending_free");
     }

@@ -1,4 +1,4 @@
-/* Sentences about an explained error. */
+/* Writes the sentences that explain an error message. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -11,11 +11,11 @@
 typedef struct {
     mv_text_maker texts;
     mv_oom_text *t;
-    const mv_printed_size *size; /* sizes from the text */
+    const mv_printed_size *size; /* sizes printed in the message */
 } text_writer;
 
-/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" if the range of the printed figures exceeds one percent:
- * 1.00 alone has a rounding of that much. */
+/* Writes a size: "1.19 GiB", or "10.2 MiB to 20.5 MiB" if its range exceeds one percent, since the
+ * rounding of a printed 1.00 alone can be that much. */
 static const char *text_of(text_writer *w, mv_printed_size size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -29,7 +29,7 @@ static const char *text_of(text_writer *w, mv_printed_size size)
     return mv_make_text(&w->texts, "%s to %s", least, most);
 }
 
-/* text_of for a figure in the message itself. */
+/* Writes a size that the message itself contains. */
 static const char *printed(text_writer *w, mv_error_size which)
 {
     char text[MV_SIZE_TEXT];
@@ -220,7 +220,7 @@ static const char *why_outside(text_writer *w)
         text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
 }
 
-/* The reason if the device had enough memory. */
+/* Returns the reason for a refusal if the device had enough memory. */
 static const char *why_refused(text_writer *w)
 {
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
@@ -262,7 +262,8 @@ static const char *why_open(text_writer *w)
                         is_others ? inside : others);
 }
 
-/* Whether the text is a sentence of PyTorch's allocator without its sizes: cut off, or reworded. */
+/* Whether the message is a sentence of PyTorch's allocator without its sizes, because it was cut
+ * off or reworded. */
 static bool is_cut(const mv_error_text *e)
 {
     return strcmp(e->phrase, "CUDA out of memory") == 0 ||
@@ -283,7 +284,7 @@ static const char *why_bare(const mv_error_text *e)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* The setting as spelled by this release of PyTorch. */
+/* Returns the setting, spelled as in this release of PyTorch. */
 static const char *setting_of(const mv_error_text *e)
 {
     return e->is_before_2 ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 2.1 and later "

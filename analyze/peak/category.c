@@ -9,28 +9,30 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Default sizes of the workspaces of cuBLAS and cuBLASLt, which have one for each
- * thread and stream: the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on
- * compute capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source:
- * _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
+/* Default sizes of the workspaces of cuBLAS and cuBLASLt, of which each thread and stream has its
+ * own. They are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
+ * capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize,
+ * ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
 
-/* Undecided: alive at the end of the trace, in the phase of its birth. */
+/* Undecided category of an allocation that is still alive at the end of the trace, when the phase
+ * of its birth has not ended. */
 #define OPEN UINT16_MAX
 
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_rules *rules;
-    const uint16_t *marks;   /* of stacks */
-    const uint16_t *by_rule; /* by stack: the category from a rule, or OPEN; NULL: no rules */
-    const bool *keeps;       /* by stack: see find_keepers */
+    const uint16_t *marks;   /* marks of each stack */
+    const uint16_t *by_rule; /* category of each stack according to a rule, or OPEN; NULL: there are
+                              * no rules */
+    const bool *keeps;       /* for each stack, the result of find_keepers */
     mv_phases phases;
-    mv_step_ranges ranges; /* of optimizers */
-    uint32_t last_end;     /* end of the last run; MV_NEVER: the trace ends within it */
+    mv_step_ranges ranges; /* ranges in which optimizers step */
+    uint32_t last_end;     /* end of the last run; MV_NEVER: the trace ends within the last run */
     uint32_t failure_count;
     uint32_t *failures; /* [failure_count] oom events, ascending */
-    mv_steps steps;     /* only if there are no backward passes */
+    mv_steps steps;     /* set only if there are no backward passes */
     mv_categories *out;
 } category_search;
 
@@ -52,7 +54,7 @@ static uint16_t category_named(mv_categories *c, const char *name)
     return (uint16_t)c->count++;
 }
 
-/* The first rule that matches any frame of the stack. */
+/* Returns the first rule that matches a frame of the stack. */
 static uint32_t rule_of(const mv_trace *trace, const uint32_t *of_frame, mv_stack_id stack)
 {
     uint32_t count, rule = MV_NO_ROW;
@@ -92,13 +94,14 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s, 
 
 /* ---- libraries --------------------------------------------------------------------------- */
 
-/* The number of frames of CUDA calls; 0 unless the trace is from a level (analyze/levels). */
+/* Returns the number of frames that stand for CUDA calls, which is 0 unless the trace is from a
+ * level (analyze/levels). */
 static uint32_t call_frames(const mv_trace *trace)
 {
     return trace->origin.level ? trace->frames.count - trace->origin.first_call_frame : 0;
 }
 
-/* Gives memory from a CUDA call the category of the calling library. */
+/* Assigns the category of the calling library to memory that comes from a CUDA call. */
 static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_rule)
 {
     const mv_trace *trace = s->trace;
@@ -139,8 +142,8 @@ static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
     }
 }
 
-/* Fills `by_rule` from the user's rules, then libraries and executables; the user's rules
- * have priority. */
+/* Fills `by_rule`, first from the user's rules, which have priority, then from libraries and
+ * executables. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -167,27 +170,28 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 
 /* ---- built-in rules ---------------------------------------------------------------------- */
 
-/* An allocation as the rules see it. */
+/* The properties of an allocation that the rules examine. */
 typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
-    uint32_t run;       /* the run (of one phase) in which it was born */
-    bool outlives;      /* not freed before the end of its run */
-    bool is_open;       /* not freed, and its run has not ended; or a request failed in its run
-                         * before the free: unwinding frees the run's memory */
-    bool before_calls;  /* born before the run's first module call */
+    uint32_t run;       /* run (of one phase) in which the allocation was born */
+    bool outlives;      /* it was not freed before the end of its run */
+    bool is_open;       /* its run has not ended and the allocation is alive, or a request failed in
+                         * its run before the allocation was freed, because unwinding frees the
+                         * run's memory */
+    bool before_calls;  /* it was born before the first module call of its run */
     bool failed;        /* a request failed in its run, between its birth and its free */
-    bool in_step;       /* born in the range of an optimizer step */
-    bool outlives_step; /* not freed before the end of that range */
+    bool in_step;       /* it was born in the range of an optimizer's step */
+    bool outlives_step; /* it was not freed before the end of that range */
 } candidate;
 
-/* Stacks with these marks are not part of an optimizer's step(), whose closure may run a forward
- * and a backward pass. */
+/* Stacks with these marks are not part of the optimizer's step() itself, although the closure of
+ * step() may run a forward and a backward pass. */
 #define NOT_OF_STEPS                                                                  \
     (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
      MV_MARK_COMMUNICATION | MV_MARK_INPUT)
 
-/* Sets the fields about the ranges of optimizers. */
+/* Sets the fields that depend on the ranges of optimizers. */
 static void look_at_ranges(const category_search *s, candidate *c)
 {
     const mv_events *e = &s->lives->events;
@@ -213,8 +217,9 @@ static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
     return low < s->failure_count && s->failures[low] < end;
 }
 
-/* The end of a run. After the last run, the range of an optimizer's step shows that a step follows,
- * even if the step allocates nothing: fused optimizers and SGD write into existing memory. */
+/* Returns the end of a run. If the range of an optimizer's step comes after the last run, it ends
+ * this run, even if the step allocates nothing, because fused optimizers and SGD write into
+ * existing memory. */
 static uint32_t run_end(const category_search *s, uint32_t run)
 {
     return run + 1 < s->phases.count ? mv_phases_end(&s->phases, run) : s->last_end;
@@ -277,23 +282,24 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
-/* Allocated before any module call, and still alive after the next backward pass: that pass did not
- * need the block, regardless of when it is freed. */
+/* Whether the block was allocated before any module call and is still alive after the next backward
+ * pass, which therefore did not need the block, regardless of when it is freed. */
 static bool is_there_for_steps(const category_search *s, const candidate *c)
 {
     return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
            c->freed >= mv_phases_end(&s->phases, c->run + 1);
 }
 
-/* Alive from before the trace to its end, so it is not an activation of any step in the trace.
- * Workspaces of libraries are like this, and no other block of their stack reveals them. */
+/* Whether the block is alive from before the trace to its end, so that it is not an activation of
+ * any step in the trace. The workspaces of libraries are such blocks, and no other block of their
+ * stack shows what they are. */
 static bool spans_trace(const candidate *c)
 {
     return c->birth == MV_BEFORE && c->freed == MV_NEVER;
 }
 
-/* Without backward passes a phase has no end, so blocks freed in the step of their birth
- * are temporary. */
+/* Returns the category of a forward block in a trace without backward passes. A phase then has no
+ * end, so the blocks that are freed in the step of their birth are temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
@@ -329,7 +335,8 @@ static uint16_t forward(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_DIRECT ? MV_CATEGORY_INPUT : MV_CATEGORY_UNKNOWN;
 }
 
-/* OPEN if only the end of the phase could decide, and the trace does not contain it. */
+/* Returns the category, or OPEN if it depends on how the phase ends and the trace does not contain
+ * its end. */
 static uint16_t decide(const category_search *s, const candidate *c)
 {
     if (c->marks & MV_MARK_WORKSPACE)
@@ -353,8 +360,8 @@ static uint16_t decide(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_PYTHON ? forward(s, c) : MV_CATEGORY_UNKNOWN;
 }
 
-/* The category of an allocation whose phase has not ended, if its stack has no
- * earlier allocations. */
+/* Returns the category of an allocation whose phase has not ended and whose stack has no earlier
+ * allocations. */
 static uint16_t guess_open(uint16_t marks, bool keeps)
 {
     if (keeps)
@@ -368,20 +375,22 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
 
 /* ---- an unfinished optimizer step ------------------------------------------------ */
 
-/* Finds stacks whose blocks stay from one parameter to the next in an unfinished step: the loop
- * came back to the stack, and temporaries of the previous round were freed, but the stack's blocks
- * were not.
+/* Finds stacks whose blocks are kept from one parameter to the next in an unfinished step. The loop
+ * over the parameters has returned to such a stack, and temporaries of the previous round were
+ * freed, but the stack's blocks were not.
  *
  *     m     v     tmp   m     v     tmp   m        births by stack
  *     ======================================       kept: state
  *           ================================
- *                 ===         ===                  freed in between */
+ *                 ===         ===                  freed in between
+ */
 static bool find_keepers(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
-    uint32_t least = MV_NEVER; /* the earliest free of all blocks born later */
-    uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the stack's next block */
+    uint32_t least = MV_NEVER; /* the earliest event that frees a block born later */
+    uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the next block from each
+                                                                * stack */
     bool *frees = mv_push_array(scratch, bool, stacks);
     bool *keeps = mv_push_array(scratch, bool, stacks);
 
@@ -411,12 +420,12 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
 
 #define SIZES (sizeof workspace_sizes / sizeof *workspace_sizes)
 
-/* One stack's allocations of the sizes of a workspace. */
+/* One stack's allocations that have the size of a workspace. */
 typedef struct {
-    uint32_t first[SIZES]; /* row of the first allocation */
+    uint32_t first[SIZES]; /* row of the first allocation of each size */
     uint32_t taken[SIZES];
-    uint32_t kept[SIZES]; /* never freed */
-    uint32_t others;      /* allocations of other sizes */
+    uint32_t kept[SIZES]; /* number of allocations that are never freed */
+    uint32_t others;      /* number of allocations of other sizes */
 } workspace_use;
 
 static int workspace_size(uint64_t requested)
@@ -447,9 +456,10 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
     }
 }
 
-/* Whether a size is a workspace. A workspace is allocated during a matrix multiplication, whose
- * Python line it has, and is kept for good: it is the first block of exactly that size from a stack
- * that also allocates other sizes, and the only one that is never freed. */
+/* Whether the allocations of a size are a workspace. A workspace is allocated during a matrix
+ * multiplication, so its stack has the Python line of the multiplication, and it is never freed. It
+ * is recognized as the first block of exactly this size from a stack that also allocates other
+ * sizes, and as the only block of this size that is never freed. */
 static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
@@ -466,8 +476,8 @@ static bool is_workspace(const category_search *s, const workspace_use *use, uns
     return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
 }
 
-/* Marks the workspaces of stacks with `mark`. Threads of the backward pass have no line, so only
- * the sizes found in the forward pass (`known`) count for them. */
+/* Marks the workspaces of stacks with `mark`. Threads of the backward pass have no Python line, so
+ * for them only the sizes that were found in the forward pass (`known`) count. */
 static void mark_workspaces_of(category_search *s, const workspace_use *of_stack, uint16_t mark,
                                bool known[SIZES])
 {
@@ -498,7 +508,8 @@ static bool mark_workspaces(mv_arena *scratch, category_search *s)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* The category of most of a block's named bytes; OPEN if none of its tensors has one. */
+/* Returns the category of most of a block's named bytes; OPEN if none of its tensors has a
+ * category. */
 static uint16_t named_category(const category_search *s, uint32_t alloc)
 {
     static const uint16_t of_role[] = {[MV_TENSOR_PARAMETER] = MV_CATEGORY_PARAMETER,
@@ -551,8 +562,8 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* An allocation from a stack that has undecided ones, and the category that the allocation votes
- * for; OPEN if it is undecided. */
+/* An allocation from a stack that has undecided allocations, with the category for which it votes;
+ * OPEN if it is undecided itself. */
 typedef struct {
     uint64_t requested;
     uint32_t stack, alloc;
@@ -581,7 +592,7 @@ static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t 
     return rows;
 }
 
-/* The category of most decided rows; OPEN if none is decided. */
+/* Returns the most frequent category among the decided rows; OPEN if none is decided. */
 static uint16_t most_votes(const voter *rows, uint32_t count)
 {
     uint32_t votes[MV_CATEGORY_COUNT] = {0};
@@ -596,8 +607,8 @@ static uint16_t most_votes(const voter *rows, uint32_t count)
     return votes[best] ? best : OPEN;
 }
 
-/* Decides for the rows of one stack. Rows of the same size have priority, because one line may make
- * several things. */
+/* Decides the undecided rows of one stack. Rows of the same size have priority, because one line
+ * may make several kinds of objects. */
 static void settle_stack(category_search *s, const voter *rows, uint32_t count)
 {
     uint16_t of_stack = most_votes(rows, count);
@@ -615,8 +626,8 @@ static void settle_stack(category_search *s, const voter *rows, uint32_t count)
     }
 }
 
-/* Gives undecided blocks the category of most decided blocks of their stack and size, or else of
- * their stack. */
+/* Assigns a category to undecided blocks. It is the most frequent category among the decided blocks
+ * with the same stack and size or, if there are none, with the same stack. */
 static bool settle_open(mv_arena *scratch, category_search *s)
 {
     uint32_t count;
@@ -671,7 +682,7 @@ struct mv_category_search {
     mv_arena scratch;
     const uint8_t *kinds;
     category_search s;
-    uint32_t decided; /* allocations with a first answer */
+    uint32_t decided; /* number of allocations that have a first answer */
     enum { PREPARE, DECIDE, SETTLE } piece;
 };
 
@@ -727,7 +738,7 @@ mv_code mv_category_search_some(mv_category_search *c, uint32_t allocs, bool *ag
 
 void mv_category_search_end(mv_category_search *c)
 {
-    mv_arena scratch = c->scratch; /* `c` is in it */
+    mv_arena scratch = c->scratch; /* the search `c` itself is allocated in this arena */
 
     mv_arena_release(&scratch);
 }

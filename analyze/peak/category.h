@@ -1,8 +1,8 @@
 /* The purpose of an allocation: parameter, gradient, optimizer state, activation...
  *
- * The category follows from the stack and the time of the free, by the rules in docs/peak.md; if no
- * rule is certain, it is "unknown". The stack gives the phase of an allocation; the next question
- * is whether the allocation outlives its phase:
+ * The category follows from the stack of the allocation and the time of its free, according to the
+ * rules in docs/peak.md; if no rule is certain, it is "unknown". The stack shows the phase of an
+ * allocation. The category then depends on whether the allocation outlives this phase:
  *
  *     phase      set-up      forward            backward            optimizer      forward ...
  *     freed in
@@ -10,10 +10,11 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * JAX's profile marks blocks that contain compiled programs: executable. A block with named tensors
- * (analyze/peak/tensors.h) has the category that the program gave to them.
+ * JAX's profile marks the blocks that contain compiled programs; their category is "executable". A
+ * block with named tensors (analyze/peak/tensors.h) has the category that the program assigned to
+ * these tensors.
  *
- * The user's own rules (analyze/peak/rules.h) come first. */
+ * The user's own rules (analyze/peak/rules.h) have priority over all others. */
 #ifndef MV_CATEGORY_H
 #define MV_CATEGORY_H
 
@@ -38,16 +39,17 @@ typedef enum {
     MV_CATEGORY_LIST(MV_CATEGORY_ENUM) MV_CATEGORY_COUNT
 } mv_category;
 
-/* The categories above, then further categories from the user's rules. */
+/* The categories above, followed by the categories that the user's rules add. */
 typedef struct {
     uint32_t count;     /* at least MV_CATEGORY_COUNT */
     const char **name;  /* [count] */
-    uint16_t *of_alloc; /* [lives.allocs.count] */
+    uint16_t *of_alloc; /* [lives.allocs.count] category of each allocation */
     mv_tensor_blocks tensors;
 } mv_categories;
 
-/* When a request fails, unwinding frees the memory of its phase. Such frees show nothing, so the
- * freed blocks get the category that their stack has in earlier steps.
+/* Finds the category of every allocation. When a request fails, stack unwinding frees the memory of
+ * the current phase. Such frees do not show a category, so the freed blocks get the category that
+ * blocks from the same stack have in earlier steps.
  *
  * O(frames + n log n). `kinds` comes from mv_frame_kinds; `rules` may be NULL. Fails only when out
  * of memory. */
@@ -55,9 +57,10 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);
 
-/* mv_categories_find in pieces of `allocs` allocations, for callers with other work in between.
- * begin: NULL when out of memory. some: sets *again if pieces remain; must not be called after a
- * failure. end: may be called at any time. */
+/* Runs mv_categories_find in pieces of `allocs` allocations, for callers that do other work in
+ * between. mv_category_search_begin returns NULL when out of memory. mv_category_search_some sets
+ * *again if pieces remain, and must not be called after a failure. mv_category_search_end may be
+ * called at any time. */
 typedef struct mv_category_search mv_category_search;
 mv_category_search *mv_category_search_begin(mv_arena *arena, const mv_trace *trace,
                                              const mv_lives *lives, const uint8_t *kinds,

@@ -3,7 +3,7 @@
 #include "analyze/totals/level_steps.h"
 #include "base/search.h"
 
-/* Sizes in a damaged file may add up to more than 64 bits; sums wrap. */
+/* Adds two numbers. The sizes in a damaged file may add up to more than 64 bits, so sums wrap. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -16,7 +16,7 @@ static int64_t minus(int64_t a, int64_t b)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* The bytes of each part at the window's first moment. */
+/* Adds the bytes that each part holds at the window's first moment. */
 static bool start_parts(mv_arena *scratch, const mv_lives *lives, uint32_t event,
                         const uint32_t *part_of, mv_curve *out)
 {
@@ -36,7 +36,7 @@ static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_
 {
     int64_t bytes;
 
-    /* rows of other steps may be segments */
+    /* the rows of other steps may be rows of segments */
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
     bytes = (int64_t)lives->allocs.block[step->row];
@@ -68,7 +68,7 @@ static bool fill(mv_arena *scratch, const mv_lives *lives, mv_window window,
 mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
                       const uint32_t *part_of, uint32_t parts, mv_curve *out, mv_err *err)
 {
-    /* an allocation has at most two steps, and an event of the window few others */
+    /* an allocation has at most two steps, and an event of the window has few others */
     uint64_t most = (uint64_t)parts + 2 * (uint64_t)lives->allocs.count;
     mv_arena scratch;
     bool is_done;
@@ -113,21 +113,22 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
         bytes[curve->steps[i].part] += (uint64_t)curve->steps[i].bytes;
 }
 
-/* A part's bytes change only at its own steps, so between two of them the level without the part is
- * highest where the whole curve is highest. The highest levels since all past moments are stored as
- * a descending list of maxima: the levels that no later level reaches. */
+/* The highest levels of the curve, from which the peaks without a part are found. A part's bytes
+ * change only at its own steps, so between two of these steps, the level without the part is
+ * highest where the whole curve is highest. The highest levels since each past moment are stored as
+ * a descending list of maxima, which are the levels that no later level reaches. */
 typedef struct {
-    uint32_t moment; /* number of the event in the curve, from 0 */
+    uint32_t moment; /* number of the event in the curve, counted from 0 */
     int64_t level;
 } maximum;
 
 typedef struct {
     const mv_curve *curve;
-    maximum *maxima; /* levels strictly descending, moments ascending */
+    maximum *maxima; /* maxima with strictly descending levels and ascending moments */
     uint32_t count;
-    int64_t *bytes;  /* [parts] the part's current bytes */
-    uint32_t *since; /* [parts] moment of the part's last change */
-    int64_t *best;   /* [parts] highest level so far without the part */
+    int64_t *bytes;  /* [parts] bytes that each part holds now */
+    uint32_t *since; /* [parts] moment at which each part last changed */
+    int64_t *best;   /* [parts] highest level so far without each part */
 } sweep;
 
 static void push_level(sweep *s, uint32_t moment, int64_t level)
@@ -137,7 +138,7 @@ static void push_level(sweep *s, uint32_t moment, int64_t level)
     s->maxima[s->count++] = (maximum){moment, level};
 }
 
-/* The highest level at or after a moment, which is usually near the last one. */
+/* Returns the highest level at or after a moment, which is usually near the end of the list. */
 static int64_t highest_since(const sweep *s, uint32_t moment)
 {
     uint32_t high = s->count - 1, step = 1;
@@ -152,7 +153,8 @@ static int64_t highest_since(const sweep *s, uint32_t moment)
     return s->maxima[b.low].level;
 }
 
-/* Accounts for the time since the part's last change; `now` has no level yet. */
+/* Updates a part's highest level with the time since its last change. The level at `now` is not
+ * known yet. */
 static void close_part(sweep *s, uint32_t part, uint32_t now)
 {
     int64_t level;

@@ -31,15 +31,15 @@ typedef struct {
     const mv_lives *lives;
     const uint8_t *kinds;
     mv_grouping *out;
-    mv_build forward;        /* forward_frames converted to frames with files and lines */
-    mv_trace forward_trace;  /* its result */
-    const char **of_stack;   /* [stacks.count] texts made so far; "": no text */
-    const char **of_forward; /* [stacks.count] texts made from forward_frames */
+    mv_build forward; /* builds the frames, with files and lines, that forward_frames describes */
+    mv_trace forward_trace;  /* the trace built by `forward` */
+    const char **of_stack;   /* [stacks.count] names made so far; "": no name */
+    const char **of_forward; /* [stacks.count] names made from forward_frames */
 } group_search;
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* An allocation and the name of its group; names are compared by content. */
+/* An allocation with the name of its group; names are compared by content. */
 typedef struct {
     const char *text; /* NULL: none */
     uint32_t alloc;
@@ -67,7 +67,7 @@ static const char *context_of(const group_search *g, uint32_t alloc)
     return text && strcmp(text, "N/A") != 0 ? text : NULL;
 }
 
-/* Returns "" when out of memory: number_groups then fails, too. */
+/* Copies a label. Returns "" when out of memory, in which case number_groups fails as well. */
 static const char *kept(const group_search *g, const char *label)
 {
     const char *text = mv_arena_text(g->arena, label, strlen(label));
@@ -112,7 +112,8 @@ static bool take_number(const char **at, int64_t *out)
     return true;
 }
 
-/* Reads `File "train.py", line 13, in mlp`, the format of traceback.format_stack(). */
+/* Reads a line such as `File "train.py", line 13, in mlp`, which is the format of
+ * traceback.format_stack(). */
 static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
 {
     const char *file = strstr(text, "File \""), *end, *at, *name;
@@ -133,8 +134,8 @@ static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
     return true;
 }
 
-/* The stack in forward_frames (text, innermost frame last) as a stack of frames; MV_NO_STACK if
- * none of its lines can be read. */
+/* Converts the strings in forward_frames, with the innermost frame last, to a stack of frames;
+ * MV_NO_STACK if none of the lines can be read. */
 static mv_stack_id forward_stack(group_search *g, mv_stack_id id)
 {
     uint32_t count, made_count = 0;
@@ -163,7 +164,7 @@ static const char *blamed(const group_search *g, const mv_trace *trace, const ui
     return kept(g, mv_culprit_label(trace, kinds, stack, label, sizeof label));
 }
 
-/* The culprit of forward_frames; "" if none of their lines can be read. */
+/* Returns the culprit of forward_frames; "" if none of the lines can be read. */
 static const char *forward_line(group_search *g, mv_stack_id forward)
 {
     mv_stack_id stack = forward_stack(g, forward);
@@ -171,7 +172,8 @@ static const char *forward_line(group_search *g, mv_stack_id forward)
     return stack.row == MV_NO_ROW ? "" : blamed(g, &g->forward_trace, NULL, stack);
 }
 
-/* The calling library; "" for a block inside memory that its allocator got from CUDA. */
+/* Returns the library that called CUDA; "" for a block within memory that its allocator took from
+ * CUDA. */
 static const char *library_of(const group_search *g, mv_stack_id stack)
 {
     uint32_t count;
@@ -191,7 +193,7 @@ static const char *name_of_stack(const group_search *g, mv_stack_id stack)
     return g->out->by == MV_BY_FX ? node_of(g, stack) : blamed(g, g->trace, g->kinds, stack);
 }
 
-/* The text of the allocation's stack, made once per stack. */
+/* Returns the name that an allocation's stack has as a group, which is made once per stack. */
 static const char *text_of_stack(group_search *g, uint32_t alloc)
 {
     mv_stack_id forward = g->trace->tags.forward[tag_of(g, alloc).row];
@@ -215,7 +217,7 @@ static const char *text_of_stack(group_search *g, uint32_t alloc)
 
 /* ---- metadata and annotations ------------------------------------------------------------ */
 
-/* Sets names from `annotate` events; the last event counts. */
+/* Sets names from `annotate` events; if a block has several such events, the last one counts. */
 static void name_annotated(const group_search *g, named_alloc *rows)
 {
     const mv_events *ev = &g->lives->events;
@@ -258,8 +260,8 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
 
 /* ---- layers ------------------------------------------------------------------------------ */
 
-/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so that names sort in
- * call order. */
+/* Writes a name such as "train.py:69 forward, call 3 of 12". The numbers are padded to equal width,
+ * so that sorting by name results in the order of the calls. */
 static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
 {
     const char *name = loop->name ? mv_string_text(g->trace, loop->name[index]) : "";
@@ -304,7 +306,7 @@ static bool name_layers(const group_search *g, named_alloc *rows)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-/* "layers.7.up_proj" for "layers.7.up_proj.weight". */
+/* Returns "layers.7.up_proj" for "layers.7.up_proj.weight". */
 static const char *module_of(const group_search *g, uint32_t tensor)
 {
     const char *name = mv_string_text(g->trace, g->trace->tensors.name[tensor]);

@@ -9,18 +9,20 @@
 #include "base/texts.h"
 
 enum {
-    MOST_STARTS = 3,   /* places to try as the first of a layer */
-    MOST_VISITS = 4,   /* maximum occurrences of that place in a layer */
-    LEAST_PLACES = 2,  /* minimum places in a layer; one more if there are only two layers */
-    MOST_NAMED = 1000, /* maximum calls whose names are compared */
-    MOST_DEPTH = 400   /* maximum Python frames; Python's own limit is 1000 */
+    MOST_STARTS = 3,   /* maximum number of places to try as the first place of a layer */
+    MOST_VISITS = 4,   /* maximum number of times that this place occurs in a layer */
+    LEAST_PLACES = 2,  /* minimum number of places in a layer; one more if there are only two
+                        * layers */
+    MOST_NAMED = 1000, /* maximum number of calls whose names are compared */
+    MOST_DEPTH = 400   /* maximum number of Python frames; Python's own limit is 1000 */
 };
 
-/* Consecutive allocations of one site. */
+/* A run of consecutive allocations from one site. */
 typedef struct {
     uint32_t site;
-    uint32_t place;      /* the site without torch's frames for module calls: hooks add frames */
-    uint32_t first, end; /* rows; rows without a site may be in between */
+    uint32_t place;      /* the site without torch's frames for module calls, because hooks add such
+                          * frames */
+    uint32_t first, end; /* rows of the run; there may be rows without a site in between */
 } visit;
 
 typedef struct {
@@ -29,13 +31,14 @@ typedef struct {
     const mv_lives *lives;
     const mv_categories *categories;
     mv_sites sites;
-    uint32_t *path_first; /* [sites.count + 1] into `path` */
+    uint32_t *path_first; /* [sites.count + 1] where each site begins in `path` */
     mv_frame_id *path;    /* Python frames of each site, outermost first */
-    uint8_t *is_call;     /* [frames.count] calls a module */
+    uint8_t *is_call;     /* [frames.count] 1: the frame calls a module */
     uint32_t *place;      /* [sites.count] */
     visit *visits;        /* visits of the current pass */
     uint32_t count, capacity;
-    uint32_t *seen; /* [sites.count] by place: equal to `now` if seen in this count */
+    uint32_t *seen; /* [sites.count] indexed by place: equal to `now` if the place was seen in the
+                     * current count */
     uint32_t now;
     mv_layers *out;
     uint32_t loops_capacity;
@@ -77,7 +80,7 @@ static bool find_paths(layer_search *s)
     return true;
 }
 
-/* Numbers the places: paths without torch's frames for module calls. */
+/* Numbers the places, which are the paths without torch's frames for module calls. */
 static bool find_places(layer_search *s)
 {
     mv_frame_id kept[MOST_DEPTH];
@@ -109,8 +112,8 @@ static bool leads_to_call(const layer_search *s, mv_frame_id frame)
     return s->sites.kinds[frame.row] == MV_FRAME_FRAMEWORK || strcmp(function, "__call__") == 0;
 }
 
-/* Whether the rest of a path, after `depth` frames, begins with a module call. Frames of torch,
- * such as checkpoint() or the module's own __call__, may be in between. */
+/* Whether the part of a path after the first `depth` frames begins with a module call. There may be
+ * frames of torch before the call, such as checkpoint() or the module's own __call__. */
 static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -124,7 +127,7 @@ static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Whether the frames before the line are within a module, and the line is not one of torch's
+/* Whether the frames before the line are within a module and the line itself is not one of torch's
  * module calls. */
 static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
 {
@@ -138,14 +141,15 @@ static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Splits visits into parts, each of which starts at every `every`-th visit of `place`. */
+/* How visits are split into parts, each of which starts at every `every`-th visit to `place`. */
 typedef struct {
     uint32_t place, every;
-    uint32_t from, to; /* visits: from the first of `place` to the end of the line's visits */
-    uint32_t count;    /* parts */
+    uint32_t from, to; /* visits from the first visit to `place` up to the end of the line's
+                        * visits */
+    uint32_t count;    /* number of parts */
 } splitting;
 
-/* The end of the part at visit `at`. */
+/* Returns the end of the part that starts at visit `at`. */
 static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at)
 {
     uint32_t left = by->every;
@@ -156,7 +160,7 @@ static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at
     return at;
 }
 
-/* The number of places visited in [from, to). */
+/* Returns the number of places visited in [from, to). */
 static uint32_t count_places(layer_search *s, uint32_t from, uint32_t to)
 {
     uint32_t count = 0;
@@ -177,8 +181,8 @@ static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t
     return a == a_end;
 }
 
-/* Whether all parts are alike. The last of three or more parts may be unfinished: it only has to
- * begin like the shortest of the others. */
+/* Whether all parts are alike. The last of three or more parts may be unfinished, so it only needs
+ * to begin like the shortest of the others. */
 static bool are_alike(layer_search *s, const splitting *by)
 {
     uint32_t shortest = 0, shortest_end = 0, longest = 0, part = 0;
@@ -209,7 +213,7 @@ static bool are_alike(layer_search *s, const splitting *by)
     return true;
 }
 
-/* Whether the places before the first part do not occur within the parts. */
+/* Whether none of the places before the first part occurs within the parts. */
 static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_t to)
 {
     count_places(s, first, from);
@@ -219,8 +223,8 @@ static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_
     return true;
 }
 
-/* Excludes a last part that has a single place: it may be the end of the previous part, or the
- * beginning of an unfinished part. */
+/* Excludes a last part that has a single place, because it may be the end of the previous part or
+ * the beginning of an unfinished part. */
 static void drop_end(layer_search *s, splitting *by)
 {
     uint32_t last = by->from;
@@ -233,7 +237,7 @@ static void drop_end(layer_search *s, splitting *by)
     }
 }
 
-/* Splits a line's visits by the first place that results in equal parts. */
+/* Splits a line's visits at the first place that results in parts that are alike. */
 static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 {
     uint32_t starts = 0;
@@ -258,7 +262,8 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-/* The loop of a line, which is added if it is new; MV_NO_ROW: too many loops, or out of memory. */
+/* Returns the loop of a line, which is added if it is new; MV_NO_ROW if there are too many loops,
+ * or when out of memory. */
 static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -281,7 +286,7 @@ static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
     return out->loop_count - 1;
 }
 
-/* Stores the starts of the calls in the longest pass. */
+/* Stores the start of each call in the longest pass. */
 static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *by)
 {
     uint32_t *first = mv_push_array(s->arena, uint32_t, by->count), part = 0;
@@ -325,7 +330,7 @@ static bool are_distinct(const mv_string_id *name, uint32_t count)
     return true;
 }
 
-/* False when out of memory. */
+/* Names the calls of each loop. Returns false when out of memory. */
 static bool name_calls(layer_search *s)
 {
     for (uint32_t i = 0; i < s->out->loop_count; i++) {
@@ -339,7 +344,7 @@ static bool name_calls(layer_search *s)
     return true;
 }
 
-/* Looks for loops in visits [from, to), which share the first `depth` frames of their paths. */
+/* Looks for loops in visits [from, to), whose paths have the first `depth` frames in common. */
 static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
 {
     splitting by;
@@ -365,7 +370,7 @@ static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t dept
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* Adds a row to the pass. False when out of memory. */
+/* Adds a row to the current pass. Returns false when out of memory. */
 static bool add_row(layer_search *s, uint32_t row)
 {
     uint32_t site = mv_site_of(&s->sites, s->lives->allocs.stack[row]);
@@ -380,8 +385,8 @@ static bool add_row(layer_search *s, uint32_t row)
                      (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
 }
 
-/* Finds the loops in each pass: a run of the forward phase or, if there are no backward passes, the
- * part of a run within one step. Step marks may change from layer to layer. */
+/* Finds the loops in each pass. A pass is a run of the forward phase or, if there are no backward
+ * passes, the part of a run within one step. The marks of steps may change from layer to layer. */
 static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -389,7 +394,7 @@ static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps 
 
     for (uint32_t i = a->preexisting; i < a->count; i++) { /* in order of birth */
         while (now + 1 < phases->count && phases->start[now + 1] <= a->birth[i])
-            now++; /* MV_NO_ROW + 1 is 0 */
+            now++; /* if `now` is MV_NO_ROW, it becomes 0 */
         while (!phases->has_backward && step < steps->count && steps->at[step] <= a->birth[i])
             step++;
         if (now != run || step != bin) {

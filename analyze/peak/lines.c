@@ -6,20 +6,21 @@
 #include "parse/model/living.h"
 
 struct mv_line_search {
-    mv_arena *arena;       /* for the lines */
-    mv_arena scratch;      /* for everything else */
-    const mv_trace *trace; /* the current piece */
+    mv_arena *arena;       /* arena for the lines */
+    mv_arena scratch;      /* arena for everything else */
+    const mv_trace *trace; /* trace of the current piece */
     const mv_lives *lives;
     const uint8_t *kinds;
     const mv_grouping *grouping; /* NULL: group by line */
     mv_window window;
     bool continues; /* earlier pieces were added */
     mv_lines *out;
-    uint32_t *of_stack; /* [stacks.count + 1] line; the last entry is for MV_NO_STACK */
-    uint32_t *of_frame; /* [frames.count + 2] line + 1, 0: none; the last two entries are for empty
-                         * stacks and for MV_NO_STACK */
-    mv_levels levels;   /* now */
-    uint64_t *bytes;    /* [stacks.count + 1], or by group: current bytes */
+    uint32_t *of_stack; /* [stacks.count + 1] line of each stack; the last entry is for
+                         * MV_NO_STACK */
+    uint32_t *of_frame; /* [frames.count + 2] line of each frame + 1; 0: none. The last two entries
+                         * are for empty stacks and for MV_NO_STACK */
+    mv_levels levels;   /* levels after the current event */
+    uint64_t *bytes;    /* [stacks.count + 1] or [groups] bytes held after the current event */
 };
 
 static uint32_t line_of_stack(const mv_line_search *p, mv_stack_id stack)
@@ -48,8 +49,8 @@ static uint32_t add_line(mv_line_search *p, mv_stack_id stack)
     return p->of_frame[slot] - 1;
 }
 
-/* Whether an allocation is held or made in the window. Others are ignored, so that a part of a
- * trace gives the same lines. */
+/* Whether an allocation is held or made in the window. Other allocations are ignored, so that a
+ * part of a trace results in the same lines. */
 static bool is_in_window(const mv_line_search *p, uint32_t alloc)
 {
     uint32_t birth = p->lives->allocs.birth[alloc];
@@ -73,7 +74,7 @@ static bool make_room(mv_line_search *p)
     return true;
 }
 
-/* Finds the lines of all stacks that have allocations. */
+/* Adds the lines of all stacks that have allocations in the window. */
 static void add_lines(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -99,8 +100,8 @@ static bool make_groups(mv_line_search *p)
     return p->out->lines && p->bytes;
 }
 
-/* Adds the blocks held at the start. When a further piece begins, the held bytes are
- * known already. */
+/* Adds the blocks that are held at the start of the window. For a further piece, the held bytes are
+ * already known. */
 static void start(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -108,7 +109,7 @@ static void start(mv_line_search *p)
 
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t line = line_of(p, i);
-        if (line == MV_NO_ROW) /* no allocation from the stack is in the window */
+        if (line == MV_NO_ROW) /* the stack has no allocation in the window */
             continue;
         if (!p->continues && mv_alloc_is_allocated(p->lives, i, event))
             p->bytes[line] += a->block[i];
@@ -150,7 +151,7 @@ static void apply(mv_line_search *p, const mv_level_step *step)
     }
 }
 
-/* Reads the device's counters right after an allocation. */
+/* Reads the device's counters directly after an allocation. */
 static void look_at_counters(mv_line_search *p, uint32_t event)
 {
     uint32_t alloc = p->lives->alloc_of[event];
@@ -192,7 +193,7 @@ static bool walk(mv_line_search *p, mv_arena *scratch)
     return true;
 }
 
-/* Removes lines that held and allocated nothing in the window. */
+/* Removes lines that neither held nor allocated anything in the window. */
 static void drop_idle(mv_lines *lines)
 {
     uint32_t kept = 0;
@@ -203,7 +204,8 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
-/* A missing free does not affect how much was allocated, except through block sizes. */
+/* Returns the bound of the allocated bytes. A missing free event affects them only through block
+ * sizes. */
 static mv_bound bound_of_total(mv_bound blocks)
 {
     return blocks & MV_BOUND_MOST ? MV_BOUND_ABOUT : blocks;

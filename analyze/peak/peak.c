@@ -5,17 +5,17 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-enum { SOME_ALLOCS = 1 << 18 }; /* allocations per piece */
+enum { SOME_ALLOCS = 1 << 18 }; /* number of allocations per piece */
 
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_attribution *out;
     mv_sites sites;
-    uint32_t *first_part;     /* [sites.groups] the group's first part + 1; 0: none */
-    uint32_t *next_part;      /* the group's next part + 1; 0: none */
-    uint32_t unattributed;    /* the part without stacks, or MV_NO_ROW */
-    mv_alive alive;           /* rows allocated at the moment */
+    uint32_t *first_part;     /* [sites.groups] first part of each group + 1; 0: none */
+    uint32_t *next_part;      /* next part of the same group + 1; 0: none */
+    uint32_t unattributed;    /* the part for allocations without a stack, or MV_NO_ROW */
+    mv_alive alive;           /* rows that are allocated at the moment */
     mv_string_id *annotation; /* [alive.count] */
 } site_search;
 
@@ -24,14 +24,14 @@ struct mv_peak_search {
     mv_arena scratch;
     mv_moment at;
     mv_peak_opts opts;
-    uint32_t pieces;                /* pieces done so far */
-    mv_category_search *categories; /* NULL once the categories are known */
+    uint32_t pieces;                /* number of pieces done so far */
+    mv_category_search *categories; /* NULL once the categories have been found */
     site_search t;
 };
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* The part of a group and category, created if needed. */
+/* Returns the part of a group and category, and creates it if necessary. */
 static uint32_t part_at(site_search *t, uint32_t group, uint16_t category, mv_stack_id stack)
 {
     uint32_t at = t->first_part[group];
@@ -71,14 +71,14 @@ static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
 
 /* ---- the largest share of each part ------------------------------------------------------ */
 
-/* Bytes of one part that share a key: a stack, or an annotation. */
+/* The bytes of one part that have the same key, which is a stack or an annotation. */
 typedef struct {
     uint32_t part;
     uint32_t key;
     uint64_t bytes;
 } share;
 
-/* Adds up equal keys, then gives each part the key that has most of its bytes. */
+/* Adds up the bytes of equal keys, then finds the key that has the most bytes of each part. */
 static void find_most(mv_arena *scratch, share *shares, uint32_t count, uint32_t *most_of_part)
 {
     uint64_t best = 0;
@@ -108,7 +108,7 @@ static bool find_annotations(mv_arena *scratch, site_search *t)
     return t->annotation != NULL;
 }
 
-/* Sets each site's stack and annotation from its living allocations. */
+/* Sets the stack and annotation of each site from its live allocations. */
 static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *site_of_part)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

@@ -1,4 +1,4 @@
-/* mv_peak_reach: which sites to remove to reach a target. */
+/* mv_peak_reach: finds which sites to remove so that the peak reaches a target. */
 
 #include "base/sort.h"
 
@@ -8,11 +8,11 @@ typedef struct {
     const mv_attribution *found;
     mv_peak_target *out;
     uint8_t *gone;    /* [parts] */
-    uint64_t *bytes;  /* [parts] bytes at the highest remaining moment */
+    uint64_t *bytes;  /* [parts] bytes of each part at the highest remaining moment */
     uint64_t *sorted; /* [parts] */
-    uint64_t peak;    /* peak without the parts in `gone` */
+    uint64_t peak;    /* peak of the curve without the parts in `gone` */
     uint32_t event;
-    uint32_t least; /* lower bound of the number of sites */
+    uint32_t least; /* lower bound of the number of sites that must be removed */
 } reach_search;
 
 static bool is_site(const mv_attribution *found, uint32_t part)
@@ -20,8 +20,9 @@ static bool is_site(const mv_attribution *found, uint32_t part)
     return found->parts[part].stack.row != MV_NO_ROW;
 }
 
-/* Reads the highest remaining moment. Any sufficient set must also bring this moment down to the
- * target, so the number of its largest sites needed for that is a lower bound. */
+/* Examines the highest remaining moment. Every sufficient set of sites must bring this moment down
+ * to the target, too, so the number of sites needed for this, taken largest first, is a lower
+ * bound. */
 static void look(reach_search *r)
 {
     uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
@@ -43,7 +44,7 @@ static void look(reach_search *r)
         r->least = needed;
 }
 
-/* The next site to remove, or MV_NO_ROW if no remaining site holds memory. */
+/* Returns the next site to remove, or MV_NO_ROW if no remaining site holds memory. */
 static uint32_t choose(const reach_search *r, const uint64_t *without)
 {
     uint32_t best = MV_NO_ROW;
@@ -82,7 +83,7 @@ static bool reach(mv_arena *scratch, reach_search *r)
     }
     out->peak = r->peak;
     out->reaches = r->peak <= out->bytes;
-    /* A pair is minimal: a single sufficient site would have been chosen first. */
+    /* a pair is minimal, because a single site that is sufficient would have been chosen first */
     out->is_least =
         out->bound == MV_BOUND_EXACT && out->reaches && (out->count <= 2 || out->count == r->least);
     out->is_known = !(out->bound & (out->reaches ? MV_BOUND_LEAST : MV_BOUND_MOST));

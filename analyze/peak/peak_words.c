@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* False when out of memory. */
+/* Adds a doubt, unless it is "". Returns false if `text` is NULL, which means out of memory. */
 static bool add(mv_peak_doubts *out, const char *text)
 {
     if (text && *text)
@@ -13,8 +13,8 @@ static bool add(mv_peak_doubts *out, const char *text)
     return text != NULL;
 }
 
-/* "history is late: the true peak may be earlier and higher"; "" if the history is complete. NULL
- * when out of memory. */
+/* Returns "history is late: the true peak may be earlier and higher"; "" if the history is
+ * complete, NULL when out of memory. */
 static const char *history_doubt(mv_arena *arena, mv_history_kind history)
 {
     if (history == MV_HISTORY_COMPLETE)
@@ -25,7 +25,7 @@ static const char *history_doubt(mv_arena *arena, mv_history_kind history)
                            mv_history_name(history));
 }
 
-/* NULL when out of memory. */
+/* Returns the doubt about inexact block sizes. NULL when out of memory. */
 static const char *inexact_text(mv_arena *arena, uint64_t blocks)
 {
     if (blocks == 0)

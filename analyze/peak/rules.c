@@ -4,14 +4,14 @@
 
 #include "base/texts.h"
 
-/* Only this many bytes of a frame are matched. */
+/* Only this many bytes of a frame's string are matched. */
 #define FRAME_MOST 2048
 
-/* One line of the file, without surrounding blanks. */
+/* A line of the file, without leading and trailing blanks. */
 typedef struct {
     const char *text;
     size_t length;
-    unsigned number; /* from 1 */
+    unsigned number; /* line number, counted from 1 */
 } rule_line;
 
 static bool is_blank(char c)
@@ -30,7 +30,7 @@ static rule_line trim(rule_line line)
     return line;
 }
 
-/* Splits the line into regex and category. */
+/* Splits a line into its regex and its category. */
 static bool split(rule_line line, rule_line *regex, rule_line *name)
 {
     size_t at = line.length;

@@ -3,7 +3,7 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A block that is inside a loop, at the moment. */
+/* A block that is allocated at the moment and belongs to a loop. */
 typedef struct {
     uint32_t site, loop, index;
     uint64_t bytes;
@@ -40,7 +40,7 @@ static bool list_blocks(mv_arena *scratch, const mv_lives *lives, const mv_layer
     return *out != NULL;
 }
 
-/* Adds the next block in order to the layers of a loop. */
+/* Adds a block to the layers of a loop; blocks must be added in order. */
 static void add_block(mv_site_layers *to, const layer_block *block)
 {
     mv_site_layer *last = to->count ? &to->layers[to->count - 1] : NULL;
@@ -57,7 +57,7 @@ static void add_block(mv_site_layers *to, const layer_block *block)
 static uint32_t find_odd(const mv_site_layers *of)
 {
     uint32_t odd = MV_NO_ROW;
-    /* If all layers but one are equal, so are two of the first three. */
+    /* if all layers but one are equal, two of the first three are equal */
     uint64_t usual =
         of->count < 3 ? 0
         : of->layers[0].bytes == of->layers[1].bytes || of->layers[0].bytes == of->layers[2].bytes

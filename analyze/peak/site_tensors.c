@@ -3,7 +3,7 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* The site of each part of the curve; the number of sites for a part without a site. */
+/* Returns the site of each part of the curve, or the number of sites for a part without a site. */
 static uint32_t *sites_of_parts(mv_arena *scratch, const mv_attribution *found)
 {
     uint32_t *site = mv_push_array(scratch, uint32_t, found->curve.parts);

@@ -5,7 +5,7 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A tensor that lies in a block, at bytes [start, end) of the block. */
+/* A tensor that lies in a block, where it occupies the bytes [start, end). */
 typedef struct {
     uint64_t start, end;
     uint64_t bytes; /* bytes attributed to the tensor */
@@ -18,7 +18,7 @@ typedef struct {
     uint32_t alloc;
 } living;
 
-/* The blocks allocated at the end, by address. */
+/* Returns the blocks that are allocated at the end, sorted by address. */
 static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *count)
 {
     uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
@@ -37,7 +37,7 @@ static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *c
     return rows;
 }
 
-/* The block that contains an address, or MV_NO_ROW. */
+/* Returns the block that contains an address, or MV_NO_ROW. */
 static uint32_t block_at(const mv_lives *lives, const living *rows, uint32_t count, uint64_t addr)
 {
     uint32_t low = 0, high = count;
@@ -85,8 +85,8 @@ static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *live
     return true;
 }
 
-/* Attributes bytes [from, to) of a block to the innermost tensors around them: those on top of
- * the stack. */
+/* Attributes bytes [from, to) of a block to the innermost tensors that contain them, which are
+ * those on top of the stack. */
 static void count_until(placed *rows, uint32_t *stack, uint32_t *depth, uint64_t from, uint64_t to)
 {
     while (*depth > 0 && from < to) {
@@ -141,7 +141,7 @@ mv_code mv_tensor_blocks_find(mv_arena *arena, const mv_trace *trace, const mv_l
     bool is_done;
 
     *out = (mv_tensor_blocks){0};
-    /* On another level, blocks are not the ones in which PyTorch puts tensors. */
+    /* on any other level, blocks are not the ones in which PyTorch puts tensors */
     if (trace->tensors.count == 0 || trace->origin.level)
         return MV_OK;
     mv_arena_init(&scratch, arena->budget);
@@ -162,7 +162,8 @@ uint32_t mv_tensor_largest(const mv_tensor_blocks *t, uint32_t alloc)
     return count ? most : MV_NO_ROW;
 }
 
-/* The text after a tensor's name and type: "AdamW exp_avg", "gradient"; "" for other roles. */
+/* Returns the words that follow a tensor's name and type: "AdamW exp_avg", "gradient"; "" for other
+ * roles. */
 static const char *slot_of(const mv_trace *trace, uint32_t tensor)
 {
     const char *slot = mv_string_text(trace, trace->tensors.slot[tensor]);

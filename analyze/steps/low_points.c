@@ -68,7 +68,7 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* ---- memory held at all low points ----------------------------------------------------------- */
 
-/* A change of a line's bytes that lasts from one low point on. */
+/* A change of a line's bytes that is in effect at one low point and all later ones. */
 typedef struct {
     uint32_t group, at;
     uint32_t alloc;
@@ -76,11 +76,12 @@ typedef struct {
 } low_change;
 
 typedef struct {
-    low_change *rows; /* [count] by group, then by low point */
+    low_change *rows; /* [count] changes sorted by group, then by low point */
     uint64_t count;
 } low_changes;
 
-/* The first low point at or after event `event` - 1; so MV_BEFORE is passed as 0. */
+/* Returns the first low point at or after event `event` - 1. (With this offset, MV_BEFORE is passed
+ * as 0.) */
 static uint32_t first_from(const mv_low_points *points, uint64_t event)
 {
     uint32_t low = 0, high = points->count;
@@ -123,7 +124,7 @@ static bool find_changes(mv_arena *scratch, const mv_sites *sites, const mv_live
     return out->rows != NULL;
 }
 
-/* The fewest bytes that the line of rows [first, end) holds at any low point. */
+/* Returns the fewest bytes that the line of rows [first, end) holds at any low point. */
 static uint64_t least_held(const low_change *rows, uint64_t first, uint64_t end)
 {
     int64_t level = 0, least = INT64_MAX;
@@ -155,8 +156,8 @@ static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
         line.bytes = least_held(changes.rows, first, end);
         out->bytes += line.bytes;
         if (line.bytes > 0)
-            out->lines[out->count++] = line; /* at or before its group's row, so no unread row
-                                              * is overwritten */
+            out->lines[out->count++] = line; /* the index is at most the row of its group, so no row
+                                              * is overwritten before it is read */
     }
     mv_sort_rows(scratch, out->lines, out->count, MV_FALLING(mv_low_line, bytes),
                  MV_RISING(mv_low_line, stack.row));

@@ -3,9 +3,9 @@
 #include "analyze/code/stack_marks.h"
 #include "base/intern.h"
 
-/* Frames that enter an outermost call. Modules are entered through nn.Module.__call__ or, in a
- * recording without PyTorch's own frames, through their forward(). The other functions call modules
- * many times for one result. */
+/* The frames that enter an outermost call. A module is entered through nn.Module.__call__ or, in a
+ * recording without PyTorch's own frames, through its forward(). The other functions call modules
+ * many times to produce a single result. */
 static const struct {
     const char *file, *function; /* NULL: any function */
 } entries[] = {
@@ -17,7 +17,7 @@ static const struct {
     {"", "forward"},
 };
 
-/* Marks of stacks without a place. */
+/* Stacks with one of these marks have no place. */
 #define NO_PLACE (MV_MARK_OPTIMIZER | MV_MARK_STATE | MV_MARK_BACKWARD | MV_MARK_PARAMETER)
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
     mv_frame_kind most;    /* frames of this kind or a lower one belong to the program */
     uint8_t *is_entry;     /* [frames.count] */
     const uint16_t *marks; /* [stacks.count] */
-    mv_intern places;      /* keyed by Python frames and kind */
+    mv_intern places;      /* the places, identified by their Python frames and kind */
     bool failed;           /* out of memory */
     uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
@@ -44,9 +44,9 @@ static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
     return false;
 }
 
-/* The least specific kind of the program's frames: Python; but in a trace of CUDA calls by a
- * program without Python, any frame except the calls. In other traces, native stacks belong to
- * threads of the backward pass. */
+/* Returns the least specific kind of frame that belongs to the program. This is a Python frame. But
+ * in a trace of CUDA calls by a program without Python, it is any frame except the calls. In other
+ * traces, native stacks belong to threads of the backward pass. */
 static mv_frame_kind program_frames(const mv_trace *trace, const uint8_t *kinds)
 {
     if (!trace->origin.level)
@@ -62,7 +62,7 @@ static bool is_of_program(const outer_state *w, mv_frame_id frame)
     return w->kinds[frame.row] <= w->most && !mv_frame_is_call(w->trace, frame);
 }
 
-/* The program's next frame at or after *at; MV_NO_FRAME at the end. */
+/* Returns the program's next frame at or after *at; MV_NO_FRAME if there is none. */
 static mv_frame_id next_of_program(const outer_state *w, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;
@@ -127,8 +127,9 @@ static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_ou
     return out->count++;
 }
 
-/* The number of constructors in user code on the stack. Memory that a library gets from CUDA or a
- * heap in its own constructor is an array rather than a module. */
+/* Returns how many constructors in user code are on the stack. Memory that a library allocates from
+ * CUDA or from a heap in its own constructor is an array rather than a module, so such a
+ * constructor is not counted. */
 static uint32_t constructors_of(const outer_state *w, mv_stack_id stack)
 {
     uint32_t count, found = 0;

@@ -2,38 +2,41 @@
 
 #include "base/sort.h"
 
-/* Minimum runs of allocations for a place to have a rhythm. */
+/* A place has a rhythm only if it has at least this many runs of allocations. */
 #define LEAST_ALLOCS 3
 
-/* Minimum number of steps worth inferring. */
+/* At least this many steps are worth inferring. */
 #define LEAST_STEPS 3
 
-/* With at least this many allocations, the first gap counts as warm-up. */
+/* If there are at least this many allocations, the first gap counts as warm-up. */
 #define ALLOCS_WITH_WARM_UP 6
 
-/* A loop that runs this many times more often than another is nested in the other loop. Then the
- * outer loop makes the steps, if it runs often enough and does not keep its allocations. */
+/* A loop that runs this many times more often than another loop is nested in it. The steps are then
+ * made by the outer loop, provided that it runs often enough and does not keep its allocations. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
 
-/* If both places are more even than this, the more frequent one makes the steps. */
+/* If the gaps of both places are more even than this, the steps are made by the place that is more
+ * frequent. */
 #define EVEN_ENOUGH 0.3
 
-/* Minimum number of objects created one after another, to exclude chance. */
+/* The minimum number of objects that are created one after another, so that chance is excluded. */
 #define LEAST_OBJECTS 6
 
-/* The longest period to look for among the allocations of one place, the number of allocations
- * examined, and the share that must repeat. */
+/* For the allocations of one place: the longest period to look for, the number of allocations to
+ * examine, and the fraction that must repeat. */
 #define LONGEST_PERIOD 64
 #define SAMPLE         4096
 #define REPEATING      0.8
 
-/* The runs of one place. Starts are positions in the list of all allocations. */
+/* The rhythm of a place, which is computed from the starts of the place's runs. A start is a
+ * position in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;           /* the longest gap, except the first */
-    double squares;         /* sum of the squared gaps, except the first */
-    uint32_t blocks, alive; /* blocks that the place allocated; those alive at the end */
+    uint32_t gap;           /* the longest gap, not counting the first */
+    double squares;         /* sum of the squared gaps, not counting the first */
+    uint32_t blocks, alive; /* number of blocks that the place allocated, and number of them that
+                             * are alive at the end */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -51,9 +54,9 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 if it has long pauses or ends early. At the
- * end one gap may be missing, or one and a half for an uneven rhythm: the last pass may take
- * another line. */
+/* Returns the fraction of the allocations that the rhythm spans; 0 if it has long pauses or ends
+ * early. At the end, one gap may be missing, or one and a half if the rhythm is uneven, because the
+ * last pass may take a different line. */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -69,7 +72,7 @@ static double rhythm_cover(const rhythm *r, uint32_t allocs)
     return ((double)span + 1.5 * (double)gap + 2) / allocs;
 }
 
-/* The unevenness of the gaps: their variance over their squared mean. */
+/* Returns how uneven the gaps are, which is their variance divided by their squared mean. */
 static double rhythm_unevenness(const rhythm *r)
 {
     double sum = r->last - r->second;
@@ -77,8 +80,8 @@ static double rhythm_unevenness(const rhythm *r)
     return (r->count - 2) * r->squares / (sum * sum) - 1;
 }
 
-/* Marks the places that span at least the share `cover` and are closest to the user's code. Returns
- * their number. */
+/* Marks the places that span at least the fraction `cover` of the allocations and are closest to
+ * the user's code. Returns the number of these places. */
 static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint32_t allocs,
                              double cover, uint8_t *is_near)
 {
@@ -97,14 +100,14 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
-/* Whether a place keeps most of its blocks. A place that runs in a loop only now and then fills a
- * cache and does not make steps. */
+/* Whether a place keeps most of its blocks. A place that a loop reaches only occasionally is
+ * filling a cache, not marking steps. */
 static bool keeps(const rhythm *r)
 {
     return 2 * (uint64_t)r->alive > r->blocks;
 }
 
-/* Places that allocate equally often. */
+/* A group of places that allocate equally often. */
 typedef struct {
     uint32_t place; /* the first of these places */
     uint32_t votes;
@@ -131,8 +134,8 @@ typedef struct {
     uint32_t count, first, place;
 } near_place;
 
-/* Each line has one vote. Module calls share one vote, and only if no line votes, since one line
- * may call many modules. */
+/* Returns the number of votes for a candidate. Each line has one vote. Module calls have one vote
+ * together, and only if no line votes, because one line may call many modules. */
 static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t count)
 {
     uint32_t lines = 0;
@@ -142,8 +145,9 @@ static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t
     return lines > 0 ? lines : 1;
 }
 
-/* Elects the count on which most places agree, and the most even place with that count. A count
- * higher by one also agrees, because the trace may end in the middle of a step. */
+/* Elects the number of runs on which the most places agree, and the most even place with this
+ * number of runs. Places with one run more also agree, because the trace may end in the middle of a
+ * step. */
 static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place *near,
                             uint32_t places, const rhythm *rhythms)
 {
@@ -167,7 +171,7 @@ static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place
 }
 
 /* Sets *place to the place that makes the steps, or to MV_NO_ROW. Places that span half of the
- * trace are tried first. False when out of memory. */
+ * trace are tried first. Returns false when out of memory. */
 static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *rhythms,
                        uint32_t allocs, uint32_t *place)
 {
@@ -191,8 +195,9 @@ static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *r
     return true;
 }
 
-/* One allocation of a place that is alone in its loop: its size, and how many later allocations of
- * the place precede its free (MOST_FATE: that many or more, or never freed). */
+/* Fate of an allocation by a place that is the only one in its loop: the number of later
+ * allocations by the place before this allocation is freed. MOST_FATE: this number or more, or the
+ * allocation is never freed. */
 enum { MOST_FATE = 4 };
 
 typedef struct {
@@ -200,7 +205,7 @@ typedef struct {
     uint32_t fate;
 } repeat;
 
-/* The number of later allocations of the place before row i of `rows` is freed, up to `most`. */
+/* Returns how many more times the place allocates before row i of `rows` is freed, up to `most`. */
 static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i,
                         uint32_t most)
 {
@@ -223,8 +228,8 @@ static double repeating(const repeat *repeats, uint32_t count, uint32_t period, 
     return (double)same / (count - period);
 }
 
-/* The shortest period with which sizes and fates repeat, or else only fates; 1 if nothing repeats.
- * */
+/* Returns the shortest period with which the sizes and fates repeat or, if there is none, with
+ * which the fates repeat; 1 if nothing repeats. */
 static uint32_t period_of(const repeat *repeats, uint32_t count)
 {
     for (int exactly = 1; exactly >= 0; exactly--)
@@ -234,9 +239,9 @@ static uint32_t period_of(const repeat *repeats, uint32_t count)
     return 1;
 }
 
-/* Whether each repetition passes something to the next: at some position within the period, most
- * allocations are freed after the same allocation of the next repetition, but before the same
- * allocation of the repetition after that. */
+/* Whether each repetition passes something on to the next. This is the case if, at some position
+ * within the period, most allocations are freed after the corresponding allocation of the next
+ * repetition, but before that of the repetition after the next. */
 static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t period)
 {
     for (uint32_t first = 0; first < period; first++) {
@@ -253,8 +258,8 @@ static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t cou
     return false;
 }
 
-/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0 if
- * repetitions pass nothing on. */
+/* Sets *period to the number of allocations per step of a place that is the only one in its loop,
+ * or to 0 if the repetitions pass nothing on. */
 static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
                         uint32_t count, uint32_t *period)
 {
@@ -278,7 +283,7 @@ static bool begins_run(const uint32_t *rows, uint32_t i)
 }
 
 /* Marks the allocations that have the size of the place's first allocation, if almost every run
- * contains one. Runs may contain the end of one step and the beginning of the next. */
+ * contains one. Runs may extend from the end of one step to the beginning of the next. */
 static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
                               uint32_t runs, uint32_t *at)
 {
@@ -306,7 +311,7 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
-/* Whether all allocations between two runs of a place, before row i of `rows`, were within
+/* Whether all allocations between two runs of a place, before row i of `rows`, were made within
  * module calls. */
 static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
                             uint32_t i)
@@ -319,9 +324,9 @@ static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, cons
     return true;
 }
 
-/* Marks the first run of each pair, if almost all runs come in pairs: a statement that creates an
- * input, calls the model and computes the loss has two runs with only the call in between, and
- * something else before the next two. */
+/* Marks the first run of each pair, if almost all runs come in pairs. A statement that creates an
+ * input, calls the model and computes the loss has two runs with only the call between them, and
+ * other allocations come before the next pair. */
 static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
                                 const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
 {
@@ -345,7 +350,7 @@ static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
 
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
-/* The place of the last allocation, if it made at least half of all allocations;
+/* Returns the place of the last allocation, if this place made at least half of all allocations;
  * otherwise MV_NO_ROW. */
 static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
 {
@@ -361,7 +366,8 @@ static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
     return 2 * (uint64_t)own >= a->count - a->preexisting ? place : MV_NO_ROW;
 }
 
-/* Whether all allocations of a place have one size and are alive: objects that were never freed. */
+/* Whether all allocations by a place have the same size and are alive, as is the case for objects
+ * that were never freed. */
 static bool all_are_kept(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -386,7 +392,8 @@ static bool mark_periods(mv_arena *scratch, const mv_alloc_lives *a, const uint3
 
 /* ---- both kinds of places ---------------------------------------------------------------- */
 
-/* The rhythm of each place, from the starts of its runs among all allocations. */
+/* Returns the rhythm of each place, computed from the positions of the starts of its runs among all
+ * allocations. */
 static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -424,7 +431,7 @@ static uint32_t *rows_of_place(mv_arena *scratch, const mv_lives *lives, const m
     return rows;
 }
 
-/* Whether most repetitions free some of their memory by the end of the next one. */
+/* Whether most repetitions free some of their memory by the end of the next repetition. */
 static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint32_t steps)
 {
     uint32_t k = 0, returning = 0, row = a->preexisting;
@@ -442,9 +449,9 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
-/* Whether most repetitions capture something, such as a CUDA graph, in a private pool per
- * repetition. Captured memory is kept, so nothing is freed; layers under construction share
- * a pool. */
+/* Whether most repetitions capture something, such as a CUDA graph, in a separate private pool.
+ * Captured memory is kept, so such repetitions free nothing. Layers that are being created, in
+ * contrast, share a pool. */
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -16,7 +16,7 @@ static mv_phase phase_of_marks(uint16_t marks)
     return marks & MV_MARK_PYTHON ? MV_PHASE_FORWARD : MV_PHASE_NONE;
 }
 
-/* Counts the runs; a second call, with allocated arrays, also writes them. */
+/* Counts the runs. In a second call, when the arrays are allocated, it also fills the arrays. */
 static void walk(const mv_lives *lives, const uint16_t *marks, mv_phases *out)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -1,5 +1,5 @@
-/* The phases of a training loop: runs of allocations that belong to the forward pass, the backward
- * pass or the optimizer according to their stacks. A run lasts until the first allocation of the
+/* Finds the phases of a training loop. They are runs of allocations whose stacks belong to the
+ * forward pass, the backward pass or the optimizer. A run lasts until the first allocation of the
  * next run.
  *
  *     allocs   p p p   f f f f f   b b b b   o o   f f f f f   b b b
@@ -13,7 +13,7 @@
 
 typedef enum {
     MV_PHASE_NONE,    /* unknown */
-    MV_PHASE_SETUP,   /* parameters are created or moved */
+    MV_PHASE_SETUP,   /* code that creates or moves parameters */
     MV_PHASE_FORWARD, /* any other Python code */
     MV_PHASE_BACKWARD,
     MV_PHASE_OPTIMIZER
@@ -21,21 +21,22 @@ typedef enum {
 
 typedef struct {
     uint32_t count;
-    uint32_t *start;      /* [count] the event of the run's first allocation, ascending */
-    uint32_t *first_call; /* [count] the event of the run's first allocation inside a module call,
-                           * or MV_NEVER */
-    uint8_t *phase;       /* [count] mv_phase, never NONE */
+    uint32_t *start;      /* [count] event of each run's first allocation, ascending */
+    uint32_t *first_call; /* [count] event of each run's first allocation inside a module call, or
+                           * MV_NEVER */
+    uint8_t *phase;       /* [count] mv_phase of each run, never MV_PHASE_NONE */
     bool has_backward;
 } mv_phases;
 
-/* `marks` comes from mv_stack_marks. O(n). Fails only when out of memory. */
+/* Finds the phases. `marks` comes from mv_stack_marks. O(n). Fails only when out of memory. */
 mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
                        mv_phases *out, mv_err *err);
 
-/* The run that contains an event; MV_NO_ROW before the first run. O(log runs). */
+/* Returns the run that contains an event; MV_NO_ROW for an event before the first run. O(log
+ * runs). */
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
 
-/* The end of a run: the start of the next run, or MV_NEVER. */
+/* Returns the end of a run, which is the start of the next run, or MV_NEVER. */
 static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;

@@ -3,8 +3,8 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Where two sequences differ, up to MOST_GAP rows of both together may be skipped, and AGREEMENT
- * rows must agree after the gap. */
+/* Where two sequences differ, up to MOST_GAP rows of both sequences together may be skipped,
+ * provided that AGREEMENT rows agree after the gap. */
 #define MOST_GAP  48
 #define AGREEMENT 4
 /* Maximum number of gaps in one comparison. */
@@ -17,18 +17,18 @@ typedef struct {
     const mv_sites *sites;
     const mv_steps *steps;
     mv_recurrence *out;
-    const uint32_t *cuts; /* events where steps begin */
+    const uint32_t *cuts; /* events at which steps begin */
     uint32_t bin;         /* bin of the current step */
-    bool by_size;         /* no stacks: compare sizes */
-    uint64_t *held;       /* [held_count] sizes, ascending */
+    bool by_size;         /* the trace has no stacks, so sizes are compared */
+    uint64_t *held;       /* [held_count] sizes of held blocks, ascending */
     uint32_t held_count;
-    uint32_t *same; /* [now + 1] longest common suffix of the rows up to this row and the whole
-                     * sequence with the request */
+    uint32_t *same; /* [now + 1] length of the longest common suffix of two sequences: the rows up
+                     * to this row, and the whole sequence with the request */
 } search;
 
 /* ---- sequences --------------------------------------------------------------------------- */
 
-/* The first row that was allocated at or after an event. */
+/* Returns the first row that was allocated at or after an event. */
 static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -37,7 +37,8 @@ static uint32_t row_at(const mv_lives *lives, uint32_t event)
                                                          a->count - a->preexisting, event);
 }
 
-/* Lists the sizes of blocks held since before the current step: mostly parameters. */
+/* Lists the sizes of blocks that have been held since before the current step, which are mostly
+ * parameters. */
 static bool list_held(search *s, mv_arena *scratch, uint32_t event)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -60,8 +61,9 @@ static bool is_held(const search *s, uint64_t bytes)
     return at < s->held_count && s->held[at] == bytes;
 }
 
-/* The symbol to compare: the site. Threads of the backward pass have a single site, so the sizes of
- * gradients, which equal the sizes of held blocks, distinguish their points. */
+/* Returns the symbol that is compared, which identifies the site. Threads of the backward pass have
+ * a single site, so their points are distinguished by the sizes of gradients, which equal the sizes
+ * of held blocks. */
 static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
 {
     bool is_bare = stack.row == MV_EMPTY_STACK.row || stack.row == MV_NO_STACK.row;
@@ -90,8 +92,8 @@ static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recur
     return true;
 }
 
-/* The Z algorithm, backwards from the end: same[now - k] is the length of the longest common suffix
- * of the whole sequence and the rows up to now - k. O(n). */
+/* Fills `same` with the Z algorithm, working backwards from the end: same[now - k] is the length of
+ * the longest common suffix of the whole sequence and the rows up to now - k. O(n). */
 static void measure_contexts(search *s)
 {
     const uint32_t *symbol = s->out->symbol;
@@ -118,8 +120,8 @@ static void measure_contexts(search *s)
 
 /* ---- pairs ------------------------------------------------------------------------------- */
 
-/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each stops before
- * its `end`. */
+/* Two sequences that are compared row by row, upwards (way 1) or downwards (way -1). Each sequence
+ * stops before its `end`. */
 typedef struct {
     const uint32_t *symbol;
     int64_t a, a_end, b, b_end;
@@ -141,7 +143,8 @@ static bool agree(const walk *w, int64_t a, int64_t b)
     return true;
 }
 
-/* Moves to the next point where both sequences agree; false if it is too far. */
+/* Moves to the next point at which both sequences agree; returns false if this point is too far
+ * away. */
 static bool step_over(walk *w)
 {
     if (w->gaps++ == MOST_GAPS)
@@ -158,7 +161,8 @@ static bool step_over(walk *w)
     return false;
 }
 
-/* Sets w->a and w->b to the next pair, past which the caller moves them; false at the end. */
+/* Sets w->a and w->b to the next pair; returns false at the end. The caller must then move both
+ * past this pair. */
 static bool next_pair(walk *w)
 {
     if (!is_inside(w->a, w->a_end, w->way) || !is_inside(w->b, w->b_end, w->way))
@@ -175,7 +179,7 @@ void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end
         peer[w.a - a - 1] = (uint32_t)w.b;
 }
 
-/* Pairs the window with the rows before `row`. Returns the number of pairs. */
+/* Pairs the rows of the window with the rows before `row`. Returns the number of pairs. */
 static uint32_t pair_before(const search *s, uint32_t row, uint32_t *peer)
 {
     const mv_recurrence *r = s->out;
@@ -209,8 +213,9 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* The row of [first, end) with the longest common suffix; among equals, the row whose suffix is
- * longest when differences are skipped. MV_NO_ROW: none. */
+/* Returns the row of [first, end) with the longest common suffix. If several rows have an equally
+ * long suffix, returns the one whose suffix is longest when differences are skipped. MV_NO_ROW:
+ * there is none. */
 static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
 {
     uint32_t equal[MOST_EQUAL], count = 0, longest = 0, best = MV_NO_ROW, most = 0;
@@ -235,8 +240,8 @@ static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
     return best;
 }
 
-/* The window also covers the step before the current one, so that blocks still alive from that step
- * have counterparts, too. */
+/* Sets the window. It also covers the step before the current one, so that blocks that are still
+ * alive from that step have counterparts, too. */
 static void find_window(search *s, uint32_t event)
 {
     mv_recurrence *r = s->out;

@@ -4,23 +4,26 @@
 
 #include "base/sort.h"
 
-/* A rise needs at least LEAST_BINS bins; with fewer than FEW_BINS, the floor must never fall. */
+/* The floor can rise only if there are at least LEAST_BINS bins. If there are fewer than FEW_BINS,
+ * the floor must never fall. */
 #define LEAST_BINS 4
 #define FEW_BINS   12
 
-/* By chance, RISING_PARTS parts rise one after another once in 720 times; with one pair out of
- * order, 6 times in 720. Each part needs PART_BINS bins. */
+/* The number of parts, and the number of bins that each part needs. By chance, each of RISING_PARTS
+ * parts is higher than the previous one only once in 720 times; with one pair out of order, 6 times
+ * in 720. */
 #define RISING_PARTS 6
 #define PART_BINS    3
 
-/* The beginning, in which requests fill the server, is skipped if twice as many bins remain. */
+/* The beginning of a run, in which requests fill the server, is skipped if twice as many bins
+ * remain. */
 #define FILLED_BINS (2 * RISING_PARTS * PART_BINS)
 
-/* Minimum number of events for a run without steps to show anything. */
+/* A run without steps shows something only if it has at least this many events. */
 #define LEAST_EVENTS 100
 
-/* The last two thirds of a run without steps are cut into this many parts, half of them in each
- * third. A line that allocates in each part was repeated several times within each third. */
+/* The last two thirds of a run without steps are divided into this many parts, half of them in each
+ * third. A line that allocates in every part was repeated several times within each third. */
 #define PARTS 8
 
 int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before)
@@ -93,7 +96,8 @@ static int64_t median(int64_t *values, uint32_t count)
     return values[count / 2];
 }
 
-/* The increase of a column's mean from bins [begin, middle) to bins [middle, end). */
+/* Returns how much the mean of a column increases from bins [begin, middle) to bins [middle,
+ * end). */
 static double rise_of(const double *column, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -103,10 +107,10 @@ static double rise_of(const double *column, uint32_t begin, uint32_t middle, uin
     return after / (end - middle) - before / (middle - begin);
 }
 
-/* Whether the floor rises by at least half of the kept bytes, from the first half of the time in
- * which something is kept to the second, and from its third quarter to the last. Kept blocks that
- * seem to replace others at first are included: with overlapping requests, the floor only rises
- * after the others from the same time are freed. */
+/* Whether the floor rises by at least half of the kept bytes, both from the first to the second
+ * half of the time in which something is kept, and from its third to its last quarter. Kept blocks
+ * that seem to replace others at first are included, because with overlapping requests, the floor
+ * rises only after the other blocks from the same time have been freed. */
 static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept,
                          uint32_t first, bool *rises)
 {
@@ -132,8 +136,9 @@ static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_
     return true;
 }
 
-/* A block born in bin b raises the floor of bin b, or of bin b + 1 if it was born after the lowest
- * moment. So the floor is compared from bin b - 1 to bin b + 1. */
+/* A block born in bin b raises the floor of bin b, or that of bin b + 1 if the block was born after
+ * the lowest moment of bin b. Therefore, the floor of bin b - 1 is compared with that of bin b +
+ * 1. */
 bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept, uint32_t first,
                     mv_floor_proof *out)
 {
@@ -180,7 +185,7 @@ static uint64_t least_of(const uint64_t *column, uint32_t from, uint32_t end)
     return least;
 }
 
-/* The lowest floor in each of RISING_PARTS equal parts. */
+/* Finds the lowest floor in each of RISING_PARTS equal parts. */
 static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[RISING_PARTS])
 {
     for (uint32_t p = 0; p < RISING_PARTS; p++)
@@ -188,7 +193,8 @@ static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[
                             (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
 }
 
-/* The number of pairs of parts in which the later part is not higher; 0 if all parts rise. */
+/* Returns the number of pairs of parts in which the later part is not higher, which is 0 if all
+ * parts rise. */
 static uint32_t inversions(const uint64_t least[RISING_PARTS])
 {
     uint32_t found = 0;
@@ -199,8 +205,8 @@ static uint32_t inversions(const uint64_t least[RISING_PARTS])
     return found;
 }
 
-/* Whether the floor is higher than before: `held` has bins [0, count) of the floor, `rest` the
- * lowest floor from each bin to the end. */
+/* Whether the floor is higher than before. `held` contains bins [0, count) of the floor; `rest`
+ * contains, for each bin, the lowest floor from this bin to the end. */
 static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t third = count / 3;
@@ -218,9 +224,9 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
            (count >= RISING_PARTS * PART_BINS && inversions(least) == 0);
 }
 
-/* Whether the floor rises although it varies with the requests under way: at most one of the 15
- * pairs of parts is out of order, which happens by chance 6 times in 720, and from the fourth part
- * to the last the floor rises by at least half of an even share. */
+/* Whether the floor rises although it varies with the requests under way. At most one of the 15
+ * pairs of parts may be out of order, which happens by chance 6 times in 720, and the floor must
+ * rise from the fourth part to the last by at least half as much as it would if it rose evenly. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     const uint32_t last = RISING_PARTS - 1, middle = RISING_PARTS / 2;
@@ -235,19 +241,19 @@ static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t 
     return inversions(least) <= 1 && late * 2 * last >= whole * (last - middle);
 }
 
-/* Whether `rest`, which never falls, rises from `from` to `end` by less than half of an
- * even share. */
+/* Whether `rest`, which never falls, rises from `from` to `end` by less than half as much as it
+ * would if it rose evenly. */
 static bool is_slow(const uint64_t *rest, uint32_t from, uint32_t end)
 {
     return 2 * (double)(rest[end] - rest[from]) * end <
            (double)(rest[end] - rest[0]) * (end - from);
 }
 
-/* Whether `rest`, which never falls, has stopped rising: its last rise is at least two of its
- * longest pauses ago, or it is slow late in the last third. The last sixth had no time to fall
- * again, so the start of that sixth counts as the end. A floor that rises in stairs is slow within
- * each pause: if the floor never falls, it must also be slow over a time as long as its longest
- * pause. */
+/* Whether `rest`, which never falls, has stopped rising. This is the case if the time since its
+ * last rise is at least twice its longest pause, or if it rises slowly late in the last third. The
+ * last sixth has had no time to fall again, so the start of this sixth counts as the end. A floor
+ * that rises in steps, like a staircase, is slow within each pause. Therefore, if the floor never
+ * falls, it must also be slow over a time as long as its longest pause. */
 static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
@@ -267,7 +273,7 @@ static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t cou
     return is_slow(rest, third, end) && !is_within_pause;
 }
 
-/* Removes the highest single step from `rest`: a one-time allocation is not a trend. */
+/* Removes the highest single step from `rest`, because a one-time allocation is not a trend. */
 static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
 {
     uint64_t most = 0;
@@ -284,8 +290,8 @@ static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
     }
 }
 
-/* Whether the floor of the first `count` bins rises to the end; `held` and `rest` have
- * `count` entries. */
+/* Decides whether the floor of the first `count` bins rises until the end. `held` and `rest` must
+ * have space for `count` entries. */
 static void find_rise(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
                       uint64_t *rest, bool *rises, bool *plainly)
 {
@@ -336,8 +342,8 @@ static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
     return least[2] <= least[1];
 }
 
-/* Sets *out to whether one line outside modules allocates in each part of the last two thirds of
- * the run. False when out of memory. */
+/* Sets *out to whether some line outside modules allocates in every part of the last two thirds of
+ * the run. Returns false when out of memory. */
 static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                           bool *out)
 {

@@ -1,11 +1,11 @@
-/* The floor of a run: the least allocated within each step.
+/* Finds the floor of a run, which is the least memory that is allocated within each step.
  *
  *     allocated    /\  /\  /\  /\
  *                 /  \/  \/  \/  \_      the floor: memory held regardless of the steps
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *
- * If a program needs ever more memory, its floor rises. If one line keeps memory and another line
- * frees as much, the floor does not change. */
+ * If a program needs more and more memory, its floor rises. If one line keeps memory and another
+ * line frees the same amount, the floor does not change. */
 #ifndef MV_STEP_FLOOR_H
 #define MV_STEP_FLOOR_H
 
@@ -13,27 +13,31 @@
 #include "analyze/steps/steps.h"
 #include "base/search.h"
 
-/* The change of allocated bytes by each event: [events.count]. *before is the number of bytes
- * allocated before the first event. NULL when out of memory. O(events + allocations). */
+/* Returns the number of bytes by which each event changes the allocated bytes, [events.count]. Sets
+ * *before to the number of bytes allocated before the first event. O(events + allocations). Returns
+ * NULL when out of memory. */
 int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before);
 
-/* Bins are defined in steps.h. Bins 1 to bins - 2 are whole steps. */
+/* The floor in each bin. Bins are defined in steps.h; bins 1 to bins - 2 are whole steps. */
 typedef struct {
-    uint32_t bins;    /* steps.count + 1 */
-    uint64_t *least;  /* [bins] fewest bytes allocated within the bin, including its first moment */
-    uint64_t *most;   /* [bins] */
-    uint32_t *moment; /* [bins] the moment of `least`: before this event */
+    uint32_t bins;    /* number of bins: steps.count + 1 */
+    uint64_t *least;  /* [bins] the fewest bytes allocated within the bin, including at its first
+                       * moment */
+    uint64_t *most;   /* [bins] the most bytes allocated within the bin */
+    uint32_t *moment; /* [bins] the event directly after the moment at which `least` was reached */
 } mv_floor;
 
-/* The first bin whose floor comes after an event: from there on, memory allocated at the event is
- * part of the floor, and memory freed at the event no longer is. `bins` if there is no such bin. */
+/* Returns the first bin whose floor comes after an event; `bins` if there is no such bin. In this
+ * bin and all later ones, memory allocated at the event is part of the floor, and memory freed at
+ * the event is no longer part of it. */
 static inline uint32_t mv_floor_bin(const mv_floor *floor, uint32_t event)
 {
     return (uint32_t)mv_upper_bound_u32(floor->moment, floor->bins, event);
 }
 
-/* Whether an allocation is part of any floor; few are. Call this in order of birth, with *from
- * initially 0; *from becomes the first bin whose floor comes after the birth. */
+/* Whether an allocation is part of the floor of any bin; most allocations are not. Must be called
+ * for allocations in order of birth, with *from initially 0; sets *from to the first bin whose
+ * floor comes after the birth. */
 static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *allocs, uint32_t row,
                                   uint32_t *from)
 {
@@ -43,50 +47,55 @@ static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *a
     return *from < floor->bins && floor->moment[*from] <= allocs->freed[row];
 }
 
-/* O(events + allocations). Fails only when out of memory. */
+/* Finds the floor. O(events + allocations). Fails only when out of memory. */
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err);
 
 typedef enum {
-    MV_FLOOR_RISES, /* by about as many bytes as seem to be kept */
-    MV_FLOOR_NOISY, /* the floor varies by more than the kept bytes, so it proves nothing */
-    MV_FLOOR_STAYS  /* as many bytes as are kept are freed elsewhere */
+    MV_FLOOR_RISES, /* the floor rises by about as many bytes as seem to be kept */
+    MV_FLOOR_NOISY, /* the floor varies by more bytes than seem to be kept, so it proves nothing */
+    MV_FLOOR_STAYS  /* the floor does not rise, because as many bytes as seem to be kept are freed
+                     * elsewhere */
 } mv_floor_proof;
 
-/* Whether the floor rises where memory seems to be kept. kept[b]: kept bytes that were allocated in
- * bin b; only bins from `first` on count. Memory from `scratch` may be released after the call.
- * False when out of memory. O(n log n) in the bins. */
+/* Decides whether the floor rises where memory seems to be kept. kept[b] is the number of kept
+ * bytes that were allocated in bin b; only bins at or after `first` count. Memory allocated in
+ * `scratch` may be released after the call. O(n log n) in the number of bins. Returns false when
+ * out of memory. */
 bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept, uint32_t first,
                     mv_floor_proof *out);
 
-/* Whether the floor of the bins from `first` to the last whole bin rises to the end. Memory that is
- * freed later, even after the last mark, is not a rise: for each bin, the lowest floor from there
- * to the end counts.
+/* Decides whether the floor of the bins from `first` to the last whole bin rises until the end.
+ * Memory that is freed later, even after the last mark, does not count as a rise. Therefore, the
+ * value used for each bin is the lowest floor in this bin or any later one.
  *
  *     floor     ___/---\____/---\___     comes back: not a rise
  *               __/-----------------     a fill that ends: not a rise
  *               ___/--/--/--/--/--/-     rises
  *
- * The highest single step is ignored: a one-time allocation is not a trend. A rise then needs three
- * things. First, the last third of the floor is above the whole first third, or the floor rises
- * through six equal parts, which happens by chance once in 720 times; with four to eleven bins, it
- * must also never fall. Second, late in the last third the floor still rises by at least half of an
- * even share; for a floor that never falls, this may be measured over the length of its longest
- * pause instead. Third, the floor has not stopped: its last rise is less than two of the longest
- * earlier pauses ago.
+ * The highest single step of the floor is ignored, because a one-time allocation is not a trend.
+ * The floor then rises if three conditions are met. First, the last third of the floor is above the
+ * whole first third, or the floor rises through six equal parts, which happens by chance once in
+ * 720 times; with four to eleven bins, it must also never fall. Second, late in the last third, the
+ * floor still rises by at least half as much as it would if it rose evenly; for a floor that never
+ * falls, this may be measured over the length of its longest pause instead. Third, the floor has
+ * not stopped rising, that is, the time since its last rise is shorter than twice the longest
+ * earlier pause.
  *
  * A floor that varies with the requests under way also rises if it rises through six parts except
- * for one pair of neighbours (by chance, 6 times in 720), and by half of an even share from the
- * fourth part to the last. Both tests are repeated without the first third of the bins and without
- * the first half, in which a server fills. *plainly is false if only such a test shows the rise.
- * False when out of memory. O(bins). */
+ * for one pair of neighbours (which happens by chance 6 times in 720), and if it rises from the
+ * fourth part to the last by at least half as much as it would if it rose evenly. Both tests are
+ * repeated without the first third of the bins and without the first half, because a server fills
+ * up in this time. *plainly is set to false if only these additional tests show the rise. O(bins).
+ * Returns false when out of memory. */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
                     bool *plainly);
 
-/* For runs without steps and without module calls: whether a line repeats throughout the last two
- * thirds of the events, and the lowest level of the last third is not above that of the middle
- * third. Without such a line, a third may be shorter than one step, and a low level only shows that
- * activations were freed. False when out of memory. O(events + allocations). */
+/* For runs without steps and without module calls, decides whether the allocated level comes back
+ * down. This is the case if a line repeats throughout the last two thirds of the events, and if the
+ * lowest level of the last third is not above that of the middle third. Without such a line, a
+ * third may be shorter than one step, so a low level shows only that activations were freed.
+ * O(events + allocations). Returns false when out of memory. */
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                          bool *out);
 

@@ -3,10 +3,10 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* The start or end of a range. */
+/* The start or the end of a range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* row of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotations, used to keep bounds with equal times in file order */
 } bound;
 
 static bool is_bound(const mv_trace *trace, uint32_t row)
@@ -19,7 +19,8 @@ static bool is_bound(const mv_trace *trace, uint32_t row)
            strncmp(mv_string_text(trace, a->name[row]), start, sizeof start - 1) == 0;
 }
 
-/* Ends without a start, which the window of the trace may contain, are ignored. */
+/* Pairs starts with ends. Ends without a start, which may occur because the trace begins within a
+ * range, are ignored. */
 static void pair(const mv_annotations *a, const bound *bounds, uint32_t count, mv_step_ranges *out)
 {
     uint32_t depth = 0;

@@ -1,25 +1,26 @@
-/* The ranges in which optimizers step. PyTorch opens a record_function range
+/* Finds the ranges in which optimizers step. PyTorch opens a record_function range such as
  * "Optimizer.step#AdamW.step" around step() of every class that derives from torch.optim.Optimizer,
- * including the user's own. Source: profile_hook_step, torch/optim/optimizer.py. */
+ * including the user's own classes. Source: profile_hook_step, torch/optim/optimizer.py. */
 #ifndef MV_STEP_RANGES_H
 #define MV_STEP_RANGES_H
 
 #include "parse/model/trace.h"
 
-#define MV_STEP_OPEN INT64_MAX /* as an end: the trace ends within the range */
+#define MV_STEP_OPEN INT64_MAX /* end of a range in which the trace ends */
 
-/* Ranges do not overlap: overlapping ranges are joined. */
+/* Ranges that do not overlap, because overlapping ranges are joined. */
 typedef struct {
     uint32_t count;
     int64_t *start_us; /* [count] ascending */
     int64_t *end_us;   /* [count] or MV_STEP_OPEN */
 } mv_step_ranges;
 
-/* O(annotations * log). Fails only when out of memory. */
+/* Finds the ranges. O(annotations * log). Fails only when out of memory. */
 mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
                             mv_err *err);
 
-/* The range that contains a time, including its start and end, or MV_NO_ROW. O(log ranges). */
+/* Returns the range that contains a time, where its start and end belong to the range; MV_NO_ROW if
+ * there is none. O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
 
 #endif

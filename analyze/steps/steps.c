@@ -9,42 +9,42 @@
 #include "base/texts.h"
 #include "parse/live/read_live.h"
 
-/* If named marks span less than this share of the events, allocations are examined, too. */
+/* If named marks span less than this fraction of the events, allocations are examined, too. */
 #define COVER_WANTED 0.3
 
-/* With fewer marks than this, a less likely name with more marks is preferred: the steps within
- * epochs rather than the epochs. */
+/* If there are fewer marks than this, a less likely name with more marks is preferred, so that the
+ * steps within epochs are chosen rather than the epochs. */
 #define MARKS_ENOUGH 8
 
 #define NAME_BYTES 128
 
-/* The likelihood that a name occurs once per step. */
+/* How likely it is that a name occurs once per step. */
 typedef enum {
     NAME_RECURS,    /* "## forward ##", Optimizer.zero_grad#… */
-    NAME_OF_STEP,   /* contains step, iter or batch */
+    NAME_OF_STEP,   /* the name contains step, iter or batch */
     NAME_OPTIMIZER, /* Optimizer.step#… of torch.optim */
-    NAME_NUMBERED,  /* "## step 3 ##": equal names except for a number that rises */
+    NAME_NUMBERED,  /* "## step 3 ##": the names are equal except for a number that rises */
     NAME_PROFILER   /* ProfilerStep#… of torch.profiler */
 } name_class;
 
-/* Marks whose names differ only in numbers. */
+/* A series of marks whose names differ only in numbers. */
 typedef struct {
     const char *name;
-    uint32_t count; /* marks at distinct positions */
+    uint32_t count; /* number of marks at distinct positions */
     uint32_t first, last;
-    uint64_t number; /* number in the latest mark */
+    uint64_t number; /* number in the name of the latest mark */
     bool numbered;   /* the number has risen from each mark to the next */
-    bool is_moment;  /* memviz_mark and the like, not ranges */
-    bool is_within;  /* most marks are within one outermost call of a module */
-    uint32_t within; /* number of marks within a call */
+    bool is_moment;  /* the marks are single moments, such as memviz_mark, not ranges */
+    bool is_within;  /* most marks lie within an outermost call of a module */
+    uint32_t within; /* number of marks that lie within a call */
 } series;
 
-/* Moments and ranges of the same name are separate series. */
+/* All series. Moments and ranges with the same name are separate series. */
 typedef struct {
-    mv_texts names; /* "m" or "r" and the name */
+    mv_texts names; /* name of each series, with the prefix "m" or "r" */
     uint32_t count, capacity;
-    series *rows;    /* [count] by the number of the name */
-    bool counts_all; /* also counts marks without an event between them */
+    series *rows;    /* [count] indexed by the number of the name */
+    bool counts_all; /* marks without an event between them are also counted separately */
     bool failed;
 } series_set;
 
@@ -72,7 +72,7 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     char key[NAME_BYTES + 1];
     uint32_t row;
 
-    if (set->failed) /* a name may have no row */
+    if (set->failed) /* after a failure, a name may have no row */
         return NULL;
     snprintf(key, sizeof key, "%c%s", is_moment ? 'm' : 'r', name);
     row = mv_texts_add(&set->names, mv_text_span(key));
@@ -86,8 +86,8 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     return &set->rows[row];
 }
 
-/* Marks without an event between them count as one, except on a level of calls: most steps have no
- * event there, so each mark is a step. */
+/* Whether a mark counts as a further mark. Marks without an event between them count as one, except
+ * on a level of calls. There, most steps contain no event, so each mark is a step. */
 static bool is_another(bool counts_all, uint32_t last, uint32_t at)
 {
     return at > last || (counts_all && at == last);
@@ -126,19 +126,19 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* XLA opens ranges for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), and the ranges of
- * JAX's users are in the same domain: StepTraceAnnotation("train", step_num=3),
- * TraceAnnotation("my step"). */
+/* Whether XLA opened a range. XLA opens ranges for its passes and kernels ("TSL:
+ * Thunk:#hlo_op=dot#"); the ranges of JAX's users are in the same domain:
+ * StepTraceAnnotation("train", step_num=3), TraceAnnotation("my step"). */
 static bool is_of_xla(const char *name)
 {
     return strncmp(name, "TSL:", 4) == 0 && !strstr(name, "step_num=") &&
            (strchr(name, '#') || strstr(name, "::") || !name_says_step(name));
 }
 
-/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators
- * (through torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the
- * algorithms of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum", where the NVTX domain is
- * before the colon). */
+/* Whether a library opens ranges with this name for each of its calls. Such libraries are NCCL
+ * (collectives), PyTorch (operators, through torch.autograd.profiler.emit_nvtx and
+ * record_function), FSDP and DDP (their parts), and CUB and Thrust (algorithms, "CCCL:
+ * cub::DeviceScan::ExclusiveSum", where the NVTX domain is before the colon). */
 static bool is_of_library(const char *name)
 {
     static const char *const starts[] = {"nccl",
@@ -182,8 +182,8 @@ static name_class class_of(const series *row)
     return name_says_step(row->name) ? NAME_OF_STEP : NAME_RECURS;
 }
 
-/* The share of the events that marks from `first` to `last` span, including the step after the
- * last mark. */
+/* Returns the fraction of the events that is spanned by marks from `first` to `last`, including the
+ * step after the last mark. */
 static double cover_of(uint32_t first, uint32_t last, uint32_t count, uint32_t events)
 {
     double cover = (double)(last - first) / events * count / (count - 1);
@@ -209,7 +209,7 @@ static int better_series(const series *a, const series *b, uint32_t events)
     return a->count > b->count;
 }
 
-/* The series most likely to be the steps, or NULL. */
+/* Returns the series that is most likely to be the steps, or NULL. */
 static const series *set_best(const series_set *set, uint32_t events)
 {
     const series *best = NULL;
@@ -221,7 +221,7 @@ static const series *set_best(const series_set *set, uint32_t events)
     return best;
 }
 
-/* The first event at or after a time. Events must have times. */
+/* Returns the first event at or after a time. The events must have times. */
 static uint32_t event_at(const mv_events *e, int64_t time_us)
 {
     return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time_us);
@@ -235,14 +235,15 @@ static bool device_has_starts(const mv_annotations *a, uint32_t device)
     return false;
 }
 
-/* An optimizer's range ends a step of the program; other ranges begin one. */
+/* Returns which end of a range marks a step. A range of an optimizer ends one of the program's
+ * steps; any other range begins one. */
 static mv_stage stage_wanted(const char *name)
 {
     return is_optimizer_step(name) ? MV_STAGE_END : MV_STAGE_START;
 }
 
-/* Calls back for every MARK, every START of a range and every END of an optimizer's range within
- * the window of the events. */
+/* Called for every MARK, every START of a range, and every END of an optimizer's range, within the
+ * window of the events. */
 typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
 
 static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
@@ -260,7 +261,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
 
         if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
             continue;
-        /* Folded steps only contain memory that stayed alive, so every step would seem to grow. */
+        /* folded steps contain only memory that stayed alive, so every step would seem to grow */
         if (folded_us != MV_NO_TIME && a->time_us[i] <= folded_us)
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
@@ -271,7 +272,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     }
 }
 
-/* Calls back for every event at which the user metadata changes to another text. */
+/* Calls `call` for every event at which the user metadata changes. */
 static void each_metadata(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
 {
     const mv_events *e = &lives->events;
@@ -301,8 +302,8 @@ static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at
 
 /* ---- marks within a call ----------------------------------------------------------------- */
 
-/* Counts the marks within one outermost call: the allocations before and after such a mark belong
- * to the same call. */
+/* Counts the marks that lie within an outermost call. The allocations before and after such a mark
+ * belong to the same call. */
 typedef struct {
     series_set *set;
     const mv_lives *lives;
@@ -310,7 +311,7 @@ typedef struct {
     uint32_t row; /* the first allocation at or after the latest mark */
 } within_search;
 
-/* Whether the allocations before and at `row` belong to one outermost call. Backward passes are
+/* Whether `row` and the allocation before it belong to the same outermost call. Backward passes lie
  * within a call of backward(). */
 static bool lies_within(const within_search *s, uint32_t row)
 {
@@ -345,7 +346,7 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
         row->within += lies_within(s, s->row);
 }
 
-/* Drops series with vague names: they may mark layers, or time steps within a pass. */
+/* Drops series with vague names, because they may mark layers, or time steps within a pass. */
 static void drop_unclear(series_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -357,7 +358,7 @@ static void drop_unclear(series_set *set)
     }
 }
 
-/* Collects the positions of one series. */
+/* Collects the positions of the marks of one series. */
 typedef struct {
     const char *name;
     bool is_moment, counts_all;
@@ -379,8 +380,8 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-/* Takes the steps from the best series that `each` delivers; out->count stays 0 if there
- * is none. */
+/* Takes the steps from the best series that `each` provides; out->count stays 0 if there is
+ * none. */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
@@ -467,10 +468,10 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
 
 /* ---- the unfinished step ----------------------------------------------------------------- */
 
-/* The last start and end of one kind of range. */
+/* The latest start and the latest end of ranges with the same name. */
 typedef struct {
-    const char *name;      /* name of the steps, with N for numbers */
-    uint32_t begun, ended; /* MV_NO_ROW: never */
+    const char *name;      /* name of the steps, in which numbers are replaced by N */
+    uint32_t begun, ended; /* events of the latest start and end; MV_NO_ROW: there was none */
     uint32_t optimizer_ended;
 } latest_range;
 
@@ -504,7 +505,7 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
     return latest;
 }
 
-/* The start of the last outermost module call. */
+/* Returns the start of the last outermost module call. */
 static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
