@@ -98,7 +98,7 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
 
 /* ---- matching allocations ---------------------------------------------------------------- */
 
-/* Counts the rows: "5 allocations, 240 MiB in all". */
+/* The number and total size of the selected rows: "5 allocations, 240 MiB in all". */
 static const char *count_rows(reading *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -196,8 +196,8 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     return (uint32_t)b.low;
 }
 
-/* The moments of lowest memory after each step mark: the program has dropped the step's memory, as
- * where a loop calls empty_cache(). */
+/* Finds the moment of lowest memory after each step mark. There the program has dropped the step's
+ * memory, so it is where a training loop would call empty_cache(). */
 static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_err *err)
 {
     mv_floor lows;
@@ -208,8 +208,8 @@ static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_er
     return MV_OK;
 }
 
-/* The events after the ends of all ranges with a name; if there is no such range, the low point of
- * each step. */
+/* Finds the events at which the ranges with a given name have ended or, if there is no such range,
+ * the low point of each step. */
 static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err)
 {
     const mv_annotations *a = &r->trace->annotations;
@@ -250,9 +250,9 @@ static mv_code empty_each(reading *r, mv_err *err)
     return MV_OK;
 }
 
-/* The repeated module calls of a line; without such a line, runs of matching allocations with no
- * other allocation in between. Library workspaces, which the first of many calls creates, do not
- * belong to any call. */
+/* Finds repeated calls of a module on one line. Without such a line, a call is a run of matching
+ * allocations with no other allocation in between. Library workspaces do not belong to any call,
+ * because only the first of many calls creates them. */
 static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_err *err)
 {
     const mv_alloc_lives *a = &r->lives->allocs;

@@ -31,7 +31,8 @@
     .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
     .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
 
-/* Captures record NVTX and memviz.h; PyTorch's recorder records its own ranges. */
+/* Captures record NVTX and memviz.h, whereas PyTorch's recorder only records PyTorch's own
+ * ranges. */
 #define STEPS_OF_PYTORCH .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"
 #define STEPS_OF_CAPTURE \
     .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"

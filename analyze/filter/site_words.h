@@ -1,4 +1,4 @@
-/* The filter term site: matches the line of code charged for a stack (its culprit,
+/* The filter term `site:`, which compares only the line of code to blame for a stack (its culprit,
  * analyze/code/culprit.h), not the stack's other frames.
  *
  *     site:train.py:62            that line in every file of this name
@@ -13,11 +13,11 @@
 
 #include "parse/model/trace.h"
 
-/* Whether the word, without "site:" and quotation marks, names this frame. */
+/* Whether `word`, which has neither "site:" nor quotation marks, names this frame. */
 bool mv_site_is(const mv_trace *trace, mv_frame_id frame, mv_span word);
 
-/* The shortest term that names this frame and no other frame of the trace, such as
- * "site:train.py:62"; "" if there is none or it does not fit. O(frames). Returns `out`. */
+/* Writes the shortest term that names this frame and no other frame of the trace, such as
+ * "site:train.py:62"; "" if there is no such term or it does not fit. O(frames). Returns `out`. */
 const char *mv_site_term(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 #endif
