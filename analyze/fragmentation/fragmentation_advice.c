@@ -12,10 +12,8 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define WORTH_A_WORD (64 * MIB) /* savings below this are not worth a change */
-#define MANY_SIZES   6          /* with at least this many request sizes, shapes are considered
-                                 * variable */
-#define OLD_SHARE    10         /* blocks younger than 1/10 of the events so far are considered
-                                 * short-lived */
+#define MANY_SIZES   6          /* this many sizes of requests suggest that shapes vary */
+#define OLD_SHARE    10         /* blocks younger than 1/10 of the events are short-lived */
 #define MOST_LINES   2
 
 /* Large requests for which no hole was large enough, by size. */

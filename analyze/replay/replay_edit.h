@@ -43,7 +43,7 @@ typedef struct {
                                * allocation before which the program drops this allocation, if
                                * the edit would end it earlier; MV_NO_ROW: never dropped. NULL:
                                * unknown */
-    const uint8_t *cut; /* [allocs.count] 1: the allocation was never freed because a failed
+    const uint8_t *cut;       /* [allocs.count] 1: the allocation was never freed because a failed
                          * request ended the run; NULL: none */
 } mv_edit;
 

@@ -482,7 +482,9 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-enum { MOST_AT_ONCE = 4 }; /* maximum number of parallel trials, each of which has a heap and a
+enum {
+    MOST_AT_ONCE = 4
+}; /* maximum number of parallel trials, each of which has a heap and a
                             * row for each allocation */
 
 /* Trials that run in parallel. */
