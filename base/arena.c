@@ -63,7 +63,7 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
-/* Returned by a push that finds no memory. */
+/* Notes that a push finds no memory, and returns NULL. */
 static void *refuse(mv_arena *arena)
 {
     __atomic_store_n(&arena->budget->lacked, true, __ATOMIC_RELAXED);

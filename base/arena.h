@@ -61,12 +61,13 @@ void mv_arena_drop(mv_arena *arena, void *grown);
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
-/* Iterates over the blocks with their own mappings, newest first: a zeroed `walk` returns the
- * first, and false means that there are no more. The arena must not change in between. */
+/* Iterates over the blocks that have their own mappings, newest first. When called with a zeroed
+ * `walk`, returns the first block; returns false if there are no more blocks. The arena must not
+ * change during the iteration. */
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *filed; /* how many of these bytes are in a file (parse/model/spill.h) */
+    uint64_t *filed; /* number of these bytes that are in a file (parse/model/spill.h) */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);

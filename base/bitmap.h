@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-#define MV_BITMAP_SPAN 512 /* bits for each directory entry: one cache line */
+#define MV_BITMAP_SPAN 512 /* number of bits per directory entry, which is one cache line */
 
 typedef struct {
     uint32_t count;  /* the bitmap has bits 0 to count - 1 */

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 
 typedef struct {
-    uint32_t check; /* upper half of the hash: selects the slot, and is compared first */
-    uint32_t row;   /* row + 1; 0 marks an empty slot */
+    uint32_t check; /* upper half of the hash, which selects the slot and is compared first */
+    uint32_t row;   /* row + 1; 0: the slot is empty */
 } mv_intern_slot;
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     uint64_t slot;
     uint32_t check;
-    uint32_t row; /* the candidate, after mv_intern_next returned true */
+    uint32_t row; /* candidate row; valid after mv_intern_next returned true */
 } mv_probe;
 
 static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
@@ -67,7 +67,7 @@ static inline uint64_t mv_hash_key(void)
     return (uint64_t)(uintptr_t)&mv_hash_place * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A 64-bit mix of two words, for rows that consist of a few numbers. */
+/* Mixes two words into 64 bits, for rows that consist of a few numbers. */
 static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 {
     uint64_t key = mv_hash_key();

@@ -37,7 +37,7 @@ static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
     return mv_mix(key, 0) & map->mask;
 }
 
-/* The slot of a key, or the empty slot where it belongs. The map must have slots. */
+/* The slot of a key, or the empty slot where the key belongs. The map must have slots. */
 static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
 {
     uint64_t at = mv_map_home(map, key);

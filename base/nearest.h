@@ -10,7 +10,7 @@ uint32_t mv_word_distance(const char *a, const char *b);
 
 /* The best candidate so far. Must be zeroed before the first word is tried. */
 typedef struct {
-    const char *word; /* NULL: no word is near enough */
+    const char *word; /* nearest word; NULL: no word is near enough */
     uint32_t distance;
 } mv_nearest;
 

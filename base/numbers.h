@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MV_DIGITS 20 /* digits of the largest number; a sign is one more */
+#define MV_DIGITS 20 /* number of digits of the largest number; a sign needs one more character */
 
 /* ---- number to text: no NUL is written, except by mv_count_text ------------------------------ */
 

@@ -287,7 +287,7 @@ static bool read_atom(reader *r)
     return emit(r, (step){.kind = TAKE_ONE, .value = letter_at(r->text, &r->at)});
 }
 
-/* Appends a copy of the steps. */
+/* Appends a copy of `length` steps. */
 static void copy(reader *r, uint32_t from, uint32_t length)
 {
     memcpy(&r->steps[r->count], &r->steps[from], length * sizeof *r->steps);

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-#define MV_RANKSET_LEVELS 6 /* 64^6 is more than 2^32 */
+#define MV_RANKSET_LEVELS 6 /* six levels are enough, because 64^6 is more than 2^32 */
 #define MV_NO_RANK        UINT32_MAX
 
 typedef struct {

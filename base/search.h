@@ -24,7 +24,7 @@
 
 typedef struct {
     uint64_t low, high; /* the answer is in [low, high], both included */
-    uint64_t middle;    /* the row to compare next */
+    uint64_t middle;    /* row that must be compared next */
 } mv_bisect;
 
 /* Begins a search in [low, high). `high` is the answer if all rows are before the wanted

@@ -1,4 +1,4 @@
-/* Sizes in binary units, formatted for people. */
+/* Sizes in binary units, written for people. */
 #ifndef MV_BASE_SIZE_H
 #define MV_BASE_SIZE_H
 

@@ -27,8 +27,8 @@ typedef enum {
     MV_KEY_I64,
     MV_KEY_F32, /* NaNs come after all numbers; both zeros are equal */
     MV_KEY_F64,
-    MV_KEY_TEXT, /* const char *, in strcmp order; NULL comes first */
-    MV_KEY_SPAN  /* mv_span, byte by byte; a prefix comes first */
+    MV_KEY_TEXT, /* const char *, in the order of strcmp; NULL comes first */
+    MV_KEY_SPAN  /* mv_span, compared byte by byte; a prefix comes first */
 } mv_key_kind;
 
 typedef struct {

@@ -13,7 +13,7 @@
 
 #define MV_UTF8_BAD UINT32_MAX
 
-/* Shown instead of an invalid byte, or of a character that must not be shown. */
+/* Shown in place of an invalid byte, or of a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* Writes a character, at most 0x10ffff. Returns the number of bytes written. */
@@ -31,7 +31,7 @@ uint32_t mv_utf8_next(mv_span text, uint64_t *at);
 /* Does the same as mv_utf8_next for a NUL-terminated string that is not at its end. */
 uint32_t mv_utf8_next_at(const char **text);
 
-/* Whether a byte continues a character. */
+/* Whether a byte is the second or a later byte of a character. */
 static inline bool mv_utf8_is_tail(char byte)
 {
     return ((uint8_t)byte & 0xc0) == 0x80;

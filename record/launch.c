@@ -374,7 +374,7 @@ static pid_t parent_of(pid_t pid)
     text[got < 0 ? 0 : got] = 0;
     if (fd >= 0)
         close(fd);
-    name_end = strrchr(text, ')'); /* "PID (NAME) STATE PARENT ..." */
+    name_end = strrchr(text, ')'); /* the text is "PID (NAME) STATE PARENT ..." */
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 

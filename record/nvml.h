@@ -75,7 +75,7 @@ void mv_nvml_close(mv_nvml *nvml);
  * the last call. */
 bool mv_nvml_sample(mv_nvml *nvml);
 
-/* The process whose samples are requested. */
+/* The process for which samples are requested. */
 typedef struct {
     uint32_t pid;
     const char *visible; /* value of its CUDA_VISIBLE_DEVICES: ordinals, or UUIDs or prefixes of

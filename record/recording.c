@@ -82,7 +82,7 @@ static uint32_t sample(void *user)
     r->pause_ms = is_changed || !r->pause_ms ? SOON_MS : 2 * r->pause_ms;
     if (r->pause_ms > LATE_MS)
         r->pause_ms = LATE_MS;
-    if (r->rings.bounds.max_size) /* the files grow between two ticks */
+    if (r->rings.bounds.max_size) /* the files may grow between two ticks */
         r->pause_ms = SOON_MS;
     mv_rings_update(&r->rings);
     mv_triggers_update(&r->triggers);

@@ -58,7 +58,7 @@ struct mv_ring {
     uint64_t wanted;       /* bytes of holes that should be made; 0: none */
     uint64_t first_us;     /* times of the first and the last record that was folded; 0: none */
     uint64_t until_us;
-    uint64_t since_us; /* when the file was found */
+    uint64_t since_us; /* time at which the file was found */
     const char *bound; /* bound that was reached most recently */
     bool is_changed;   /* `alive` has records that the folded part does not contain */
     bool is_off;

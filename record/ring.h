@@ -30,7 +30,7 @@ typedef struct {
     mv_arena arena;
     const mv_run_names *names;
     mv_ring_bounds bounds;
-    mv_ring **rings; /* [count] one for each live file */
+    mv_ring **rings; /* [count] one ring for each live file */
     uint32_t count, capacity;
     bool is_watched;  /* files are searched for even if there are no bounds */
     uint64_t look_us; /* time at which the folder is searched again */

@@ -24,7 +24,7 @@ typedef struct {
     uint64_t mask; /* set of blocked signals */
 } mv_stopped_thread;
 
-/* The e_machine of executables whose threads can be stopped. */
+/* The architecture (e_machine) of executables whose threads can be stopped. */
 extern const unsigned mv_thread_machine;
 
 /* Reads memory of a process, which need not be stopped. False if not all of it can be read. */

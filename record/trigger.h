@@ -19,7 +19,7 @@
     X(USED, "used")       /* used>90%, used>70G: of a GPU, by all programs together */        \
     X(HIGH, "high")       /* a new peak of allocated bytes, 5 % above the last one kept */    \
     X(GROWTH, "growth")   /* growth>1G/10m: the floor of allocated bytes rose by 1G in 10m */ \
-    X(SIGUSR2, "SIGUSR2") /* the launcher gets the signal, and does not forward it */         \
+    X(SIGUSR2, "SIGUSR2") /* the launcher receives the signal and does not forward it */      \
     X(EXIT, "exit")       /* the program has ended */
 
 typedef enum {
@@ -53,7 +53,7 @@ const char *mv_trigger_parse(const char *text, mv_trigger_opts *opts);
 /* The word for a condition, as it is used in file names. */
 const char *mv_trigger_text(mv_trigger_kind kind);
 
-/* A file to be written. */
+/* A file that should be written. */
 typedef struct {
     const char *name; /* name of the live file */
     mv_trigger_kind kind;

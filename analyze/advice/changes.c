@@ -32,7 +32,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- arguments --------------------------------------------------------------------------- */
 
-/* The filter of a change: its argument, without the factor of scale. */
+/* The filter of a change, which is its argument without the factor of scale. */
 static const char *filter_text(mv_arena *arena, const mv_code_change *change)
 {
     const char *sign = change->kind == MV_CODE_CHANGE_SCALE ? strrchr(change->text, '=') : NULL;
@@ -41,7 +41,7 @@ static const char *filter_text(mv_arena *arena, const mv_code_change *change)
                 : change->text;
 }
 
-/* A decimal factor as a fraction: "0.75" is 75/100. */
+/* Reads a decimal factor as a fraction: "0.75" is 75/100. */
 static bool read_factor(const char *text, uint64_t *numerator, uint64_t *denominator)
 {
     *numerator = 0;
@@ -143,7 +143,7 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
-/* NULL when out of memory. */
+/* Returns the facts, which are computed if the caller gave none. NULL when out of memory. */
 static const mv_code_facts *facts_of(reading *r, mv_err *err)
 {
     mv_code_facts *facts;
@@ -322,7 +322,8 @@ static mv_code find_cut(reading *r, mv_err *err)
     return r->assumed ? MV_OK : no_memory(err);
 }
 
-/* Finds when the program drops the blocks that leave, and which blocks do not come back. */
+/* Finds when the program drops the offloaded or recomputed blocks, and which of them do not come
+ * back. */
 static mv_code find_ends_of_use(reading *r, mv_err *err)
 {
     const mv_code_facts *facts = facts_of(r, err);

@@ -64,7 +64,7 @@ static void add(findings_builder *g, mv_finding f)
         g->words.failed = true;
 }
 
-/* Adds a finding whose sentence is the title and the reason. */
+/* Adds a finding whose sentence consists of the title and the reason. */
 static void add_text(findings_builder *g, mv_finding f, const char *title, const char *what)
 {
     f.title = title;
@@ -115,7 +115,8 @@ static void count_pin(mv_finding *f, const mv_pins *pins, const mv_pin *line)
 
 /* ---- out of memory ----------------------------------------------------------------------- */
 
-/* "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3 segments". */
+/* Describes the blocks that strand memory: "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3
+ * segments". */
 static const char *stranded_by(findings_builder *g, const mv_finding *f, const mv_pin *line)
 {
     return mv_make_text(&g->words, "%s (%s) of %s strand%s %s in %s segment%s",
@@ -353,7 +354,7 @@ static void add_fragmentation(findings_builder *g)
     add(g, f);
 }
 
-/* Adds the finding that most unallocated memory was freed and waits. */
+/* Adds the finding that most unallocated memory was freed but waits for a stream. */
 static void add_waiting(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;

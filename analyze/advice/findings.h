@@ -118,10 +118,10 @@ typedef struct {
     const mv_ooms *ooms;
     const mv_fragmentation *fragmentation;
     const mv_attribution *peak;
-    const mv_whatif *whatif; /* NULL: no finding about other settings */
-    const mv_low_held *held; /* NULL: no finding about memory at the low points */
-    const mv_ledger *ledger; /* NULL: no finding about the whole device */
-    const mv_graphs *graphs; /* NULL: no finding about CUDA graphs */
+    const mv_whatif *whatif; /* if NULL, there are no findings about other settings */
+    const mv_low_held *held; /* if NULL, there are no findings about memory at the low points */
+    const mv_ledger *ledger; /* if NULL, there are no findings about the whole device */
+    const mv_graphs *graphs; /* if NULL, there are no findings about CUDA graphs */
 } mv_reports;
 
 /* Collects the findings of all reports. O(findings). All results are in `arena`. Fails only when

@@ -66,7 +66,7 @@ static void add_ooms(heading *h)
     add(h, row);
 }
 
-/* " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
+/* Where a leak is: " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
 static const char *place_of(heading *h, const mv_leak *leak)
 {
     char label[256], line[32] = "";

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t bytes;       /* number of bytes affected; 0: none */
     const char *text;     /* short form of the verdict, such as "leak 24.0 MiB at train.py:74, 2
                            * more" */
-    const char *why;      /* the report's sentence, without a full stop; never NULL */
+    const char *why;      /* sentence of the report, without a full stop; never NULL */
 } mv_headline_row;
 
 typedef struct {

@@ -423,7 +423,7 @@ static bool find_failure(remedy_search *s)
                             &s->has_failure, s->err) == MV_OK;
 }
 
-/* Opens the replays within the target and without one. */
+/* Opens the replays within the target and the replays without a target. */
 static bool open_trials(remedy_search *s)
 {
     mv_remedies *out = s->out;

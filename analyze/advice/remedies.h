@@ -25,8 +25,8 @@ typedef struct {
                           * request failed */
     int64_t saves;       /* reduction of mv_remedies.needs; for a failed request, both numbers
                           * are without a limit */
-    uint64_t recomputed; /* bytes that forward passes allocate again */
-    uint64_t copied;     /* bytes copied to the host and back */
+    uint64_t recomputed; /* number of bytes that forward passes allocate again */
+    uint64_t copied;     /* number of bytes copied to the host and back */
 } mv_remedy;
 
 typedef struct {
@@ -40,11 +40,12 @@ typedef struct {
     uint32_t count;
     mv_remedy *rows;     /* [count] changes that reach the target, cheapest first; then the other
                           * changes, by bytes */
-    const char *verdict; /* "no setting will do; --recompute ... saves 3.10 GiB"; never NULL */
+    const char *verdict; /* the result in a few words: "no setting will do; --recompute ... saves
+                          * 3.10 GiB"; never NULL */
 } mv_remedies;
 
 typedef struct {
-    uint64_t target;       /* 0: the limit that refused the last failed request */
+    uint64_t target;       /* target in bytes; 0: the limit that refused the last failed request */
     const mv_oom *failure; /* the last failed request; NULL: taken from the trace */
     uint64_t steps;        /* steps that all replays together may take (mv_replay_most_work);
                             * with a bound, only the first row has `saves`, and changes that do

@@ -54,7 +54,7 @@ typedef struct {
     mv_fragmentation fragmentation;
     mv_ooms ooms;
     mv_attribution peak;
-    bool has_ooms, has_whatif, has_ledger; /* false: the report does not apply to this trace */
+    bool has_ooms, has_whatif, has_ledger; /* whether these reports apply to this trace */
     mv_whatif whatif;
     mv_ledger ledger;
     mv_findings findings;

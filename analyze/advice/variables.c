@@ -19,7 +19,7 @@ typedef struct {
      * entered again */
     uint32_t bound[MOST_DEPTH + 1];
     uint32_t fresh;   /* results of the latest operator */
-    uint32_t passing; /* results that the next operator reads and no variable keeps */
+    uint32_t passing; /* results that the next operator reads and that no variable keeps */
 } variables;
 
 static void push(variables *v, uint32_t *list, uint32_t row)
@@ -94,7 +94,7 @@ static void visit(variables *v, uint32_t row, const mv_frame_id *path, uint32_t 
         same < depth && same < v->depth && is_same_function(v->trace, path[same], v->path[same]);
     if (depth > 0 && same == depth && same == v->depth &&
         v->kinds[path[depth - 1].row] == MV_FRAME_FRAMEWORK) {
-        push(v, &v->fresh, row); /* another result of the same operator */
+        push(v, &v->fresh, row); /* the row is another result of the same operator */
         return;
     }
     if (depth == 0) { /* the thread runs no Python code */
@@ -102,7 +102,8 @@ static void visit(variables *v, uint32_t row, const mv_frame_id *path, uint32_t 
         end_from(v, 0, row);
     } else if (is_moved && f->line[path[same].row] > f->line[v->path[same].row]) {
         end_from(v, same + 1, row);
-        push_all(v, &v->held[same], &v->fresh); /* a variable of this function */
+        push_all(v, &v->held[same], &v->fresh); /* the results belong to a variable of this
+                                                 * function */
     } else if (is_moved) {                      /* the function was called again, or its loop
                                                  * continued */
         end_from(v, same, row);

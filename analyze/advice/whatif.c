@@ -154,7 +154,7 @@ static const char *name_of(const char *conf)
     return *conf ? conf : "the default settings";
 }
 
-/* "With X", or "Within 8.00 GiB, with X" if a limit is given. */
+/* The beginning of a sentence: "With X", or "Within 8.00 GiB, with X" if a limit is given. */
 static const char *with(whatif_state *s, const mv_trial *run)
 {
     const mv_trials *t = &s->out->trials;

@@ -15,12 +15,12 @@
 typedef struct {
     bool found;
     mv_pin pin;
-    uint64_t stranded; /* bytes pinned by all lines at that moment */
+    uint64_t stranded; /* number of bytes that all lines pinned at that moment */
     mv_trial apart;
 } mv_whatif_line;
 
 typedef struct {
-    const char *setting; /* "" if the program should change instead */
+    const char *setting; /* setting to use, or "" if the program should be changed instead */
     const char *text;
     int64_t saves;     /* reduction of the recorded peak of reserved memory */
     int64_t gain;      /* reduction, within the limit if there is one, of the bytes needed under
@@ -39,7 +39,7 @@ typedef struct {
     mv_trial *runs;          /* [run_count] */
     mv_code_changes changes; /* program changes that the runs with is_changed apply */
     bool has_target;
-    mv_remedies remedies; /* set if there is a target */
+    mv_remedies remedies; /* changes that reach the target; set only if there is a target */
     mv_whatif_line line;
     uint32_t advice_count; /* number of rows of `advice`; 0 if trust is low or nothing helps, and
                             * advice_none has the reason */
@@ -61,7 +61,7 @@ typedef struct {
     const char *const *conf;      /* [conf_count] strings for mv_alloc_conf_parse */
     uint32_t change_count;        /* number of program changes; all of them together are one run,
                                    * which is repeated under each of `conf` */
-    const mv_code_change *change; /* [change_count] with arguments that
+    const mv_code_change *change; /* [change_count] changes whose arguments
                                    * mv_code_change_is_fine accepts */
     uint64_t capacity;            /* memory of the device or of the process in bytes; 0: unknown */
     bool has_target;              /* whether to find the changes that reach `target` */

@@ -17,7 +17,7 @@ enum {
     MANY = 500,      /* maximum number of rows that share a label */
     REACH_OF_MANY = 6,
     ROUNDS = 5,
-    NO_POSITION = -1 /* position of a frame in its stack */
+    NO_POSITION = -1 /* value for a frame that is not in the stack */
 };
 
 /* Where the frames of rows may differ. Positions are counted in shown frames, either outwards from

@@ -21,11 +21,11 @@
 typedef struct {
     const mv_trace *trace; /* trace of the stack; rows may come from several traces, because
                             * frames are compared by their labels */
-    const uint8_t *kinds;  /* the kinds of the trace's frames, from mv_frame_kinds */
+    const uint8_t *kinds;  /* kinds of the trace's frames, from mv_frame_kinds */
     mv_stack_id stack;
     uint32_t key;   /* rows with different keys may have the same label, because another column
                      * tells them apart */
-    uint64_t bytes; /* added to the label if nothing else differs */
+    uint64_t bytes; /* size, which is added to the label if nothing else differs */
 } mv_labelled;
 
 /* Returns [count] labels, in `arena`. With `shows_inner`, each label also contains the innermost

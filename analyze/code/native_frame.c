@@ -205,7 +205,8 @@ static const char *file_name(const char *path)
 /* ---- names of functions ------------------------------------------------------------------ */
 
 typedef struct {
-    words name;    /* "at::f<int>" in "at::Tensor at::f<int>(long) const [clone .cold]" */
+    words name;    /* the function's name: "at::f<int>" in "at::Tensor at::f<int>(long) const
+                    * [clone .cold]" */
     bool has_args; /* C++ functions have arguments here; C functions have only a name */
 } signature;
 

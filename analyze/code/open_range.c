@@ -2,7 +2,7 @@
 
 #include "base/sort.h"
 
-/* The end of a range. */
+/* The end of an annotated range. */
 typedef struct {
     int64_t time_us;
     uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the

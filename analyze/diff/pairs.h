@@ -15,7 +15,7 @@
 #include "base/cursor.h"
 
 #define MV_NO_PARTNER UINT32_MAX
-#define MV_NO_KEY     0u /* as a key: the row is skipped in this round */
+#define MV_NO_KEY     0u /* key of a row that is skipped in this round */
 
 typedef struct {
     uint32_t count[2];

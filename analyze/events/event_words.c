@@ -78,7 +78,7 @@ static const char *address_of(event_writer *t, uint64_t addr)
                                : mv_make_text(&t->words, " at 0x%llx", (unsigned long long)addr);
 }
 
-/* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
+/* Describes a block: "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
 static const char *block_of(event_writer *t, uint32_t alloc)
 {
     const mv_alloc_lives *a = &t->of->lives->allocs;

@@ -23,7 +23,7 @@
     STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
-/* For events that were recorded but lost in damaged parts of the file. */
+/* Advice for events that were recorded but are lost in damaged parts of the file. */
 #define AGAIN "read an undamaged copy of the file, or record again"
 #define DAMAGED                                                                          \
     .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \

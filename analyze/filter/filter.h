@@ -37,7 +37,7 @@
 enum {
     MV_FILTER_WHY = 256,
     MV_FILTER_MOST_TERMS = 64,
-    MV_FILTER_MOST_FRAME = 1 << 16 /* maximum bytes of a frame to compare */
+    MV_FILTER_MOST_FRAME = 1 << 16 /* maximum number of bytes of a frame that are compared */
 };
 
 typedef enum {
@@ -103,7 +103,7 @@ typedef struct {
 typedef struct {
     uint32_t rows;
     uint32_t matches; /* number of set bits */
-    uint64_t *words;  /* [rows / 64 + 1] */
+    uint64_t *words;  /* [rows / 64 + 1] bits of the rows */
 } mv_filter_bits;
 
 /* A set of `rows` bits, all cleared. False when out of memory. */

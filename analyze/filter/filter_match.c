@@ -98,9 +98,9 @@ static bool is_within(const mv_filter_term *term, uint64_t value)
 typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
-    const uint8_t *kinds;     /* by frame; NULL: no term needs them */
-    const mv_sites *sites;    /* NULL: no term needs them */
-    const uint64_t *of_frame; /* NULL: no term needs it */
+    const uint8_t *kinds;     /* kind of each frame; NULL: no term needs the kinds */
+    const mv_sites *sites;    /* sites of the trace; NULL: no term needs the sites */
+    const uint64_t *of_frame; /* terms that each frame matches, as bits; NULL: no term needs them */
 } stack_matcher;
 
 static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
@@ -226,8 +226,9 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint32_t *leak_of;  /* NULL: no term needs this, or there are no leaks */
-    mv_categories categories; /* name is NULL if no term needs this */
+    const uint32_t *leak_of;  /* leak of each row; NULL: no term needs the leaks, or there are no
+                               * leaks */
+    mv_categories categories; /* categories; their name is NULL if no term needs them */
 } filter_matcher;
 
 static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_filter_term *term)

@@ -422,7 +422,7 @@ static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
 
 /* ---- notes on sizes ---------------------------------------------------------------------- */
 
-/* The row with the widest bounds at a size, or MV_NO_ROW. */
+/* The row whose bounds at a size are the widest, or MV_NO_ROW. */
 static uint32_t widest(const fit_base *b, mv_input at)
 {
     uint32_t row = MV_NO_ROW;

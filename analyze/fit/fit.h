@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
     uint32_t point_count;
-    mv_fit_point *points;        /* [point_count] in the order of `at` */
+    mv_fit_point *points;        /* [point_count] results, in the order of `at` */
     uint32_t allocs, exact;      /* number of allocations in the largest recording, and how many of
                              * them are exact functions of the size */
     uint32_t sites, exact_sites; /* number of different stacks, and how many of them have only

@@ -63,7 +63,7 @@ mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_l
 /* The code on one side of a comparison. */
 typedef struct {
     const mv_trace *trace;
-    const uint8_t *kinds; /* the trace's frame kinds, from mv_frame_kinds */
+    const uint8_t *kinds; /* frame kinds of the trace, from mv_frame_kinds */
     bool has_all_frames;
 } mv_flame_code;
 

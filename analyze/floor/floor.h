@@ -17,7 +17,8 @@ typedef struct {
     bool is_known;           /* if false, `why` names the missing data, and the figures have no
                             * meaning */
     const char *why;         /* why the floor is unknown, or "" */
-    const char *note;        /* limitations of the figures: a sentence without a full stop; or "" */
+    const char *note;        /* limitations of the figures as a sentence without a full stop, or
+                              * "" */
     uint64_t reserved;       /* recorded peak of reserved memory */
     uint64_t lower, upper;   /* lower <= what any allocator needs <= upper */
     uint64_t separation;     /* bytes beyond `lower` that are needed because streams, pools, and

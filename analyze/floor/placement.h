@@ -24,8 +24,8 @@ typedef struct {
 } mv_placed_block;
 
 typedef struct {
-    uint64_t load;    /* most bytes alive at once */
-    uint32_t load_at; /* first time of that load */
+    uint64_t load;    /* the most bytes alive at the same time */
+    uint32_t load_at; /* first time of this load */
     uint64_t lower;   /* lower bound for the top of any placement: the load, or a higher bound
                        * that exhaustive search proved */
     uint64_t top;     /* lowest top found, which equals `lower` if the placement is the best

@@ -18,9 +18,9 @@ typedef struct {
 
 /* The order in which the blocks that are alive at the anchor are stacked, starting at address 0. */
 typedef enum {
-    MV_STACK_OLDEST,  /* first born at the bottom */
-    MV_STACK_LASTING, /* last to die at the bottom */
-    MV_STACK_LONGEST, /* longest life at the bottom */
+    MV_STACK_OLDEST,  /* blocks that were born first are at the bottom */
+    MV_STACK_LASTING, /* blocks that die last are at the bottom */
+    MV_STACK_LONGEST, /* blocks with the longest life are at the bottom */
     MV_STACK_LARGEST,
     MV_STACK_ORDERS
 } mv_stack_order;

@@ -55,8 +55,8 @@ typedef struct {
     bool is_unseen;      /* each block of the level fills its segment, so no verdict is possible */
     bool waits;          /* the verdict is "waiting", because most unallocated memory waits for a
                           * stream */
-    const char *answer;  /* "fragmented", "waiting", "ok", "ok (history incomplete)", "unknown on
-                          * this level" */
+    const char *answer;  /* the verdict: "fragmented", "waiting", "ok", "ok (history
+                          * incomplete)", "unknown on this level" */
     const char *figures; /* figures behind the verdict: "1.37 GiB reserved, 0.98 GiB needed", or
                           * "at least 0.98 GiB" if the history is incomplete */
     const char *why;     /* the reason for the verdict as one sentence; never NULL */

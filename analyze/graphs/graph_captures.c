@@ -22,7 +22,7 @@ typedef struct {
     uint32_t outer, inners; /* enclosing range, or MV_NO_ROW; number of ranges inside this range */
 } graph_range;
 
-/* The end of a range. */
+/* The end of an annotated range. */
 typedef struct {
     int64_t time_us;
     uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the

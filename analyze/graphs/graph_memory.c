@@ -10,9 +10,9 @@
  *     points      p   p     p p      p    p
  *     first         1    1   1    -    2        the first capture with a block in the piece
  *
- * Different segments stay separate, even if one reuses the addresses of another: points are sorted
- * by group of segments, then by address. The pieces of an expandable segment are one group, because
- * a block may span several pieces. */
+ * Different segments are kept apart, even if one segment reuses the addresses of another, because
+ * points are sorted by group of segments, then by address. The pieces of an expandable segment are
+ * one group, because a block may span several pieces. */
 typedef struct {
     uint32_t group;
     uint64_t addr;

@@ -19,9 +19,9 @@
 
 #include "analyze/lives/lives.h"
 
-#define MV_GRAPH_STATE_LIST(X)                                                 \
-    X(UNKNOWN, "unknown") /* only recordings of `memviz run` contain graphs */ \
-    X(EXISTS, "exists")                                                        \
+#define MV_GRAPH_STATE_LIST(X)                                              \
+    X(UNKNOWN, "unknown") /* only recordings of `memviz run` show graphs */ \
+    X(EXISTS, "exists")                                                     \
     X(DESTROYED, "destroyed")
 
 typedef enum {
@@ -58,10 +58,10 @@ typedef struct {
     mv_pool_id pool; /* number of the pool; MV_NO_POOL: the row is for captures whose pool is not
                       * in the file */
     uint32_t captures;
-    uint64_t allocated; /* bytes allocated at the end */
+    uint64_t allocated; /* number of bytes allocated at the end of the trace */
     uint64_t memory;    /* sum of `memory` of the captures */
     /* The following fields are MV_NO_BYTES in files without segments. */
-    uint64_t reserved;     /* bytes reserved at the end */
+    uint64_t reserved;     /* number of bytes reserved at the end of the trace */
     uint64_t used, unused; /* the two parts of `reserved` */
     uint64_t left;         /* part of `used` that only destroyed graphs had used; MV_NO_BYTES:
                             * unknown */

@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "parse/tools/block_log.h"
 
-/* The allocation of a block. */
+/* The event that allocated a block. */
 typedef struct {
     uint64_t addr;
     int64_t time_us;

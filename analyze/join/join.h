@@ -20,8 +20,8 @@
  * PyTorch 2.11, the differences of 648 pairs in three runs were within 40 us of their median, and
  * 642 of them within 10 us (docs/kineto.md). The times of two ranks that run in step differ by more
  * than that, and not by a constant. */
-#define MV_JOIN_NEAR_US 1000 /* farther from the median: not a pair */
-#define MV_JOIN_SAME_US 100  /* most pairs of the same run are within this */
+#define MV_JOIN_NEAR_US 1000 /* a difference farther from the median is not a pair */
+#define MV_JOIN_SAME_US 100  /* most pairs of the same run are within this distance */
 
 /* Percentages of blocks that must match. The allocator records each block, so all blocks of the
  * trace within the snapshot's time are in the snapshot, except for events that another thread

@@ -29,7 +29,7 @@ typedef struct {
     mv_arena *arena, *scratch;
     const mv_trace *trace; /* the original trace, with stacks that begin with the calls */
     mv_stack_id *stack_of_call, *stack_of_heap_call;
-    mv_level heap;        /* heap to take; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
+    mv_level heap;        /* heap to take; MV_LEVEL_ALL: all heaps; MV_LEVEL_DEFAULT: no heap */
     mv_stream_id stream;  /* the default stream */
     unsigned kinds;       /* set of requested lots, with a bit for each mv_lot_kind */
     bool takes_blocks;    /* includes PyTorch's blocks */

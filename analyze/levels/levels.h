@@ -70,7 +70,7 @@ typedef struct {
 
 mv_level_list mv_levels_of(const mv_trace *trace);
 
-/* A short description of the level with that name. */
+/* A short description of the level that has this name. */
 const char *mv_level_about(const char *name);
 
 /* Whether a trace has an allocator that reserves more than it allocates. This is PyTorch's
@@ -78,7 +78,8 @@ const char *mv_level_about(const char *name);
  * segment. */
 bool mv_level_reserves(const mv_trace *trace);
 
-/* The term for memory held at the trace's level: "allocated" by PyTorch, "held by CUDA calls". */
+/* The term for memory that is held on the trace's level: "allocated" for PyTorch, "held by CUDA
+ * calls". */
 const char *mv_level_held(const mv_trace *trace);
 
 /* Whether `name` is the name of the host level; false for NULL. */

@@ -329,7 +329,7 @@ static bool is_other_length(const comparison *c, uint32_t rank)
            mv_sequences_compare(own, other, false).first == MV_NO_DIVERGENCE;
 }
 
-/* Finds the reason why a rank's peak differs from the reference's. */
+/* Finds out why a rank's peak differs from the peak of the reference. */
 static void find_size_reason(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];

@@ -60,7 +60,7 @@ typedef struct {
 
 typedef struct {
     uint32_t groups;
-    uint32_t *group;     /* [ranks] the group of each rank */
+    uint32_t *group;     /* [ranks] group of each rank */
     mv_rank_group *each; /* [groups] */
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
@@ -86,6 +86,7 @@ mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32
                          mv_rank_grid grid, mv_ranks *out, mv_err *err);
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
-const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */
+const char *mv_rank_reason_text(mv_rank_reason reason); /* the reason as the predicate of a
+                                                         * sentence */
 
 #endif

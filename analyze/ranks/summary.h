@@ -28,10 +28,11 @@ typedef struct {
     uint64_t key;        /* never 0 */
     mv_stack_id stack;   /* stack in mv_summary.code, including native frames; MV_NO_STACK: not
                           * recorded */
-    uint64_t peak_bytes; /* bytes of blocks allocated at the peak */
+    uint64_t peak_bytes; /* number of bytes in blocks that are allocated at the peak */
     uint32_t peak_blocks;
     uint64_t allocs;                  /* number of allocations within the trace */
-    uint64_t requested;               /* bytes requested by these allocations, without rounding */
+    uint64_t requested;               /* number of bytes that these allocations requested,
+                                       * without rounding */
     uint64_t size[MV_SUMMARY_SIZES];  /* requested sizes; 0 after the last size */
     uint32_t times[MV_SUMMARY_SIZES]; /* number of requests of each size */
 } mv_summary_site;
@@ -81,7 +82,7 @@ typedef struct {
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
-/* The site with this key, or NULL. */
+/* The site that has this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
 /* Returns [count] files and devices from which the summaries were made, in `arena`. NULL when out

@@ -17,7 +17,8 @@
 
 typedef struct {
     mv_block_rules rules;            /* max_split_size, roundup_power2_divisions, expandable */
-    uint64_t max_non_split_rounding; /* maximum excess of an unsplit block over its request */
+    uint64_t max_non_split_rounding; /* maximum number of bytes by which a block that is not
+                                      * split may exceed its request */
     uint64_t large_segment;          /* size of a shared large segment, and of a large page of an
                                       * expandable segment */
     double gc_threshold;             /* fraction of the limit at which garbage is collected; 0:

@@ -19,10 +19,10 @@ typedef enum {
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint64_t live; /* bytes of segments in the chunk */
+    uint64_t live; /* bytes of the chunk that segments use */
 } mv_driver_chunk;
 
-/* A segment of the recorded run, for replays that follow it. */
+/* A segment of the recorded run, for replays that follow the recorded run. */
 typedef struct {
     uint64_t addr;
     uint64_t size;

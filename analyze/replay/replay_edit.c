@@ -220,7 +220,7 @@ static void empty_cache(edit_state *e)
 
 /* Operations to insert, as a linked list for each position. */
 typedef struct {
-    uint32_t next; /* MV_NO_ROW: last of the position */
+    uint32_t next; /* next insertion at this position; MV_NO_ROW: this is the last one */
     mv_replay_op op;
 } late_op;
 

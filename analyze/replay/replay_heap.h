@@ -105,7 +105,7 @@ typedef struct {
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint8_t action; /* mv_action: SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP */
+    uint8_t action; /* kind of request, an mv_action: SEGMENT_ALLOC, _FREE, _MAP or _UNMAP */
 } mv_replay_effect;
 
 typedef struct {

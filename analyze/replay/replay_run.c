@@ -1,7 +1,7 @@
 #include "analyze/replay/replay_script.h"
 
 typedef struct mv_replay {
-    mv_arena own; /* all memory of the run */
+    mv_arena own; /* arena for all memory of the run */
     const mv_replay_script *script;
     mv_replay_script made; /* the run's own script, to which `script` points unless the caller
                             * passed a script */

@@ -23,7 +23,7 @@
     X(EXACT, "exact") /* complete history, every event predicted, the recorded peak reached */ \
     X(HIGH, "high")   /* every event predicted, but the heap before the trace is a guess */    \
     X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are unknown */              \
-    X(LOW, "low")     /* the recorded run is not reproduced: no advice */                      \
+    X(LOW, "low")     /* the recorded run is not reproduced, so there is no advice */          \
     X(NONE, "none")   /* no events */
 
 typedef enum {
@@ -158,7 +158,7 @@ mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint3
 
 /* Possible changes to the recorded settings. Each bit stands for a few settings. */
 #define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
-#define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: other values, and none */
+#define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: other values, or removed */
 #define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several values */
 #define MV_TRY_NO_LIMIT    8u  /* without max_split_size_mb */
 #define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, if the process has a limit */

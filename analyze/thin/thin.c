@@ -85,8 +85,8 @@ static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv
 }
 
 enum {
-    WEIGHT_BITS = 17, /* bits of a float: exponent and the first bits of the fraction;
-                       * precision 1/512 */
+    WEIGHT_BITS = 17, /* number of bits taken from a float: the exponent and the first bits of
+                       * the fraction, which give a precision of 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
     TRIES = 4
 };

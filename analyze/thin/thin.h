@@ -23,7 +23,7 @@
 typedef struct {
     mv_trace trace;      /* the thinner trace, which shares everything with the original except
                           * events and their counts */
-    uint64_t left_out;   /* number of removed events on all devices */
+    uint64_t left_out;   /* number of events removed from all devices */
     uint64_t most_bytes; /* the most by which a device's allocated bytes are too low at any
                           * moment */
     mv_bitmap *kept;     /* [trace.device_count] a set of the original events that were kept */

@@ -19,7 +19,7 @@
 
 typedef struct {
     int64_t now_us;   /* the present time; MV_NO_TIME: the time of the last event */
-    int64_t grown_us; /* the period over which growth counts */
+    int64_t grown_us; /* length of the period over which growth counts, which ends now */
     int64_t older_us; /* minimum age of listed blocks; 0: list blocks of any age. Blocks of
                        * unknown age count as younger */
 } mv_top_query;

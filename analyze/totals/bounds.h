@@ -24,9 +24,12 @@ typedef enum {
     MV_BOUND_ABOUT = MV_BOUND_LEAST | MV_BOUND_MOST
 } mv_bound;
 
-const char *mv_bound_name(mv_bound bound);  /* "exact", "at least", "at most", "about" */
-const char *mv_bound_words(mv_bound bound); /* "", "at least ", "at most ", "about " */
-const char *mv_bound_sign(mv_bound bound);  /* "", ">= ", "<= ", "~ " */
+const char *mv_bound_name(mv_bound bound);  /* the bound in words: "exact", "at least", "at
+                                             * most", "about" */
+const char *mv_bound_words(mv_bound bound); /* words to put before a number: "", "at least ", "at
+                                             * most ", "about " */
+const char *mv_bound_sign(mv_bound bound);  /* sign to put before a number: "", ">= ", "<= ", "~
+                                             * " */
 
 typedef struct {
     mv_bound allocated;

@@ -12,7 +12,7 @@
 #include "parse/model/trace.h"
 
 typedef struct {
-    uint64_t allocated; /* bytes of blocks in use */
+    uint64_t allocated; /* number of bytes in blocks that are in use */
     uint64_t reserved;  /* pinned bytes */
     uint64_t rounding;  /* bytes of `allocated` beyond the requests that the file contains */
     uint64_t powers;    /* bytes of `allocated` in blocks whose size is a power of two and for

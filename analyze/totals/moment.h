@@ -29,7 +29,7 @@
 
 typedef enum { MV_MOMENT_AFTER, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_moment_kind;
 
-/* The moment to find, on one device. */
+/* A description of the moment to find on one device. */
 typedef struct {
     mv_moment_kind kind;
     uint32_t event;   /* MV_MOMENT_AFTER: the event, or MV_BEFORE */

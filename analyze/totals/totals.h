@@ -105,7 +105,7 @@ bool mv_totals_take_pieces(const mv_trace *trace);
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);
 
-/* The levels after each event: 32 bytes per event. */
+/* The levels after each event, which take 32 bytes per event. */
 typedef struct {
     uint32_t count;
     mv_levels before;    /* before the first event */
