@@ -11,7 +11,7 @@
 
 #define MV_DIGITS 20 /* number of digits of the largest number; a sign needs one more character */
 
-/* ---- number to text: no NUL is written, except by mv_count_text ------------------------------ */
+/* ---- numbers to strings: only mv_count_text and mv_real_text write a NUL --------------------- */
 
 /* Writes "8407". Returns the number of digits. */
 uint32_t mv_digits(char digits[MV_DIGITS], uint64_t value);
@@ -35,7 +35,7 @@ const char *mv_count_text(char text[MV_COUNT_TEXT], uint64_t count);
 #define MV_REAL_TEXT 32
 const char *mv_real_text(char text[MV_REAL_TEXT], double real);
 
-/* ---- text to number -------------------------------------------------------------------------- */
+/* ---- strings to numbers ---------------------------------------------------------------------- */
 
 /* Reads all digits at `*at`, in base 10 or 16 (in either case, without "0x"), and moves `*at` past
  * them. Returns false if there are no digits or the number does not fit; `*at` and `*out` are then

@@ -415,7 +415,7 @@ static bool read_choice(reader *r)
     return true;
 }
 
-/* ---- where matches can begin ------------------------------------------------------------- */
+/* ---- beginnings of matches --------------------------------------------------------------- */
 
 static bool is_in_set(const mv_pattern *p, uint32_t row, uint32_t letter)
 {

@@ -13,11 +13,7 @@
 #include "capture/wire_status.h"
 #include "record/watched.h"
 
-enum {
-    ANSWER = 64 << 10,
-    PATIENCE_S = 600 /* writing a snapshot of a large recording may take
-                                            * this long */
-};
+enum { ANSWER = 64 << 10, PATIENCE_S = 600 /* for a snapshot of a large recording */ };
 
 /* Reads "/proc/LAUNCHER/fd/N:WORD" as the shim does. False if the page does not belong to this
  * launcher. */

@@ -314,7 +314,7 @@ bool mv_nvml_sample(mv_nvml *nvml)
     return is_changed;
 }
 
-/* ---- as a process sees them -------------------------------------------------------------- */
+/* ---- the samples of a process ------------------------------------------------------------ */
 
 /* The device that the first `length` bytes of `word` name, or MV_NO_ROW. */
 static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)

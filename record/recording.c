@@ -207,7 +207,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
     return code;
 }
 
-/* ---- what was recorded ------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 static bool is_any_running(const mv_run_file *files, uint32_t count)
 {

@@ -161,7 +161,7 @@ static void meet(const mv_triggers *t, mv_trigger_file *f, mv_trigger_kind kind,
     snprintf(w->why, sizeof w->why, "%s", why);
 }
 
-/* ---- what is allocated ------------------------------------------------------------------- */
+/* ---- allocated bytes --------------------------------------------------------------------- */
 
 /* Counts a block that was allocated or freed. The size of a freed block is in the record of the
  * free. */

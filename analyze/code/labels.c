@@ -62,7 +62,7 @@ static mv_frame_kind kind_at(const label_row *i, int64_t position)
     return (mv_frame_kind)i->row->kinds[i->frames[position].row];
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
 /* Writes the last `parts` folders of the frame's path, with a slash at the end. */
 static void put_folders(const mv_labelled *row, mv_frame_id frame, uint32_t parts, char *out,

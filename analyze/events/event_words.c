@@ -407,7 +407,7 @@ static void write_segment_row(event_writer *t, uint32_t row)
     write_return(t);
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all events ---------------------------------------------------------------------------- */
 
 static void write_oom(event_writer *t, uint32_t event)
 {

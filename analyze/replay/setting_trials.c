@@ -6,8 +6,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* A replay counts as the same run if its peak differs from the recorded peak by at most this
- * fraction. */
+/* A replay counts as the same run if its peak is off by at most this fraction. */
 #define SAME_PEAK 0.02
 /* Maximum fraction of a peak that may have been reserved before the trace. Above it, the trace does
  * not show the cause of the peak. */
@@ -201,8 +200,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* The difference between the recorded peak and the peak of the replay under the recorded
- * settings. */
+/* By how much the replay of the recorded settings misses the recorded peak. */
 static uint64_t miss(const mv_trials *t)
 {
     uint64_t was = t->recorded_reserved, is = t->self.peak.reserved;
@@ -466,8 +464,7 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Adds a string of settings (NULL: out of memory), unless it is already listed or equals the
- * recorded settings. */
+/* Adds settings (NULL: out of memory), unless they are listed or equal the recorded settings. */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
@@ -482,17 +479,13 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-enum {
-    MOST_AT_ONCE = 4
-}; /* maximum number of parallel trials, each of which has a heap and a
-                            * row for each allocation */
+enum { MOST_AT_ONCE = 4 }; /* parallel trials; each has a heap, and a row for each allocation */
 
 /* Trials that run in parallel. */
 typedef struct {
     const mv_trials *trials;
     mv_trial *rows;
-    uint64_t *used; /* [rows] number of steps that each trial took; MV_NO_BYTES: the trial did
-                     * not finish */
+    uint64_t *used; /* [rows] steps that each trial took; MV_NO_BYTES: it did not finish */
     uint64_t left;  /* number of steps that were left after the latest trial */
 } trial_set;
 
@@ -549,8 +542,7 @@ static int by_order(const void *a, const void *b, const void *context)
     return mv_trial_order(a, b);
 }
 
-/* Whether the device itself refused memory. Garbage is collected only if the process has a
- * limit. */
+/* Whether the device itself refused memory, rather than a limit of the process. */
 static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
@@ -613,8 +605,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
 
 /* ---- all trials -------------------------------------------------------------------------- */
 
-/* Lists the trials to run in advance, without those that may turn out to equal the recorded
- * settings. */
+/* Lists the trials to run in advance, except those that may equal the recorded settings. */
 static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     uint32_t kept = 0;
@@ -634,8 +625,7 @@ static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err
     return MV_OK;
 }
 
-/* The fraction of all steps that each trial may take, which is 16 steps per event. Most trials take
- * fewer than 4. */
+/* Each trial may take this fraction of all steps: 16 steps per event. Most take fewer than 4. */
 enum { AHEAD_SHARE = 16 };
 
 typedef struct {
@@ -644,8 +634,7 @@ typedef struct {
     mv_err err;
 } verification;
 
-/* Verifies the recorded settings or runs one trial. Each trial has a fixed number of steps, because
- * it is not yet known how many steps will be left. */
+/* Each trial has a fixed number of steps, because it is not yet known how many will be left. */
 static void verify_or_try(void *user, uint32_t i)
 {
     verification *v = user;
@@ -658,8 +647,7 @@ static void verify_or_try(void *user, uint32_t i)
         try_row(&set, i - 1);
 }
 
-/* Verifies the recorded settings and, if there is more than one CPU, tries other settings in
- * parallel. */
+/* Verifies the recorded settings and, with several CPUs, tries other settings in parallel. */
 static mv_code verify(mv_trials *t, const mv_trials_opts *opts, uint64_t early, mv_err *err)
 {
     mv_trials until = *t;

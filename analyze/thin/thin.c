@@ -125,7 +125,7 @@ static uint32_t row_at(const thinning *t, uint32_t event)
     return row;
 }
 
-/* ---- rows that stay ---------------------------------------------------------------------- */
+/* ---- rows to keep ------------------------------------------------------------------------ */
 
 static void add_peak(thinning *t, const mv_peak *peak)
 {
