@@ -43,7 +43,7 @@ typedef struct {
     uint32_t point_count;
     mv_fit_point *points;        /* [point_count] results, in the order of `at` */
     uint32_t allocs, exact;      /* number of allocations in the largest recording, and how many of
-                             * them are exact functions of the size */
+                                  * them are exact functions of the size */
     uint32_t sites, exact_sites; /* number of different stacks, and how many of them have only
                                   * exact allocations */
     const char *refused; /* why there are no figures, as a sentence without a full stop; or NULL */

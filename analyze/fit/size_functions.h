@@ -9,12 +9,12 @@
 typedef enum {
     MV_SIZE_CONSTANT,
     MV_SIZE_CEILING,     /* a workspace that is constant at all recorded sizes, but may be smaller
-                      * below these sizes */
+                          * below these sizes */
     MV_SIZE_POWER,       /* in proportion to the size or its square, or to a product of powers of
-                      * batch and length */
+                          * batch and length */
     MV_SIZE_LINE,        /* a + b * size with integers, confirmed by three recordings or because the
-                      * block is a tensor; if both numbers vary, multiplied by a power of the
-                      * other number */
+                          * block is a tensor; if both numbers vary, multiplied by a power of the
+                          * other number */
     MV_SIZE_UNCONFIRMED, /* like one of the exact kinds in two recordings, but may be a workspace
                           * with an upper limit */
     MV_SIZE_ODD,         /* none of these kinds */

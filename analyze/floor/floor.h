@@ -15,16 +15,16 @@
 
 typedef struct {
     bool is_known;           /* if false, `why` names the missing data, and the figures have no
-                            * meaning */
+                              * meaning */
     const char *why;         /* why the floor is unknown, or "" */
     const char *note;        /* limitations of the figures as a sentence without a full stop, or
                               * "" */
     uint64_t reserved;       /* recorded peak of reserved memory */
     uint64_t lower, upper;   /* lower <= what any allocator needs <= upper */
     uint64_t separation;     /* bytes beyond `lower` that are needed because streams, pools, and
-                            * small and large requests do not share memory */
+                              * small and large requests do not share memory */
     uint64_t placement;      /* remaining bytes, caused by the placement of blocks, the rounding of
-                            * segments, and cached memory */
+                              * segments, and cached memory */
     bool ideal;              /* lower == upper, so the placement is the best possible */
     uint32_t load_event;     /* event after which `lower` bytes were in use, or MV_BEFORE */
     uint32_t block_count;    /* number of placed blocks */

@@ -36,7 +36,7 @@ typedef struct {
     uint32_t first, last; /* events of the first and last allocation of the capture or, if there
                            * is a range, within the range */
     uint32_t end;         /* first event after the capture; `kept` is the state before this event;
-                         * events.count: the end of the trace */
+                           * events.count: the end of the trace */
     uint32_t blocks;      /* number of blocks that the capture allocated */
     uint64_t allocated;   /* total size of these blocks in bytes */
     uint64_t memory;      /* number of bytes at different addresses */
@@ -44,11 +44,11 @@ typedef struct {
     uint64_t shared;      /* the remaining part of `memory` */
     uint64_t released;    /* part of `own` in segments that are no longer reserved */
     int64_t grown;        /* growth of the pool's reserved memory up to `last`: bytes added minus
-                         * bytes released */
+                           * bytes released */
     uint64_t kept;        /* bytes of the capture's blocks that are still allocated after the
-                         * capture */
+                           * capture */
     uint64_t alive;       /* bytes of the capture's blocks that are still allocated at the end of
-                         * the trace */
+                           * the trace */
     mv_graph_state graph;
     mv_stack_id stack; /* stack of the capture's first allocation that has a stack */
     mv_frame_id frame; /* innermost user frame that all stacks of the capture share, or MV_NO_ROW */

@@ -58,7 +58,7 @@ typedef struct {
     uint64_t peak_allocated, peak_reserved, end_allocated;
     mv_bound allocated;       /* bound of peak_allocated */
     mv_bound reserved;        /* bound of peak_reserved. In files, the doubts about both peaks are
-                         * stored together, with the information which peak is exact */
+                               * stored together, with the information which peak is exact */
     bool is_missing_reserved; /* the file is from another tool and does not contain
                                * reserved memory */
     bool is_missing_failures; /* the file is from another tool and does not contain

@@ -65,8 +65,8 @@ typedef struct {
     const mv_replay_script *script; /* script to run, which runs may share; NULL: a script is
                                      * made for this run */
     uint64_t *left;                 /* number of steps that this and other replays may still take
-                     * (mv_replay_most_work); the replay subtracts the steps that it takes. NULL:
-                     * the maximum for one trace */
+                                     * (mv_replay_most_work), from which the replay subtracts the
+                                     * steps that it takes. NULL: the maximum for one trace */
 } mv_replay_opts;
 
 typedef struct {

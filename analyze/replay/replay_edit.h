@@ -44,7 +44,7 @@ typedef struct {
                                * the edit would end it earlier; MV_NO_ROW: never dropped. NULL:
                                * unknown */
     const uint8_t *cut;       /* [allocs.count] 1: the allocation was never freed because a failed
-                         * request ended the run; NULL: none */
+                               * request ended the run; NULL: none */
 } mv_edit;
 
 /* Applies the edits. O(operations) for each edit, including added operations. `from` is unchanged.

@@ -347,8 +347,7 @@ static void evaluate(const mv_trials *t, mv_trial *trial)
     trial->fits = fits(&trial->result);
 }
 
-/* Whether two settings have the same result. A max_split_size above the size of every block has no
- * effect, so the run is the same as without it. */
+/* Whether two settings differ only in a max_split_size that is too large to have an effect. */
 static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
                     const mv_replay_result *result)
 {

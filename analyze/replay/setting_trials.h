@@ -90,12 +90,12 @@ typedef struct {
     uint64_t limit; /* maximum of reserved bytes; UINT64_MAX: no limit */
     mv_limit_source limit_source;
 
-    uint64_t *left;      /* number of steps that trials may still take. All trials together take at
-                      * most mv_replay_most_work, so that their time is linear in the size of the
-                      * trace. A trial that has no steps left is not replayed to the end
-                      * (gave_up) */
+    uint64_t *left;      /* number of steps that trials may still take. All trials together take
+                          * at most mv_replay_most_work, so that their time is linear in the size
+                          * of the trace. A trial that has no steps left is not replayed to the
+                          * end (gave_up) */
     uint64_t enough;     /* a trial that reserves this much is not worth reporting. It stops and has
-                      * the figures so far; 0: all trials run to the end */
+                          * the figures so far; 0: all trials run to the end */
     mv_trial_list ahead; /* trials that mv_trials_open ran in advance */
     uint64_t *ahead_used;   /* [ahead.count] number of steps that each of these trials took;
                              * MV_NO_BYTES: the trial did not finish */
