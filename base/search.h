@@ -1,7 +1,7 @@
 /* Binary search in keys that are in ascending order.
  *
- *     lower bound: the first row whose key is at least the wanted key; `count` when there is none
- *     upper bound: the first row whose key is above it; `count` when there is none
+ *     lower bound: the first row whose key is at least the wanted key, or `count` if there is none
+ *     upper bound: the first row whose key is above the wanted key, or `count` if there is none
  *
  * so [lower, upper) are the rows with the wanted key, and upper - 1 is the last row at or before
  * it.

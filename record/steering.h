@@ -2,11 +2,11 @@
  *
  *     status               state, marks, loaded, opened, failed, max_size, max_age_us (0: no
  *                          bound), kept_files (of --on), live
- *     mark TEXT            a mark in all recordings of the run
- *     pause, resume        marks named MV_MARK_PAUSE and MV_MARK_RESUME
- *     stop                 recordings end at their next event, programs continue
- *     snapshot PID PATH    the recordings so far, of one process or (0) of all, in files of their
- *                          own: PATH is as of -o; "": NAME.snapshot.K.bin
+ *     mark TEXT            sets a mark in all recordings of the run
+ *     pause, resume        sets marks named MV_MARK_PAUSE and MV_MARK_RESUME
+ *     stop                 ends recordings at their next event; programs continue
+ *     snapshot PID PATH    writes the recordings so far of one process, or (0) of all, to separate
+ *                          files; PATH is like the argument of -o; "": NAME.snapshot.K.bin
  *
  * Answers are lines "KEY VALUE", or one line "error SENTENCE". A snapshot is written by a separate
  * process with a low priority, so that the launcher can continue. */

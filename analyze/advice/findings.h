@@ -3,9 +3,9 @@
  * `whatif` and `peak`. The viewer lists all findings; `memviz FILE` shows only the first finding of
  * each report (triage.h).
  *
- *     out of memory      each failed request, in order of events
- *     leaks, fragmentation  most bytes first; includes memory that waits for streams
- *     device             the holders of all memory of the device
+ *     out of memory      failed requests, in order of events
+ *     leaks, fragmentation  most bytes first, including memory that waits for streams
+ *     device             everything that holds memory of the device
  *     what if            savings with other settings
  *     peak, held         the largest holders at the peak, or in a file that has only one moment
  *     notes              data missing from the file, and contradictions in it

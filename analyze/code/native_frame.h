@@ -3,14 +3,14 @@
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder
- *     at::detail::empty_cuda(…)                        helper     below an operator
+ *     at::detail::empty_cuda(…)                        helper     called by an operator
  *     at::(anonymous namespace)::wrapper_CUDA_bmm(…)   other
  *     at::native::bmm_out_cuda_impl(…)                 operator
  *     at::_ops::bmm::call(…)                           dispatch   on the way to an operator
- *     torch::autograd::generated::BmmBackward0::apply  node       of the backward pass
+ *     torch::autograd::generated::BmmBackward0::apply  node       a node of the backward pass
  *     torch::autograd::Engine::evaluate_function(…)    engine     the backward pass itself
- *     Net::forward(at::Tensor)                         own        the program's
- *     execute_native_thread_routine, clone             start      of a thread or of the program
+ *     Net::forward(at::Tensor)                         own        the program's own code
+ *     execute_native_thread_routine, clone             start      start of a thread or the program
  *
  * PyTorch records names as its unwinder finds them. A name may be demangled, with arguments and,
  * for templates, with the return type; it may be mangled; it may be "??"; and it may end in "[clone

@@ -4,7 +4,7 @@
  *
  *     files      by path, by the last components of the path, by base name, by content
  *     functions  by file and name; moved or renamed functions by their callees
- *     lines      within a function: lines that belong together move together
+ *     lines      within a function, where lines that belong together move together
  *
  * The result does not depend on the order of rows, and swapping the sides swaps the result. */
 #ifndef MV_FRAME_MATCH_H

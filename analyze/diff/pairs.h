@@ -5,7 +5,7 @@
  *     before  a b b c        keys of one round
  *     after   a b d d
  *             | |
- *             pairs          with MV_PAIR_ANY also the first b's; not with MV_PAIR_LONE
+ *             pairs          with MV_PAIR_ANY, the first b's are also a pair; with MV_PAIR_LONE not
  *
  * The result is the same when the sides are swapped. */
 #ifndef MV_PAIRS_H

@@ -1,26 +1,26 @@
 /* Filters: the terms of --filter and of the viewer's search field, and the allocations that match
  * these terms.
  *
- *     forward              text: a frame of the stack contains it, ignoring case
+ *     forward              a frame of the stack contains this text, ignoring case
  *     "a b"                text with blanks, or text that would be another term without quotes
  *     /conv[0-9]+\.py/     a frame matches the POSIX extended regular expression, with case
- *     size>64M             bytes of the block; < <= > >= =
- *     life<10  life:never  events from birth to free; unlimited if it is never freed
+ *     size>64M             size of the block in bytes, with < <= > >= =
+ *     life<10  life:never  number of events from birth to free; unlimited if never freed
  *     stream:3  stream:0x7f12   the raw number of the stream
  *     pool:1,0             the pool's id; (0, 0) is the default pool
- *     stream:unknown  pool:unknown   missing from the file
- *     addr:0x7f1234        the block covers that byte, at any time
- *     leak                 part of a leak of the leak report
- *     leak:2               part of its second leak
+ *     stream:unknown  pool:unknown   the stream or pool is missing from the file
+ *     addr:0x7f1234        the block covers this address at any time
+ *     leak                 the block is part of a leak in the leak report
+ *     leak:2               the block is part of the second leak in this report
  *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
  *     cat:"cuBLAS"         the category with exactly this name, such as a library's
- *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
+ *     site:train.py:62     the line to blame for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
  *     like:17              stacks that reports combine in one line with that stack
  *                          (a group of analyze/code/sites.h)
  *     block:5,9-12         the blocks in these rows of the device's table of allocations
  *     nostack              no stack was recorded
- *     nopython             the recorded stack is empty: a thread without Python
+ *     nopython             the recorded stack is empty, as in a thread without Python
  *
  *     forward size>1M -/dropout/       all terms must match; terms after a '-' must not
  *

@@ -1,11 +1,11 @@
 /* The filter term `site:`, which compares only the line of code to blame for a stack (its culprit,
  * analyze/code/culprit.h), not the stack's other frames.
  *
- *     site:train.py:62            that line in every file of this name
- *     site:lib/train.py:62        only in files in a folder of this name
- *     site:train.py:62:forward    only with this function
+ *     site:train.py:62            this line in every file of this name
+ *     site:lib/train.py:62        this line, only in files in a folder of this name
+ *     site:train.py:62:forward    this line, only in this function
  *     site:train.py               every line of this file
- *     site:at::empty              a frame without a file, by its function
+ *     site:at::empty              frames without a file in this function
  *
  * Case matters: Train.py is a different file. */
 #ifndef MV_SITE_WORDS_H

@@ -7,11 +7,11 @@
  * replayed with the predicted bytes, so that rounding, splitting and caching are as they would be
  * at the new size.
  *
- *     sizes      constant, in proportion to the size or to its square, or on a line that a third
- *                recording confirms: exact. Others, mostly workspaces that a library chose, have
- *                bounds.
- *     figures    the middle of the results of replays between these bounds, if none is more than
- *                1 % away from it; else only the lowest and the highest result, and the reason. */
+ *     sizes      exact if constant, in proportion to the size or to its square, or on a line that a
+ *                third recording confirms. Other sizes, mostly of workspaces that a library chose,
+ *                have bounds.
+ *     figures    the middle of the results of replays between these bounds, if no result is more
+ *                than 1 % away from it; otherwise the lowest and the highest result, and the reason. */
 #ifndef MV_FIT_H
 #define MV_FIT_H
 

@@ -1,6 +1,6 @@
 /* The difference between two moments as a flame graph: each site's change, by its stack.
  *
- *     all            +42.0 MiB       wide: |change| of every site below
+ *     all            +42.0 MiB       width: |change| of every site below
  *     ├ forward      +50.0 MiB       node.bytes 50, less  0
  *     └ loss          -8.0 MiB       node.bytes  8, less  8
  *

@@ -2,7 +2,7 @@
  *
  *     segments at the peak, oldest first   | 20 | 64 | 20 | 100 | 20 |
  *     the floor                            |------------|
- *     beyond it, by the lines for whose requests they were reserved
+ *     the rest, by the lines for whose requests it was reserved
  *
  * An ideal allocator would need none of these segments. The line of a segment is the line of the
  * request for which PyTorch found no hole. Together they add up to reserved - lower. */

@@ -1,8 +1,8 @@
 /* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
  *
- *     alloc     a block at the address; an older block of the heap there was freed without a call
- *     free      ends the block of that heap at the address; without a heap, the newest block there
- *     resize    replaces the block by one of the new size at the address, in the same heap
+ *     alloc     begins a block at the address, and ends an older block of the heap at this address
+ *     free      ends the heap's block at the address; without a heap, the newest block there
+ *     resize    replaces the block by a block of the new size at the address, in the same heap
  *     reset     ends all blocks of the heap
  *
  * Contradictory calls are counted and have no other effect. A block of 0 bytes, or of more bytes

@@ -1,8 +1,8 @@
 /* Groups of ranks of a job that should hold the same memory. Each rank is compared only with the
  * ranks of its group.
  *
- *     rank    0 1 2 3 4 5 6 7 8 9 ...      pipeline parallelism: ranks of one stage hold the same,
- *     holds   a a a a b b x b c c ...      ranks of different stages do not; x belongs to b's stage
+ *     rank    0 1 2 3 4 5 6 7 8 9 ...      pipeline parallelism: ranks of one stage hold the same
+ *     holds   a a a a b b x b c c ...      memory, other ranks do not; x belongs to b's stage
  *
  * Ranks are in one class if they hold the same bytes at the same sites at their peaks. If this
  * is true of hardly any two ranks, ranks are in one class if they run the same code and their

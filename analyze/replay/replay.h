@@ -2,8 +2,8 @@
  *
  *     verify   under the recorded settings, every event is predicted, then applied as recorded.
  *              Shows how far the simulation can be trusted on this trace.
- *     run      under other settings: only the program's requests are taken from the trace (bytes,
- *              stream, pool, time of the free, calls of empty_cache()); all else is computed.
+ *     run      under other settings, only the program's requests are taken from the trace (bytes,
+ *              stream, pool, time of the free, calls of empty_cache()). All other data is computed.
  *
  * docs/whatif.md explains both kinds of replay and when they cannot be exact. */
 #ifndef MV_REPLAY_H

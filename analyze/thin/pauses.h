@@ -18,7 +18,7 @@ typedef struct {
 
 /* Whether `x` is a valid moment for --start-after or --stop-after:
  *
- *     90s          this long after the first event
+ *     90s          the time this long after the first event
  *     NAME#K       the K-th mark or start of a range with this name; without #K the
  *                  first. @NAME#K is the same
  *     12           the 12th step mark (analyze/steps/steps.h), as counted by `leaks` */

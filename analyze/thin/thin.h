@@ -5,12 +5,12 @@
  * first. The following are kept:
  *
  *     every other event                    segments, failed requests, snapshots, lone frees
- *     blocks alive at an end of the trace  so that the final heap is explained
+ *     blocks alive at an end of the trace  so that the final heap can be explained
  *     blocks alive at a peak               of allocated, active, requested and reserved bytes, in
- *                                          total and in each pool: these peaks keep their values
- *     blocks alive at a failed request     so that its report keeps its figures
- *     the block above a kept block         if it was the reason for the kept block's excess bytes:
- *                                          sizes follow from the layout (analyze/lives/lives.h)
+ *                                          total and in each pool, so that these peaks are the same
+ *     blocks alive at a failed request     so that the report on it shows the same figures
+ *     the block above a kept block         if it caused the kept block's excess bytes, because
+ *                                          the layout determines sizes (analyze/lives/lives.h)
  *
  * Frames, stacks, segments, annotations and CUDA calls are unchanged. Events are renumbered. A note
  * in the trace, MV_NOTE_THINNED, contains the number of missing events. */

@@ -7,7 +7,7 @@
  *
  *     sum of bytes = listed                          blocks at least `older_us` old
  *     listed + younger = allocated                   all are sizes of blocks
- *     sum of grown = allocated - allocated at `since_us`, over all lines, also those not listed
+ *     sum of grown = allocated - allocated at `since_us`, over all lines, even if not listed
  *
  * "Now" is the state after the last event, at the time `now_us`. If the program is still running
  * but allocates nothing, `now_us` is later than the last event. */

@@ -2,7 +2,7 @@
  *
  * A figure is a lower bound only if nothing can have made it too high, and vice versa:
  *
- *     too low    history is not complete; a free without an allocation; blocks of the final heap
+ *     too low    the history is incomplete; a free without an allocation; blocks of the final heap
  *                missing from the events; block sizes that are lower bounds; no final heap;
  *                for active and requested: no free_completed in the file; ends that only the
  *                final heap shows; for reserved: blocks outside every segment
@@ -10,7 +10,7 @@
  *                for allocated: no free_requested in the file
  *     both       sizes corrected by later events, or next to blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
- *                segments that only their ends show, without events for their starts */
+ *                segments that only their ends show, because their starts have no events */
 #ifndef MV_BOUNDS_H
 #define MV_BOUNDS_H
 

@@ -6,17 +6,17 @@
  *     events       0     1     2     3
  *     moments   B     0     1     2     3     (B: MV_BEFORE)
  *
- *     peak            when most bytes were allocated; the first such moment
- *     reserved-peak   when most bytes were reserved; the first such moment. If each block fills
- *                     a segment of its own, with that block in it (mv_moment_filled)
+ *     peak            the first moment at which the most bytes were allocated
+ *     reserved-peak   the first moment at which the most bytes were reserved. If each block fills
+ *                     its own segment, the block is included (mv_moment_filled)
  *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
  *     low, low#K      at the low point of the last, or K-th, whole step (only for
  *                     mv_failure_moment_read: analyze/steps/low_points.h)
  *     1234            after event 1234, which must exist
- *     1.5s            after the last event at or before that time (analyze/lives/position.h); it
+ *     1.5s            after the last event at or before this time (analyze/lives/position.h); it
  *                     must not be later than the last event of all devices
- *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
+ *     @NAME, @NAME#K  at the start of this annotation: after the last event before it
  *
  * Within a window (--from, --to), only peaks and ooms of the window count, including those at its
  * first moment (after the event before the window), and `end` is the window's end. A window that is
