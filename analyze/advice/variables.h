@@ -4,7 +4,7 @@
  *
  *     block.py:8   q = self.q(x)       q: until forward() of block.py returns
  *     block.py:9   h = act(up(x))      result of up: until the next operation, which reads it
- *     block.py:10  y = self.attn(q)    until attn's forward() returns; here, until this forward() does
+ *     block.py:10  y = self.attn(q)    until attn's forward() returns; here, until forward() does
  *     model.py:20  x = layer(x)        until this line runs again
  *
  * These times apply to tensors that autograd does not keep on the GPU, because the program copies

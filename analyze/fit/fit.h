@@ -11,7 +11,7 @@
  *                third recording confirms. Other sizes, mostly of workspaces that a library chose,
  *                have bounds.
  *     figures    the middle of the results of replays between these bounds, if no result is more
- *                than 1 % away from it; otherwise the lowest and the highest result, and the reason. */
+ *                than 1 % away from it; otherwise the lowest and the highest result, and why. */
 #ifndef MV_FIT_H
 #define MV_FIT_H
 

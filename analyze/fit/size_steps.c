@@ -158,7 +158,7 @@ static bool open_steps(const finder *f, const uint32_t *at, uint32_t count, mv_s
 
 /* ---- sizes of steps ---------------------------------------------------------------------- */
 
-/* Counts the allocations of a step that are alike to allocations of another step, assuming the
+/* Counts the allocations of a step that are similar to allocations of another step, assuming the
  * given sizes for both steps. */
 static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t size,
                             const mv_sized_run *to, uint32_t other, uint32_t *partner)
@@ -177,7 +177,7 @@ static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t si
 }
 
 /* Sets the sizes of all steps, assuming `size` for the middle step: each step is given the size at
- * which the most of its allocations are alike to those of the middle step. Returns the number of
+ * which the most of its allocations are similar to those of the middle step. Returns the number of
  * allocations that are alike. */
 static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t size,
                            uint32_t *partner, uint8_t *kind)
