@@ -23,10 +23,10 @@
 
 enum { HEADER = 64, ALIGN = 16, LEAST_CHUNK = 64 << 10, MOST_CHUNK = 1 << 20 };
 
-/* Header of one mapping; the usable bytes follow at HEADER. */
+/* Header of one mapping. The usable bytes begin at HEADER. */
 struct mv_arena_chunk {
     mv_arena_chunk *next;
-    mv_arena_chunk *prev; /* only kept in the `large` list */
+    mv_arena_chunk *prev; /* previous chunk; set only in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
     uint64_t filed;       /* for `large`: bytes that are in a file, from the second page on */
@@ -157,7 +157,7 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
-/* Returned by a push that finds no memory. */
+/* Notes that a push finds no memory, and returns NULL. */
 static void *refuse(mv_arena *arena)
 {
     __atomic_store_n(&arena->budget->lacked, true, __ATOMIC_RELAXED);
@@ -312,7 +312,8 @@ static void *push_large(mv_arena *arena, uint64_t bytes)
     return usable(chunk);
 }
 
-/* Chunks double in size, so that thousands of small arenas take little of a budget. */
+/* Adds a chunk. Each chunk is twice as large as the one before it, so that thousands of small
+ * arenas take little of a budget. */
 static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
 {
     uint64_t bytes = arena->chunk ? arena->chunk->mapped * 2 : LEAST_CHUNK;

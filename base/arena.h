@@ -1,15 +1,16 @@
-/* Memory with one owner, released all at once.
+/* Memory that has one owner and is released all at once.
  *
  * A function that returns memory takes an `mv_arena *` first; a function without an arena allocates
  * nothing. Small pushes share chunks. A push of MV_ARENA_LARGE bytes or more, and everything
  * allocated by mv_arena_grow, has its own mapping, which grows without copying (mremap) and costs
  * only the pages that were touched.
  *
- * Every arena draws on a budget, which several arenas may share. Once it is spent, pushes return
- * NULL and the caller fails with MV_NOMEM; memviz never aborts when memory runs out. Threads may
- * share a budget, but not an arena. Setting the budget's limit to 0 makes all later pushes fail.
+ * Every arena takes its memory from a budget, which several arenas may share. When the budget is
+ * spent, pushes return NULL and the caller fails with MV_NOMEM. memviz never aborts when memory
+ * runs out. Threads may share a budget, but not an arena. Setting the budget's limit to 0 makes all
+ * later pushes fail.
  *
- * Under AddressSanitizer the unused part of every chunk is poisoned. */
+ * With AddressSanitizer, the unused part of every chunk is poisoned. */
 #ifndef MV_BASE_ARENA_H
 #define MV_BASE_ARENA_H
 
@@ -68,13 +69,13 @@ uint64_t mv_page_pool_length(uint64_t bytes);
 void mv_arena_init(mv_arena *arena, mv_budget *budget);
 void mv_arena_release(mv_arena *arena);
 
-/* `count * size` zeroed bytes, aligned to 16; NULL on overflow or when the budget is spent. A push
- * of 0 bytes returns a valid pointer. */
+/* Returns `count * size` zeroed bytes, aligned to 16; NULL on overflow or when the budget is spent.
+ * A push of 0 bytes returns a valid pointer. */
 void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
 
-/* Returns a block of `new_bytes`: the content of `old` (allocated by this function, or NULL), then
- * zeros. `old` must not be used afterwards. Returns NULL when out of memory; `old` is unchanged
- * then. */
+/* Returns a block of `new_bytes`, which begins with the content of `old` (allocated by this
+ * function, or NULL) followed by zeros. `old` must not be used afterwards. Returns NULL when out of
+ * memory; `old` is then unchanged. */
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 
 /* Releases a block of mv_arena_grow before its arena. NULL is allowed. */
@@ -88,17 +89,18 @@ void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes);
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
-/* Iterates over the blocks with their own mappings, newest first: a zeroed `walk` returns the
- * first, and false means that there are no more. The arena must not change in between. */
+/* Iterates over the blocks that have their own mappings, newest first. When called with a zeroed
+ * `walk`, returns the first block; returns false if there are no more blocks. The arena must not
+ * change during the iteration. */
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *filed; /* how many of these bytes are in a file (parse/model/spill.h) */
+    uint64_t *filed; /* number of these bytes that are in a file (parse/model/spill.h) */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);
 
-/* A copy of `length` bytes, followed by a NUL; NULL when the budget is spent. */
+/* Returns a copy of `length` bytes, followed by a NUL; NULL when the budget is spent. */
 char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
 #define mv_push_array(arena, type, count) ((type *)mv_arena_push((arena), (count), sizeof(type)))

@@ -1,22 +1,23 @@
-/* A bitmap that also counts the bits set below any bit. It has a directory of counts, one for each
- * 512 bits: 1/8 byte a bit, and 1/128 for the directory. */
+/* A bitmap that can also count the set bits below any bit. For this it has a directory of counts,
+ * one for each 512 bits. A bit takes 1/8 byte, plus 1/128 byte for the directory. */
 #ifndef MV_BASE_BITMAP_H
 #define MV_BASE_BITMAP_H
 
 #include "base/arena.h"
 
-#define MV_BITMAP_SPAN 512 /* bits for each directory entry: one cache line */
+#define MV_BITMAP_SPAN 512 /* number of bits per directory entry, which is one cache line */
 
 typedef struct {
-    uint32_t count;  /* numbers 0 to count - 1 */
-    uint64_t *word;  /* [count / 64, up] bit i is in word[i / 64] */
-    uint32_t *below; /* [count / 512 + 1] bits set below 512 x i; valid after mv_bitmap_tally */
+    uint32_t count;  /* the bitmap has bits 0 to count - 1 */
+    uint64_t *word;  /* [count / 64, rounded up] bit i is in word[i / 64] */
+    uint32_t *below; /* [count / 512 + 1] number of bits set below 512 * i; valid after
+                      * mv_bitmap_tally */
 } mv_bitmap;
 
-/* All bits clear. False when out of memory. */
+/* Creates a bitmap in which all bits are clear. False when out of memory. */
 bool mv_bitmap_init(mv_arena *arena, uint32_t count, mv_bitmap *out);
 
-/* Builds the directory, once all bits are set. */
+/* Builds the directory. Must be called after all bits are set. */
 void mv_bitmap_tally(mv_bitmap *map);
 
 static inline void mv_bitmap_set(mv_bitmap *map, uint32_t at)
@@ -29,10 +30,10 @@ static inline bool mv_bitmap_has(const mv_bitmap *map, uint32_t at)
     return map->word[at >> 6] >> (at & 63) & 1;
 }
 
-/* Number of set bits below `at`; `at` <= count. Reads at most eight words. */
+/* The number of set bits below `at`, which must be at most `count`. Reads at most eight words. */
 uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
 
-/* The first set bit in [from, end); `end` when there is none. */
+/* The first set bit in [from, end); `end` if there is none. */
 uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
 
 #endif

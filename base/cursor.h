@@ -1,5 +1,6 @@
-/* Reads untrusted bytes: a span, and a cursor over it. Once a cursor overruns, it stays failed, so
- * a record needs only one check, at its end. All integers are little-endian. */
+/* Reads untrusted bytes with a span, and a cursor over the span. When a read passes the end, the
+ * cursor remains in the failed state, so one check at the end of a record is enough. All integers
+ * are little-endian. */
 #ifndef MV_BASE_CURSOR_H
 #define MV_BASE_CURSOR_H
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `length` bytes owned by someone else. */
+/* `length` bytes that belong to someone else. */
 typedef struct {
     const uint8_t *data;
     uint64_t length;
@@ -17,7 +18,7 @@ typedef struct {
 typedef struct {
     mv_span span;
     uint64_t at;  /* next byte to read */
-    bool overrun; /* a read passed the end; that read and all later ones return zeros */
+    bool overrun; /* a read passed the end; this read and all later reads return zeros */
 } mv_cursor;
 
 static inline mv_cursor mv_cursor_over(mv_span span)
@@ -25,7 +26,7 @@ static inline mv_cursor mv_cursor_over(mv_span span)
     return (mv_cursor){.span = span};
 }
 
-/* `length` bytes at the cursor; NULL (and overrun) when fewer remain. */
+/* Returns `length` bytes at the cursor, or NULL (and sets `overrun`) if fewer bytes are left. */
 static inline const uint8_t *mv_take_bytes(mv_cursor *c, uint64_t length)
 {
     const uint8_t *at = c->span.data + c->at;

@@ -15,7 +15,7 @@ const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us)
 
     for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
         double value = (double)us / units[i].us;
-        if (value < 0.9995) /* 999.6 ms would print as 1e+03 ms */
+        if (value < 0.9995) /* 999.6 ms would be printed as 1e+03 ms */
             continue;
         snprintf(text, MV_DURATION_TEXT, value < 999.5 ? "%.3g %s" : "%.0f %s", value,
                  units[i].name);

@@ -1,4 +1,4 @@
-/* Durations: measured with a clock, written for people, and read from text. */
+/* Durations: measures them with a clock, writes them for people, and reads them from strings. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 
@@ -8,15 +8,16 @@
 
 #define MV_DURATION_TEXT 32
 
-/* "850 us", "12.5 ms", "3.5 h": at most three significant digits, in the largest unit that fits.
- * Returns `text`. */
+/* Writes "850 us", "12.5 ms", "3.5 h": at most three significant digits, in the largest unit that
+ * fits. Returns `text`. */
 const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
 
-/* Reads "60s", "1.5h", "250ms": a number and us, ms, s, m (or min), h or d. Returns false and
- * leaves *us unchanged if the text is not a duration, or the duration is longer than 100 years. */
+/* Reads "60s", "1.5h", "250ms", which is a number and a unit: us, ms, s, m (or min), h or d.
+ * Returns false and leaves *us unchanged if the string is not a duration, or if the duration is
+ * longer than 100 years. */
 bool mv_duration_read(const char *text, uint64_t *us);
 
-/* A clock that is never set: only differences are meaningful. */
+/* The time of a clock that is never set, so that only differences are meaningful. */
 static inline int64_t mv_now_us(void)
 {
     struct timespec now;

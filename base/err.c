@@ -33,7 +33,7 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
     return code;
 }
 
-/* Never cuts a UTF-8 character. */
+/* Cuts the path, but never splits a UTF-8 character. */
 const char *mv_err_path(const char *path, char text[MV_ERR_PATH])
 {
     size_t length = strlen(path), begin = MV_ERR_PATH / 3;

@@ -34,25 +34,26 @@ typedef enum {
 
 typedef struct {
     mv_code code;
-    uint64_t offset;  /* byte of the decompressed input where reading stopped, or MV_NO_OFFSET */
-    char detail[160]; /* "event 812: kind 9"; may be empty */
+    uint64_t offset;  /* position in the decompressed input at which reading stopped, or
+                       * MV_NO_OFFSET */
+    char detail[160]; /* details, such as "event 812: kind 9"; may be empty */
 } mv_err;
 
 /* Fills `err` and returns `code`, so that a failure is one `return` statement. A detail that is too
- * long is cut, and its control characters are replaced, since it may quote the input. */
+ * long is cut. Its control characters are replaced, because it may quote the input. */
 mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Shortens a path for a detail that continues with a reason: returns `path` unchanged, or its
- * beginning, "..." and its end in `text`. */
+/* Shortens a path for a detail that continues with a reason. Returns `path` unchanged or, in
+ * `text`, the beginning of the path, "..." and its end. */
 #define MV_ERR_PATH 68
 const char *mv_err_path(const char *path, char text[MV_ERR_PATH]);
 
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
 
-/* Returns `text`, such as "structure is damaged: event 812". For MV_IO and MV_ABSENT the text is
- * the detail alone, which is a complete sentence. */
+/* Returns `text`, such as "structure is damaged: event 812". For MV_IO and MV_ABSENT, `text` is
+ * only the detail, which is a complete sentence. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
 

@@ -2,7 +2,7 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* \xNN for each byte. */
+/* Writes \xNN for each byte. */
 static uint32_t put_bytes(const uint8_t *c, uint32_t bytes, char *out)
 {
     uint32_t length = 0;
@@ -31,7 +31,7 @@ static uint32_t put_unit(uint32_t unit, char *out)
     return 6;
 }
 
-/* A code point in UTF-16. */
+/* Writes a code point in UTF-16, as \uNNNN. */
 static uint32_t put_code(uint32_t code, char *out)
 {
     if (code < 0x10000)
@@ -68,8 +68,8 @@ static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape m
     return code == '\n' ? put_pair('\\', 'n', out) : put_code(code, out);
 }
 
-/* Characters that no mode escapes. Nearly all characters are plain, and reports contain millions of
- * texts, so these are checked first. */
+/* Whether no mode escapes the character. Nearly all characters are plain, and reports contain
+ * millions of strings, so this is checked first. */
 static bool is_plain(uint8_t c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -80,7 +80,7 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
     uint64_t begin = *at, end = begin;
 
     piece->length = 0;
-    if (begin == text.length) /* the data of an empty text may be NULL */
+    if (begin == text.length) /* the data of an empty string may be NULL */
         return false;
     while (end < text.length && piece->length == 0) {
         uint32_t bytes;
@@ -102,8 +102,8 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Characters that start a formula, and their fullwidth forms, which some spreadsheets accept
- * too. */
+/* Whether a character starts a formula, including the fullwidth forms that some spreadsheets also
+ * accept. */
 static bool is_sign(uint32_t code)
 {
     return code != MV_UTF8_BAD && code != 0 &&

@@ -42,7 +42,7 @@ static bool has(const mv_intern *t, uint32_t check)
 
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row)
 {
-    /* Equal rows would collide: keeping the first one is enough. */
+    /* Equal rows would collide, so it is enough to keep the first of them. */
     if (t->is_blind && has(t, (uint32_t)(hash >> 32)))
         return true;
     if (t->count * 2 >= t->capacity && !grow(t))

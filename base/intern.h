@@ -1,5 +1,5 @@
-/* Content-addressed row numbers: a hash table from a 64-bit hash to the rows of another table. The
- * table stores no keys: the caller compares the content of each candidate row.
+/* Finds rows of a table by their content. This is a hash table from a 64-bit hash to the rows of
+ * another table. It stores no keys, so the caller compares the content of each candidate row.
  *
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;
@@ -10,8 +10,8 @@
 #include "base/arena.h"
 
 typedef struct {
-    uint32_t check; /* upper half of the hash: selects the slot, and is compared first */
-    uint32_t row;   /* row + 1; 0 marks an empty slot */
+    uint32_t check; /* upper half of the hash, which selects the slot and is compared first */
+    uint32_t row;   /* row + 1; 0: the slot is empty */
 } mv_intern_slot;
 
 typedef struct {
@@ -19,13 +19,14 @@ typedef struct {
     mv_intern_slot *slots; /* [capacity], a power of two; NULL before the first add */
     uint64_t capacity;
     uint64_t count;
-    bool is_blind; /* lookups find nothing, and only the first of several equal rows is kept */
+    bool is_blind; /* lookups find nothing, and only the first of several rows with equal hashes
+                    * is kept */
 } mv_intern;
 
 typedef struct {
     uint64_t slot;
     uint32_t check;
-    uint32_t row; /* the candidate, after mv_intern_next returned true */
+    uint32_t row; /* candidate row; valid after mv_intern_next returned true */
 } mv_probe;
 
 static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
@@ -35,7 +36,7 @@ static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
     return (mv_probe){.slot = t->capacity ? check & (t->capacity - 1) : 0, .check = check};
 }
 
-/* Moves to the next row with the same hash; false when there is none. */
+/* Moves to the next row with the same hash. False if there is no such row. */
 static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
 {
     if (!t->slots || t->is_blind)
@@ -52,13 +53,13 @@ static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
     }
 }
 
-/* Adds a row that was not found. False when out of memory; the table is unchanged then. */
+/* Adds a row that was not found. Returns false when out of memory; the table is then unchanged. */
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row);
 
-/* The seed of all hashes, also of XXH3 for texts and lists: different in each process. The author
- * of a file cannot know it, and so cannot choose rows that collide and take quadratic time to find.
- * It is the address where the system loaded the program (ASLR); in WebAssembly it is a constant.
- * Never written to a file. */
+/* The seed of all hashes, including XXH3 hashes of strings and lists. It is different in each
+ * process, so the author of a file cannot know it and cannot choose rows that collide and take
+ * quadratic time to find. The seed is the address at which the system loaded the program (ASLR); in
+ * WebAssembly it is a constant. It is never written to a file. */
 extern const char mv_hash_place;
 
 static inline uint64_t mv_hash_key(void)
@@ -66,7 +67,7 @@ static inline uint64_t mv_hash_key(void)
     return (uint64_t)(uintptr_t)&mv_hash_place * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A 64-bit mix of two words, for rows that consist of a few numbers. */
+/* Mixes two words into 64 bits, for rows that consist of a few numbers. */
 static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 {
     uint64_t key = mv_hash_key();

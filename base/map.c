@@ -19,7 +19,7 @@ static bool resize(mv_map *map, uint64_t slots)
     return true;
 }
 
-/* At most two thirds are used, so a search always ends at an empty slot. */
+/* At most two thirds of the slots are used, so a search always ends at an empty slot. */
 bool mv_map_reserve(mv_map *map, uint64_t keys)
 {
     uint64_t slots = map->slots ? map->mask + 1 : FIRST_SLOTS;
@@ -58,8 +58,8 @@ bool mv_map_put(mv_map *map, uint64_t key, uint32_t value)
     return at != NULL;
 }
 
-/* The keys after an emptied slot move up, unless that would move them to before the slot where
- * their search begins. */
+/* The keys after an emptied slot move up, unless a key would move to a position before the slot at
+ * which the search for it begins. */
 uint32_t mv_map_take(mv_map *map, uint64_t key)
 {
     mv_map_slot *slot = map->slots ? mv_map_slot_of(map, key) : NULL;

@@ -3,13 +3,14 @@
  *
  *     mv_map map = {.arena = arena};
  *     mv_map_put(&map, addr, row);
- *     row = mv_map_find(&map, addr);       MV_NOT_IN_MAP when it is not there
- *     ++*mv_map_value(&map, addr);         the value itself, 0 when the key is new
+ *     row = mv_map_find(&map, addr);       MV_NOT_IN_MAP if the key is missing
+ *     ++*mv_map_value(&map, addr);         the value itself, 0 if the key is new
  *
- * For other keys (texts, structs, lists of frames) see intern.h and texts.h.
+ * For other keys (strings, structs, lists of frames) see intern.h and texts.h.
  *
- * All operations take O(1) expected time; a key takes 24 to 48 bytes. A removed key costs nothing
- * afterwards: the keys after it move up. Keys have no order; a map cannot be iterated. */
+ * All operations take O(1) expected time, and a key takes 24 to 48 bytes. A removed key costs
+ * nothing afterwards, because the keys after it move up. Keys have no order, and a map cannot be
+ * iterated. */
 #ifndef MV_BASE_MAP_H
 #define MV_BASE_MAP_H
 
@@ -28,7 +29,7 @@ typedef struct {
     mv_arena *arena;
     mv_map_slot *slots; /* [mask + 1]; NULL before the first key */
     uint64_t mask;
-    uint64_t count; /* of keys */
+    uint64_t count; /* number of keys */
 } mv_map;
 
 static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
@@ -36,7 +37,7 @@ static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
     return mv_mix(key, 0) & map->mask;
 }
 
-/* The slot of a key, or the empty slot where it belongs. The map must have slots. */
+/* The slot of a key, or the empty slot where the key belongs. The map must have slots. */
 static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
 {
     uint64_t at = mv_map_home(map, key);
@@ -46,7 +47,7 @@ static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
     return &map->slots[at];
 }
 
-/* The value of a key; MV_NOT_IN_MAP when the key is missing. */
+/* The value of a key; MV_NOT_IN_MAP if the key is missing. */
 static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
 {
     const mv_map_slot *slot;
@@ -57,24 +58,25 @@ static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
     return slot->is_used ? slot->value : MV_NOT_IN_MAP;
 }
 
-/* Prefetches the slot of a key that is looked up soon. */
+/* Prefetches the slot of a key that will be looked up soon. */
 static inline void mv_map_prefetch(const mv_map *map, uint64_t key)
 {
     if (map->slots)
         __builtin_prefetch(&map->slots[mv_map_home(map, key)]);
 }
 
-/* Makes room for `keys` keys in total, so that adding them cannot fail and moves nothing. */
+/* Makes room for `keys` keys in total, so that adding them cannot fail and moves nothing. False
+ * when out of memory. */
 bool mv_map_reserve(mv_map *map, uint64_t keys);
 
-/* The address of a key's value, valid until the map changes; a missing key is added with 0. NULL
- * when out of memory; the map is unchanged then. */
+/* The address of a key's value, which is valid until the map changes. A missing key is added with
+ * the value 0. NULL when out of memory; the map is then unchanged. */
 uint32_t *mv_map_value(mv_map *map, uint64_t key);
 
 /* Adds a key or replaces its value. False when out of memory. */
 bool mv_map_put(mv_map *map, uint64_t key, uint32_t value);
 
-/* Removes a key and returns its value, or MV_NOT_IN_MAP. */
+/* Removes a key. Returns its value, or MV_NOT_IN_MAP if the key was missing. */
 uint32_t mv_map_take(mv_map *map, uint64_t key);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef MV_BASE_NAMES_H
 #define MV_BASE_NAMES_H
 
-/* A field of each row, for the parameter `field`. */
+/* A field of each row, to be passed as the parameter `field`. */
 #define MV_FIRST_NAME(first, ...)           #first,
 #define MV_SECOND(first, second, ...)       second,
 #define MV_THIRD(first, second, third, ...) third,

@@ -34,8 +34,8 @@ uint32_t mv_word_distance(const char *a, const char *b)
     return table[m][n];
 }
 
-/* A word is near if it differs by one letter, or by up to a third of the letters of a long word. A
- * word is also near if only its beginning was typed. */
+/* A word is near if it differs by one letter or, if the typed word is long, by up to a third of the
+ * typed letters. A word is also near if the typed word is its beginning. */
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word)
 {
     uint32_t typed_length = (uint32_t)strlen(typed);

@@ -1,16 +1,16 @@
-/* The known word that is nearest to a mistyped one. */
+/* Finds the known word that is nearest to a mistyped word. */
 #ifndef MV_NEAREST_H
 #define MV_NEAREST_H
 
 #include <stdint.h>
 
-/* The edits between two words: letters added, dropped, changed, or swapped with the next one. Words
- * longer than 31 letters count as far apart. */
+/* The number of edits between two words. An edit adds, drops or changes a letter, or swaps two
+ * neighbouring letters. Words longer than 31 letters count as far apart. */
 uint32_t mv_word_distance(const char *a, const char *b);
 
-/* The best candidate so far; zeroed before the first word. */
+/* The best candidate so far. Must be zeroed before the first word is tried. */
 typedef struct {
-    const char *word; /* NULL: no word is near enough */
+    const char *word; /* nearest word; NULL: no word is near enough */
     uint32_t distance;
 } mv_nearest;
 

@@ -7,19 +7,19 @@
 
 enum { MV_PAGE = 4096 };
 
-/* `bytes` zeroed bytes (a multiple of MV_PAGE); only pages that are touched take memory. NULL when
- * out of memory. */
+/* Maps `bytes` zeroed bytes (a multiple of MV_PAGE). Only pages that are touched take memory. NULL
+ * when out of memory. */
 void *mv_pages_map(uint64_t bytes);
 
-/* `at` was returned by mv_pages_map or mv_pages_resize for `bytes`. */
+/* Unmaps `bytes` bytes at `at`, which mv_pages_map or mv_pages_resize returned. */
 void mv_pages_unmap(void *at, uint64_t bytes);
 
-/* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: the mapping is
- * unchanged then. */
+/* Resizes a mapping, which may move. New bytes are zero. NULL when out of memory; the mapping is
+ * then unchanged. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
 
-/* Populates a range that is about to be written, which is cheaper than a page fault for each page.
- * The content stays. Only a hint; short ranges are skipped. */
+/* Populates a range that is about to be written, which costs less than a page fault for each page.
+ * The content does not change. This is only a hint, and short ranges are skipped. */
 void mv_pages_take(void *at, uint64_t bytes);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct {
     void (*piece)(void *user, uint32_t i);
     void *user;
     uint32_t count;
-    _Atomic uint32_t next; /* the first piece that no thread has taken */
+    _Atomic uint32_t next; /* first piece that no thread has taken yet */
 } work;
 
 static void *work_off(void *user)

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Calls `piece(user, i)` for each i below `count`, starting them in this order, on at most
- * `threads` threads including the caller's; 0 means one for each processor. If no thread can be
- * started, the caller does all the work. Returns when all pieces are done. */
+/* Calls `piece(user, i)` for each i below `count`, and starts the calls in this order. Uses at most
+ * `threads` threads, including the caller's; 0 means one for each CPU. If no thread can be started,
+ * the caller does all the work. Returns when all calls have returned. */
 void mv_parallel_for(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
                      void *user);
 

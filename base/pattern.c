@@ -4,15 +4,16 @@
 
 #include "base/utf8.h"
 
-/* A program of small steps: some consume a character, others lead to further steps without one.
- * Distances are relative, so that parts of a program can be copied and moved. All paths are
- * followed at once, so each step is visited at most once per character. */
+/* An expression is compiled to a program of small steps. Some steps consume a character; others
+ * lead to further steps without consuming one. Distances between steps are relative, so that parts
+ * of a program can be copied and moved. All paths are followed at the same time, so each step is
+ * visited at most once per character. */
 typedef enum {
-    TAKE_ONE, /* this character */
+    TAKE_ONE, /* takes the character `value` */
     TAKE_ANY,
     TAKE_SET,
-    GO,    /* to `next` */
-    SPLIT, /* to `next` and to `other` */
+    GO,    /* continues at `next` */
+    SPLIT, /* continues both at `next` and at `other` */
     AT_BEGIN,
     AT_END,
     AT_WORD_EDGE,
@@ -25,10 +26,11 @@ typedef enum {
 typedef struct {
     uint8_t kind;        /* step_kind */
     int16_t next, other; /* distances */
-    uint32_t value;      /* TAKE_ONE: the character; TAKE_SET: the row of the set */
+    uint32_t value;      /* TAKE_ONE: the character to take; TAKE_SET: the row of the set */
 } step;
 
-/* The ranges [first_range, first_range + ranges), or everything outside them. */
+/* A set of characters: the ranges [first_range, first_range + ranges), or everything outside these
+ * ranges. */
 typedef struct {
     uint16_t first_range, ranges;
     bool is_negated;
@@ -40,14 +42,15 @@ typedef struct {
 
 struct mv_pattern {
     uint32_t count;
-    const step *steps; /* [count]; the last step is FOUND */
+    const step *steps; /* [count] steps, of which the last is FOUND */
     const set *sets;
     const range *ranges;
-    bool can_skip;     /* matches begin with one of `begins` */
-    bool begins[0x80]; /* ASCII; any character above it may begin a match */
+    bool can_skip;     /* every match begins with one of `begins` */
+    bool begins[0x80]; /* for each ASCII character, whether a match may begin with it; a match
+                        * may begin with any character above ASCII */
 };
 
-/* An invalid UTF-8 byte. */
+/* The value of an invalid UTF-8 byte. */
 #define BAD_BYTE  0x110000u
 #define NO_LETTER UINT32_MAX
 
@@ -109,7 +112,7 @@ static bool emit(reader *r, step s)
     return true;
 }
 
-/* Inserts a step at `at`. */
+/* Inserts a step at position `at`. */
 static bool insert(reader *r, uint32_t at, step s)
 {
     if (!has_room(r, 1))
@@ -145,7 +148,8 @@ static const struct {
     {"space", {{' ', ' '}, {'\t', '\r'}}},
     {"upper", {{'A', 'Z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a class: only for \w */
+    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a class of POSIX, only
+                                                                 * used for \w */
 };
 enum { CLASSES = sizeof classes / sizeof *classes, WORD = CLASSES - 1, SPACE = 9 };
 
@@ -184,7 +188,7 @@ static bool read_class(reader *r)
     return fail(r, "unknown character class");
 }
 
-/* A character in a bracket expression: a, [.a.] or [=a=]. */
+/* Reads a character in a bracket expression: a, [.a.] or [=a=]. */
 static bool read_member(reader *r, uint32_t *out)
 {
     char sign = 0;
@@ -201,7 +205,7 @@ static bool read_member(reader *r, uint32_t *out)
     return sign == 0 || (skip(r, sign) && skip(r, ']')) || fail(r, "unknown character name");
 }
 
-/* After the '['. */
+/* Reads a bracket expression after its '['. */
 static bool read_set(reader *r)
 {
     uint32_t first, last;
@@ -238,7 +242,7 @@ static bool emit_class(reader *r, uint32_t row, bool is_negated)
     return begin_set(r, is_negated) && add_class(r, row) && end_set(r);
 }
 
-/* After the '\'. */
+/* Reads an escape after its '\'. */
 static bool read_escape(reader *r)
 {
     static const char edges[] = "bB<>";
@@ -283,7 +287,7 @@ static bool read_atom(reader *r)
     return emit(r, (step){.kind = TAKE_ONE, .value = letter_at(r->text, &r->at)});
 }
 
-/* Appends a copy of the steps. */
+/* Appends a copy of `length` steps. */
 static void copy(reader *r, uint32_t from, uint32_t length)
 {
     memcpy(&r->steps[r->count], &r->steps[from], length * sizeof *r->steps);
@@ -306,7 +310,7 @@ static bool make_repeated(reader *r, uint32_t from)
 
 #define NO_END UINT32_MAX
 
-/* Repeats the steps from `from` on at least `least` and at most `most` times. */
+/* Repeats the steps that begin at `from` at least `least` and at most `most` times. */
 static bool repeat(reader *r, uint32_t from, uint32_t least, uint32_t most)
 {
     uint32_t length = r->count - from, further = most == NO_END ? 0 : most - least;
@@ -319,7 +323,7 @@ static bool repeat(reader *r, uint32_t from, uint32_t least, uint32_t most)
         return false;
     for (uint32_t i = 1; i < least; i++)
         copy(r, from, length);
-    if (most == NO_END) /* the last copy loops; without any copies, all is optional */
+    if (most == NO_END) /* the last copy loops; if there are no copies, all of it is optional */
         return make_repeated(r, r->count - length) && (least || make_optional(r, from));
     if (least == 0) {
         make_optional(r, from);
@@ -344,7 +348,7 @@ static bool take_number(reader *r, uint32_t *out)
     return is_there;
 }
 
-/* After the '{': 3} or 3,} or 3,5} or ,5} */
+/* Reads a repetition after its '{': 3} or 3,} or 3,5} or ,5} */
 static bool read_times(reader *r, uint32_t *least, uint32_t *most)
 {
     bool has_least = take_number(r, least), has_most = has_least;
@@ -389,7 +393,7 @@ static bool read_branch(reader *r)
     return true;
 }
 
-/* Alternatives separated by '|', up to the end or the ')'. */
+/* Reads alternatives separated by '|', up to the end or a ')'. */
 static bool read_choice(reader *r)
 {
     uint32_t from = r->count, go;
@@ -411,7 +415,7 @@ static bool read_choice(reader *r)
     return true;
 }
 
-/* ---- where matches can begin ------------------------------------------------------------- */
+/* ---- beginnings of matches --------------------------------------------------------------- */
 
 static bool is_in_set(const mv_pattern *p, uint32_t row, uint32_t letter)
 {
@@ -439,7 +443,7 @@ static bool takes(const mv_pattern *p, const step *s, uint32_t letter)
 
 /* ---- matching ---------------------------------------------------------------------------- */
 
-/* Steps that take the next character. */
+/* The steps that can take the next character. */
 typedef struct {
     uint32_t count;
     uint16_t step[MV_PATTERN_MOST_PARTS + 1];
@@ -447,9 +451,9 @@ typedef struct {
 
 typedef struct {
     const mv_pattern *p;
-    uint32_t before, after; /* characters on both sides of the position; NO_LETTER: none */
+    uint32_t before, after; /* characters before and after the position; NO_LETTER: none */
     uint32_t turn;
-    uint32_t seen[MV_PATTERN_MOST_PARTS + 1]; /* the last round in which each step was visited */
+    uint32_t seen[MV_PATTERN_MOST_PARTS + 1]; /* last round in which each step was visited */
     uint16_t open[MV_PATTERN_MOST_PARTS + 2];
     steps_now lists[2];
 } matching;
@@ -479,7 +483,7 @@ static bool holds(const matching *m, step_kind kind)
     }
 }
 
-/* Adds a step in the order of `open`, at most once a round. */
+/* Adds a step to `open`, in order. A step is added at most once per round. */
 static void visit(matching *m, uint32_t row, uint32_t *open)
 {
     if (m->seen[row] == m->turn)
@@ -488,7 +492,7 @@ static void visit(matching *m, uint32_t row, uint32_t *open)
     m->open[(*open)++] = (uint16_t)row;
 }
 
-/* Follows a step to all the steps that take a character. True if the end of the expression was
+/* Follows a step to all steps that take a character. Returns true if the end of the expression was
  * reached. */
 static bool follow(matching *m, uint32_t row, steps_now *list)
 {
@@ -530,7 +534,8 @@ static void start(matching *m, const mv_pattern *p)
     memset(m->seen, 0, p->count * sizeof *m->seen);
 }
 
-/* The next character; before a match has begun, skips characters that cannot begin one. */
+/* Returns the next character. Before a match has begun, skips characters with which a match cannot
+ * begin. */
 static uint32_t next_letter(const mv_pattern *p, mv_span text, uint64_t *at, bool may_skip)
 {
     if (may_skip && p->can_skip)
@@ -571,8 +576,8 @@ bool mv_pattern_is_in(const mv_pattern *p, mv_span text)
 
 /* ---- compiling --------------------------------------------------------------------------- */
 
-/* Finds the characters with which a match can begin. Patterns with edges cannot skip, because edges
- * depend on the characters before a position. */
+/* Finds the characters with which a match can begin. Patterns with edges cannot skip characters,
+ * because edges depend on the characters before a position. */
 static void find_begins(mv_pattern *p)
 {
     matching m;

@@ -1,13 +1,13 @@
-/* POSIX extended regular expressions in bounded time. The C library's matcher takes quadratic time
- * in the length of a text, and memory for each state that a text reaches; our texts come from
- * files.
+/* POSIX extended regular expressions that are matched in bounded time. The matcher of the C library
+ * takes quadratic time in the length of a string, and memory for each state that a string reaches,
+ * which is not acceptable because our strings come from untrusted files.
  *
  *     const char *why;
  *     const mv_pattern *pattern = mv_pattern_read(arena, mv_text_span("conv[0-9]+\\.py"), &why);
  *     if (pattern && mv_pattern_is_in(pattern, text)) ...
  *
  * Supports all of POSIX except equivalence classes with more than one character, and the GNU
- * extensions \w \W \s \S \b \B \< \>. Back-references are not supported, since they need
+ * extensions \w \W \s \S \b \B \< \>. Back-references are not supported, because they need
  * exponential time. Characters are UTF-8; an invalid byte is a separate character. Classes such as
  * [:alpha:] are ASCII only. Matching is case-sensitive. */
 #ifndef MV_BASE_PATTERN_H
@@ -17,19 +17,21 @@
 #include "base/cursor.h"
 
 enum {
-    MV_PATTERN_MOST_BYTES = 1000, /* of an expression */
-    MV_PATTERN_MOST_DEPTH = 50,   /* nested parentheses */
-    MV_PATTERN_MOST_PARTS = 2000  /* with repetitions expanded: a{9} has nine, (ab)* four */
+    MV_PATTERN_MOST_BYTES = 1000, /* maximum length of an expression in bytes */
+    MV_PATTERN_MOST_DEPTH = 50,   /* maximum depth of nested parentheses */
+    MV_PATTERN_MOST_PARTS = 2000  /* maximum number of steps, with repetitions expanded: a{9} has
+                                   * nine, (ab)* has four */
 };
 
 typedef struct mv_pattern mv_pattern;
 
-/* NULL when the text is not a valid expression, exceeds these limits, or memory runs out: *why is
- * then a sentence without a full stop. */
+/* Compiles an expression. Returns NULL if the string is not a valid expression, exceeds the limits
+ * above, or memory runs out; *why is then a sentence without a full stop. */
 const mv_pattern *mv_pattern_read(mv_arena *arena, mv_span text, const char **why);
 
-/* Whether the expression matches a part of the text. Takes at most one step for each character and
- * part; no memory except about 24 KiB of stack. Threads may share a pattern. */
+/* Whether the expression matches a part of the string. Takes at most one step for each combination
+ * of a character and a step of the expression, and no memory except about 24 KiB of stack. Threads
+ * may share a pattern. */
 bool mv_pattern_is_in(const mv_pattern *pattern, mv_span text);
 
 #endif

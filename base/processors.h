@@ -1,11 +1,11 @@
-/* The number of processors that this program may use at a time. */
+/* The number of CPUs that this program may use at the same time. */
 #ifndef MV_BASE_PROCESSORS_H
 #define MV_BASE_PROCESSORS_H
 
 #include <stdint.h>
 
-/* At least 1; fewer than the machine has if the program is restricted to some of them (taskset,
- * cpuset cgroups). */
+/* Returns at least 1. The number is less than the number of CPUs in the machine if the program is
+ * restricted to some of them (taskset, cpuset cgroups). */
 uint32_t mv_processors(void);
 
 #endif

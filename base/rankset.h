@@ -1,24 +1,27 @@
-/* A set of small numbers with fast "next member" and "previous member": a bitmap, and above it
- * bitmaps of non-empty words, each 64 times smaller. Every operation takes at most six steps. */
+/* A set of small numbers in which the next and the previous member are found quickly. It is a
+ * bitmap with further bitmaps above it, each of which shows the non-empty words of the bitmap below
+ * and is 64 times smaller. Every operation takes at most six steps. */
 #ifndef MV_BASE_RANKSET_H
 #define MV_BASE_RANKSET_H
 
 #include "base/arena.h"
 
-#define MV_RANKSET_LEVELS 6 /* 64^6 is more than 2^32 */
+#define MV_RANKSET_LEVELS 6 /* six levels are enough, because 64^6 is more than 2^32 */
 #define MV_NO_RANK        UINT32_MAX
 
 typedef struct {
-    uint64_t *level[MV_RANKSET_LEVELS]; /* level[0] holds the members; the top level has one word */
+    uint64_t *level[MV_RANKSET_LEVELS]; /* bitmaps; level[0] contains the members, and the top
+                                         * level has one word */
     uint32_t words[MV_RANKSET_LEVELS];
     uint32_t levels;
-    uint32_t count; /* members are 0 to count - 1 */
+    uint32_t count; /* members are from 0 to count - 1 */
 } mv_rankset;
 
-/* An empty set of numbers below `count`. False when out of memory. */
+/* Creates an empty set for numbers below `count`. False when out of memory. */
 bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
 
-/* Slow parts of add and drop: the word was empty, or is empty now. */
+/* The slow paths of mv_rankset_add and mv_rankset_drop: the word was empty before, or is empty
+ * now. */
 void mv_rankset_add_word(mv_rankset *set, uint32_t word);
 void mv_rankset_drop_word(mv_rankset *set, uint32_t word);
 
@@ -45,11 +48,12 @@ static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
     return set->level[0][rank >> 6] >> (rank & 63) & 1;
 }
 
-/* The slow path of mv_rankset_next. */
+/* The slow paths of mv_rankset_next and mv_rankset_prev. */
 uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank);
 uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank);
 
-/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. It is usually near. */
+/* The first member at or after `rank` (which may be `count`), or MV_NO_RANK. This member is usually
+ * near. */
 static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
 {
     if (rank < set->count) {
@@ -60,7 +64,7 @@ static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
     return mv_rankset_next_far(set, rank);
 }
 
-/* Last member at or before `rank`, or MV_NO_RANK. */
+/* The last member at or before `rank`, or MV_NO_RANK. */
 static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
 {
     if (rank < set->count) {

@@ -1,12 +1,14 @@
-/* Files installed with the program (the shim, the page, fonts), found relative to the program. */
+/* Files that are installed with the program (the shim, the page, fonts) and are found relative to
+ * the program. */
 #ifndef MV_BESIDE_H
 #define MV_BESIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The path of `name` relative to the program's folder: "memviz.html", "../lib/x". False when the
- * folder is unknown or the path is longer than `size`. Does not check that the file exists. */
+/* Writes the path of `name` relative to the program's folder: "memviz.html", "../lib/x". Returns
+ * false if the folder is unknown or the path is longer than `size`. Does not check whether the file
+ * exists. */
 bool mv_resource_path(char *path, size_t size, const char *name);
 
 #endif

@@ -1,9 +1,10 @@
-/* Binary search in keys in ascending order.
+/* Binary search in keys that are in ascending order.
  *
- *     lower bound: the first row whose key is at least the wanted key; `count` when there is none
- *     upper bound: the first row whose key is above it; `count` when there is none
+ *     lower bound: the first row whose key is at least the wanted key, or `count` if there is none
+ *     upper bound: the first row whose key is above the wanted key, or `count` if there is none
  *
- * so [lower, upper) are the rows with that key, and upper - 1 is the last row at or before it.
+ * so [lower, upper) are the rows with the wanted key, and upper - 1 is the last row at or before
+ * it.
  *
  *     uint32_t row = mv_lower_bound_u64(places->addr, places->count, addr);    _u32, _i64 too
  *
@@ -22,24 +23,26 @@
 #include <stdint.h>
 
 typedef struct {
-    uint64_t low, high; /* the answer is one of [low, high] */
-    uint64_t middle;    /* the row to compare next */
+    uint64_t low, high; /* the answer is in [low, high], both included */
+    uint64_t middle;    /* row that must be compared next */
 } mv_bisect;
 
-/* Searches [low, high); `high` is the answer when all rows are before the wanted position. */
+/* Begins a search in [low, high). `high` is the answer if all rows are before the wanted
+ * position. */
 static inline mv_bisect mv_bisect_over(uint64_t low, uint64_t high)
 {
     return (mv_bisect){.low = low, .high = high};
 }
 
-/* Sets `middle`; false when `low` is the answer. */
+/* Sets `middle`. Returns false if `low` is the answer. */
 static inline bool mv_bisect_next(mv_bisect *b)
 {
     b->middle = b->low + (b->high - b->low) / 2;
     return b->low < b->high;
 }
 
-/* Whether row `middle` is before the wanted position: true for the first rows, then false. */
+/* Tells the search whether row `middle` is before the wanted position. This must be true for some
+ * number of rows at the start, and false for all rows after them. */
 static inline void mv_bisect_narrow(mv_bisect *b, bool is_before)
 {
     if (is_before)

@@ -11,7 +11,7 @@
 
 const char *const mv_size_units[MV_SIZE_UNITS] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
-/* Faster than printf: `trace` prints millions of sizes. */
+/* Does not use printf, because `trace` prints millions of sizes. */
 const char *mv_size_text(char text[MV_SIZE_TEXT], uint64_t bytes)
 {
     static const uint32_t tens[] = {1, 10, 100};
@@ -19,7 +19,7 @@ const char *mv_size_text(char text[MV_SIZE_TEXT], uint64_t bytes)
     uint32_t unit = 0, decimals = 0, scaled = (uint32_t)bytes, at;
 
     if (bytes >= 1024) {
-        /* 1023.5 would print as 1024. */
+        /* 1023.5 would be printed as 1024. */
         for (value /= 1024, unit = 1; value >= 1023.5; unit++)
             value /= 1024;
         decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

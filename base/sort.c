@@ -1,12 +1,13 @@
 #include "base/sort.h"
 
 enum {
-    FEW = 24,        /* up to this many key rows are sorted by insertion */
-    SHORT_RUN = 16,  /* runs of this many rows are sorted by insertion before merging */
-    BUFFER = 2048,   /* stack bytes for merging */
-    TEXT_STEP = 7,   /* bytes of a text in one key */
-    MANY = 256,      /* from this many rows on, digits are faster than comparisons */
-    MOST_NUMBERS = 8 /* more keys than any caller has */
+    FEW = 24,        /* at most this many key rows are sorted by insertion */
+    SHORT_RUN = 16,  /* runs of this many rows are sorted by insertion before they are merged */
+    BUFFER = 2048,   /* bytes of stack used for merging */
+    TEXT_STEP = 7,   /* number of bytes of a string in one key */
+    MANY = 256,      /* at or above this number of rows, sorting by digits is faster than
+                      * comparing */
+    MOST_NUMBERS = 8 /* more keys than any caller uses */
 };
 
 /* ---- numbers with rows -------------------------------------------------------------------- */
@@ -22,7 +23,8 @@ static void insert_key_rows(mv_key_row *rows, uint64_t count)
     }
 }
 
-/* One byte at a time, lowest first. A byte that all keys share is skipped. */
+/* Sorts by one byte at a time, lowest byte first. A byte that is the same in all keys is
+ * skipped. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
 {
     uint64_t start[8][256];
@@ -55,7 +57,7 @@ void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
         memcpy(rows, from, count * sizeof *rows);
 }
 
-/* Sorts row numbers alone, which needs a quarter of the memory. */
+/* Sorts only row numbers, which needs a quarter of the memory. */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count)
 {
     uint32_t *rows = mv_arena_grow(arena, NULL, ((uint64_t)count + 1) * sizeof *rows);
@@ -140,7 +142,7 @@ static void rotate(const merger *m, uint64_t first, uint64_t middle, uint64_t en
     reverse(m, first, end);
 }
 
-/* The first row of [first, end) that does not belong before `row`: a row above it or, with
+/* The first row of [first, end) that may not come before `row`, which is a row above it or, with
  * `is_lower`, equal to it. */
 static uint64_t bound(const merger *m, uint64_t first, uint64_t end, const char *row, bool is_lower)
 {
@@ -186,8 +188,8 @@ static void merge_backward(const merger *m, uint64_t first, uint64_t middle, uin
     memcpy(row_at(m, first) + (left - left_end), m->buffer, (uint64_t)(right - m->buffer));
 }
 
-/* Merges two sorted neighbours. If neither fits the buffer, both are split, the longer one in the
- * middle and the other where that row belongs, and the halves are merged. */
+/* Merges two sorted neighbours. If neither fits into the buffer, both are split, the longer one in
+ * the middle and the other where the middle row belongs, and then the halves are merged. */
 static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
 {
     while (first < middle && middle < end) {
@@ -267,8 +269,8 @@ static uint64_t key_of_f64(double value)
     return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
 }
 
-/* The next bytes of a text, the first one highest. The lowest byte is their number + 1 (9: the text
- * is longer), or 0 for no text. */
+/* The next bytes of a string, with the first byte highest. The lowest byte is the number of bytes +
+ * 1 (9: the string is longer), or 0 if there is no string. */
 static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
 {
     uint64_t key = 0;
@@ -295,7 +297,8 @@ static uint64_t key_of_span(const char *member, uint64_t from)
     return key_of_bytes(text.data + from, text.length - from);
 }
 
-/* A member as a number that sorts in the same order; for a text, its bytes from `from` on. */
+/* A member as a number that sorts in the same order. For a string, the bytes at and after `from`
+ * are used. */
 static uint64_t key_of(const char *row, const mv_sort_key *key, uint64_t from)
 {
     const char *member = row + key->at;
@@ -363,7 +366,7 @@ static int compare_rows(const void *a, const void *b, const void *context)
 
 /* ---- many rows by their numbers -------------------------------------------------------------- */
 
-/* The range of a number among the rows. It takes `bits` bits when counted from `least`. */
+/* The range of a number in all rows. The number minus `least` takes `bits` bits. */
 typedef struct {
     uint64_t least;
     uint32_t bits;
@@ -389,7 +392,7 @@ static number_range range_of(const char *rows, uint64_t count, uint64_t size,
     return (number_range){least, most > least ? 64 - (uint32_t)__builtin_clzll(most - least) : 0};
 }
 
-/* Sorts `order` by keys [first, end), which take at most 64 bits together. */
+/* Sorts `order` by keys [first, end), which take at most 64 bits in total. */
 static void sort_order(const char *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
                        const number_range *ranges, uint64_t first, uint64_t end, mv_key_row *order,
                        mv_key_row *spare)
@@ -410,8 +413,8 @@ static void sort_order(const char *rows, uint64_t count, uint64_t size, const mv
         mv_sort_key_rows(order, spare, count);
 }
 
-/* Sorts rows by their digits, last keys first. False, with nothing moved, when out of memory or if
- * a key is a text. */
+/* Sorts rows by their digits, beginning with the last key. Returns false, without moving anything,
+ * when out of memory or if a key is a string. */
 static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t size,
                            const mv_sort_key *keys, uint64_t key_count)
 {
@@ -445,8 +448,9 @@ static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t
             memcpy(spare + i * size, rows + order[i].row * size, size);
         memcpy(rows, spare, count * size);
     } else {
-        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* the caller sorts
-                                                                             * without memory */
+        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* the caller then
+                                                                             * sorts without
+                                                                             * temporary memory */
     }
     mv_arena_drop(arena, order);
     mv_arena_drop(arena, spare);

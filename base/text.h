@@ -1,4 +1,4 @@
-/* Texts made with printf formats. */
+/* Strings that are made with printf formats. */
 #ifndef MV_BASE_TEXT_H
 #define MV_BASE_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* A text of any length in the arena. NULL when out of memory.
+/* Makes a string of any length in the arena. NULL when out of memory.
  *
  *     why = mv_arena_printf(arena, "%u requests failed", count); */
 char *mv_arena_printf(mv_arena *arena, const char *format, ...)
@@ -15,18 +15,19 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Builds several texts in an arena; one check after the last one finds any failure. */
+/* Makes several strings in an arena. One check of `failed` after the last string finds any
+ * failure. */
 typedef struct {
     mv_arena *arena;
     bool failed; /* memory ran out */
 } mv_text_maker;
 
-/* The text; "" when out of memory. */
+/* Makes a string; "" when out of memory. */
 const char *mv_make_text(mv_text_maker *words, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends to the text in a buffer of `size` bytes. Returns false if the result was cut to fit,
- * which never splits a character. The text always ends in NUL.
+/* Appends to the string in a buffer of `size` bytes. Returns false if the result was cut to fit. A
+ * character is never split, and the string always ends in NUL.
  *
  *     char line[256] = "";
  *     mv_text_append(line, sizeof line, ", %u streams", streams); */
@@ -35,7 +36,7 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Whether a file name has this ending with something before it: "a.svg", but not ".svg". */
+/* Whether a file name has this extension with something before it: "a.svg", but not ".svg". */
 static inline bool mv_text_has_ending(const char *name, const char *ending)
 {
     size_t length = strlen(name), tail = strlen(ending);
@@ -43,11 +44,12 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
-/* The numbers of `count` devices: "device 0 alone", "devices 0 to 7"; "no device" for 0. */
+/* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7"; "no device" for 0.
+ * Returns `text`. */
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 
-/* "" for one, "s" for more: "%u request%s". */
+/* The ending of a plural: "" for one, "s" for more, as in "%u request%s". */
 static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

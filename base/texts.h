@@ -1,10 +1,10 @@
-/* Distinct texts, numbered in the order in which they are added.
+/* A table of different strings, which are numbered in the order in which they are added.
  *
  *     mv_texts names = {.arena = arena};
  *     uint32_t number = mv_texts_add(&names, mv_text_span(name));    MV_NO_TEXT: out of memory
  *     ... names.text[number]
  *
- * Texts are any bytes. They are copied, and end in NUL. For other keys see intern.h. */
+ * Strings may contain any bytes. They are copied, and end in NUL. For other keys see intern.h. */
 #ifndef MV_BASE_TEXTS_H
 #define MV_BASE_TEXTS_H
 
@@ -26,7 +26,7 @@ static inline mv_span mv_text_span(const char *text)
     return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
-/* The number of a new or known text; MV_NO_TEXT when out of memory. */
+/* The number of a string, which is added if it is new; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
 
 #endif

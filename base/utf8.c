@@ -76,7 +76,7 @@ uint64_t mv_utf8_count(const char *text, uint64_t length)
     return count;
 }
 
-/* Leaves out the last character if its first byte needs more bytes than remain. */
+/* Leaves out the last character if not all of its bytes fit. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most)
 {
     uint64_t cut = strnlen(text, most), begin = cut;

@@ -1,11 +1,11 @@
-/* Characters in bytes that may be anything: names and paths out of files.
+/* Reads characters from arbitrary bytes, such as names and paths in files.
  *
  *     for (uint64_t at = 0; at < text.length;) {
  *         uint32_t character = mv_utf8_next(text, &at);      MV_UTF8_BAD: an invalid byte
  *
- * A character is valid UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above
- * U+10FFFF. Any other byte counts as one bad character, so every reader splits the same bytes in
- * the same way. Nothing beyond the end is read. */
+ * A character is valid UTF-8 as Unicode defines it, without overlong forms, surrogates or anything
+ * above U+10FFFF. Any other byte counts as one bad character, so that every reader divides the same
+ * bytes into the same characters. Nothing beyond the end is read. */
 #ifndef MV_BASE_UTF8_H
 #define MV_BASE_UTF8_H
 
@@ -13,41 +13,41 @@
 
 #define MV_UTF8_BAD UINT32_MAX
 
-/* Shown instead of an invalid byte, or of a character that must not be shown. */
+/* Shown in place of an invalid byte, or of a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
-/* Writes a character, at most 0x10ffff. Returns its bytes. */
+/* Writes a character, at most 0x10ffff. Returns the number of bytes written. */
 uint32_t mv_utf8_put(uint8_t out[4], uint32_t code);
 
-/* Length of the valid UTF-8 character at text[at], 1 to 4 bytes; 0 when there is none. */
+/* The length of the valid UTF-8 character at text[at], 1 to 4 bytes; 0 if there is none. */
 uint32_t mv_utf8_length(mv_span text, uint64_t at);
 
-/* mv_utf8_length for a NUL-terminated text that is not at its end. */
+/* Does the same as mv_utf8_length for a NUL-terminated string that is not at its end. */
 uint32_t mv_utf8_length_at(const char *text);
 
-/* The code point at text[*at], or MV_UTF8_BAD; moves `*at` past it. */
+/* Returns the code point at text[*at], or MV_UTF8_BAD, and moves `*at` past it. */
 uint32_t mv_utf8_next(mv_span text, uint64_t *at);
 
-/* mv_utf8_next for a NUL-terminated text that is not at its end. */
+/* Does the same as mv_utf8_next for a NUL-terminated string that is not at its end. */
 uint32_t mv_utf8_next_at(const char **text);
 
-/* Whether a byte continues a character. */
+/* Whether a byte is the second or a later byte of a character. */
 static inline bool mv_utf8_is_tail(char byte)
 {
     return ((uint8_t)byte & 0xc0) == 0x80;
 }
 
-/* The number of characters in a text, which is its width if each character is one column wide.
- * Exact for valid UTF-8. */
+/* The number of characters in a string, which is the width of the string if each character is one
+ * column wide. Exact for valid UTF-8. */
 uint64_t mv_utf8_count(const char *text, uint64_t length);
 
-/* The number of bytes of a text to keep, up to `most`, without splitting a character. */
+/* The number of bytes of a string to keep, up to `most`, so that no character is split. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most);
 
-/* Whether a character is never shown unescaped, since it is not visible but has an effect: a
- * terminal obeys it (ASCII control characters, and Latin-1's, U+0080 to U+009F), it ends a line
- * (U+2028, U+2029), it changes the reading order of the text around it (U+202A to U+202E, U+2066 to
- * U+2069), or it carries invisible text (tags, U+E0000 to U+E007F). */
+/* Whether a character must never be shown unescaped, because it is not visible but has an effect. A
+ * terminal obeys it (ASCII control characters, and those of Latin-1, U+0080 to U+009F), it ends a
+ * line (U+2028, U+2029), it changes the reading order of the text around it (U+202A to U+202E,
+ * U+2066 to U+2069), or it carries invisible text (tags, U+E0000 to U+E007F). */
 static inline bool mv_utf8_is_hidden(uint32_t code)
 {
     if (code < 0xa0)

@@ -10,9 +10,10 @@
 #include "base/numbers.h"
 #include "parse/source/sink.h"
 
-/* The process runs this script; `what` is start or finish. torch is used only if the program has
- * loaded it and uses CUDA: importing it or creating a context would change the program. The answer
- * is written under another name first, so that it is whole when it is there. */
+/* The script that the process runs; `what` is start or finish. torch is used only if the program
+ * has loaded it and uses CUDA, because importing torch or creating a context would change the
+ * program. The answer is first written under a different name, so that it is complete as soon as it
+ * appears. */
 static const char script[] =
     "exec('''\n"
     "import os, sys\n"
@@ -55,12 +56,12 @@ static const char script[] =
     "        text = type(why).__name__ + ': ' + ' '.join(str(why).split())\n"
     "    try:\n"
     "        answer(text)\n"
-    "    except OSError:\n" /* memviz has given up */
+    "    except OSError:\n" /* memviz has stopped waiting */
     "        if what == 'start' and text == 'ok':\n"
     "            sys.modules['torch'].cuda.memory._record_memory_history(enabled=None)\n"
     "''', {'folder': '%s', 'what': '%s', 'entries': %u, 'is_ours': %s})\n";
 
-/* The process's /tmp, also if it is in another container. */
+/* Creates the folder in the process's /tmp, even if the process is in another container. */
 static mv_code make_folder(mv_attach *attach, mv_err *err)
 {
     pid_t pid = attach->python.pid;
@@ -80,7 +81,7 @@ static mv_code make_folder(mv_attach *attach, mv_err *err)
                        strerror(error));
     }
     snprintf(attach->inside, sizeof attach->inside, "/tmp%s", strrchr(attach->folder, '/'));
-    /* As root: the process itself has to write there. */
+    /* If memviz runs as root, the process itself must be able to write to the folder. */
     if (stat(of_process, &owner) == 0 && owner.st_uid != geteuid() &&
         chown(attach->folder, owner.st_uid, owner.st_gid) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s cannot be given to the user of process %d",
@@ -123,13 +124,13 @@ bool mv_attach_is_alive(const mv_attach *attach)
     if (!file)
         return false;
     if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-        state = 'R'; /* a name with brackets */
+        state = 'R'; /* a name that contains brackets */
     fclose(file);
     return state != 'Z' && state != 'X';
 }
 
-/* The answer of the script in `text`; false while there is none. The folder is the process's own:
- * no link is followed. */
+/* Reads the script's answer into `text`; false if there is no answer yet. The folder belongs to the
+ * process, so no link is followed. */
 static bool read_answer(const mv_attach *attach, char *text, size_t size)
 {
     char path[160];
@@ -147,7 +148,7 @@ static bool read_answer(const mv_attach *attach, char *text, size_t size)
     return true;
 }
 
-/* Until the script has answered. */
+/* Waits until the script has answered. */
 static mv_code wait_for_answer(const mv_attach *attach, char *text, size_t size,
                                mv_attach_wait_fn *wait, void *user, mv_err *err)
 {
@@ -198,7 +199,8 @@ mv_code mv_attach_start(mv_attach *attach, pid_t pid, uint32_t entries, mv_attac
     return MV_OK;
 }
 
-/* To `path`, by its sink: whole or not there. */
+/* Copies the snapshot to `path` through a sink, so that the file is either complete or does not
+ * exist. */
 static mv_code copy(const char *from, const char *path, mv_err *err)
 {
     static unsigned char part[1 << 18];

@@ -1,9 +1,9 @@
-/* Records a Python process that is running already: starts PyTorch's own recorder in it, waits,
- * lets PyTorch write its snapshot, and stops the recorder again (docs/attach.md).
+/* Records a Python process that is already running: starts PyTorch's own recorder in the process,
+ * waits, has PyTorch write its snapshot, and stops the recorder again (docs/attach.md).
  *
- * The script that the process runs is in a new folder below the process's /tmp, which is removed
- * at the end. A request that the process takes up only after that does nothing. A recorder
- * that the program itself had started stays on. */
+ * The script that the process runs is in a new folder below the process's /tmp, which is removed at
+ * the end. A request that the process receives only after that has no effect. If the program itself
+ * had started a recorder, that recorder is left running. */
 #ifndef MV_ATTACH_H
 #define MV_ATTACH_H
 
@@ -11,29 +11,31 @@
 
 typedef struct {
     mv_running_python python;
-    int tmp;          /* /tmp of the process, open: it can be reached after the process has ended */
-    char folder[128]; /* as memviz sees it; empty: none */
-    char inside[64];  /* as the process sees it */
-    bool is_ours;     /* the recorder: it was started here, and has to be stopped */
+    int tmp;          /* descriptor of the process's /tmp, which can be used even after the
+                       * process has ended */
+    char folder[128]; /* path of the new folder as memviz finds it; empty: there is no folder */
+    char inside[64];  /* path of the same folder as the process finds it */
+    bool is_ours;     /* the recorder was started by memviz, which must therefore stop it */
 } mv_attach;
 
-/* Called while something is awaited, at least ten times a second. False ends the wait. */
+/* Called at least ten times a second while memviz waits for the process. If it returns false, the
+ * wait ends. */
 typedef bool mv_attach_wait_fn(void *user);
 
-/* Starts the recorder in the process, with room for `entries` events. Fails with one sentence when
- * that cannot be done; then nothing was changed. */
+/* Starts the recorder in the process, with room for `entries` events. If this is not possible,
+ * fails with one sentence, and nothing has changed. */
 mv_code mv_attach_start(mv_attach *attach, pid_t pid, uint32_t entries, mv_attach_wait_fn *wait,
                         void *user, mv_err *err);
 
-/* Whether the process is still there. */
+/* Whether the process still exists. */
 bool mv_attach_is_alive(const mv_attach *attach);
 
-/* Has the process write its snapshot and stop the recorder. Then the snapshot is copied to `path`,
- * and *events is how many events it contains. */
+/* Has the process write its snapshot and stop the recorder. The snapshot is then copied to `path`,
+ * and *events is set to the number of its events. */
 mv_code mv_attach_finish(mv_attach *attach, const char *path, mv_attach_wait_fn *wait, void *user,
                          uint64_t *events, mv_err *err);
 
-/* Removes what was left. In any case, also after failures. */
+/* Removes everything that is left in the process's /tmp. Must be called even after a failure. */
 void mv_attach_close(mv_attach *attach);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- the socket -------------------------------------------------------------------------- */
 
-/* Binds it to a name in `folder`, keeps a descriptor of the name, and removes it. */
+/* Binds the socket to a name in `folder`, keeps a descriptor of this name, and removes the name. */
 static bool bind_in(mv_control *c, const char *folder)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -110,7 +110,8 @@ static void accept_clients(mv_control *c)
     }
 }
 
-/* The socket's buffer has room for any answer; a client that has gone does not get one. */
+/* Sends the answer. The socket's buffer has room for any answer; a client that has disconnected
+ * does not receive it. */
 static void send_answer(int link, const char *answer)
 {
     if (send(link, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -126,7 +127,8 @@ static void answer_line(mv_control *c, mv_control_client *client)
         send_answer(client->link, answer);
 }
 
-/* Whether the client stays: its line has not yet arrived in full. */
+/* Reads from a client. Returns whether the client is kept, because its line has not yet arrived
+ * completely. */
 static bool read_line(mv_control *c, mv_control_client *client)
 {
     size_t room = sizeof client->line - 1 - client->length;

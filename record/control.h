@@ -1,19 +1,20 @@
-/* The launcher's socket for requests from the user of a run: `memviz ctl`.
+/* The launcher's socket, through which the user of a run sends requests (`memviz ctl`).
  *
  *     client                                  launcher
  *     connect to /proc/LAUNCHER/fd/N
  *     "mark epoch 3\n"              ──►
  *                                   ◄──       "ok\n", then the end
  *
- * The socket has no name that others could find, guess or occupy: it is bound in a folder that only
- * this user can enter, and both are removed before its number is
- * published. It is opened through the
- * launcher's descriptor N, which is in the page of capture/wire_status.h; the kernel lets only the
- * same user (and root) look it up, and whoever connects is checked again (SO_PEERCRED). So no file
- * stays however the launcher ends.
+ * The socket has no name that others could find, guess or occupy, because it is bound in a folder
+ * that only this user can enter, and both are removed before its descriptor number is published.
+ * Clients open the socket through the launcher's descriptor N, whose number is in the page of
+ * capture/wire_status.h. The kernel lets only the same user (and root) look up this descriptor, and
+ * each client is checked again when it connects (SO_PEERCRED). So no file is left behind, however
+ * the launcher ends.
  *
- * A client that sends nothing, sends slowly, does not read, or comes with two hundred others costs
- * a descriptor for at most MV_CONTROL_PATIENCE_MS: the launcher never waits for one. */
+ * A client that sends nothing, sends slowly, does not read, or connects together with two hundred
+ * others costs a descriptor for at most MV_CONTROL_PATIENCE_MS, because the launcher never waits
+ * for a client. */
 #ifndef MV_CONTROL_H
 #define MV_CONTROL_H
 
@@ -23,15 +24,17 @@
 #include "record/run_status.h"
 
 enum {
-    MV_CONTROL_CLIENTS = 16, /* at once; others wait in the kernel's queue */
+    MV_CONTROL_CLIENTS = 16, /* clients at the same time; further clients wait in the kernel's
+                              * queue */
     MV_CONTROL_FDS = MV_CONTROL_CLIENTS + 1,
-    MV_CONTROL_LINE = 8192, /* a request: a verb and a path fit */
+    MV_CONTROL_LINE = 8192, /* maximum length of a request, which must fit a verb and a path */
     MV_CONTROL_ANSWER = 8192,
     MV_CONTROL_PATIENCE_MS = 1000
 };
 
-/* Answers a request, a line without its end: text in lines. False: another process answers on the
- * link, which is closed here. */
+/* Answers a request. `line` is the request without its line end, and `answer` receives one or more
+ * lines. Returns false if another process answers through the connection `link`, which is then
+ * closed here. */
 typedef bool mv_control_answer(void *user, const char *line, int link,
                                char answer[MV_CONTROL_ANSWER]);
 
@@ -44,24 +47,26 @@ typedef struct {
 
 typedef struct {
     mv_run_status *status;
-    int socket, name; /* -1: no socket; `name` is its descriptor in /proc */
+    int socket, name; /* `name` is the descriptor of the socket's file in /proc; -1: there is no
+                       * socket */
     mv_control_answer *answer;
     void *user;
     uint32_t count;
-    bool is_full; /* no descriptor was free: new clients wait */
+    bool is_full; /* no descriptor was free, so new clients wait */
     mv_control_client clients[MV_CONTROL_CLIENTS];
 } mv_control;
 
-/* Without a page or a temporary folder there is no socket. */
+/* Opens the socket. If there is no page or no temporary folder, there is no socket. */
 void mv_control_open(mv_control *control, mv_run_status *status, mv_control_answer *answer,
                      void *user);
 void mv_control_close(mv_control *control);
 
-/* Fills in the descriptors to wait for, and returns their number. *most_ms is lowered to the time to wait at most. */
+/* Fills `fds` with the descriptors to wait for, and returns their number. *most_ms is lowered to
+ * the longest time that the caller may wait. */
 uint32_t mv_control_fds(const mv_control *control, struct pollfd fds[MV_CONTROL_FDS],
                         int64_t *most_ms);
 
-/* Takes and answers what has arrived, without waiting. */
+/* Reads and answers the requests that have arrived, without waiting. */
 void mv_control_serve(mv_control *control);
 
 #endif

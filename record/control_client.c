@@ -13,9 +13,10 @@
 #include "capture/wire_status.h"
 #include "record/watched.h"
 
-enum { ANSWER = 64 << 10, PATIENCE_S = 600 /* a snapshot of a large recording */ };
+enum { ANSWER = 64 << 10, PATIENCE_S = 600 /* for a snapshot of a large recording */ };
 
-/* "/proc/LAUNCHER/fd/N:WORD", as the shim reads it. False: the page is not that launcher's. */
+/* Reads "/proc/LAUNCHER/fd/N:WORD" as the shim does. False if the page does not belong to this
+ * launcher. */
 static bool read_page(const char *status, uint32_t *launcher, uint32_t *control)
 {
     mv_status_page page;

@@ -22,7 +22,8 @@ static mv_code write_result(mv_arena *scratch, int folder, const mv_trace *trace
     return err->code;
 }
 
-/* Opens the file by its descriptor, because its name may now refer to another file. */
+/* Reads a live file. The file is opened by its descriptor, because its name may now refer to a
+ * different file. */
 static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
                          const mv_read_opts *opts, mv_trace *trace, mv_err *err)
 {
@@ -73,7 +74,8 @@ static mv_code write_capture(mv_arena *scratch, const mv_finalise_task *task,
     return err->code;
 }
 
-/* Events without a number: the file was not open yet, or had no space for them. */
+/* The number of events that were not numbered because the file was not open yet or had no space for
+ * them. */
 static uint64_t unnumbered(const mv_trace *trace)
 {
     static const char *const keys[] = {"lost_opening", "lost_space", "lost_folded"};

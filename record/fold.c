@@ -9,7 +9,7 @@
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
-    MOST_RECORD = 192, /* bytes of an event's records: at most 15 numbers and tags */
+    MOST_RECORD = 192, /* maximum size of an event's records: at most 15 numbers and tags */
     PAGE_BITS = 9
 };
 
@@ -19,7 +19,7 @@ typedef struct {
     uint64_t count, capacity;
 } writer;
 
-/* The state of the decoder (parse/live/live_records.c). */
+/* The state of the decoder, as in parse/live/live_records.c. */
 typedef struct {
     uint64_t sequence, time_us, addr, launches, waits;
     uint32_t thread;
@@ -33,7 +33,7 @@ static uint64_t slots(uint64_t bytes)
     return (bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-/* Makes room for a chunk's headers; its records follow. */
+/* Makes room for the headers of a chunk, which its records follow. */
 static bool begin_chunk(writer *w)
 {
     w->count = slots(w->count);
@@ -105,7 +105,8 @@ static uint8_t *put_size(uint8_t *at, uint64_t size)
                          size & ((1 << PAGE_BITS) - 1) ? size << 1 | 1 : size >> PAGE_BITS << 1);
 }
 
-/* The thread and the device that the record needs. */
+/* Writes the thread and the device of the record, if they differ from those of the previous
+ * record. */
 static uint8_t *put_context(uint8_t *at, context *c, const mv_live_record *r)
 {
     bool is_call = r->kind == MV_LIVE_EVENT_CALL;
@@ -167,7 +168,7 @@ static uint8_t *put_record(uint8_t *at, context *c, const mv_live_alive_row *row
         return mv_leb128_put(put_signed(mv_leb128_put(at, r->library), r->device), r->stack);
     case MV_LIVE_EVENT_BEGIN:
         return mv_leb128_put(mv_leb128_put(at, r->number), r->text - 1);
-    default: /* PUSH, MARK: nothing else is kept */
+    default: /* nothing else of PUSH and MARK is kept */
         return mv_leb128_put(at, r->text - 1);
     }
 }

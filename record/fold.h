@@ -7,14 +7,14 @@
 
 typedef struct {
     const mv_live_alive *alive;
-    uint64_t through;          /* records up to this number were folded */
+    uint64_t through;          /* number of the last record that was folded */
     const mv_live_fact *facts; /* [fact_count] */
     uint32_t fact_count;
-    const uint64_t *places; /* [place_count] see mv_live_follow_places */
+    const uint64_t *places; /* [place_count] from mv_live_follow_places */
     uint64_t place_count, start;
 } mv_fold;
 
-/* The bytes of the file, in `arena`. False: memory is out. */
+/* Returns the bytes of the file, in `arena`. False when out of memory. */
 bool mv_fold_bytes(mv_arena *arena, const mv_fold *fold, mv_span *out);
 
 #endif

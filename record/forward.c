@@ -13,9 +13,12 @@
 #include "base/numbers.h"
 
 enum {
-    ALL_AT_ONCE_MS = 20, /* signalling all processes of a job one by one takes less */
-    MOST_OPEN = 1024,    /* descriptors, if the kernel cannot close all at once */
-    FIRST_WORD = 48 - 3  /* of /proc/PID/stat, after the name, which is the second */
+    ALL_AT_ONCE_MS = 20, /* sending a signal to all processes of a job one by one takes less time
+                          * than this */
+    MOST_OPEN = 1024,    /* number of descriptors to close if the kernel cannot close all of them
+                          * at once */
+    FIRST_WORD = 48 - 3  /* index of the first word of /proc/PID/stat after the name, which is
+                          * the second word */
 };
 
 void mv_forward_signals(sigset_t *out)
@@ -30,7 +33,7 @@ void mv_forward_signals(sigset_t *out)
 
 /* ---- the witness ------------------------------------------------------------------------- */
 
-/* Reads the beginning of a file of /proc. Uses only calls that are safe after a fork. */
+/* Reads the beginning of a file in /proc. Uses only calls that are safe after a fork. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +45,8 @@ static bool read_text(const char *path, char *text, size_t size)
     return got > 0;
 }
 
-/* Without a command line it cannot be found by one: `pkill -f 'memviz run'` means the launcher. */
+/* Clears the command line, so that nobody finds the witness by it: `pkill -f 'memviz run'` is meant
+ * for the launcher. */
 static void forget_command_line(void)
 {
     char text[1024];
@@ -57,7 +61,7 @@ static void forget_command_line(void)
         memset((void *)(uintptr_t)first, 0, (size_t)(end - first));
 }
 
-/* Closes everything that others may wait for: a pipe, a mounted folder. */
+/* Closes everything that others may wait for, such as a pipe or a mounted folder. */
 static void let_go_of_all(void)
 {
     if (chdir("/") != 0)
@@ -70,7 +74,7 @@ static void let_go_of_all(void)
         close(fd);
 }
 
-/* Does not return. */
+/* Runs as the witness. Does not return. */
 static void be_witness(pid_t launcher)
 {
     sigset_t all;
@@ -80,8 +84,8 @@ static void be_witness(pid_t launcher)
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != launcher)
         _exit(0);
-    prctl(PR_SET_NAME, "signal-witness", 0, 0, 0); /* the launcher's name does not match it
-                                                    * either */
+    prctl(PR_SET_NAME, "signal-witness", 0, 0, 0); /* so that the launcher's name does not match
+                                                    * the witness either */
     forget_command_line();
     let_go_of_all();
     for (;;)
@@ -108,7 +112,7 @@ static uint64_t bit_of(int number)
     return (uint64_t)1 << (number - 1);
 }
 
-/* The signals pending there, a bit each. */
+/* The signals that are pending for the witness, with a bit for each signal. */
 static uint64_t pending_at(pid_t witness)
 {
     char path[40], text[4096];
@@ -121,8 +125,8 @@ static uint64_t pending_at(pid_t witness)
     return at ? strtoull(at + strlen("\nShdPnd:\t"), NULL, 16) : 0;
 }
 
-/* Pending signals stay pending; so a second witness replaces this one before it ends, and no signal
- * is missed. */
+/* Starts a new witness. Signals that are pending cannot be removed, so a second witness replaces
+ * this one. The second witness starts before the first one ends, so that no signal is missed. */
 static void replace_witness(mv_forward *f, int number)
 {
     pid_t next = start_witness();
@@ -155,7 +159,7 @@ static void send_on(const mv_forward *f, const struct signalfd_siginfo *info)
         kill(f->program, (int)info->ssi_signo);
 }
 
-/* Whether the whole group got it. */
+/* Whether the signal was sent to the whole process group. */
 static bool is_for_all(mv_forward *f, int number)
 {
     bool is_known = f->known & bit_of(number), is_pending = pending_at(f->witness) & bit_of(number);

@@ -1,10 +1,11 @@
 /* Forwards signals from the launcher to the program.
  *
- * Some callers of `memviz run` signal the launcher only: a container's runtime, torchrun, a script.
- * A terminal, a batch system and kill(2) of a process group signal all processes of a job: then the
- * program has the signal already, and must not get it twice. A signal does not show how it was
- * sent. So there is a witness, a process of the launcher's group that blocks all signals and does
- * nothing: signals pending there were sent to all. */
+ * Some callers of `memviz run` send signals only to the launcher, such as a container runtime,
+ * torchrun or a script. In contrast, a terminal, a batch system and kill(2) of a process group send
+ * signals to all processes of a job, so the program already has the signal and must not receive it
+ * twice. A signal does not show how it was sent. Therefore a witness process in the launcher's
+ * process group blocks all signals and does nothing. A signal that is pending for the witness was
+ * sent to all processes. */
 #ifndef MV_FORWARD_H
 #define MV_FORWARD_H
 
@@ -15,21 +16,23 @@
 #include <sys/types.h>
 
 typedef struct {
-    pid_t program;  /* to be set when it runs */
-    pid_t witness;  /* -1 without one: then all signals are forwarded */
-    uint64_t known; /* signals of earlier witnesses still to come, a bit each */
+    pid_t program;  /* process id of the program; set by the caller as soon as the program runs */
+    pid_t witness;  /* process id of the witness; -1: there is none, so all signals are forwarded */
+    uint64_t known; /* set of signals of earlier witnesses that will still arrive, with a bit for
+                     * each signal */
 } mv_forward;
 
-/* SIGCHLD, and all forwarded signals: not SIGKILL, not those raised by a fault, and not those by
- * which a shell stops and continues a job, since the shell waits for the launcher. */
+/* Returns SIGCHLD and all signals that are forwarded. These do not include SIGKILL, signals that a
+ * fault raises, or the signals with which a shell stops and continues a job, because the shell
+ * waits for the launcher. */
 void mv_forward_signals(sigset_t *out);
 
-/* Starts the witness, before the program, which may be signalled at once. The signals must be
- * blocked; they stay blocked. */
+/* Starts the witness. Must be called before the program starts, because the program may receive a
+ * signal immediately. The signals must be blocked, and remain blocked. */
 void mv_forward_begin(mv_forward *f);
 
-/* Forwards the signal if a process sent it to the launcher only. `is_own`: that process is the
- * program or a process started by it, judging by its parent or its group. */
+/* Forwards the signal if a process sent it only to the launcher. `is_own` is whether this process
+ * is the program or a process that the program started, judging by its parent or its group. */
 void mv_forward_signal(mv_forward *f, const struct signalfd_siginfo *info, bool is_own);
 
 void mv_forward_end(mv_forward *f);

@@ -21,18 +21,21 @@
 #define SHIM "libmemviz_capture.so"
 
 enum {
-    MV_SAMPLER_NAME = 64, /* the shim does not read longer ones */
-    MOST_REQUESTS = 64,   /* at once; others wait for the next tick */
-    MOST_IDLE = 16,       /* connections of other users that have sent nothing yet */
-    MOST_SCRIPTS = 6,     /* chain of interpreters, including the last; Linux allows five */
-    MOST_PARENTS = 256,   /* between the program and one of its processes */
-    MOST_FILES = 8, /* the folder, the page, signals, the sockets, the name of one, a pipe until
-                           * the program has started */
+    MV_SAMPLER_NAME = 64, /* the shim does not read longer names */
+    MOST_REQUESTS = 64,   /* maximum number of requests at a time; others wait for the next tick */
+    MOST_IDLE = 16,       /* maximum number of connections of other users that have sent nothing
+                           * yet */
+    MOST_SCRIPTS = 6,     /* length of a chain of interpreters, including the last one; Linux
+                           * allows five */
+    MOST_PARENTS = 256,   /* maximum number of processes between the program and one of its
+                           * descendants */
+    MOST_FILES = 8, /* files that the launcher opens: the folder, the page, signals, the sockets,
+                     * the name of one socket, and a pipe until the program has started */
     LONGEST_MS = 1000,
-    REPORT_MS = 100 /* between connecting and sending */
+    REPORT_MS = 100 /* milliseconds between connecting and sending */
 };
 
-/* The launcher's signal settings before it changed them, to be restored in the program. */
+/* The launcher's signal settings before it changed them. They are restored in the program. */
 typedef struct {
     sigset_t mask;
     struct sigaction child;
@@ -76,7 +79,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
                         "; set MEMVIZ_SHIM");
 }
 
-/* The program's file, found like execvp does. */
+/* Finds the program's file as execvp would. */
 static bool find_program(const char *program, char *path, size_t size)
 {
     const char *search = getenv("PATH");
@@ -93,7 +96,7 @@ static bool find_program(const char *program, char *path, size_t size)
     return false;
 }
 
-/* Reads the path of the program's loader; false: it has none. */
+/* Reads the path of the program's loader. False if the program has no loader. */
 static bool find_loader(int file, const Elf64_Ehdr *head, char *path, size_t size)
 {
     Elf64_Phdr part;
@@ -126,7 +129,8 @@ static const char *obstacle_in(int file, const Elf64_Ehdr *head)
     return NULL;
 }
 
-/* Replaces the path of a script by its interpreter's. False: it is not a script. */
+/* Replaces the path of a script by the path of its interpreter. False if the file is not a
+ * script. */
 static bool find_interpreter(int file, char path[PATH_MAX])
 {
     char line[PATH_MAX];
@@ -142,7 +146,8 @@ static bool find_interpreter(int file, char path[PATH_MAX])
     return true;
 }
 
-/* Sets *is_script, and then the path to the interpreter's. */
+/* Returns why the shim cannot be loaded into the program at `path`. If the file is a script, sets
+ * *is_script and replaces `path` by the path of the interpreter. */
 static const char *obstacle_at(char path[PATH_MAX], bool *is_script)
 {
     const char *why = NULL;
@@ -191,8 +196,8 @@ static bool is_listed(const char *list, const char *path)
     return false;
 }
 
-/* The shim goes after libraries that are already preloaded: allocators and sanitizers must be
- * first. */
+/* Adds the shim to LD_PRELOAD. It is added after libraries that are already listed, because
+ * allocators and sanitizers must be first. */
 static void set_preload(const char *shim)
 {
     const char *list = getenv("LD_PRELOAD");
@@ -219,7 +224,8 @@ static void set_flag(const char *name, bool on)
         unsetenv(name);
 }
 
-/* Escapes '%', because the shim expands placeholders too, and a folder's name may contain them. */
+/* Sets the prefix of live files. '%' is escaped, because the shim also expands placeholders and a
+ * folder's name may contain them. */
 static void set_out(const char *live)
 {
     char escaped[2 * PATH_MAX];
@@ -234,7 +240,8 @@ static void set_out(const char *live)
     setenv("MEMVIZ_OUT", escaped, 1);
 }
 
-/* A launcher inside another has its own, or none. */
+/* Sets a variable of the environment, or removes it, because a launcher inside another launcher
+ * must not inherit it. */
 static void set_text(const char *name, const char *text)
 {
     if (*text)
@@ -252,7 +259,8 @@ static void set_window(uint64_t bytes)
     set_text("MEMVIZ_WINDOW", text);
 }
 
-/* Number of seccomp filters of a process before it installs its own. A container has one. */
+/* Sets the number of seccomp filters that a process has before it installs its own. In a container,
+ * each process has one. */
 static void set_filters(void)
 {
     static const char key[] = "Seccomp_filters:";
@@ -267,19 +275,20 @@ static void set_filters(void)
     set_text("MEMVIZ_FILTERS", count);
 }
 
-/* A shell's status for a failed exec. */
+/* The exit status of a shell after a failed exec. */
 static int status_of(int why)
 {
     return why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN;
 }
 
-/* Runs in the child; does not return. If exec fails, the reason is written to the pipe; a
- * successful exec closes it. */
+/* Replaces the child process with the program; does not return. If exec fails, the reason is
+ * written to the pipe. A successful exec closes the pipe. */
 static void become(const mv_launch *launch, const kept_signals *kept, const char *sampler, int pipe)
 {
     int why;
 
-    if (mv_launch_obstacle(launch->argv[0]) != musl) /* its loader would refuse the program */
+    if (mv_launch_obstacle(launch->argv[0]) != musl) /* the loader of musl would refuse to start
+                                                      * the program */
         set_preload(launch->shim);
     setenv("NVTX_INJECTION64_PATH", launch->shim, 0);
     set_out(launch->live);
@@ -302,7 +311,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     _exit(status_of(why));
 }
 
-/* Waits until the program runs. Returns 0, or the errno of a failed start. */
+/* Waits until the program has started. Returns 0, or the errno of the failed start. */
 static int await_start(int pipe)
 {
     ssize_t got;
@@ -321,7 +330,7 @@ typedef struct {
     int64_t since_ms;
 } idle_client;
 
-/* The address for the shim's requests for samples. */
+/* The socket to which the shim sends requests for samples. */
 typedef struct {
     int socket; /* -1: none */
     char name[MV_SAMPLER_NAME];
@@ -329,7 +338,7 @@ typedef struct {
     uint32_t idle_count;
 } request_socket;
 
-/* Anyone can connect. */
+/* Opens the socket, to which any process of this machine can connect. */
 static void listen_for(request_socket *requests)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -352,7 +361,7 @@ static void listen_for(request_socket *requests)
         requests->name[0] = 0;
 }
 
-/* 0: not found. */
+/* The parent of a process; 0: not found. */
 static pid_t parent_of(pid_t pid)
 {
     char path[32], text[512], *name_end;
@@ -365,11 +374,11 @@ static pid_t parent_of(pid_t pid)
     text[got < 0 ? 0 : got] = 0;
     if (fd >= 0)
         close(fd);
-    name_end = strrchr(text, ')'); /* "PID (NAME) STATE PARENT ..." */
+    name_end = strrchr(text, ')'); /* the text is "PID (NAME) STATE PARENT ..." */
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether the program, or a process started by it, started this process. */
+/* Whether a process is the program or one of its descendants. */
 static bool is_of_program(pid_t pid)
 {
     for (int i = 0; pid > 1 && i < MOST_PARENTS; i++) {
@@ -380,7 +389,7 @@ static bool is_of_program(pid_t pid)
     return false;
 }
 
-/* Takes another user's report about a recording, if it has arrived. */
+/* Reads another user's report about a recording. Returns whether a report had arrived. */
 static bool read_report(const mv_launch *launch, int link, pid_t pid)
 {
     mv_status_message said;
@@ -392,7 +401,8 @@ static bool read_report(const mv_launch *launch, int link, pid_t pid)
     return true;
 }
 
-/* Closes connections of other users that had time to send something; at the end all of them. */
+/* Closes connections of other users that had enough time to send something or, at the end, all of
+ * them. */
 static void poll_idle_clients(const mv_launch *launch, request_socket *requests, bool is_end)
 {
     uint32_t kept = 0;
@@ -408,9 +418,10 @@ static void poll_idle_clients(const mv_launch *launch, request_socket *requests,
     requests->idle_count = kept;
 }
 
-/* Whether a connection waits for a sample. Others report why they have no recording: from any user
- * of the program, since only our own processes can open the page. Other users get no samples, and
- * are not waited for: anyone on this machine could connect. */
+/* Whether a connection waits for a sample. Other connections report why a process is not recorded.
+ * A report may come from any user under whom the program runs, because only our own processes can
+ * open the page. Other users receive no samples and are not waited for, because anyone on this
+ * machine could connect. */
 static bool wants_sample(const mv_launch *launch, request_socket *requests, int link)
 {
     struct ucred who;
@@ -427,7 +438,7 @@ static bool wants_sample(const mv_launch *launch, request_socket *requests, int 
     return false;
 }
 
-/* Connections that wait for a sample now. */
+/* Accepts all connections, and returns those that wait for a sample now. */
 static uint32_t accept_all(const mv_launch *launch, request_socket *requests,
                            int links[MOST_REQUESTS])
 {
@@ -444,7 +455,8 @@ static uint32_t accept_all(const mv_launch *launch, request_socket *requests,
     return count;
 }
 
-/* Serve clients that connected in the meantime; one may report an error. */
+/* Closes the connections. First serves clients that connected in the meantime, because one of them
+ * may report an error. */
 static void close_clients(const mv_launch *launch, const int links[], uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -456,7 +468,8 @@ static void close_clients(const mv_launch *launch, const int links[], uint32_t c
     }
 }
 
-/* One tick for all requests, or when it is due. Sets *due to the time of the next. */
+/* Runs one tick for all requests, or because a tick is due. *due is set to the time of the next
+ * tick. */
 static void tick(const mv_launch *launch, request_socket *requests, int64_t *due)
 {
     int links[MOST_REQUESTS];
@@ -467,7 +480,8 @@ static void tick(const mv_launch *launch, request_socket *requests, int64_t *due
     close_clients(launch, links, count);
 }
 
-/* The program has ended: reads the reports of its processes so far. */
+/* Reads the reports that the program's processes have sent so far. Called when the program has
+ * ended. */
 static void read_last_reports(const mv_launch *launch, request_socket *requests)
 {
     int links[MOST_REQUESTS];
@@ -476,7 +490,7 @@ static void read_last_reports(const mv_launch *launch, request_socket *requests)
     poll_idle_clients(launch, requests, true);
 }
 
-/* Waits for a signal, for a request, or until the next tick is due. */
+/* Waits until a signal or a request arrives, or the next tick is due. */
 static void wait_a_while(const mv_launch *launch, const request_socket *requests, int signals,
                          int64_t due)
 {
@@ -493,7 +507,7 @@ static bool is_taken(const mv_launch *launch, int signal)
     return launch->signal && launch->signal(launch->user, signal);
 }
 
-/* Until it ends. */
+/* Serves requests until the program ends, and returns its status. */
 static int wait_for(const mv_launch *launch, mv_forward *forward, request_socket *requests,
                     int signals)
 {
@@ -563,8 +577,8 @@ int mv_launch_plainly(char *const *argv, mv_err *err)
     return status_of(why);
 }
 
-/* A signal too late to be forwarded, such as the terminal's SIGINT that ended the program, must not
- * end the launcher now. */
+/* Removes signals that arrive too late to be forwarded, such as the terminal's SIGINT that ended
+ * the program. They must not end the launcher now. */
 static void drop_pending(const sigset_t *awaited)
 {
     struct timespec none = {0};
@@ -583,11 +597,12 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     mv_code code;
     int signals;
 
-    /* Signals are blocked and taken one by one: this needs no handler and loses none between two
-     * waits. SIGCHLD is reset because a parent may have ignored it, and then the program's status
-     * would be lost. SIGXFSZ is ignored so that a recording beyond the limit on file sizes (ulimit
-     * -f) is a failed write, SIGPIPE so that the other recordings are finished and the program's
-     * status is kept when the message about the first has no reader. */
+    /* Signals are blocked and taken one by one, which needs no handler and loses no signal between
+     * two waits. SIGCHLD is reset, because a parent may have ignored it, in which case the
+     * program's status would be lost. SIGXFSZ is ignored, so that a recording beyond the limit on
+     * file sizes (ulimit -f) is only a failed write. SIGPIPE is ignored, so that the other
+     * recordings are finished and the program's status is kept even if the message about the first
+     * recording has no reader. */
     mv_forward_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);

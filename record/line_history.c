@@ -14,7 +14,7 @@ static uint64_t held(const mv_history_line *line)
     return line->born - line->freed;
 }
 
-/* Spans without a record of the line have what it held before them. */
+/* Fills spans in which the line has no record with the bytes that it held before. */
 static void fill(mv_history_line *line, uint32_t span)
 {
     while (line->last < span)
@@ -40,7 +40,8 @@ static void halve(mv_line_history *h)
     h->span_us *= 2;
 }
 
-/* Times of threads may be out of order by microseconds: the last span never moves back. */
+/* The span of a time. Times of different threads may be out of order by microseconds, so the last
+ * span never moves back. */
 static uint32_t span_of(mv_line_history *h, uint64_t time_us)
 {
     uint64_t span;
@@ -72,7 +73,7 @@ static uint64_t key_of(uint64_t stack, uint32_t list)
     return stack * MV_HISTORY_LISTS + list;
 }
 
-/* The line of a stack. A new one held nothing until now. NULL: memory is out. */
+/* The line of a stack. A new line has held nothing until now. NULL when out of memory. */
 static mv_history_line *line_of(mv_line_history *h, uint64_t key, uint32_t span)
 {
     uint32_t row = mv_map_find(&h->by_key, key);
@@ -116,14 +117,14 @@ bool mv_line_history_add(mv_line_history *h, const mv_live_alive *alive, const m
 
 /* ---- the fact ---------------------------------------------------------------------------- */
 
-/* A line that holds memory, and the address of one of its blocks, by which a reader finds its
- * stack: the record of that block stays in the folded part. */
+/* A line that holds memory, with the address of one of its blocks. A reader finds the line's stack
+ * through this block, because the block's record remains in the folded part. */
 typedef struct {
     const mv_history_line *line;
     uint64_t addr, grown, held;
 } held_line;
 
-/* Growth from the middle to the last complete span. */
+/* How much the line has grown from the middle span to the last complete span. */
 static uint64_t grown_by(const mv_history_line *line)
 {
     uint32_t last = line->last ? line->last - 1 : 0, middle = last / 2;

@@ -15,13 +15,13 @@ typedef struct {
 } memory_1;
 
 typedef struct {
-    unsigned version; /* of this struct: its size, and 2 in the highest byte */
+    unsigned version; /* version of this struct: its size, and 2 in the highest byte */
     unsigned long long total, reserved, free, used;
 } memory_2;
 
 typedef struct {
     unsigned pid;
-    unsigned long long bytes; /* all ones: unknown */
+    unsigned long long bytes; /* all bits set: unknown */
     unsigned gpu_instance, compute_instance;
 } process;
 
@@ -93,7 +93,7 @@ static bool has_name(const mv_nvml *nvml, void *handle, char *name)
     return nvml->calls->name && nvml->calls->name(handle, name, NAME_BYTES) == SUCCESS;
 }
 
-/* Settings that determine CUDA's device numbers. */
+/* Finds out what determines CUDA's numbering of devices. */
 static void look_at_models(mv_nvml *nvml)
 {
     char first[NAME_BYTES], name[NAME_BYTES];
@@ -110,7 +110,8 @@ static void look_at_models(mv_nvml *nvml)
     }
 }
 
-/* MIG slices of a device have no index; they are found only by the UUID in CUDA_VISIBLE_DEVICES. */
+/* Adds the MIG slices of a device. They have no index, and are found only through the UUIDs in
+ * CUDA_VISIBLE_DEVICES. */
 static void add_slices(mv_nvml *nvml, const char *visible)
 {
     while (visible && nvml->calls->by_uuid) {
@@ -154,7 +155,7 @@ void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml
         nvml->why = NULL;
 }
 
-/* The library stays loaded: unloading it is not safe. */
+/* Does not unload the library, because unloading it is not safe. */
 void mv_nvml_close(mv_nvml *nvml)
 {
     if (nvml->calls)
@@ -180,7 +181,8 @@ static bool is_other(const mv_nvml_device *device, uint32_t pid)
     return false;
 }
 
-/* NULL: the process is not ours, or there is no space for more. */
+/* The series of a process on a device. NULL if the process is not ours, or if there is no space for
+ * another series. */
 static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
 {
     mv_nvml_series *series = known_series(nvml, device, pid);
@@ -210,7 +212,7 @@ static void thin_out(mv_nvml_series *series)
     series->count = kept;
 }
 
-/* Whether the level has changed. */
+/* Adds a point. Returns whether the level has changed. */
 static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
 {
     mv_nvml_point *last = series->points + series->count;
@@ -229,8 +231,8 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     return is_changed;
 }
 
-/* The time is the answer's: a query waits while the driver works, such as to release 100 GiB, and
- * the answer is the use afterwards. */
+/* Samples one device. *now is set to the time of the answer. A query waits while the driver is
+ * busy, such as releasing 100 GiB, and the answer is the memory in use afterwards. */
 static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 {
     mv_nvml_device *d = &nvml->devices[device];
@@ -241,7 +243,7 @@ static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 
     if (!series)
         return false;
-    /* In the newer call `used` excludes the driver's own reserve, but `total` includes it. */
+    /* In the newer call, `used` does not include the driver's own reserve, but `total` does. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
         *now = mv_now_us();
         d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
@@ -312,9 +314,9 @@ bool mv_nvml_sample(mv_nvml *nvml)
     return is_changed;
 }
 
-/* ---- as a process sees them -------------------------------------------------------------- */
+/* ---- the samples of a process ------------------------------------------------------------ */
 
-/* The device named by the first `length` bytes of `word`, or MV_NO_ROW. */
+/* The device that the first `length` bytes of `word` name, or MV_NO_ROW. */
 static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)
 {
     if (length > 0 && isdigit((unsigned char)*word)) {
@@ -328,8 +330,8 @@ static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t lengt
     return MV_NO_ROW;
 }
 
-/* The devices in the order of CUDA_VISIBLE_DEVICES, up to the first word that is not a device, as
- * CUDA reads it. */
+/* Lists the devices in the order of CUDA_VISIBLE_DEVICES. Like CUDA, stops at the first word that
+ * is not a device. */
 static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t *order)
 {
     uint32_t count = 0;
@@ -354,7 +356,7 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
-/* Whether every device is named by a UUID, and none by a number. */
+/* Whether every device is named by a UUID rather than by a number. */
 static bool has_names_alone(const char *visible)
 {
     while (visible) {
@@ -391,8 +393,8 @@ const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
     return NULL;
 }
 
-/* In a container the library lists processes by the host's numbers, which belong to other processes
- * here. */
+/* Whether process ids of the library are those of this container. In a container, the library lists
+ * processes by the host's process ids, which belong to other processes here. */
 static bool pids_are_ours(void)
 {
     const unsigned long initial = 0xEFFFFFFC; /* PROC_PID_INIT_INO, linux/proc_ns.h */
@@ -423,8 +425,8 @@ static void add_row(mv_samples *out, int64_t time_us, uint64_t used, uint64_t to
     out->device[row] = (int32_t)ordinal;
 }
 
-/* Merges the levels of the device and of the process by time; points of one round have the same
- * time. Before its first point a process used nothing. */
+/* Merges the levels of the device and of the process by time. Points that were sampled in one round
+ * have the same time. Before its first point, a process used no memory. */
 static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series *whole,
                      const mv_nvml_series *own, uint32_t ordinal)
 {
@@ -464,7 +466,7 @@ bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process
     bool is_known = mv_nvml_why_unknown(nvml, who) == NULL;
     uint32_t order[MV_NVML_DEVICES];
     uint32_t count = is_known ? order_devices(nvml, who->visible, order) : 0;
-    uint64_t taken = 0; /* devices: duplicate words name one device */
+    uint64_t taken = 0; /* set of devices so far, because duplicate words name the same device */
 
     if (!push_columns(arena, nvml, out))
         return false;

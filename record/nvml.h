@@ -1,11 +1,12 @@
-/* Samples of the memory in use on the GPUs while a program runs, by NVIDIA's management library
+/* Samples the memory in use on the GPUs while a program runs, with NVIDIA's management library
  * (NVML), which is loaded at run time. Without the library nothing is sampled, and the reason is
- * kept.
+ * stored.
  *
- * Each device has a series of levels, and so has each of our processes that the library lists on a
- * device; other processes take no memory, however many there are. A constant level takes two points
- * however long it lasts: the first and the last time seen. A full series keeps its first quarter,
- * the start of the program, and halves the rest: of two neighbours it keeps the higher. */
+ * Each device has a series of levels, and so does each of our processes that the library lists on a
+ * device. Other processes take no memory here, however many there are. A constant level takes two
+ * points, for the first and the last time at which it was sampled, however long it lasts. When a
+ * series is full, its first quarter, which is the start of the program, is kept, and the number of
+ * points after it is halved: of each two neighbours, the higher one is kept. */
 #ifndef MV_NVML_H
 #define MV_NVML_H
 
@@ -15,47 +16,50 @@ enum {
     MV_NVML_DEVICES = 64,
     MV_NVML_SERIES = 256,
     MV_NVML_POINTS = 8192,
-    MV_NVML_PROCESSES = 128, /* that the library lists on a device; more are ignored */
-    MV_NVML_UUID = 96        /* "GPU-" or "MIG-" and 36 characters; room for more */
+    MV_NVML_PROCESSES = 128, /* maximum number of processes per device that the library lists;
+                              * further processes are ignored */
+    MV_NVML_UUID = 96        /* "GPU-" or "MIG-" and 36 characters, with room for more */
 };
 
 typedef struct {
-    int64_t time_us; /* of CLOCK_MONOTONIC, which is never set: like the shim's events */
+    int64_t time_us; /* time of CLOCK_MONOTONIC, which is never set and which the shim's events
+                      * use, too */
     uint64_t bytes;
 } mv_nvml_point;
 
 typedef struct {
-    uint32_t device; /* position in mv_nvml.devices */
-    uint32_t pid;    /* 0: the whole device */
-    bool from_start; /* present in the first sample */
+    uint32_t device; /* index in mv_nvml.devices */
+    uint32_t pid;    /* process id; 0: the whole device */
+    bool from_start; /* the process was present in the first sample */
     uint32_t count;
     mv_nvml_point *points; /* [MV_NVML_POINTS] */
 } mv_nvml_series;
 
 typedef struct {
     void *handle;
-    uint64_t total; /* usable by programs: without the driver's own reserve */
-    bool is_shared; /* it shares the host's memory (GB10, Jetson): the library does not support
-                     * queries for its use */
+    uint64_t total; /* memory that programs can use, without the driver's own reserve */
+    bool is_shared; /* the device shares the host's memory (GB10, Jetson), so the library does
+                     * not support queries for its memory in use */
     char uuid[MV_NVML_UUID];
     uint32_t other_count;
-    uint32_t others[MV_NVML_PROCESSES]; /* listed in the last sample, and not ours */
+    uint32_t others[MV_NVML_PROCESSES]; /* processes that were listed in the last sample and are
+                                         * not ours */
 } mv_nvml_device;
 
 typedef struct mv_nvml_calls mv_nvml_calls;
 
-/* Whether samples of a process now on a device are wanted. Called once as long as the process
- * stays. */
+/* Whether samples of a process that is now on a device are wanted. Called only once for each time
+ * that a process is on a device. */
 typedef bool mv_nvml_is_ours(void *user, uint32_t pid);
 
 typedef struct {
     mv_arena *arena;
     mv_nvml_is_ours *is_ours;
     void *user;
-    mv_nvml_calls *calls; /* NULL: no library */
-    const char *why;      /* the reason for missing samples; NULL if there are samples */
-    bool differ;          /* devices are of different models, or this is unknown */
-    bool has_slices;      /* a device is divided (MIG): CUDA numbers its slices */
+    mv_nvml_calls *calls; /* functions of the library; NULL: there is no library */
+    const char *why;      /* why samples are missing; NULL if there are samples */
+    bool differ;          /* the devices are of different models, or this is unknown */
+    bool has_slices;      /* a device is divided (MIG), and CUDA numbers its slices */
     uint32_t device_count;
     mv_nvml_device devices[MV_NVML_DEVICES];
     uint32_t series_count;
@@ -63,32 +67,33 @@ typedef struct {
     uint32_t rounds;
 } mv_nvml;
 
-/* Loads the library. Never fails: without it, mv_nvml_sample does nothing. */
+/* Loads the library. Never fails. Without the library, mv_nvml_sample does nothing. */
 void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml *nvml);
 void mv_nvml_close(mv_nvml *nvml);
 
-/* Adds one point to every series, now. Returns whether any of them has changed since the last
- * time. */
+/* Adds one point to every series at the present time. Returns whether any series has changed since
+ * the last call. */
 bool mv_nvml_sample(mv_nvml *nvml);
 
-/* The process whose samples are requested. */
+/* The process for which samples are requested. */
 typedef struct {
     uint32_t pid;
-    const char *visible; /* its CUDA_VISIBLE_DEVICES: ordinals, or UUIDs or their beginnings; NULL:
-                          * all devices */
-    const char *order;   /* its CUDA_DEVICE_ORDER; NULL: not set */
+    const char *visible; /* value of its CUDA_VISIBLE_DEVICES: ordinals, or UUIDs or prefixes of
+                          * UUIDs; NULL: all devices */
+    const char *order;   /* value of its CUDA_DEVICE_ORDER; NULL: not set */
 } mv_nvml_process;
 
-/* The reason why the devices of the process's ordinals are unknown; NULL: they are known. This
- * library numbers devices by their place on the PCI bus. CUDA does so if configured to, and if all
- * devices are of one model; else the fastest comes first. A divided device has slices, which are
- * known only by their UUIDs. Also the reason for missing samples if all devices share the host's
- * memory. */
+/* Why it is unknown which devices the process's ordinals name; NULL: it is known. The library
+ * numbers devices by their position on the PCI bus. CUDA does the same if it is configured to, or
+ * if all devices are of one model; otherwise CUDA numbers the fastest device first. A divided
+ * device has slices, which are identified only by their UUIDs. If all devices share the host's
+ * memory, this is also the reason why samples are missing. */
 const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who);
 
-/* The samples as the process sees them, in times of CLOCK_MONOTONIC: only the devices in `visible`,
- * in that order. Only ordinals with a bit in `wanted` are included; none if their devices are
- * unknown. False when memory runs out. */
+/* Returns the samples as the process numbers its devices, in times of CLOCK_MONOTONIC. They
+ * contain only the devices in `visible`, in that order, and of these only ordinals with a bit in
+ * `wanted`. If it is unknown which devices the ordinals name, there are no samples. False when
+ * out of memory. */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
 

@@ -1,4 +1,4 @@
-/* A unique word for each launcher. */
+/* A random word that is different for each launcher. */
 #ifndef MV_RANDOM_WORD_H
 #define MV_RANDOM_WORD_H
 

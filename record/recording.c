@@ -12,9 +12,9 @@
 #include "base/numbers.h"
 #include "record/launch.h"
 
-/* Between two samples: short while the use changes, longer while it is constant. */
+/* Milliseconds between two samples: fewer while memory use changes, more while it is constant. */
 enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000, PAUSE_MS = 50 };
-enum { MOST_LEFT = 8 }; /* processes reported to the user */
+enum { MOST_LEFT = 8 }; /* maximum number of running processes reported to the user */
 
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
@@ -36,9 +36,9 @@ void mv_recording_close(mv_recording *r)
 
 typedef enum { NOT_OF_RUN, OF_RUN, MAY_BE_OF_RUN } membership;
 
-/* Whether this run started a process: from the process's initial environment. A process whose
- * environment is unreadable (another user's, not dumpable), or empty in the middle of an exec, may
- * be ours. */
+/* Whether this run started a process, judging by the process's initial environment. A process whose
+ * environment cannot be read (because it belongs to another user or is not dumpable), or is empty
+ * because of a concurrent exec, may belong to this run. */
 static membership membership_of(const mv_recording *r, uint32_t pid)
 {
     static const char name[] = "MEMVIZ_STATUS=";
@@ -61,15 +61,15 @@ static membership membership_of(const mv_recording *r, uint32_t pid)
     return is_found ? OF_RUN : is_empty ? MAY_BE_OF_RUN : NOT_OF_RUN;
 }
 
-/* In a container the library may return numbers of processes that are absent, or different ones
- * here. */
+/* Whether a process belongs to this run. In a container, the library may return process ids that do
+ * not exist here or that belong to other processes. */
 static bool is_of_run(void *user, uint32_t pid)
 {
     return membership_of(user, pid) != NOT_OF_RUN;
 }
 
-/* NVML is loaded only after the program has started: loading takes a while and must not delay
- * it. */
+/* Takes a sample, and returns the time until the next one. NVML is loaded only after the program
+ * has started, because loading takes a while and must not delay the program. */
 static uint32_t sample(void *user)
 {
     mv_recording *r = user;
@@ -82,7 +82,7 @@ static uint32_t sample(void *user)
     r->pause_ms = is_changed || !r->pause_ms ? SOON_MS : 2 * r->pause_ms;
     if (r->pause_ms > LATE_MS)
         r->pause_ms = LATE_MS;
-    if (r->rings.bounds.max_size) /* the files grow between two ticks */
+    if (r->rings.bounds.max_size) /* the files may grow between two ticks */
         r->pause_ms = SOON_MS;
     mv_rings_update(&r->rings);
     mv_triggers_update(&r->triggers);
@@ -93,7 +93,8 @@ static uint32_t sample(void *user)
 
 /* ---- files of conditions ----------------------------------------------------------------- */
 
-/* The newest `keep` files of a condition stay. Whether one was removed. */
+/* Removes all files of a condition except the newest `keep` files. Returns whether a file was
+ * removed. */
 static bool remove_older(const mv_recording *r, const mv_trigger_shot *shot, const char *result)
 {
     char word[64], path[PATH_MAX + 64], *name;
@@ -107,7 +108,7 @@ static bool remove_older(const mv_recording *r, const mv_trigger_shot *shot, con
     return unlinkat(r->names.folder, name ? name + 1 : path, 0) == 0;
 }
 
-/* Writes the file from the live file, which stays. */
+/* Writes the file from the live file, which is not removed. */
 static mv_trigger_result write_shot(mv_recording *r, const mv_trigger_shot *shot, mv_run_file *file,
                                     char path[PATH_MAX + 64], uint64_t *bytes, mv_err *err)
 {
@@ -125,7 +126,7 @@ static mv_trigger_result write_shot(mv_recording *r, const mv_trigger_shot *shot
     return remove_older(r, shot, result) ? MV_TRIGGER_REPLACED : MV_TRIGGER_ADDED;
 }
 
-/* An mv_triggers.write. */
+/* Used as mv_triggers.write: writes a file and reports it. */
 static mv_trigger_result keep(void *user, const mv_trigger_shot *shot)
 {
     mv_trigger_result outcome = MV_TRIGGER_NOT_WRITTEN;
@@ -155,7 +156,7 @@ void mv_recording_watch_kept(mv_recording *r, mv_recording_kept *kept, void *use
     r->kept_user = user;
 }
 
-/* An mv_launch.signal. */
+/* Used as mv_launch.signal: takes a signal that is not to be forwarded. */
 static bool take_signal(void *user, int number)
 {
     mv_recording *r = user;
@@ -206,7 +207,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
     return code;
 }
 
-/* ---- what was recorded ------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 static bool is_any_running(const mv_run_file *files, uint32_t count)
 {
@@ -216,7 +217,8 @@ static bool is_any_running(const mv_run_file *files, uint32_t count)
     return false;
 }
 
-/* Worker processes may end a little later than the program that started them. */
+/* Lists the live files. Waits a little, because worker processes may end slightly later than the
+ * program that started them. */
 static mv_code list_files(mv_recording *r, mv_run_file **files, uint32_t *count, mv_err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
@@ -237,7 +239,7 @@ static bool has_file(const mv_run_file *files, uint32_t count, uint32_t pid)
     return false;
 }
 
-/* Processes of the run that are still running, and have no file. */
+/* Finds processes of the run that are still running and have no file. */
 static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint32_t count,
                           uint32_t left[MOST_LEFT])
 {
@@ -255,7 +257,8 @@ static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint3
     return found;
 }
 
-/* Processes that end with the program may end a little later. */
+/* Reports the processes that are still running. Waits a little, because processes may end slightly
+ * later than the program. */
 static void report_rest(const mv_recording *r, const mv_recording_watch *watch,
                         const mv_run_file *files, uint32_t count)
 {

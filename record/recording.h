@@ -1,12 +1,12 @@
-/* A recording: runs a program under the shim, and turns the recordings of the program and its child
- * processes into files.
+/* A recording runs a program with the shim loaded, and converts the live files of the program and
+ * its child processes to result files.
  *
  *     mv_recording_open(&r, arena, output, &err);
  *     mv_recording_run(&r, &program, &status, &err);
  *     mv_recording_collect(&r, &watch, &count, &err);
  *     mv_recording_close(&r);
  *
- * Prints nothing. */
+ * These functions print nothing. */
 #ifndef MV_RECORD_RECORDING_H
 #define MV_RECORD_RECORDING_H
 
@@ -15,8 +15,8 @@
 #include "record/steering.h"
 #include "record/trigger.h"
 
-/* A file was written because a condition was met, or `err` says why not. Called in a process of its
- * own, beside the running program. */
+/* Called when a file was written because a condition was met; if it was not written, `err` has the
+ * reason. Called in a separate process, while the program runs. */
 typedef void mv_recording_kept(void *user, const char *path, const char *why, uint64_t bytes,
                                const mv_err *err);
 
@@ -27,17 +27,18 @@ typedef struct {
     mv_run_status status;
     mv_control control;
     mv_steering steering;
-    mv_finalise_edit *edit; /* of everything that is written; may be set once it is open */
+    mv_finalise_edit *edit; /* changes everything that is written; may be set after
+                             * mv_recording_open */
     void *user;
     mv_rings rings;
     mv_triggers triggers;
     mv_recording_kept *kept;
     void *kept_user;
-    bool is_sampling;  /* NVML is loaded, or was found missing */
-    uint32_t pause_ms; /* to the next sample */
+    bool is_sampling;  /* whether NVML was loaded, or was found to be missing */
+    uint32_t pause_ms; /* milliseconds until the next sample */
 } mv_recording;
 
-/* The program and its recording settings; see mv_launch. */
+/* The program and the settings of its recording; see mv_launch. */
 typedef struct {
     char *const *argv;
     const char *stacks;
@@ -48,49 +49,51 @@ typedef struct {
 
 /* The result for the live file of one process. */
 typedef enum {
-    MV_RECORDING_WRITTEN, /* its result is written; the live file is removed */
-    MV_RECORDING_REFUSED, /* not a file of this run: file->refused has the reason */
-    MV_RECORDING_EMPTY,   /* nothing was recorded; the live file is removed */
+    MV_RECORDING_WRITTEN, /* the result was written, and the live file was removed */
+    MV_RECORDING_REFUSED, /* not a file of this run; file->refused has the reason */
+    MV_RECORDING_EMPTY,   /* nothing was recorded, and the live file was removed */
     MV_RECORDING_RUNNING, /* the process is still running and recording */
-    MV_RECORDING_FAILED   /* `err` has the reason; the live file is unchanged */
+    MV_RECORDING_FAILED   /* `err` has the reason, and the live file is unchanged */
 } mv_recording_outcome;
 
 typedef struct {
     const mv_run_file *file;
     mv_recording_outcome outcome;
-    mv_finalised result; /* of WRITTEN */
-    mv_err err;          /* of FAILED */
+    mv_finalised result; /* for WRITTEN: figures of the result */
+    mv_err err;          /* for FAILED: the reason */
 } mv_recording_file;
 
-/* Progress shown by a caller while files are completed. */
+/* Functions with which a caller shows progress while files are completed. */
 typedef struct {
-    void (*file)(void *user, const mv_recording_file *file); /* called once for each; not NULL */
-    /* Called for processes that continue without a file, such as daemons; NULL: they are not
-     * searched for. Their later recordings stay in live files. */
+    void (*file)(void *user, const mv_recording_file *file); /* called once for each file; not
+                                                              * NULL */
+    /* Called for each process that continues without a file, such as a daemon. Later recordings of
+     * these processes remain in live files. NULL: these processes are not searched for. */
     void (*goes_on)(void *user, uint32_t pid);
     mv_finalise_watch finalise;
     void *user;
 } mv_recording_watch;
 
-/* `output` is the argument of -o, or NULL (record/run_names.h). Fails if no result can be
- * written. */
+/* Opens a recording. `output` is the argument of -o, or NULL (record/run_names.h). Fails if no
+ * result can be written. */
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err);
 
-/* For the files of --on. Before mv_recording_run. */
+/* Sets the function that is called for files of --on. Must be called before mv_recording_run. */
 void mv_recording_watch_kept(mv_recording *r, mv_recording_kept *kept, void *user);
 
-/* Runs the program to its end and samples the GPUs during the run; see mv_launch_run for
+/* Runs the program until it ends, and samples the GPUs during the run. See mv_launch_run for
  * *status. */
 mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, int *status,
                          mv_err *err);
 
-/* Completes the live files of the run; *count is their number. Waits up to a second for processes
- * that are still running. Fails if the folder cannot be read or memory runs out: the live files are
- * unchanged then. */
+/* Completes the live files of the run; *count is set to their number. Waits up to a second for
+ * processes that are still running. Fails if the folder cannot be read or memory runs out; the live
+ * files are then unchanged. */
 mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, uint32_t *count,
                              mv_err *err);
 
-/* Writes file->result, in an open folder, while the process goes on; the live file stays. */
+/* Writes file->result in the open folder `folder` while the process continues. The live file is not
+ * removed. */
 mv_code mv_recording_copy(mv_recording *r, const mv_run_file *file, int folder, mv_finalised *out,
                           mv_err *err);
 

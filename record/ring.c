@@ -14,21 +14,24 @@
 #include "record/line_history.h"
 
 enum {
-    LOOK_US = 300000,      /* between two looks at the folder */
-    MOST_RECORDS = 200000, /* folded in one update: some 20 ms, in which requests wait */
-    WINDOWS = 32,          /* the shim's reserve is this part of the bound */
-    FOLDED_SLOTS = 4 * MV_LIVE_CHUNK_BYTES, /* of a folded part: its header and three chunks */
-    ALIVE_BYTES = 24,                       /* of most records in a folded part */
-    LEAST_HOLES = 2 << 20, /* worth a new folded part while there is more to fold */
-    PARTS = 8,             /* what is folded at once is this part of a bound */
-    SPANS = 64,            /* of a curve */
-    SPAN_US = 1000000,     /* at first; doubled when the curve is full */
-    CURVES = 16,           /* devices with a curve: the facts must fit in one chunk */
+    LOOK_US = 300000,      /* time between two searches of the folder */
+    MOST_RECORDS = 200000, /* maximum number of records folded in one update, which takes about
+                            * 20 ms, during which requests wait */
+    WINDOWS = 32,          /* the shim may reserve this fraction of the bound */
+    FOLDED_SLOTS = 4 * MV_LIVE_CHUNK_BYTES, /* size of a folded part: its header and three chunks */
+    ALIVE_BYTES = 24,                       /* size of most records in a folded part */
+    LEAST_HOLES = 2 << 20, /* size of holes that is worth a new folded part while there is more
+                            * to fold */
+    PARTS = 8,             /* the fraction of a bound that is folded at once */
+    SPANS = 64,            /* maximum number of spans of a curve */
+    SPAN_US = 1000000,     /* initial length of a span, which is doubled when the curve is full */
+    CURVES = 16,           /* maximum number of devices with a curve, because the facts must fit
+                            * into one chunk */
     MOST_FACTS = 8 + 3 * CURVES,
-    MOST_FACT_BYTES = 60000 /* the facts of a folded part are one chunk */
+    MOST_FACT_BYTES = 60000 /* the facts of a folded part must fit into one chunk */
 };
 
-/* Most allocated bytes of a device, by time. */
+/* The most allocated bytes of a device over time. */
 typedef struct {
     uint64_t peak, first_us, span_us;
     uint64_t most[SPANS];
@@ -41,23 +44,23 @@ typedef struct {
 
 struct mv_ring {
     mv_arena arena;
-    char name[NAME_MAX + 1]; /* in the folder */
+    char name[NAME_MAX + 1]; /* name of the live file in the folder */
     int fd;
-    mv_live_follow *tail; /* its records were folded, or are about to be */
+    mv_live_follow *tail; /* reader of the records that were folded or will be folded next */
     mv_live_alive alive;
     curve curves[CURVES];
     mv_line_history lines;
     hole *holes; /* [hole_count] chunks whose records are in `alive` */
     uint32_t hole_count, hole_capacity;
-    uint64_t hole_bytes;   /* of them */
-    uint64_t folded_bytes; /* of the folded part */
-    uint64_t folded_kept;  /* its records */
-    uint64_t wanted;       /* bytes of holes to be made; 0: none */
-    uint64_t first_us;     /* time of the first record that was folded, and of the last; 0: none */
+    uint64_t hole_bytes;   /* total size of these chunks */
+    uint64_t folded_bytes; /* size of the folded part */
+    uint64_t folded_kept;  /* number of records in the folded part */
+    uint64_t wanted;       /* bytes of holes that should be made; 0: none */
+    uint64_t first_us;     /* times of the first and the last record that was folded; 0: none */
     uint64_t until_us;
-    uint64_t since_us; /* when the file was found */
-    const char *bound; /* the bound that was reached last */
-    bool is_changed;   /* `alive` has records that the folded part does not have */
+    uint64_t since_us; /* time at which the file was found */
+    const char *bound; /* bound that was reached most recently */
+    bool is_changed;   /* `alive` has records that the folded part does not contain */
     bool is_off;
 };
 
@@ -82,7 +85,8 @@ static bool is_known(const mv_rings *r, const char *name)
     return false;
 }
 
-/* As in run_names.c: only regular files of ours with one name. */
+/* Whether the file is ours: as in run_names.c, only regular files that belong to us and have a
+ * single link are. */
 static bool is_ours(int fd)
 {
     struct stat st;
@@ -90,7 +94,7 @@ static bool is_ours(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* A file that has no header yet is taken at the next look. */
+/* Adds a live file. A file that has no header yet is added in a later search. */
 static void add_ring(mv_rings *r, const char *name)
 {
     int fd = openat(r->names->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -153,7 +157,8 @@ static void add_point(curve *c, uint64_t time_us, uint64_t bytes)
         *c = (curve){.first_us = time_us, .span_us = SPAN_US};
     while ((span = time_us > c->first_us ? (time_us - c->first_us) / c->span_us : 0) >= SPANS)
         halve(c);
-    /* A span in which nothing happened has what the one before it ended with: at most its most. */
+    /* A span in which nothing happened has the level with which the previous span ended, which is
+     * at most the highest level of that span. */
     for (; c->count <= span; c->count++)
         c->most[c->count] = c->count ? c->most[c->count - 1] : 0;
     c->most[span] = bytes > c->most[span] ? bytes : c->most[span];
@@ -167,7 +172,7 @@ static bool is_text(const mv_ring *g, const mv_live_record *r, const char *text)
     return is.length == strlen(text) && memcmp(is.data, text, is.length) == 0;
 }
 
-/* A pause may end long after its mark was folded: its mark stays. */
+/* Keeps the mark of a pause, because the pause may end long after its mark was folded. */
 static void pin_pauses(mv_ring *g, const mv_live_record *r)
 {
     if (is_text(g, r, MV_MARK_PAUSE))
@@ -205,7 +210,8 @@ static bool take_finished(mv_ring *g)
     return true;
 }
 
-/* Bytes of disk, of the live file and two folded parts while one replaces the other. */
+/* Bytes on disk of the live file and of two folded parts, because one folded part replaces the
+ * other. */
 static uint64_t disk_used(const mv_ring *g)
 {
     struct stat st;
@@ -213,7 +219,7 @@ static uint64_t disk_used(const mv_ring *g)
     return fstat(g->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes : 0;
 }
 
-/* Bytes by which the next folded part may be larger. */
+/* Number of bytes by which the next folded part may be larger than the present one. */
 static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
 {
     uint64_t most = r->bounds.max_size, used = disk_used(g);
@@ -221,8 +227,9 @@ static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
     return !most ? UINT64_MAX : used < most ? most - used : 0;
 }
 
-/* Folds records until enough chunks are finished, and those before `cutoff`; no more than the next
- * folded part has room for. *more: there are more to fold, at the next update. */
+/* Folds records until enough chunks are finished and all chunks before `cutoff` are finished, but
+ * not more than fit into the next folded part. *more is set if there is more to fold at the next
+ * update. */
 static bool fold_records(mv_ring *g, uint64_t cutoff, uint64_t most_kept, bool *more)
 {
     mv_live_record r;
@@ -280,7 +287,7 @@ static void add_curve(fact_list *f, const curve *c, uint32_t device)
     add_text(f, key, text);
 }
 
-/* The devices share the rows. */
+/* Adds the lines of each device to the facts. All devices share the maximum number of rows. */
 static void add_lines(mv_ring *g, fact_list *f)
 {
     uint32_t devices = 0;
@@ -330,7 +337,7 @@ static bool write_all(int fd, mv_span bytes)
     return true;
 }
 
-/* Replaces the folded part as a whole. */
+/* Replaces the folded part by a new one, in one step. */
 static bool put_folded(const mv_rings *r, const mv_ring *g, mv_span bytes)
 {
     char made[NAME_MAX + 32], name[NAME_MAX + 16];
@@ -350,7 +357,7 @@ static bool put_folded(const mv_rings *r, const mv_ring *g, mv_span bytes)
     return fine;
 }
 
-/* NULL, or why not. */
+/* Writes the folded part. Returns NULL, or the reason of a failure. */
 static const char *write_folded(mv_rings *r, mv_ring *g)
 {
     mv_arena scratch;
@@ -379,7 +386,8 @@ static const char *write_folded(mv_rings *r, mv_ring *g)
     return why;
 }
 
-/* Only now are the records in two places: the first can go. */
+/* Removes the folded records from the live file. Only now are these records in both files, so those
+ * in the live file are no longer needed. */
 static void make_holes(mv_rings *r, mv_ring *g)
 {
     for (uint32_t i = 0; i < g->hole_count; i++)
@@ -394,7 +402,7 @@ static void make_holes(mv_rings *r, mv_ring *g)
 
 /* ---- the bounds -------------------------------------------------------------------------- */
 
-/* Bytes that have to go so that the files stay within the bound until the next update. */
+/* Number of bytes to remove so that the files stay within the bound until the next update. */
 static uint64_t bytes_over(const mv_rings *r, const mv_ring *g)
 {
     uint64_t most = r->bounds.max_size, part = most / PARTS, used = disk_used(g) + part;

@@ -19,7 +19,7 @@ bool mv_run_marks_add(mv_arena *arena, mv_run_marks *marks, const char *text)
     return true;
 }
 
-/* The trace's strings, followed by the texts of the marks. */
+/* Copies the trace's strings, and adds the strings of the marks. */
 static bool add_strings(mv_arena *arena, const mv_run_marks *marks, mv_strings *s)
 {
     uint64_t bytes = s->at[s->count], more = 0;
@@ -65,7 +65,7 @@ static void copy_annotation(const mv_annotations *from, uint32_t row, mv_annotat
 #undef COPY
 }
 
-/* Both are in order of time. */
+/* Merges annotations and marks, both of which are in order of time. */
 static void merge(const mv_annotations *old, const mv_run_marks *marks, uint32_t first_string,
                   int64_t to_epoch_us, mv_annotations *out)
 {

@@ -1,5 +1,5 @@
-/* Marks that the user of a run sets from outside while it goes on. They become marks of the
- * recordings of all its processes when these are written. */
+/* Marks that the user of a run sets from outside while the run continues. When the recordings of
+ * the run's processes are written, these marks are added to all of them. */
 #ifndef MV_RUN_MARKS_H
 #define MV_RUN_MARKS_H
 
@@ -8,7 +8,7 @@
 enum { MV_RUN_MARKS = 4096 };
 
 typedef struct {
-    int64_t time_us; /* of CLOCK_MONOTONIC, like the shim's events */
+    int64_t time_us; /* time of CLOCK_MONOTONIC, which the shim's events use, too */
     const char *text;
 } mv_run_mark;
 
@@ -17,11 +17,12 @@ typedef struct {
     mv_run_mark marks[MV_RUN_MARKS];
 } mv_run_marks;
 
-/* Adds a mark, now; the text is copied into `arena`. False: there are too many, or memory is out. */
+/* Adds a mark at the present time. The string is copied into `arena`. Returns false if there are
+ * too many marks or when out of memory. */
 bool mv_run_marks_add(mv_arena *arena, mv_run_marks *marks, const char *text);
 
-/* Adds the marks, in order of time, to the annotations of a trace as it was read. Fails only when
- * out of memory. */
+/* Adds the marks, in order of time, to the annotations of a trace, which must be as it was read.
+ * Fails only when out of memory. */
 mv_code mv_run_marks_apply(mv_arena *arena, const mv_run_marks *marks, mv_trace *trace,
                            mv_err *err);
 

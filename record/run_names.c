@@ -29,7 +29,8 @@ static int64_t number_of(const char *text)
     return (int64_t)value;
 }
 
-/* The variables in which launchers pass a process its rank; the shim reads the same ones. */
+/* The launcher's own rank. Reads the variables in which job launchers pass a process its rank; the
+ * shim reads the same variables. */
 static int64_t own_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -40,7 +41,7 @@ static int64_t own_rank(void)
     return MV_NO_RANK_KNOWN;
 }
 
-/* A number unique among all launchers, also on other machines. */
+/* A number that is unique among all launchers, including those on other machines. */
 static uint32_t run_number(void)
 {
     uint64_t mixed = 0xcbf29ce484222325;
@@ -57,7 +58,7 @@ static uint32_t run_number(void)
     return (uint32_t)(mixed >> 32);
 }
 
-/* The name without its placeholders, and without the dot before each. */
+/* The name without its placeholders, and without the dots before them. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -76,7 +77,8 @@ static void plain_name(const char *name, char *out, size_t size)
     out[at] = 0;
 }
 
-/* A result replaces only a file. An output without placeholders can be checked before the run. */
+/* Checks the output, because a result may replace only a file. An output without placeholders can
+ * be checked before the run. */
 static mv_code check_output(const mv_run_names *names, const char *name, mv_err *err)
 {
     struct stat st;
@@ -89,8 +91,8 @@ static mv_code check_output(const mv_run_names *names, const char *name, mv_err 
                    names->output, S_ISDIR(st.st_mode) ? "a folder" : "a device or a pipe");
 }
 
-/* Creates a file without a name. On file systems without such files: with a name that is removed at
- * once. */
+/* Creates a file without a name. On file systems that do not support this, creates a file with a
+ * name that is removed immediately. */
 static int make_file(const mv_run_names *names)
 {
     const char *name = strrchr(names->live, '/') + 1;
@@ -104,8 +106,8 @@ static int make_file(const mv_run_names *names)
     return fd;
 }
 
-/* Opens the folder and creates a file in it: this shows whether it is writable, and the owner of
- * our files. */
+/* Opens the folder and creates a file in it, which shows whether the folder is writable and who
+ * owns our files. */
 static mv_code open_folder(mv_run_names *names, const char *folder, const char *full, mv_err *err)
 {
     char cut[MV_ERR_PATH];
@@ -178,7 +180,7 @@ void mv_run_names_close(mv_run_names *names)
 
 /* ---- the live files ---------------------------------------------------------------------- */
 
-/* The last value of a key; NULL if there is none or memory runs out. */
+/* The last value of a key; NULL if there is none or when out of memory. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
     mv_cursor c = mv_cursor_over(facts);
@@ -197,7 +199,7 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
-/* Nothing was written after the first chunk: only space was reserved there. */
+/* Whether nothing was written after the first chunk, where space was only reserved. */
 static bool is_zero_from(int fd, off_t at)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -236,8 +238,8 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     file->device_order = find_fact(arena, facts, "cuda_device_order");
 }
 
-/* Whether a process of this machine has mapped the file with this inode: for file systems without
- * leases. True if the process cannot be inspected. */
+/* Whether a process of this machine has mapped the file with this inode. Used on file systems
+ * without leases. True if the process cannot be inspected. */
 static bool has_mapped(uint32_t pid, uint64_t inode)
 {
     char maps[64], line[PATH_MAX + 128];
@@ -261,14 +263,16 @@ static bool is_on_nfs(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
 }
 
-/* Whether a process can still write to the file. The kernel grants a lease for reading only if no
- * process, in any namespace and by any name, has the file open or mapped for writing. NFS 4 grants
- * one only with a delegation of its server, and returns the same result without one. */
+/* Whether a process can still write to the file. The kernel grants a read lease only if no process,
+ * in any namespace and under any name, has the file open or mapped for writing. NFS 4 grants a
+ * lease only if the server has delegated the file, and otherwise returns the same result as if the
+ * file were in use. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
     bool is_refused;
 
-    fcntl(fd, F_SETSIG, SIGURG); /* when a process opens it for writing: ignored unless handled */
+    fcntl(fd, F_SETSIG, SIGURG); /* sent when a process opens the file for writing; ignored
+                                  * unless there is a handler */
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
         return false;
@@ -277,7 +281,7 @@ static bool is_written_to(int fd, const mv_run_file *file)
     return is_refused || has_mapped(file->pid, file->inode);
 }
 
-/* The reason why a file is not read; NULL: a program of ours created it. */
+/* Why a file is not accepted; NULL: it was created by a program of ours. */
 static const char *why_not(const mv_run_names *names, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
@@ -292,7 +296,8 @@ static const char *name_of(const mv_run_file *file)
     return strrchr(file->path, '/') + 1;
 }
 
-/* -1: the file cannot be opened, must not be read, or is no longer the one in `st`. */
+/* Opens a file. Returns -1 if the file cannot be opened, must not be read, or is no longer the file
+ * in `st`. */
 static int open_same(const mv_run_names *names, const char *name, const struct stat *st)
 {
     int fd = openat(names->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -361,7 +366,7 @@ bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file)
            unlinkat(names->folder, name_of(file), 0) == 0;
 }
 
-/* Parses PID[.N].live, which follows the run's own part of the name. */
+/* Parses PID[.N].live, which follows the beginning of the name that all files of the run share. */
 static bool parse_name(const char *rest, uint32_t *pid, uint32_t *image)
 {
     uint64_t number, second = 0;
@@ -377,7 +382,8 @@ static bool parse_name(const char *rest, uint32_t *pid, uint32_t *image)
     return strcmp(rest, ".live") == 0;
 }
 
-/* By rank. As unsigned numbers, files without a rank (-1) are after those with one. */
+/* Sorts the files by rank. Ranks are compared as unsigned numbers, so that files without a rank
+ * (-1) are last. */
 static void sort_files(mv_run_file *files, uint32_t count)
 {
     mv_sort_rows(NULL, files, count,
@@ -446,8 +452,8 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
 
 /* ---- the results ------------------------------------------------------------------------- */
 
-/* The host as part of a file name: other characters become '_', and it does not begin with a dot.
- */
+/* Writes the host's name as a part of a file name. Other characters are replaced by '_', and the
+ * part does not begin with a dot. */
 static int put_host(const char *host, char *out, size_t size)
 {
     size_t at = 0;
@@ -504,7 +510,8 @@ static bool is_taken(const mv_run_file *files, uint32_t count, const char *resul
     return false;
 }
 
-/* Attempt 0 is the plain name; each further attempt is more specific. */
+/* The candidate for a result's name. Attempt 0 is the plain name, and each further attempt is more
+ * specific. */
 static void candidate(const mv_run_file *file, const char *plain, uint32_t attempt, char *out,
                       size_t size)
 {
@@ -528,7 +535,7 @@ bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file
     char plain[PATH_MAX], result[PATH_MAX + 64];
 
     for (uint32_t i = 0; i < count; i++) {
-        /* If a launcher runs for each rank, the plain name belongs to rank 0. */
+        /* If there is a launcher for each rank, the plain name belongs to rank 0. */
         bool is_another =
             names->launch_rank > 0 && !strstr(names->output, "%r") && !strstr(names->output, "%p");
         uint32_t attempt = is_another ? 1 : 0;

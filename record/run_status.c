@@ -12,7 +12,7 @@ static mv_status_page *map(int file)
     struct rlimit limit;
     void *memory;
 
-    /* Otherwise the kernel would raise SIGXFSZ. */
+    /* If the file were too large, the kernel would raise SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < MV_STATUS_BYTES)
         return NULL;
     if (ftruncate(file, MV_STATUS_BYTES) != 0 ||

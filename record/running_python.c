@@ -51,11 +51,11 @@ static FILE *open_of(pid_t pid, const char *name)
     return fopen(path, "re");
 }
 
-/* The addresses of the functions in the file's dynamic symbol table, where it is loaded. */
+/* Addresses of the functions in the file's dynamic symbol table, after loading. */
 typedef struct {
     uint64_t bias;
     mv_running_python *python;
-    int found; /* of the two that are needed */
+    int found; /* how many of the two required functions were found */
     bool has_version;
     uint64_t version_at;
 } symbols;
@@ -78,7 +78,8 @@ static void take_symbol(symbols *s, const char *name, const GElf_Sym *symbol)
     }
 }
 
-/* The difference between addresses in memory and in the file, by the segment of this mapping. */
+/* Finds the difference between addresses in memory and addresses in the file, with the help of the
+ * segment that was mapped. */
 static bool find_bias(Elf *elf, const mapping *map, uint64_t *bias)
 {
     size_t headers;
@@ -115,7 +116,7 @@ static void read_symbols(Elf *elf, symbols *s)
     }
 }
 
-/* Whether that mapping is of an interpreter's code. */
+/* Whether the mapping contains an interpreter's code. */
 static bool look_in(mv_running_python *python, const mapping *map)
 {
     char path[PATH_BYTES + 64];
@@ -161,7 +162,7 @@ static mv_code check_process(pid_t pid, mv_err *err)
     return MV_OK;
 }
 
-/* x86-64, also by the size of its addresses. */
+/* Whether the process is an x86-64 process, including the size of its addresses. */
 static bool is_of_this_architecture(pid_t pid)
 {
     unsigned char head[20] = {0};
@@ -223,7 +224,8 @@ mv_code mv_running_python_find(pid_t pid, mv_running_python *out, mv_err *err)
 
 /* ---- sys.remote_exec --------------------------------------------------------------------- */
 
-/* The last line that the child writes, without its end; then waits for it. */
+/* Reads the last line that the child writes, without its line end, and waits for the child. Returns
+ * whether the child succeeded. */
 static bool has_succeeded(pid_t child, int from_child, char *line, size_t size)
 {
     FILE *said = fdopen(from_child, "r");
@@ -240,8 +242,9 @@ static bool has_succeeded(pid_t child, int from_child, char *line, size_t size)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Runs the process's own executable, so that the versions agree. False with `why` empty if that
- * interpreter does not start, as outside its container; else `why` is Python's reason. */
+/* Makes the request with sys.remote_exec, which is called in the process's own executable, so that
+ * the versions agree. Returns false on failure. `why` is then Python's reason, or empty if the
+ * interpreter does not start, as is the case outside its container. */
 static bool ask_by_remote_exec(const mv_running_python *python, const char *path, char *why,
                                size_t size)
 {
@@ -283,7 +286,7 @@ static bool ask_by_remote_exec(const mv_running_python *python, const char *path
 
 /* ---- ptrace ------------------------------------------------------------------------------ */
 
-/* A byte sequence in the code of the process: `syscall`, `int3`. */
+/* The address of a byte sequence (`syscall` or `int3`) in the code of the process. */
 static uint64_t find_bytes(pid_t pid, const char *bytes, size_t count)
 {
     static unsigned char part[1 << 16];
@@ -314,7 +317,8 @@ static bool is_within(uint64_t address, mv_address_range range)
     return address >= range.start && address < range.end;
 }
 
-/* Whether the thread cannot hold a lock of the interpreter or of the C library there. */
+/* Whether the thread is at an address where it cannot hold a lock of the interpreter or of the C
+ * library. */
 static bool is_safe(const mv_running_python *python, const mv_stopped_thread *thread)
 {
     uint64_t at = mv_thread_address(thread);
@@ -339,7 +343,7 @@ static bool is_safe(const mv_running_python *python, const mv_stopped_thread *th
 
 enum { TRIES = 500, PAUSE_US = 1000 };
 
-/* Stops the thread at a moment at which it can be made to call functions. */
+/* Stops the thread when it can safely be made to call functions. */
 static mv_code stop_safely(mv_running_python *python, mv_stopped_thread *thread, mv_err *err)
 {
     for (int i = 0; i < TRIES; i++) {

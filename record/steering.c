@@ -97,7 +97,7 @@ static int open_folder_of(const char *path)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The files to copy, with the names that -o PATH would give them; returns their number. */
+/* Lists the files to copy, with the names that -o PATH would give them. Returns their number. */
 static uint32_t list_wanted(mv_recording *r, uint64_t pid, const char *path, mv_run_file **files,
                             mv_err *err)
 {
@@ -139,7 +139,7 @@ static void write_snapshots(mv_recording *r, uint64_t pid, const char *path, int
     }
 }
 
-/* "train.bin" becomes "train.snapshot.2.bin". */
+/* The default path of a snapshot: "train.bin" becomes "train.snapshot.2.bin". */
 static void default_path(const mv_recording *r, char path[PATH_MAX])
 {
     const char *output = r->names.output;
@@ -150,7 +150,7 @@ static void default_path(const mv_recording *r, char path[PATH_MAX])
              r->steering.snapshots);
 }
 
-/* In the process of its own. */
+/* Writes the snapshot. Runs in a separate process, and does not return. */
 static void write_and_exit(mv_recording *r, uint64_t pid, const char *path, int link)
 {
     char beside[PATH_MAX];

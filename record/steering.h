@@ -1,15 +1,15 @@
-/* The requests of `memviz ctl` to a run while it goes on.
+/* Answers the requests that `memviz ctl` sends to a run.
  *
- *     status               state, marks, loaded, opened, failed, max_size, max_age_us (0: no bound),
- *                          kept_files (of --on), live
- *     mark TEXT            a mark in all recordings of the run
- *     pause, resume        marks named MV_MARK_PAUSE and MV_MARK_RESUME
- *     stop                 recordings end at their next event, programs go on
- *     snapshot PID PATH    the recordings so far, of one process or (0) of all, in files of their
- *                          own: PATH is as of -o; "": NAME.snapshot.K.bin
+ *     status               state, marks, loaded, opened, failed, max_size, max_age_us (0: no
+ *                          bound), kept_files (of --on), live
+ *     mark TEXT            sets a mark in all recordings of the run
+ *     pause, resume        sets marks named MV_MARK_PAUSE and MV_MARK_RESUME
+ *     stop                 ends recordings at their next event; programs continue
+ *     snapshot PID PATH    writes the recordings so far of one process, or (0) of all, to separate
+ *                          files; PATH is like the argument of -o; "": NAME.snapshot.K.bin
  *
- * Answers are lines "KEY VALUE", or one line "error SENTENCE". A snapshot is written by a process
- * of its own, at a low priority, so that the launcher goes on. */
+ * Answers are lines "KEY VALUE", or one line "error SENTENCE". A snapshot is written by a separate
+ * process with a low priority, so that the launcher can continue. */
 #ifndef MV_STEERING_H
 #define MV_STEERING_H
 
@@ -17,19 +17,19 @@
 
 #include "record/run_marks.h"
 
-enum { MV_MOST_SNAPSHOTS = 4 }; /* being written at once */
+enum { MV_MOST_SNAPSHOTS = 4 }; /* maximum number of snapshots that are written at the same time */
 
 typedef struct {
     mv_run_marks marks;
     bool is_paused, is_stopped;
-    uint32_t snapshots;               /* begun so far */
-    pid_t writers[MV_MOST_SNAPSHOTS]; /* 0: none */
+    uint32_t snapshots;               /* number of snapshots begun so far */
+    pid_t writers[MV_MOST_SNAPSHOTS]; /* processes that write snapshots; 0: none */
 } mv_steering;
 
-/* An mv_control_answer; `recording` is an mv_recording. */
+/* The function that answers requests (mv_control_answer); `recording` is an mv_recording. */
 bool mv_steering_answer(void *recording, const char *line, int link, char *answer);
 
-/* Waits for the snapshots that are being written; the program has ended. */
+/* Waits until all snapshots are written. Called after the program has ended. */
 void mv_steering_finish(mv_steering *steering);
 
 #endif

@@ -23,10 +23,11 @@ _Static_assert(sizeof(registers) == MV_THREAD_REGISTERS * sizeof(uint64_t), "all
 
 const unsigned mv_thread_machine = EM_X86_64;
 
-/* The red zone of a function that was interrupted, which lies below its stack pointer. */
+/* The size of the red zone, which lies below the stack pointer of the interrupted function. */
 enum { RED_ZONE = 128, MASK_BYTES = 8, WAIT_MS = 2000 };
 
-/* ptrace takes numbers, addresses of this process and of the other as pointers. */
+/* Converts a number, or an address in this process or the other one, to a pointer, as ptrace
+ * requires. */
 static void *as_pointer(uint64_t value)
 {
     return (void *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
@@ -59,7 +60,7 @@ bool mv_thread_write(mv_stopped_thread *thread, uint64_t address, const void *fr
     return process_vm_writev(thread->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-/* Waits until the thread stops. False: it ended, or `limit_ms` went by. */
+/* Waits until the thread stops. False if the thread ended, or if `limit_ms` have passed. */
 static bool wait_for_stop(pid_t pid, int *status, int limit_ms)
 {
     struct timespec pause = {.tv_nsec = 200000};
@@ -80,7 +81,7 @@ static bool is_event_stop(int status)
     return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* Until it is stopped by our interruption; signals that come before are delivered. */
+/* Waits until our interruption stops the thread. Signals that arrive earlier are delivered. */
 static mv_code wait_for_interruption(mv_stopped_thread *thread, mv_err *err)
 {
     int status;
@@ -119,7 +120,7 @@ static bool write_registers(mv_stopped_thread *thread, const registers *wanted)
     return ptrace(PTRACE_SETREGSET, thread->pid, as_pointer(NT_PRSTATUS), &all) == 0;
 }
 
-/* Blocks all signals but those that faults raise, which would lose their handlers. */
+/* Blocks all signals except those that faults raise, which would otherwise lose their handlers. */
 static bool block_signals(mv_stopped_thread *thread)
 {
     static const int faults[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
@@ -179,7 +180,7 @@ uint64_t mv_thread_address(const mv_stopped_thread *thread)
 
 bool mv_thread_waits(const mv_stopped_thread *thread)
 {
-    /* The kernel's results of a call that will be restarted. */
+    /* Results in the kernel of a system call that will be restarted. */
     enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
     registers r = registers_of(thread);
     long long answer = -(long long)r.rax;
@@ -188,7 +189,7 @@ bool mv_thread_waits(const mv_stopped_thread *thread)
                                           answer == RESTARTNOHAND || answer == RESTART_BLOCK);
 }
 
-/* One instruction, with these registers; then all are as they were. */
+/* Executes one instruction with these registers, and restores all registers afterwards. */
 static bool call_system(mv_stopped_thread *thread, registers *wanted)
 {
     struct iovec all = {wanted, sizeof *wanted};
@@ -227,7 +228,7 @@ void mv_thread_unmap(mv_stopped_thread *thread, uint64_t syscall_at, uint64_t ad
     call_system(thread, &r);
 }
 
-/* Until the call has come back to the trap. */
+/* Waits until the call has returned to the trap instruction. */
 static bool wait_for_return(mv_stopped_thread *thread, uint64_t trap_at, uint64_t *result)
 {
     registers now;
@@ -235,7 +236,8 @@ static bool wait_for_return(mv_stopped_thread *thread, uint64_t trap_at, uint64_
     int status;
 
     if (!wait_for_stop(thread->pid, &status, WAIT_MS)) {
-        /* It waits for a lock: it is stopped again, so that the registers can be restored. */
+        /* The call waits for a lock. The thread is stopped again, so that the registers can be
+         * restored. */
         if (ptrace(PTRACE_INTERRUPT, thread->pid, NULL, NULL) == 0)
             wait_for_stop(thread->pid, &status, WAIT_MS);
         return false;
@@ -253,10 +255,10 @@ mv_code mv_thread_call(mv_stopped_thread *thread, uint64_t trap_at, uint64_t fun
     registers r = registers_of(thread);
     bool ok;
 
-    /* As after a call instruction: aligned to 16 bytes, less the return address. */
+    /* As after a call instruction, the stack is aligned to 16 bytes, less the return address. */
     r.rsp = ((r.rsp - RED_ZONE) & ~UINT64_C(15)) - sizeof trap_at;
     r.rip = function, r.rdi = first, r.rsi = second, r.rax = 0, r.orig_rax = UINT64_MAX;
-    r.eflags &= ~UINT64_C(0x400); /* the direction flag, as the ABI wants it */
+    r.eflags &= ~UINT64_C(0x400); /* the ABI requires the direction flag to be clear */
     ok = mv_thread_write(thread, r.rsp, &trap_at, sizeof trap_at) && block_signals(thread) &&
          write_registers(thread, &r) && ptrace(PTRACE_CONT, thread->pid, NULL, NULL) == 0 &&
          wait_for_return(thread, trap_at, result);

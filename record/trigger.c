@@ -15,26 +15,31 @@
 #include "parse/live/live_follow.h"
 
 enum {
-    HIGHER_PERCENT = 5, /* above the last peak that was kept */
-    PARTS = 8           /* of the time of a growth; the least of each part is kept */
+    HIGHER_PERCENT = 5, /* how far a new peak must be above the last peak for which a file was
+                         * kept */
+    PARTS = 8           /* number of sections into which the time of a growth is divided; the
+                         * lowest level of each section is kept */
 };
 
-/* A condition of one file. */
+/* The state of one condition for one file. */
 typedef struct {
-    uint64_t due_us;   /* when the file is written; 0: the condition was not met */
-    uint64_t ready_us; /* end of the cooldown */
-    uint32_t number;   /* files written */
+    uint64_t due_us;   /* time at which the file is written; 0: the condition was not met */
+    uint64_t ready_us; /* time at which the cooldown ends */
+    uint32_t number;   /* number of files written */
     char why[MV_TRIGGER_WHY];
 } watched;
 
 struct mv_trigger_file {
     mv_arena arena;
-    mv_live_follow *head;          /* NULL: no condition needs it, or it could not be opened */
-    mv_map blocks[MV_LIVE_LISTS];  /* by address */
-    uint64_t all, peak, kept_peak; /* of all accelerators together */
-    uint64_t least[PARTS + 1];     /* of `all`, in the parts of a growth's time, newest last */
-    uint64_t part_us;              /* when the newest part ends; 0: none began */
-    uint32_t parts;                /* of least */
+    mv_live_follow *head;          /* reader of the newest records; NULL: no condition needs it,
+                                    * or it could not be opened */
+    mv_map blocks[MV_LIVE_LISTS];  /* sizes of blocks, by address */
+    uint64_t all, peak, kept_peak; /* bytes of all accelerators together: present, highest, and
+                                    * highest for which a file was kept */
+    uint64_t least[PARTS + 1];     /* lowest value of `all` in each section of a growth's time;
+                                    * the newest section is last */
+    uint64_t part_us;              /* end of the newest section; 0: no section has begun */
+    uint32_t parts;                /* number of entries of `least` */
     watched watched[MV_TRIGGER_KINDS];
 };
 
@@ -144,7 +149,8 @@ static bool add_file(mv_triggers *t, uint32_t ring)
     return true;
 }
 
-/* The condition is met; nothing happens while one is due, or during the cooldown. */
+/* Notes that the condition is met. Has no effect while a file of this condition is due, or during
+ * its cooldown. */
 static void meet(const mv_triggers *t, mv_trigger_file *f, mv_trigger_kind kind, const char *why)
 {
     watched *w = &f->watched[kind];
@@ -155,9 +161,10 @@ static void meet(const mv_triggers *t, mv_trigger_file *f, mv_trigger_kind kind,
     snprintf(w->why, sizeof w->why, "%s", why);
 }
 
-/* ---- what is allocated ------------------------------------------------------------------- */
+/* ---- allocated bytes --------------------------------------------------------------------- */
 
-/* The record of a free has the size of its block. */
+/* Counts a block that was allocated or freed. The size of a freed block is in the record of the
+ * free. */
 static void count_block(mv_trigger_file *f, const mv_live_record *r)
 {
     uint32_t list = mv_live_alive_list(r);
@@ -211,7 +218,8 @@ static void check_high(const mv_triggers *t, mv_trigger_file *f)
     meet(t, f, MV_TRIGGER_HIGH, why);
 }
 
-/* The least of each part of the time: what stays is compared, not the waves of the steps. */
+/* Checks for growth. Compares the lowest level of each section of time, so that memory that remains
+ * counts, rather than the rise and fall within each step. */
 static void check_growth(const mv_triggers *t, mv_trigger_file *f)
 {
     uint64_t now = (uint64_t)mv_now_us(), part = t->opts.growth_us / PARTS;
@@ -268,7 +276,8 @@ static void await_writers(mv_triggers *t, int how)
     t->writers = left;
 }
 
-/* In a process of its own: neither the program nor the launcher waits. */
+/* Starts a separate process that writes the file, so that neither the program nor the launcher
+ * waits. */
 static void shoot(mv_triggers *t, uint32_t file, mv_trigger_kind kind)
 {
     mv_trigger_file *f = t->files[file];

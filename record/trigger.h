@@ -1,10 +1,10 @@
-/* When to keep what was recorded so far (docs/recorder.md): conditions that are watched while the
- * program runs, and files that are written when one is met.
+/* Keeps what was recorded so far when a condition is met (docs/recorder.md). Conditions are checked
+ * while the program runs, and a file is written when a condition is met.
  *
  *     NAME.REASON.K.bin        run.oom.1.bin, run.high.2.bin
  *
- * A file is written by a process of its own, from the live file: the program does not wait, and the
- * launcher only for the fork. */
+ * A file is written from the live file by a separate process, so that the program does not wait at
+ * all, and the launcher waits only for the fork. */
 #ifndef MV_RECORD_TRIGGER_H
 #define MV_RECORD_TRIGGER_H
 
@@ -13,13 +13,13 @@
 #include "record/nvml.h"
 #include "record/ring.h"
 
-/* text, with an argument */
+/* name of the condition, with an argument */
 #define MV_TRIGGER_LIST(X)                                                                    \
     X(OOM, "oom")         /* PyTorch's allocator gives up */                                  \
     X(USED, "used")       /* used>90%, used>70G: of a GPU, by all programs together */        \
     X(HIGH, "high")       /* a new peak of allocated bytes, 5 % above the last one kept */    \
     X(GROWTH, "growth")   /* growth>1G/10m: the floor of allocated bytes rose by 1G in 10m */ \
-    X(SIGUSR2, "SIGUSR2") /* the launcher gets the signal, and does not forward it */         \
+    X(SIGUSR2, "SIGUSR2") /* the launcher receives the signal and does not forward it */      \
     X(EXIT, "exit")       /* the program has ended */
 
 typedef enum {
@@ -32,39 +32,40 @@ enum {
     MV_TRIGGER_WHY = 160,
     MV_TRIGGER_COOLDOWN_S = 60,
     MV_TRIGGER_KEEP = 3,
-    MV_TRIGGER_WRITERS = 64 /* files that are written at once; others wait */
+    MV_TRIGGER_WRITERS = 64 /* maximum number of files that are written at the same time; others
+                             * wait */
 };
 
 typedef struct {
     bool on[MV_TRIGGER_KINDS];
-    uint32_t used_percent; /* 0: used_bytes counts */
+    uint32_t used_percent; /* percentage for USED; 0: used_bytes is compared instead */
     uint64_t used_bytes;
     uint64_t growth_bytes, growth_us;
-    uint64_t after_us;    /* from the condition to the file */
-    uint64_t cooldown_us; /* from one file to the next of the same reason, but for SIGUSR2 */
-    uint32_t keep;        /* newest files of a reason that stay, for each process */
+    uint64_t after_us;    /* time between the condition and the file */
+    uint64_t cooldown_us; /* minimum time between files with the same reason, except for SIGUSR2 */
+    uint32_t keep;        /* number of newest files to keep for each reason and process */
 } mv_trigger_opts;
 
 /* Parses "oom,used>90%,high,growth>1G/10m,SIGUSR2,exit". Returns NULL, or the first condition that
- * is wrong. The others of `opts` are set to their defaults. */
+ * is wrong. The other members of `opts` are set to their defaults. */
 const char *mv_trigger_parse(const char *text, mv_trigger_opts *opts);
 
-/* The word of a condition, as in file names. */
+/* The word for a condition, as it is used in file names. */
 const char *mv_trigger_text(mv_trigger_kind kind);
 
-/* A file to be written. */
+/* A file that should be written. */
 typedef struct {
-    const char *name; /* of the live file */
+    const char *name; /* name of the live file */
     mv_trigger_kind kind;
-    uint32_t number; /* K */
+    uint32_t number; /* number K in the file name */
     char why[MV_TRIGGER_WHY];
 } mv_trigger_shot;
 
 /* The exit status of the process that writes a file. */
 typedef enum {
     MV_TRIGGER_NOT_WRITTEN,
-    MV_TRIGGER_ADDED,   /* one file more */
-    MV_TRIGGER_REPLACED /* the oldest of its condition was removed */
+    MV_TRIGGER_ADDED,   /* one more file exists */
+    MV_TRIGGER_REPLACED /* the oldest file of the condition was removed */
 } mv_trigger_result;
 
 typedef struct mv_trigger_file mv_trigger_file;
@@ -74,21 +75,25 @@ typedef struct {
     mv_trigger_opts opts;
     const mv_rings *rings;
     const mv_nvml *nvml;
-    mv_trigger_file **files; /* [count] one for each of the rings */
+    mv_trigger_file **files; /* [count] one for each of rings->rings */
     uint32_t count, capacity;
     bool is_signalled;
-    mv_trigger_result (*write)(void *user, const mv_trigger_shot *shot); /* in its own process */
+    mv_trigger_result (*write)(void *user, const mv_trigger_shot *shot); /* runs in a separate
+                                                                          * process */
     void *user;
-    uint32_t kept;                    /* files that were written, and not removed */
-    pid_t writer[MV_TRIGGER_WRITERS]; /* [writers] processes that were started, and not awaited */
+    uint32_t kept;                    /* number of files that were written and not removed */
+    pid_t writer[MV_TRIGGER_WRITERS]; /* [writers] processes that were started and not yet waited
+                                       * for */
     uint32_t writers;
 } mv_triggers;
 
-/* The members up to `user`, but for the files, are set before. */
+/* Begins to check the conditions. The caller sets all members up to `user`, except `files`, before
+ * this call. */
 void mv_triggers_open(mv_triggers *t, mv_budget *budget);
 bool mv_triggers_any(const mv_triggers *t);
 void mv_triggers_update(mv_triggers *t);
 void mv_triggers_signal(mv_triggers *t); /* SIGUSR2 */
-void mv_triggers_end(mv_triggers *t);    /* the program has ended; waits for the last files */
+void mv_triggers_end(mv_triggers *t);    /* called when the program has ended; waits for the last
+                                          * files */
 
 #endif

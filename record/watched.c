@@ -10,7 +10,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* From the environment with which the process was started. */
+/* Reads the status from the environment with which the process was started. */
 static bool read_status(uint32_t pid, char *status, size_t size)
 {
     static const char name[] = "MEMVIZ_STATUS=";
@@ -30,7 +30,7 @@ static bool read_status(uint32_t pid, char *status, size_t size)
     return is_found;
 }
 
-/* The path of a line of /proc/PID/maps, if it is a live file's: "... INODE     PATH\n". */
+/* The path in a line of /proc/PID/maps, if it is the path of a live file: "... INODE  PATH\n". */
 static char *live_in(char *line)
 {
     char *path = strchr(line, '/');
@@ -39,7 +39,8 @@ static char *live_in(char *line)
     return path && mv_text_has_ending(path, ".live") ? path : NULL;
 }
 
-/* -errno: the process cannot be inspected; 1: found, 0: not. */
+/* Finds the live file of a process. Returns 1 if it was found, 0 if there is none, and -errno if
+ * the process cannot be inspected. */
 static int find_live(uint32_t pid, char path[PATH_MAX])
 {
     char maps[32], line[PATH_MAX + 128];
@@ -66,7 +67,8 @@ uint32_t mv_watched_process_of(const char *path)
     name = name ? name + 1 : path;
     if (!mv_text_has_ending(name, ".live"))
         return 0;
-    /* NAME.RUN.PID.live or NAME.RUN.PID.N.live, where RUN has eight digits in hex. */
+    /* The name is NAME.RUN.PID.live or NAME.RUN.PID.N.live, in which RUN has eight hexadecimal
+     * digits. */
     for (dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
         const char *at = dot + 1;
         if (strspn(at, "0123456789abcdef") != 8 || at[8] != '.')
@@ -98,7 +100,8 @@ static bool add(mv_arena *arena, uint32_t pid, const char *path, mv_watched **ou
     return grown[(*count)++].path != NULL;
 }
 
-/* Whether that launcher started the process: its page is a descriptor of the launcher. */
+/* Whether this launcher started the process, which it did if the process's page is a descriptor of
+ * the launcher. */
 static bool is_launched_by(uint32_t pid, const char *page)
 {
     char status[128];
@@ -106,7 +109,7 @@ static bool is_launched_by(uint32_t pid, const char *page)
     return read_status(pid, status, sizeof status) && strncmp(status, page, strlen(page)) == 0;
 }
 
-/* The next process of /proc that a launcher has started; 0: none. */
+/* The next process in /proc that a launcher has started; 0: none. */
 static uint32_t next_launched(DIR *processes, uint32_t launcher)
 {
     struct dirent *entry;
@@ -132,7 +135,7 @@ bool mv_watched_status(uint32_t pid, char *status, size_t size)
     return is_found || (launched && read_status(launched, status, size));
 }
 
-/* False: memory is out. */
+/* Adds all processes that a launcher has started. False when out of memory. */
 static bool add_launched(mv_arena *arena, uint32_t launcher, mv_watched **out, uint32_t *count)
 {
     DIR *processes = opendir("/proc");

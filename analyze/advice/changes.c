@@ -32,7 +32,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- arguments --------------------------------------------------------------------------- */
 
-/* The filter of a change: its argument, without the factor of scale. */
+/* The filter of a change, which is its argument without the factor of scale. */
 static const char *filter_text(mv_arena *arena, const mv_code_change *change)
 {
     const char *sign = change->kind == MV_CODE_CHANGE_SCALE ? strrchr(change->text, '=') : NULL;
@@ -41,7 +41,7 @@ static const char *filter_text(mv_arena *arena, const mv_code_change *change)
                 : change->text;
 }
 
-/* A decimal factor as a fraction: "0.75" is 75/100. */
+/* Reads a decimal factor as a fraction: "0.75" is 75/100. */
 static bool read_factor(const char *text, uint64_t *numerator, uint64_t *denominator)
 {
     *numerator = 0;
@@ -98,7 +98,7 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
 
 /* ---- matching allocations ---------------------------------------------------------------- */
 
-/* Counts the rows: "5 allocations, 240 MiB in all". */
+/* The number and total size of the selected rows: "5 allocations, 240 MiB in all". */
 static const char *count_rows(reading *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -143,7 +143,7 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
-/* NULL when out of memory. */
+/* Returns the facts, which are computed if the caller gave none. NULL when out of memory. */
 static const mv_code_facts *facts_of(reading *r, mv_err *err)
 {
     mv_code_facts *facts;
@@ -196,8 +196,8 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     return (uint32_t)b.low;
 }
 
-/* The moments of lowest memory after each step mark: the program has dropped the step's memory, as
- * where a loop calls empty_cache(). */
+/* Finds the moment of lowest memory after each step mark. There the program has dropped the step's
+ * memory, so it is where a training loop would call empty_cache(). */
 static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_err *err)
 {
     mv_floor lows;
@@ -208,8 +208,8 @@ static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_er
     return MV_OK;
 }
 
-/* The events after the ends of all ranges with a name; if there is no such range, the low point of
- * each step. */
+/* Finds the events at which the ranges with a given name have ended or, if there is no such range,
+ * the low point of each step. */
 static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err)
 {
     const mv_annotations *a = &r->trace->annotations;
@@ -250,9 +250,9 @@ static mv_code empty_each(reading *r, mv_err *err)
     return MV_OK;
 }
 
-/* The repeated module calls of a line; without such a line, runs of matching allocations with no
- * other allocation in between. Library workspaces, which the first of many calls creates, do not
- * belong to any call. */
+/* Finds repeated calls of a module on one line. Without such a line, a call is a run of matching
+ * allocations with no other allocation in between. Library workspaces do not belong to any call,
+ * because only the first of many calls creates them. */
 static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_err *err)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -322,7 +322,8 @@ static mv_code find_cut(reading *r, mv_err *err)
     return r->assumed ? MV_OK : no_memory(err);
 }
 
-/* Finds when the program drops the blocks that leave, and which blocks do not come back. */
+/* Finds when the program drops the offloaded or recomputed blocks, and which of them do not come
+ * back. */
 static mv_code find_ends_of_use(reading *r, mv_err *err)
 {
     const mv_code_facts *facts = facts_of(r, err);

@@ -1,7 +1,7 @@
-/* Changes of the program's code, as written on a command line, converted to edits of its operations
- * (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
+/* Changes to the program's code, as written on a command line, converted to edits of the program's
+ * operations (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
  *
- * F is a filter (analyze/filter/filter.h) for the allocations to change. */
+ * F stands for a filter (analyze/filter/filter.h) that selects the allocations to change. */
 #ifndef MV_CHANGES_H
 #define MV_CHANGES_H
 
@@ -32,32 +32,36 @@ typedef enum {
 typedef struct {
     mv_code_change_kind kind;
     const char *text; /* argument of the change, or NULL */
-    uint64_t ranks;   /* ZERO */
+    uint64_t ranks;   /* ZERO: number of ranks among which the memory is divided */
 } mv_code_change;
 
 typedef struct {
     uint32_t count;
     mv_edit *edits;       /* [count] */
-    const char **changes; /* [count] "drop make_aux: 5 allocations, 240 MiB in all" */
-    const char **assumed; /* [count] assumptions of the edits, without a full stop */
+    const char **changes; /* [count] description of each change: "drop make_aux: 5 allocations,
+                           * 240 MiB in all" */
+    const char **assumed; /* [count] assumptions of each edit, without a full stop */
 } mv_code_changes;
 
-/* Whether the argument can be read, without a trace; if not, `why` is a sentence. */
+/* Returns whether the argument of the change is valid, without looking at a trace. If it is not,
+ * `why` receives the reason as a sentence. */
 bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY]);
 
-/* Facts used to find changes; computed once for several calls. */
+/* Facts about a trace that mv_code_changes_find needs, computed once and shared by several
+ * calls. */
 typedef struct {
     mv_categories categories;
     mv_layers layers;
     mv_steps steps;
-    uint32_t *gone; /* analyze/advice/variables.h */
+    uint32_t *gone; /* from mv_variables_end (analyze/advice/variables.h) */
 } mv_code_facts;
 
 mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, mv_code_facts *out, mv_err *err);
 
-/* The edits for one device, in order. O(n log n) for each. All results are in `arena`. If `facts`
- * is NULL, they are computed when needed. Fails only when out of memory. */
+/* Finds the edits for one device, in the order of `changes`. O(n log n) for each change. All
+ * results are in `arena`. If `facts` is NULL, the facts are computed when a change needs them.
+ * Fails only when out of memory. */
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              const mv_code_facts *facts, const mv_code_change *changes,
                              uint32_t count, mv_code_changes *out, mv_err *err);

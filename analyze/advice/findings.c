@@ -64,7 +64,7 @@ static void add(findings_builder *g, mv_finding f)
         g->words.failed = true;
 }
 
-/* Adds a finding whose sentence is the title and the reason. */
+/* Adds a finding whose sentence consists of the title and the reason. */
 static void add_text(findings_builder *g, mv_finding f, const char *title, const char *what)
 {
     f.title = title;
@@ -115,7 +115,8 @@ static void count_pin(mv_finding *f, const mv_pins *pins, const mv_pin *line)
 
 /* ---- out of memory ----------------------------------------------------------------------- */
 
-/* "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3 segments". */
+/* Describes the blocks that strand memory: "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3
+ * segments". */
 static const char *stranded_by(findings_builder *g, const mv_finding *f, const mv_pin *line)
 {
     return mv_make_text(&g->words, "%s (%s) of %s strand%s %s in %s segment%s",
@@ -201,7 +202,7 @@ static void add_leak(findings_builder *g, const mv_leak *leak)
     add(g, f);
 }
 
-/* Driver memory of objects that are never destroyed. */
+/* Adds driver memory that grows because objects are never destroyed. */
 static void add_driver(findings_builder *g, const mv_driver_growth *grown)
 {
     uint64_t bytes = mv_driver_growth_bytes(grown);
@@ -237,8 +238,8 @@ static void add_pile(findings_builder *g, const mv_pile *pile, uint32_t more)
     add(g, f);
 }
 
-/* Memory that piles up: only the largest case gets a finding. Memory freed at one place of the
- * program is most likely a list, which `memviz leaks` shows. */
+/* Adds the largest case of memory that piles up. Memory that is all freed at one line of the
+ * program was most likely kept in a list, which `memviz leaks` shows. */
 static void add_piles(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -254,9 +255,9 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* Memory that stays in a program that offloads its model or sleeps: at the low points, the program
- * holds less than its parameters and optimizer state at the peak. Other programs hold these at each
- * low point, which is not worth a finding. */
+/* Adds memory that remains although the program offloads its model or sleeps. Such a program holds
+ * less at its low points than its parameters and optimizer state take at the peak. Other programs
+ * keep these at every low point, which is not worth a finding. */
 static void add_held(findings_builder *g, const mv_low_held *held)
 {
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);
@@ -275,8 +276,8 @@ static void add_held(findings_builder *g, const mv_low_held *held)
     add(g, f);
 }
 
-/* PyTorch's smallest segment (kSmallBuffer in its CUDACachingAllocator): less is never returned to
- * the device. */
+/* The size of PyTorch's smallest segment (kSmallBuffer in CUDACachingAllocator.cpp): PyTorch never
+ * returns less than this to the device. */
 #define LEAST_RETURNED ((uint64_t)2 << 20)
 
 static void add_graphs(findings_builder *g, const mv_graphs *graphs)
@@ -353,7 +354,7 @@ static void add_fragmentation(findings_builder *g)
     add(g, f);
 }
 
-/* Adds the finding that most unallocated memory was freed and waits. */
+/* Adds the finding that most unallocated memory was freed but waits for a stream. */
 static void add_waiting(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
@@ -378,7 +379,7 @@ static void add_waiting(findings_builder *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-/* A file with only a state has no run, so the state is not a peak. */
+/* A file with only a heap state has no run, so the state is not called a peak. */
 static mv_finding_kind kind_of_peak(const findings_builder *g)
 {
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
@@ -396,7 +397,7 @@ static void place_at_peak(const findings_builder *g, mv_finding *f)
     f->is_about_heap = kind_of_peak(g) == MV_FINDING_HELD;
 }
 
-/* `label` distinguishes the site from others with the same culprit. */
+/* Adds a site of the peak. `label` distinguishes it from other sites with the same culprit. */
 static void add_site(findings_builder *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
@@ -441,7 +442,7 @@ static const char **labels_of(findings_builder *g, const mv_peak_site *const *si
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
-/* Adds the bytes that belong to no site; first, if no site has as many. */
+/* Adds the bytes that belong to no site, as the first finding if no site has as many bytes. */
 static void add_unattributed(findings_builder *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
@@ -458,7 +459,7 @@ static void add_unattributed(findings_builder *g, mv_finding_kind kind)
     add(g, f);
 }
 
-/* Adds compiled programs, whose memory no line of the program can free. */
+/* Adds the memory of compiled programs, which no line of the program can free. */
 static void add_executables(findings_builder *g, mv_finding_kind kind)
 {
     const mv_attribution *peak = g->of->peak;
@@ -582,7 +583,7 @@ static void add_doubts(findings_builder *g)
                  residual ? "the file contradicts itself" : "free events are missing", text);
 }
 
-/* The unfinished step is not part of the verdict. */
+/* Adds the finding that there is no leak. The unfinished last step is not part of the verdict. */
 static void add_no_leak(findings_builder *g)
 {
     const mv_leaks *leaks = g->of->leaks;
@@ -640,8 +641,8 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
     return (a > b) - (a < b);
 }
 
-/* Equally serious findings stay in the order in which they were found: by event, or by rank in
- * the report. */
+/* Equally serious findings keep the order in which they were found: by event, or by rank in the
+ * report. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;
@@ -650,7 +651,7 @@ static int by_alarm(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
-/* Adds the findings about PyTorch's allocator, its segments and settings. */
+/* Adds the findings about PyTorch's allocator with its segments and settings. */
 static void add_pytorch(findings_builder *g)
 {
     add_ooms(g);
@@ -673,7 +674,8 @@ const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count)
         mv_oom_at_text(at, count));
 }
 
-/* Another tool's log records that a request failed, but not how much was free. */
+/* Adds the failed requests of another tool's file, which does not record how much memory was
+ * free. */
 static void add_failures(findings_builder *g)
 {
     const mv_events *e = &g->of->lives->events;

@@ -1,12 +1,13 @@
-/* A list of one device's memory problems: the verdicts of all reports, most serious first. Figures
- * and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`, `whatif` and
- * `peak`. The window lists them; `memviz FILE` shows the first of each report (triage.h).
+/* A list of one device's memory problems, with the verdicts of all reports, most serious first. The
+ * figures and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`,
+ * `whatif` and `peak`. The viewer lists all findings; `memviz FILE` shows only the first finding of
+ * each report (triage.h).
  *
- *     out of memory      each failed request, in order of events
- *     leaks, fragmentation  most bytes first; includes memory that waits for streams
- *     device             the holders of all memory of the device
+ *     out of memory      failed requests, in order of events
+ *     leaks, fragmentation  most bytes first, including memory that waits for streams
+ *     device             everything that holds memory of the device
  *     what if            savings with other settings
- *     peak, held         the largest holders at the peak; or in a file of one moment
+ *     peak, held         the largest holders at the peak, or in a file that has only one moment
  *     notes              data missing from the file, and contradictions in it
  *     fine               problems that were looked for and not found */
 #ifndef MV_FINDINGS_H
@@ -55,48 +56,52 @@ typedef enum {
     MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
-/* The meaning of a failed request in another tool's file: the last of `count`. */
+/* What the last of `count` failed requests in another tool's file may mean: the program may have
+ * caught the error and continued. */
 const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 
-/* The blocks that a finding counts, which are highlighted for it. */
+/* The blocks that a finding counts. The viewer highlights these blocks. */
 typedef enum {
     MV_BLOCKS_NONE,
-    MV_BLOCKS_OF_LINE,     /* blocks whose stack is on the same line as
-                            * `stack` (analyze/code/sites.h) */
+    MV_BLOCKS_OF_LINE,     /* blocks that were allocated on the same line of code as `stack`
+                            * (analyze/code/sites.h) */
     MV_BLOCKS_OF_LEAK,     /* blocks of row `leak` of the leak report */
     MV_BLOCKS_OF_PINS,     /* blocks of the same line that are next to holes */
     MV_BLOCKS_OF_CATEGORY, /* blocks of any line */
     MV_BLOCKS_WAITING      /* blocks that wait for a stream */
 } mv_finding_blocks;
 
-/* Maximum per kind; further findings are only counted. */
+/* Maximum number of findings of each kind; further findings are only counted. */
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 };
 
 typedef struct {
     mv_finding_kind kind;
     mv_report report;    /* source of the finding */
     const char *verdict; /* the verdict in one word, for scripts: "leak", "clean", "unknown" */
-    bool is_aside;       /* not a verdict of the report: a separate line in the first look */
+    bool is_aside;       /* the finding is not the verdict of its report, so `memviz FILE` shows
+                          * it on a separate line */
     const char *text;    /* the verdict as one plain sentence with bytes, without a full stop */
-    uint64_t bytes;      /* bytes concerned */
-    const char *title;   /* "100 MiB requested, capacity" */
-    const char *culprit; /* "train.py:62 forward"; "": none */
-    const char *what;    /* a sentence with figures */
-    const char *advice;  /* a sentence; "": none */
-    /* The place that shows the finding. */
-    bool has_place;       /* the fields below are set */
-    bool is_about_heap;   /* shown by the heap at the moment, not by the events */
-    uint32_t event;       /* the moment is after this event, or MV_BEFORE */
-    uint32_t first, last; /* events concerned; MV_BEFORE; last < first: only `first` */
+    uint64_t bytes;      /* number of bytes affected */
+    const char *title;   /* short title, such as "100 MiB requested, capacity" */
+    const char *culprit; /* line to blame, such as "train.py:62 forward", or "" if there is none */
+    const char *what;    /* description of the problem: one sentence with figures */
+    const char *advice;  /* advice as one sentence, or "" if there is none */
+    /* Where the viewer shows the finding. */
+    bool has_place;       /* whether the fields below are set */
+    bool is_about_heap;   /* the finding is visible in the heap at that moment, not in the events */
+    uint32_t event;       /* the moment directly after this event, or MV_BEFORE */
+    uint32_t first, last; /* first and last event of the finding, or MV_BEFORE; if last < first,
+                           * only `first` counts */
     mv_stack_id stack;    /* stack of the line to blame, or MV_NO_STACK */
     mv_frame_id frame;    /* frame of that line, or MV_NO_FRAME */
-    uint32_t category;    /* category of the blocks concerned; MV_NO_ROW: all blocks of the line */
-    /* The blocks alive, or waiting, at that moment. */
+    uint32_t category;    /* category of the counted blocks; MV_NO_ROW: all blocks of the line */
+    /* The counted blocks that are allocated, or that wait for a stream, at that moment. */
     mv_finding_blocks of;
-    uint32_t leak;       /* OF_LEAK */
-    const mv_pins *pins; /* OF_PINS */
-    uint64_t held;       /* their bytes */
-    uint32_t blocks;     /* number of these blocks; with OF_LEAK, until the program's exit */
+    uint32_t leak;       /* MV_BLOCKS_OF_LEAK: row of the leak report */
+    const mv_pins *pins; /* MV_BLOCKS_OF_PINS: the blocks next to holes */
+    uint64_t held;       /* total size of these blocks in bytes */
+    uint32_t blocks;     /* number of these blocks; for MV_BLOCKS_OF_LEAK, counted when the
+                          * program exits */
 } mv_finding;
 
 typedef struct {
@@ -113,20 +118,23 @@ typedef struct {
     const mv_ooms *ooms;
     const mv_fragmentation *fragmentation;
     const mv_attribution *peak;
-    const mv_whatif *whatif; /* NULL: no finding about other settings */
-    const mv_low_held *held; /* NULL: no finding about memory at the low points */
-    const mv_ledger *ledger; /* NULL: no finding about the whole device */
-    const mv_graphs *graphs; /* NULL: no finding about CUDA graphs */
+    const mv_whatif *whatif; /* if NULL, there are no findings about other settings */
+    const mv_low_held *held; /* if NULL, there are no findings about memory at the low points */
+    const mv_ledger *ledger; /* if NULL, there are no findings about the whole device */
+    const mv_graphs *graphs; /* if NULL, there are no findings about CUDA graphs */
 } mv_reports;
 
-/* O(findings). All results are in `arena`. Fails only when out of memory. */
+/* Collects the findings of all reports. O(findings). All results are in `arena`. Fails only when
+ * out of memory. */
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err);
 
-/* Only the findings about leaks; needs only the trace, sites, lives and leaks of the reports. */
+/* Collects only the findings about leaks. Of `reports`, only trace, sites, lives and leaks must be
+ * set. */
 mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
                              mv_err *err);
 
-/* Compares two findings for qsort. Leaks and fragmentation are equally serious, so bytes decide. */
+/* Compares two findings for qsort. Leaks and fragmentation are equally serious, so the finding with
+ * more bytes comes first. */
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */

@@ -19,7 +19,8 @@ static void add(heading *h, mv_headline_row row)
     h->out->alarms += row.level == MV_HEADLINE_ALARM;
 }
 
-/* "capacity, stream or pool": each reason once, in order of the failures. */
+/* Lists the reasons of the failed requests, each reason once, in order of the failures: "capacity,
+ * stream or pool". */
 static void list_reasons(const mv_ooms *found, char *out, size_t size)
 {
     static const char *const names[MV_OOM_VERDICT_COUNT] = {
@@ -65,7 +66,7 @@ static void add_ooms(heading *h)
     add(h, row);
 }
 
-/* " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
+/* Where a leak is: " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
 static const char *place_of(heading *h, const mv_leak *leak)
 {
     char label[256], line[32] = "";
@@ -81,7 +82,8 @@ static const char *place_of(heading *h, const mv_leak *leak)
     return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
-/* A file with several levels of memory may leak on another level. */
+/* The text if no leak was found. A file with several levels of memory may leak on another level, so
+ * the text names the level. */
 static const char *clean_text(heading *h)
 {
     const mv_trace *trace = h->of->trace;
@@ -148,7 +150,7 @@ static bool is_of_other(const mv_reports *reports)
     return reports->trace && mv_trace_allocator(reports->trace);
 }
 
-/* Another tool's file does not record how much was free when a request failed. */
+/* Adds failed requests of another tool's file, which does not record how much memory was free. */
 static void add_failures(heading *h)
 {
     uint32_t count = h->of->ooms->count;
@@ -161,8 +163,8 @@ static void add_failures(heading *h)
                    .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
-/* As for the findings: failed requests first, then most bytes. Rows that are not alarms keep
- * their order. */
+/* Sorts in the order of findings: failed requests first, then the alarms with the most bytes. Rows
+ * that are not alarms keep their order. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_headline_row *a = left, *b = right;
@@ -238,7 +240,8 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                                mv_headline_problem(headline->rows[0].kind));
     for (uint32_t i = 0; i < headline->count; i++) {
         const mv_headline_row *row = &headline->rows[i];
-        if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */
+        if (row->level == MV_HEADLINE_UNKNOWN) /* the first unknown in the order leaks,
+                                                * fragmentation, failed requests */
             return row->kind == MV_FINDING_OOM ? "fine (file damaged)" : row->text;
     }
     return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";

@@ -1,5 +1,5 @@
-/* The verdicts of the reports on one device, short: for titles of pictures and pages, and for the
- * badge in the viewer's toolbar.
+/* The verdicts of the reports on one device in short form, for the titles of pictures and pages and
+ * for the badge in the viewer's toolbar.
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need
@@ -7,7 +7,7 @@
  *     no leak · fragmentation ok · no request failed
  *     PyTorch's allocator: no leak · ...            if the file has other levels of memory
  *
- * If a report's verdict is unknown, so is the headline's. */
+ * If the verdict of any report is unknown, the headline's verdict is unknown, too. */
 #ifndef MV_HEADLINE_H
 #define MV_HEADLINE_H
 
@@ -15,42 +15,46 @@
 
 typedef enum {
     MV_HEADLINE_ALARM,   /* a problem */
-    MV_HEADLINE_UNKNOWN, /* the file does not show it */
+    MV_HEADLINE_UNKNOWN, /* the file does not show whether there is a problem */
     MV_HEADLINE_FINE     /* no problem found */
 } mv_headline_level;
 
 typedef struct {
     mv_headline_level level;
     mv_finding_kind kind; /* kind of the report: MV_FINDING_OOM, _LEAK, _FRAGMENTED or _WAITING */
-    uint64_t bytes;       /* bytes concerned; 0: none */
-    const char *text;     /* "leak 24.0 MiB at train.py:74, 2 more" */
-    const char *why;      /* the report's sentence, without a full stop; never NULL */
+    uint64_t bytes;       /* number of bytes affected; 0: none */
+    const char *text;     /* short form of the verdict, such as "leak 24.0 MiB at train.py:74, 2
+                           * more" */
+    const char *why;      /* sentence of the report, without a full stop; never NULL */
 } mv_headline_row;
 
 typedef struct {
-    uint32_t count, alarms;  /* rows; the first `alarms` of them are problems */
-    mv_headline_row rows[3]; /* alarms first: failed requests, then most bytes; then leaks,
-                              * fragmentation, failed requests */
-    const char *line; /* one line: the alarms, or all rows if there are none; "" without reports */
+    uint32_t count, alarms;  /* `count` rows, of which the first `alarms` are problems */
+    mv_headline_row rows[3]; /* alarms first: failed requests, then the alarms with the most
+                              * bytes; after the alarms, leaks, fragmentation and failed requests */
+    const char *line; /* all alarms on one line, or all rows if there are no alarms; "" if there
+                       * are no reports */
 } mv_headline;
 
-/* A NULL report adds no row. `trace` and `sites` are needed for leaks. O(failed requests). Texts
- * are in `arena` or belong to the reports. Fails only when out of memory. */
+/* Builds the headline. A NULL report adds no row. `trace` and `sites` are needed for leaks.
+ * O(failed requests). The strings are in `arena` or belong to the reports. Fails only when out of
+ * memory. */
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
-/* The name of a problem in a badge, such as "leak"; NULL if it is not a problem. */
+/* The name of a problem in a badge, such as "leak", or NULL if this kind of finding is not a
+ * problem. */
 const char *mv_headline_problem(mv_finding_kind kind);
 
-/* "leaks unknown" if that is a finding's sentence, else NULL. */
+/* Returns "leaks unknown" if `text` is the sentence for unknown leaks, or NULL otherwise. */
 const char *mv_headline_unknown(const char *text);
 
 /* The number of problems that the reports found. */
 uint32_t mv_headline_problems(const mv_reports *reports);
 
-/* A short form for a badge: the number of problems and the worst one ("3: leak"); else the first
- * unknown with its reason ("leaks unknown: no stacks"); else "fine", or for a damaged file "fine
- * (file damaged)". The headline must be from these reports, and their `trace` must be set. NULL
- * when out of memory. */
+/* A short form for a badge: the number of problems and the worst problem ("3: leak"). Without
+ * problems, the first unknown verdict and its reason ("leaks unknown: no stacks"); otherwise
+ * "fine", or "fine (file damaged)" for a damaged file. The headline must have been built from these
+ * reports, and their `trace` must be set. NULL when out of memory. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
 

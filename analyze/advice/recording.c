@@ -43,7 +43,7 @@ static const char *add(mv_arena *arena, mv_recording_contents *out, const char *
     return line;
 }
 
-/* Memory of CUDA calls on one device. */
+/* Describes the memory that CUDA calls hold on one device. */
 static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
                           mv_recording_contents *out, mv_err *err)
 {

@@ -7,7 +7,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Maximum number of loops and lines to try, those with most bytes at the peak. */
+/* Maximum numbers of loops and lines to try. Those with the most bytes at the peak are tried
+ * first. */
 enum { MOST_LOOPS = 3, MOST_LINES = 3, MOST_SETTINGS = 16, MOST_REMEDIES = 40 };
 
 typedef struct {
@@ -16,15 +17,15 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_remedies_opts opts;
-    mv_trials within; /* with the target as the limit */
-    mv_trials free;   /* without a limit */
+    mv_trials within; /* trials with the target as the limit */
+    mv_trials free;   /* trials without a limit */
     mv_oom failure;   /* the last failed request, without a target */
     bool has_failure;
     uint32_t change_count;
-    const char *changes[MOST_REMEDIES]; /* changes tried so far: two lines may have the
+    const char *changes[MOST_REMEDIES]; /* changes tried so far, because two lines may have the
                                          * same filter */
     mv_code_facts facts;
-    uint32_t peak; /* event after which most bytes are allocated */
+    uint32_t peak; /* event after which the most bytes are allocated */
     mv_remedies *out;
     mv_err *err;
 } remedy_search;
@@ -42,7 +43,8 @@ static mv_remedy *new_row(remedy_search *s)
 
 /* ---- one change -------------------------------------------------------------------------- */
 
-/* Memory that the run needs after the failed request, in addition to the memory in use with it. */
+/* Bytes that the run needs after the failed request, beyond the memory in use when the request
+ * succeeds. */
 static uint64_t find_rest(const mv_oom *oom)
 {
     const mv_oom_outlook *f = &oom->outlook;
@@ -53,8 +55,9 @@ static uint64_t find_rest(const mv_oom *oom)
     return f->forecast.peak > with ? f->forecast.peak - with : 0;
 }
 
-/* Whether the rest of the run fits, too. A forecast continues from the failed request; growth
- * continues from the most that was ever in use. A forecast that is a lower bound needs both. */
+/* Whether what the run still needs after the failed request fits, too. A forecast continues from
+ * the failed request, whereas growth continues from the most memory that was ever in use. If the
+ * forecast is only a lower bound, both must fit. */
 static bool has_room(const remedy_search *s, const mv_remedy *row)
 {
     const mv_replay_result *r = &row->trial.result;
@@ -79,7 +82,7 @@ static bool try_free(remedy_search *s, const mv_remedy *row, mv_trial *out)
                                s->err) == MV_OK;
 }
 
-/* Adds the replay of a row within the target, and keeps the row if it helps. */
+/* Replays a row within the target, and keeps the row if it helps. */
 static bool keep_row(remedy_search *s, mv_remedy *row)
 {
     const mv_replay_result *r = &row->trial.result;
@@ -134,7 +137,7 @@ static uint64_t requested_by(const mv_replay_script *script)
     return sum;
 }
 
-/* Whether the change is new: two lines may have the same filter. */
+/* Adds a change unless it was tried before, because two lines may have the same filter. */
 static bool add_change(remedy_search *s, const char **out, const char *word, const char *text)
 {
     *out = mv_arena_printf(s->arena, "--%s%s%s", word, text ? " " : "", text ? text : "");
@@ -199,7 +202,8 @@ static void find_peak(remedy_search *s)
     }
 }
 
-/* Adds up the activations at the peak by `key` (MV_NO_ROW: none), and sorts them, largest first. */
+/* Adds up the bytes of activations at the peak by `key` (MV_NO_ROW: not counted). Returns the sums,
+ * largest first. */
 static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -216,7 +220,7 @@ static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
     return rows;
 }
 
-/* The line of a loop as a filter for all stacks through it: "train.py:62:"; or NULL. */
+/* A filter for all stacks that pass through the line of a loop ("train.py:62:"), or NULL. */
 static const char *filter_through(remedy_search *s, mv_frame_id line)
 {
     char term[512];
@@ -286,8 +290,8 @@ static bool try_changes(remedy_search *s)
 
 /* ---- order, verdict ---------------------------------------------------------------------- */
 
-/* Settings cost device calls, and so does emptying the cache. Other changes cost time per byte;
- * copies to the host cost more than a forward pass. */
+/* Changing settings costs device calls, and so does emptying the cache. Other changes cost time for
+ * each byte, and copying a byte to the host costs more than recomputing it in a forward pass. */
 static uint64_t cost_of(const mv_remedy *r)
 {
     return !*r->change ? 0 : 1 + r->recomputed + 8 * r->copied;
@@ -320,7 +324,8 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-/* If `best` has room for what the step still needs, it falls short of the growth. */
+/* Describes what is still missing with `best`. If `best` has room for the rest of the step, it has
+ * too little room for the growth. */
 static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
     const mv_oom_outlook *f = &s->failure.outlook;
@@ -340,7 +345,7 @@ static const char *describe_rest(remedy_search *s, const mv_remedy *best)
     return text ? text : "";
 }
 
-/* The sentence for the last failed request. */
+/* Writes the sentence about the last failed request. */
 static const char *describe_failure(remedy_search *s, const mv_remedy *best)
 {
     char target[MV_SIZE_TEXT], spare[MV_SIZE_TEXT];
@@ -418,7 +423,7 @@ static bool find_failure(remedy_search *s)
                             &s->has_failure, s->err) == MV_OK;
 }
 
-/* Opens the replays within the target and without one. */
+/* Opens the replays within the target and the replays without a target. */
 static bool open_trials(remedy_search *s)
 {
     mv_remedies *out = s->out;
@@ -467,7 +472,7 @@ static bool search(remedy_search *s)
     return true;
 }
 
-/* With bounded steps, only the best row is replayed without a limit. */
+/* If the steps are bounded, only the best row is replayed without a limit. */
 static bool find_first_saving(remedy_search *s)
 {
     mv_remedy *best = s->out->rows;

@@ -1,9 +1,9 @@
-/* Changes that bring a run below a target of reserved memory, or that serve its last failed
- * request: settings, and code changes that the trace itself suggests. Each is replayed; the
- * cheapest come first. docs/whatif.md explains them.
+/* Changes that bring a run below a target for reserved memory, or that let its last failed request
+ * succeed. They are settings, and code changes that the trace itself suggests. Each change is
+ * replayed, and the cheapest changes come first. docs/whatif.md explains them.
  *
- * Changes that need knowledge of the program are not tried: dropping allocations, halving them, or
- * dividing them among ranks. */
+ * Changes that require knowledge of the program are not tried: dropping allocations, halving them,
+ * or dividing them among ranks. */
 #ifndef MV_REMEDIES_H
 #define MV_REMEDIES_H
 
@@ -13,49 +13,54 @@
 #include "analyze/replay/setting_trials.h"
 
 typedef struct {
-    const char *change;  /* as on the command line: "--recompute train.py:62:"; "": no
+    const char *change;  /* the change as on the command line: "--recompute train.py:62:"; "": no
                           * code change */
     const mv_edit *edit; /* the code change as an edit, or NULL */
-    mv_trial trial;      /* replayed without a limit if it does not reach the target */
+    mv_trial trial;      /* the trial of the change; replayed without a limit if the change does
+                          * not reach the target */
     bool serves;         /* every request is served within the target */
-    bool reaches;        /* also, after a failed request, what the run still needs fits */
-    uint64_t spare;      /* rest of the target after the failed request; MV_NO_BYTES: no
+    bool reaches;        /* `serves`, and what the run still needs after a failed request also
+                          * fits */
+    uint64_t spare;      /* bytes of the target left after the failed request; MV_NO_BYTES: no
                           * request failed */
-    int64_t saves;       /* reduction of mv_remedies.needs; for a failed request, both without
-                          * a limit */
-    uint64_t recomputed; /* bytes that forward passes allocate again */
-    uint64_t copied;     /* bytes copied to the host and back */
+    int64_t saves;       /* reduction of mv_remedies.needs; for a failed request, both numbers
+                          * are without a limit */
+    uint64_t recomputed; /* number of bytes that forward passes allocate again */
+    uint64_t copied;     /* number of bytes copied to the host and back */
 } mv_remedy;
 
 typedef struct {
     uint64_t target; /* 0: no target */
     bool is_of_failure;
     bool is_met;      /* the recorded settings already serve every request within the target */
-    uint32_t retries; /* number of releases of cached memory that this takes */
-    uint64_t needs;   /* bytes reserved under the recorded settings if every request is served */
-    uint64_t rest;    /* bytes that the run needs in addition after a failed request */
-    uint32_t tried;   /* changes replayed */
+    uint32_t retries; /* number of times cached memory must be released for this */
+    uint64_t needs;   /* bytes reserved under the recorded settings when every request is served */
+    uint64_t rest;    /* further bytes that the run needs after a failed request */
+    uint32_t tried;   /* number of changes replayed */
     uint32_t count;
-    mv_remedy *rows;     /* [count] changes that reach the target, cheapest first; then the others
-                          * by bytes */
-    const char *verdict; /* "no setting will do; --recompute ... saves 3.10 GiB"; never NULL */
+    mv_remedy *rows;     /* [count] changes that reach the target, cheapest first; then the other
+                          * changes, by bytes */
+    const char *verdict; /* the result in a few words: "no setting will do; --recompute ... saves
+                          * 3.10 GiB"; never NULL */
 } mv_remedies;
 
 typedef struct {
-    uint64_t target;       /* 0: the limit that refused the last failed request */
-    const mv_oom *failure; /* that request; NULL: the last one is used */
-    uint64_t steps;        /* steps for all replays (mv_replay_most_work); with a bound, only the
-                            * first row has `saves`, and changes that do not serve are not replayed
-                            * again; 0: the maximum for one trace */
+    uint64_t target;       /* target in bytes; 0: the limit that refused the last failed request */
+    const mv_oom *failure; /* the last failed request; NULL: taken from the trace */
+    uint64_t steps;        /* steps that all replays together may take (mv_replay_most_work);
+                            * with a bound, only the first row has `saves`, and changes that do
+                            * not serve every request are not replayed again; 0: the maximum for
+                            * one trace */
 } mv_remedies_opts;
 
-/* At most 80 replays. All results are in `arena`. Fails only when out of memory. */
+/* Finds the changes with at most 80 replays. All results are in `arena`. Fails only when out of
+ * memory. */
 mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, mv_remedies_opts opts, mv_remedies *out,
                          mv_err *err);
 
-/* The option or settings: "--cpu train.py:62", "expandable_segments:True", "the
- * default settings". */
+/* The name of the option or settings: "--cpu train.py:62", "expandable_segments:True", "the default
+ * settings". */
 const char *mv_remedy_name(const mv_remedy *remedy);
 
 #endif

@@ -14,7 +14,7 @@
 
 typedef struct {
     const mv_trace *read, *trace;
-    bool is_level; /* `trace` differs from `read` */
+    bool is_level; /* `trace` is a level other than `read` */
     bool no_whatif;
     uint32_t first, end;
     mv_step_marks marks; /* marks for all levels */
@@ -35,7 +35,8 @@ static mv_code find_peak(const triage_run *q, mv_triage_device *d, mv_arena *are
     return mv_peak_attribute(arena, q->trace, &d->lives, peak, opts, &d->peak, err);
 }
 
-/* Reports about PyTorch's allocator or the whole device use the original trace, not the level's. */
+/* Finds the lives of the original trace, because reports about PyTorch's allocator or the whole
+ * device do not use the level's trace. */
 static mv_code lives_as_read(const triage_run *q, const mv_triage_device *d, mv_arena *arena,
                              mv_lives *out, mv_err *err)
 {
@@ -141,7 +142,7 @@ static mv_code first_error(const mv_triage *t, mv_err *err)
 
 /* ---- the verdicts ------------------------------------------------------------------------ */
 
-/* The first finding of a report that has a verdict, or NULL. */
+/* The first finding of a report that is a verdict, or NULL. */
 static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -153,8 +154,8 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
     return NULL;
 }
 
-/* Sets row->bytes to the sum of all findings of the row's kind and returns their number. Both come
- * from the reports, because not all findings are kept. */
+/* Sets row->bytes to the total of all findings of the row's kind, and returns the number of these
+ * findings. Both are taken from the reports, because not all findings are kept. */
 static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 {
     const mv_driver_growth *driver = d->leaks.driver;
@@ -175,7 +176,8 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
     }
 }
 
-/* Adds the first finding of a report; further findings of its kind are counted. */
+/* Adds a row for the first finding of a report; its text has the number of further findings of the
+ * same kind. */
 static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_text_maker *words)
 {
     mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
@@ -191,7 +193,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     t->rows[t->count++] = row;
 }
 
-/* Adds findings that are not verdicts but worth a line. */
+/* Adds findings that are not verdicts but deserve a line. */
 static void add_asides(mv_triage *t, const mv_triage_device *d)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -202,7 +204,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* Sorts as the findings of one device; equal rows are in order of devices. */
+/* Sorts rows like the findings of one device; equal rows are sorted by device. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;
@@ -228,7 +230,7 @@ static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 
 /* ---- leaks on other levels --------------------------------------------------------------- */
 
-/* All levels share the marks; each level's other work runs in parallel. */
+/* Finds the step marks, which all levels share, in parallel with each level's other work. */
 static void do_lives_or_step_marks(void *user, uint32_t i)
 {
     triage_run *q = user;
@@ -264,8 +266,8 @@ static void add_level(mv_budget *budget, const triage_run *q, mv_level level)
     mv_arena_init(&l->arena, budget);
 }
 
-/* Opens other levels: the whole device if the reports cover only PyTorch's part of it, the host,
- * and heaps. */
+/* Opens the other levels: the whole device if the reports cover only PyTorch's part of the device,
+ * the host, and heaps. */
 static mv_code open_levels(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_level own = mv_level_default(q->read), level;
@@ -333,10 +335,11 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
     return NULL;
 }
 
-/* Whether leaks or doubts on another level add something to the main level. Host memory is never
- * device memory. Blocks of a heap are inside memory from CUDA calls, so a leak of the device may be
- * the same leak. A doubt is reported if it looks like growth and there are no other problems; a
- * doubt about host memory is also reported next to a doubt about a device. */
+/* Whether a leak on another level, or a doubt about one, adds something to what the main level
+ * shows. Host memory is never device memory. The blocks of a heap are inside memory from CUDA
+ * calls, so a leak of the heap may be the device's leak. A doubt is reported if memory seems to
+ * grow and there are no other problems. A doubt about host memory is reported even if there is a
+ * doubt about a device. */
 static bool is_worth_reporting(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
@@ -396,7 +399,7 @@ static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_text_maker 
     return MV_OK;
 }
 
-/* If other levels leak, "no leak" names the main level. */
+/* Adds the leaks of other levels. If there are any, "no leak" names the main level. */
 static mv_code add_others(const triage_run *q, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
@@ -428,7 +431,7 @@ static bool looks_at_host(const triage_run *q)
     return false;
 }
 
-/* The cost of the host allocator's rounding. */
+/* Adds the memory that the host allocator's rounding costs. */
 static mv_code add_rounding(const triage_run *q, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
@@ -460,9 +463,10 @@ static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_text_maker words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->other_count + 1; /* + 1 for the rounding of pinned memory */
+    uint64_t most = (uint64_t)t->other_count + 1; /* + 1 for a row on the rounding of pinned
+                                                   * memory */
 
-    /* no finding becomes two rows */
+    /* each finding becomes at most one row */
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_triage_device *d = &t->devices[i];
         mv_reports reports = reports_of(q, d);
@@ -485,7 +489,8 @@ static mv_code build_rows(const triage_run *q, mv_err *err)
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;
 }
 
-/* Leaks on other levels first, then the reports for every device, slowest first. */
+/* Runs the report with number `i`. Leaks on other levels come first, then the reports on all
+ * devices, slowest report first. */
 static void do_report(void *user, uint32_t i)
 {
     triage_run *q = user;

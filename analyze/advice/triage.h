@@ -1,5 +1,5 @@
-/* The first look at a file: all reports on all devices, and their verdicts, most serious first.
- * `memviz FILE` prints it.
+/* The first look at a file, which `memviz FILE` prints: the verdicts of all reports on all
+ * devices, most serious first.
  *
  *     mv_triage_query ask = {&read, &trace, .end = UINT32_MAX};
  *     mv_triage_find(&budget, ask, 0, &triage, &err);
@@ -8,8 +8,9 @@
  *
  * The verdicts are findings (findings.h): the first finding of each report and device.
  *
- * All reports are on one level of memory, except leaks: the file's other levels are searched, too,
- * because growing memory there also ends the run. docs/triage.md has the rules. */
+ * All reports cover one level of memory, except that leaks are also searched for on the file's
+ * other levels, because memory that grows there ends the run as well. docs/triage.md has the
+ * rules. */
 #ifndef MV_TRIAGE_H
 #define MV_TRIAGE_H
 
@@ -18,12 +19,14 @@
 #include "analyze/totals/totals.h"
 
 typedef struct {
-    uint32_t device;           /* for the host: 0 */
-    const char *level;         /* level to pass to the report; NULL: the trace's level */
-    const mv_finding *finding; /* source of the text, without further leaks or failures */
-    const char *text;          /* with "; 2 more leaks" */
-    uint64_t bytes;            /* sum over all findings of that report and kind */
-    uint32_t count;            /* their number */
+    uint32_t device;           /* device of the finding; 0 for the host */
+    const char *level;         /* name of the level to pass to the report; NULL: the trace's
+                                * level */
+    const mv_finding *finding; /* first finding, which `text` is made from */
+    const char *text;          /* the finding's sentence with the number of similar findings:
+                                * "...; 2 more leaks" */
+    uint64_t bytes;            /* total bytes of all findings of this report and kind */
+    uint32_t count;            /* number of findings of this report and kind */
 } mv_triage_row;
 
 /* Jobs that run in parallel. */
@@ -46,11 +49,12 @@ typedef struct {
     mv_leaks leaks;
     mv_low_held held;        /* memory held at the low points of the steps */
     mv_graphs graphs;        /* captured CUDA graphs */
-    mv_leak_outlook outlook; /* its capacity: the device memory available to PyTorch */
+    mv_leak_outlook outlook; /* outlook on leaks; its capacity is the device memory available to
+                              * PyTorch */
     mv_fragmentation fragmentation;
     mv_ooms ooms;
     mv_attribution peak;
-    bool has_ooms, has_whatif, has_ledger; /* false: the report does not apply to this trace */
+    bool has_ooms, has_whatif, has_ledger; /* whether these reports apply to this trace */
     mv_whatif whatif;
     mv_ledger ledger;
     mv_findings findings;
@@ -69,10 +73,10 @@ typedef struct {
 /* Leaks on one device of another level. */
 typedef struct {
     const mv_triage_level *of;
-    uint32_t device; /* for the host: 0 */
+    uint32_t device; /* device of that level; 0 for the host */
     mv_lives lives;
     mv_leaks leaks;
-    bool is_reported; /* not also a leak of the main level or of the whole device */
+    bool is_reported; /* the leak is not also a leak of the main level or of the whole device */
     mv_arena arena;
     mv_err err;
 } mv_triage_other;
@@ -91,17 +95,18 @@ typedef struct {
 
 /* The part of a file to report on. */
 typedef struct {
-    const mv_trace *read;  /* the original trace, for other settings, failed requests and
+    const mv_trace *read;  /* the original trace, used for other settings, failed requests and
                             * the ledger */
-    const mv_trace *trace; /* the trace of a level (analyze/levels), for all other reports */
-    bool with_others;      /* also finds leaks on other levels; `trace` must be of the
-                            * default level */
-    bool no_whatif;        /* does not try other settings, which takes longest */
-    uint32_t first, end;   /* devices [first, end); UINT32_MAX: all, and the host */
+    const mv_trace *trace; /* the trace of a level (analyze/levels), used for all other reports */
+    bool with_others;      /* also look for leaks on other levels; `trace` must be of the default
+                            * level */
+    bool no_whatif;        /* do not try other settings, which takes the most time */
+    uint32_t first, end;   /* devices [first, end); end UINT32_MAX: all devices, and the host */
 } mv_triage_query;
 
-/* Uses up to `threads` threads; 0: as many as useful. The result does not depend on it. Fails only
- * when memory or row numbers run out. mv_triage_release must be called in any case. */
+/* Runs all reports on up to `threads` threads (0: as many as useful). The result does not depend on
+ * the number of threads. Fails only when memory or row numbers run out. mv_triage_release must be
+ * called even after a failure. */
 mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
@@ -109,11 +114,12 @@ void mv_triage_release(mv_triage *triage);
 /* The number of problems found. Rows with problems come first. */
 uint32_t mv_triage_problems(const mv_triage *triage);
 
-/* The row that says why leaks are unknown, or NULL. */
+/* The row that explains why leaks are unknown, or NULL. */
 const mv_triage_row *mv_triage_unknown(const mv_triage *triage);
 
-/* The number of problems and the worst one, "3: leak"; without problems, the unknown about leaks,
- * or "fine", for a damaged file "fine (file damaged)". NULL when out of memory. */
+/* A short form for a badge: the number of problems and the worst problem, "3: leak". Without
+ * problems, the unknown verdict on leaks, or "fine", or "fine (file damaged)" for a damaged file.
+ * NULL when out of memory. */
 const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_trace *read);
 
 /* The memory that a trace covers: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the

@@ -4,20 +4,22 @@
 
 #include "analyze/code/culprit.h"
 
-enum { MOST_DEPTH = 1000 }; /* Python's own limit */
+enum { MOST_DEPTH = 1000 }; /* Python's default limit on recursion */
 
-/* Lists of rows: `next` is the row added before. */
+/* Linked lists of rows: `next` is the row that was added to the same list before. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
     uint32_t *gone, *next;
     uint32_t depth;
-    mv_frame_id path[MOST_DEPTH];  /* frames of the last allocation, outermost first */
-    uint32_t held[MOST_DEPTH + 1]; /* by depth: rows held until the frame there ends */
-    /* by depth: rows returned by the frame there, held until it is entered again */
+    mv_frame_id path[MOST_DEPTH];  /* Python frames of the latest allocation, outermost first */
+    uint32_t held[MOST_DEPTH + 1]; /* by depth: rows that stay alive until the frame at this
+                                    * depth returns */
+    /* by depth: rows that the frame at this depth returned, which stay alive until the frame is
+     * entered again */
     uint32_t bound[MOST_DEPTH + 1];
-    uint32_t fresh;   /* results of the last operator */
-    uint32_t passing; /* results that the next operator reads and no variable keeps */
+    uint32_t fresh;   /* results of the latest operator */
+    uint32_t passing; /* results that the next operator reads and that no variable keeps */
 } variables;
 
 static void push(variables *v, uint32_t *list, uint32_t row)
@@ -56,8 +58,8 @@ static bool is_comprehension(const variables *v, mv_frame_id frame)
     return strcmp(name, "<genexpr>") == 0 || strcmp(name, "<listcomp>") == 0;
 }
 
-/* The Python frames of a stack, outermost first, without a comprehension at the end: the function
- * around it receives its values. */
+/* Reads the Python frames of a stack, outermost first. A comprehension at the end is left out,
+ * because the function around it receives the comprehension's values. */
 static uint32_t read_path(const variables *v, mv_stack_id stack, mv_frame_id *path)
 {
     uint32_t count, depth = 0;
@@ -92,23 +94,25 @@ static void visit(variables *v, uint32_t row, const mv_frame_id *path, uint32_t 
         same < depth && same < v->depth && is_same_function(v->trace, path[same], v->path[same]);
     if (depth > 0 && same == depth && same == v->depth &&
         v->kinds[path[depth - 1].row] == MV_FRAME_FRAMEWORK) {
-        push(v, &v->fresh, row); /* another result of the same operator */
+        push(v, &v->fresh, row); /* the row is another result of the same operator */
         return;
     }
-    if (depth == 0) { /* a thread without Python */
+    if (depth == 0) { /* the thread runs no Python code */
         end(v, &v->fresh, row);
         end_from(v, 0, row);
     } else if (is_moved && f->line[path[same].row] > f->line[v->path[same].row]) {
         end_from(v, same + 1, row);
-        push_all(v, &v->held[same], &v->fresh); /* a variable of this function */
-    } else if (is_moved) {                      /* the function is called again, or loops */
+        push_all(v, &v->held[same], &v->fresh); /* the results belong to a variable of this
+                                                 * function */
+    } else if (is_moved) {                      /* the function was called again, or its loop
+                                                 * continued */
         end_from(v, same, row);
         push_all(v, &v->bound[same], &v->fresh);
     } else {
         bool is_item = depth > same && same == v->depth && is_comprehension(v, path[same]);
         end_from(v, same, row);
-        /* an item of the function around; an argument of the call; or read by an operator in the
-         * same statement */
+        /* an item of the enclosing function, an argument of the call, or a value that an operator
+         * in the same statement reads */
         push_all(
             v, depth > same && v->depth > 0 ? &v->held[same - (is_item && same > 0)] : &v->passing,
             &v->fresh);

@@ -15,12 +15,12 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool ran_out_of_memory; /* the last failed request was short of memory, according to the
-                             * out-of-memory report */
+    bool ran_out_of_memory; /* the out-of-memory report says that the last failed request was
+                             * short of memory */
     bool out_of_memory;
 } whatif_state;
 
-/* A copy of the text in the arena, or "" when out of memory. */
+/* A copy of the string in the arena, or "" when out of memory. */
 static const char *keep(whatif_state *s, const char *text)
 {
     s->out_of_memory = s->out_of_memory || !text;
@@ -53,8 +53,8 @@ static mv_code keep_run(whatif_state *s, mv_code code)
     return code;
 }
 
-/* Replays the changes under the recorded settings and under each given set of settings, which is
- * also replayed without the changes. */
+/* Replays the changes under the recorded settings and under each given setting. Each given setting
+ * is also replayed without the changes. */
 static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_whatif *w = s->out;
@@ -136,7 +136,7 @@ static bool exceeds_limit(const mv_trials *t)
     return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
 }
 
-/* The best run other than the recorded one; NULL if none is worthwhile. */
+/* The best run other than the recorded run; NULL if no run is worthwhile. */
 static const mv_trial *best_run(const whatif_state *s)
 {
     const mv_trial *best = NULL;
@@ -154,7 +154,7 @@ static const char *name_of(const char *conf)
     return *conf ? conf : "the default settings";
 }
 
-/* "With X", or "Within 8.00 GiB, with X" if a limit is given. */
+/* The beginning of a sentence: "With X", or "Within 8.00 GiB, with X" if a limit is given. */
 static const char *with(whatif_state *s, const mv_trial *run)
 {
     const mv_trials *t = &s->out->trials;
@@ -233,7 +233,8 @@ static void advise_line(whatif_state *s)
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
-/* Whether a separate pool for the line's blocks is worth changing the program. */
+/* Whether a separate pool for the line's blocks would save enough to justify changing the
+ * program. */
 static bool line_is_worth(const whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
@@ -241,7 +242,8 @@ static bool line_is_worth(const whatif_state *s)
     return line->found && mv_trials_helps(&s->out->trials, &line->apart);
 }
 
-/* A limit in the file may not be the limit at the time of the failure. */
+/* The reason if no limit is known. A limit in the file may differ from the limit at the time of the
+ * failure. */
 static const char *none_is_known(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -319,7 +321,7 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
-/* The saving of the first advice. */
+/* Formats the saving of the first piece of advice. */
 static const char *format_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;
@@ -354,7 +356,7 @@ static const char *describe_changes(whatif_state *s)
                                 mv_trials_are_conclusive(t) ? "" : "; the replay is inconclusive"));
 }
 
-/* The result of the advice, in a few words. */
+/* The result of the advice in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
     const mv_whatif *w = s->out;
@@ -417,7 +419,8 @@ static mv_code run_trials(whatif_state *s, const mv_whatif_opts *opts, mv_err *e
     return code == MV_OK ? find_line(s, err) : code;
 }
 
-/* Runs the trials and, in parallel, the floor, which only borrows the budget. */
+/* Runs the trials in parallel with the computation of the floor, which only needs the arena's
+ * budget. */
 typedef struct {
     whatif_state *s;
     const mv_whatif_opts *opts;
@@ -490,7 +493,7 @@ static const mv_trial *run_of(const mv_whatif *w, const mv_trial *other)
     return NULL;
 }
 
-/* A run that is missing on one device has no sum. */
+/* Adds the runs of a device to the sum, and drops the runs that the device does not have. */
 static void add_runs(mv_whatif *sum, const mv_whatif *w)
 {
     uint32_t kept = 0;

@@ -1,5 +1,6 @@
-/* The effect of other allocator settings on one device of a trace: settings are tried
- * (setting_trials.h) and ranked, and the best become advice. docs/whatif.md explains the report. */
+/* The effect of other allocator settings on one device of a trace: the settings are tried
+ * (setting_trials.h) and ranked, and the best settings become advice. docs/whatif.md explains the
+ * report. */
 #ifndef MV_WHATIF_H
 #define MV_WHATIF_H
 
@@ -14,66 +15,70 @@
 typedef struct {
     bool found;
     mv_pin pin;
-    uint64_t stranded; /* bytes pinned by all lines at that moment */
+    uint64_t stranded; /* number of bytes that all lines pinned at that moment */
     mv_trial apart;
 } mv_whatif_line;
 
 typedef struct {
-    const char *setting; /* "" if the program should change instead */
+    const char *setting; /* setting to use, or "" if the program should be changed instead */
     const char *text;
     int64_t saves;     /* reduction of the recorded peak of reserved memory */
-    int64_t gain;      /* reduction of the need of the recorded settings within the limit, if one
-                        * is given */
+    int64_t gain;      /* reduction, within the limit if there is one, of the bytes needed under
+                        * the recorded settings */
     mv_stack_id stack; /* stack of the line to change, or MV_NO_STACK */
 } mv_whatif_advice;
 
 #define MV_MOST_WHATIF_ADVICE 4
 
 typedef struct {
-    mv_trials trials; /* the recorded run, and its trust */
+    mv_trials trials; /* the recorded run, and how far its replay can be trusted */
 
-    bool ranked; /* runs are the built-in set: failures last, least reserved first */
+    bool ranked; /* `runs` is the built-in set, sorted: failed runs last, least reserved memory
+                  * first */
     uint32_t run_count;
     mv_trial *runs;          /* [run_count] */
-    mv_code_changes changes; /* changes of the runs with is_changed */
+    mv_code_changes changes; /* program changes that the runs with is_changed apply */
     bool has_target;
-    mv_remedies remedies; /* set if there is a target */
+    mv_remedies remedies; /* changes that reach the target; set only if there is a target */
     mv_whatif_line line;
-    uint32_t advice_count; /* 0 if trust is low, or nothing helps: advice_none has the reason */
+    uint32_t advice_count; /* number of rows of `advice`; 0 if trust is low or nothing helps, and
+                            * advice_none has the reason */
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
-    const char *advice_none; /* NULL if there is advice */
+    const char *advice_none; /* why there is no advice; NULL if there is advice */
     const char *verdict;     /* the result of the advice, in a few words; never NULL */
-    mv_minimum floor;        /* a bound for all settings; without a placement */
+    mv_minimum floor;        /* lower bound for all settings, without a placement */
     const char *floor_line;  /* the floor as a sentence without a full stop, or "" */
-    const char *kinds_note;  /* note on segments that indicate other settings (segment_kinds.h),
+    const char *kinds_note;  /* note on segments that suggest other settings (segment_kinds.h),
                               * or "" */
-    uint32_t untried;        /* settings that were not replayed to the end, and are not among
-                              * the runs */
-    const char *idle_note;   /* note on settings that have no effect on the device, or were skipped;
-                              * or "" */
+    uint32_t untried;        /* number of settings that were not replayed to the end, and so are
+                              * missing from `runs` */
+    const char *idle_note;   /* note on settings that have no effect on the device or were
+                              * skipped, or "" */
 } mv_whatif;
 
 typedef struct {
-    uint32_t conf_count;          /* 0: the built-in set */
-    const char *const *conf;      /* [conf_count] texts for mv_alloc_conf_parse */
-    uint32_t change_count;        /* all changes together are one run, also under each of `conf` */
-    const mv_code_change *change; /* [change_count] with arguments that
+    uint32_t conf_count;          /* number of given settings; 0: use the built-in set */
+    const char *const *conf;      /* [conf_count] strings for mv_alloc_conf_parse */
+    uint32_t change_count;        /* number of program changes; all of them together are one run,
+                                   * which is repeated under each of `conf` */
+    const mv_code_change *change; /* [change_count] changes whose arguments
                                    * mv_code_change_is_fine accepts */
-    uint64_t capacity;            /* bytes of the device or the process; 0: none */
-    bool has_target;              /* also find the changes that reach `target`: */
-    uint64_t target;              /* target of reserved memory; 0: the needs of the last
-                                   * failed request */
+    uint64_t capacity;            /* memory of the device or of the process in bytes; 0: unknown */
+    bool has_target;              /* whether to find the changes that reach `target` */
+    uint64_t target;              /* target for reserved memory in bytes; 0: what the last failed
+                                   * request needs */
 } mv_whatif_opts;
 
-/* O(n log n) for each run. All results are in `arena`, or belong to the caller (conf). Fails only
- * when out of memory. */
+/* Tries the settings and changes. O(n log n) for each run. All results are in `arena` or belong to
+ * the caller (conf). Fails only when out of memory. */
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err);
 
-/* The devices of one process share its settings. Adds up their figures, each peak at its own time;
- * trust is the lowest of all devices. Devices with nothing to replay count only if there are no
- * others. Runs are those that all devices have; the limit is the common limit, or UINT64_MAX if
- * limits differ. Fails only when out of memory. */
+/* Adds up the results for the devices of one process, which share its settings. Each device's peak
+ * counts at its own time, and the lowest trust of all devices applies. Devices with nothing to
+ * replay count only if there are no other devices. The sum has only the runs that all devices have.
+ * The limit is the limit that all devices share, or UINT64_MAX if their limits differ. Fails only
+ * when out of memory. */
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
                       mv_err *err);
 

@@ -9,8 +9,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* The parts of torch itself, one level below its folder. Any other folder called torch is
- * the user's. */
+/* The folders of torch itself, one level below the folder torch. Any other folder called torch
+ * belongs to the user. */
 static const char *const torch_parts[] = {
     "_C",
     "_custom_op",
@@ -104,8 +104,8 @@ static bool text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* One component of a path; `next` is where the following component begins, NULL after the
- * last one. */
+/* One component of a path; `next` is the start of the following component, or NULL after the last
+ * component. */
 typedef struct {
     const char *text;
     size_t length;
@@ -143,7 +143,7 @@ static mv_frame_kind kind_of_path(const char *file)
                        : MV_FRAME_PACKAGE;
         }
         if (is_python_home(part, below))
-            kind = MV_FRAME_FRAMEWORK; /* unless site-packages follows */
+            kind = MV_FRAME_FRAMEWORK; /* unless site-packages occurs later in the path */
         if (text_is(part.text, part.length, "torch") &&
             text_in(below.text, below.length, torch_parts, LENGTH(torch_parts)))
             return MV_FRAME_FRAMEWORK;
@@ -188,7 +188,8 @@ static const char *const jax_files[] = {"api.py",
                                         "ufuncs.py",
                                         "xla_bridge.py"};
 
-/* A compiled function or an operation is more specific than JAX's own frames around it. */
+/* Distinguishes a compiled function or an operation, which is more specific, from JAX's own frames
+ * around it. */
 static mv_frame_kind kind_of_jax(const char *file)
 {
     if (strcmp(file, MV_JIT_FILE) == 0 || strcmp(file, MV_OP_FILE) == 0)
@@ -198,8 +199,8 @@ static mv_frame_kind kind_of_jax(const char *file)
 }
 
 /* File names in traces of torch.profiler are relative to the folder in which Python found the
- * module (docs/kineto.md), so they contain neither "lib/python3" nor "site-packages". These parts
- * of Python's own library and these packages are known by name. */
+ * module (docs/kineto.md), so they contain neither "lib/python3" nor "site-packages". The following
+ * folders of Python's own library and the packages below are therefore recognized by name. */
 static const char *const python_parts[] = {
     "_pytest",        "abc.py",        "ast.py",       "asyncio",
     "bdb.py",         "cProfile.py",   "codeop.py",    "collections",
@@ -253,7 +254,7 @@ static mv_frame_kind kind_of_profiled(const char *file)
 {
     path_part first = part_at(file);
 
-    if (*file == '<' || /* "<string>": code that multiprocessing starts a program with */
+    if (*file == '<' || /* "<string>" is the code with which multiprocessing starts a program */
         text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
         text_in(first.text, first.length, framework_packages, LENGTH(framework_packages)))
         return MV_FRAME_FRAMEWORK;
@@ -310,7 +311,8 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How vague a frame outside the user's code is: the minimum for its kind, and the exact value. */
+/* How vague a frame outside the user's code is. least_vague is the minimum for the frame's kind;
+ * the function after it computes the exact value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_INFORMATIVE    ? (uint32_t)kind
@@ -327,11 +329,12 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
         return (uint32_t)kind;
     native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
                                mv_string_text(trace, trace->frames.function[frame.row]));
-    /* A node ranks with the program's own code. */
+    /* A node is as specific as the program's own code. */
     return MV_FRAME_INFORMATIVE + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
-/* main() belongs to the interpreter if other frames of the interpreter are on the stack. */
+/* Whether main() belongs to the interpreter, because other frames of the interpreter are on the
+ * stack. */
 static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
 {
     const mv_frames *f = &trace->frames;
@@ -390,7 +393,7 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kin
     return mv_frame_is_call(trace, frame) || kind_at(trace, kinds, frame) <= shows;
 }
 
-/* This many letters of a name that the compiler generated are enough:
+/* This many letters of a compiler-generated name are shown:
  * "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py". */
 #define GENERATED_NAME 8
 

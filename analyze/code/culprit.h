@@ -1,4 +1,4 @@
-/* The owner of a frame's code, and the frame of a stack to blame: the culprit.
+/* Who owns a frame's code, and which frame of a stack is to blame (the culprit).
  *
  *     nn/modules/linear.py:134 forward     framework   torch, Python's own library, generated code
  *     torchvision/models/resnet.py:92      package     some other installed package
@@ -10,9 +10,10 @@
  *                                                      own C or C++ (analyze/code/native_frame.h)
  *
  * Paths are classified by their components ("site-packages", "dist-packages", "lib/python3…",
- * "torch" followed by one of torch's own parts), with either slash; a project folder that happens
- * to be named pytorch is the user's. Noise is what PyTorch's viewers hide (_frame_filter,
- * torch/cuda/_memory_viz.py) and the C++ dispatcher. */
+ * "torch" followed by one of torch's own folders), separated by either kind of slash, so that a
+ * project folder that happens to be named pytorch counts as the user's code. Noise frames are those
+ * that PyTorch's viewers hide (_frame_filter, torch/cuda/_memory_viz.py) and those of the C++
+ * dispatcher. */
 #ifndef MV_CULPRIT_H
 #define MV_CULPRIT_H
 
@@ -31,8 +32,8 @@ typedef enum {
 
 #define MV_NO_FRAME ((mv_frame_id){MV_NO_ROW})
 
-/* The function's name without its class: PyTorch records "_apply", captures record "Module._apply"
- * and "Module.cuda.<locals>.<lambda>". */
+/* The function's name without its class. PyTorch records "_apply", whereas captures record
+ * "Module._apply" and "Module.cuda.<locals>.<lambda>". */
 static inline const char *mv_own_name(const char *function)
 {
     const char *dot = strrchr(function, '.');
@@ -47,27 +48,29 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
  * of memory. */
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
-/* The innermost user frame; without one, the innermost package frame, then framework frame, then
- * the innermost of the most specific native frames: a node of the backward pass or the program's
- * own code, then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames.
- * `kinds` comes from mv_frame_kinds, or is NULL. */
+/* Returns the innermost user frame. Without user frames, returns the innermost package frame or,
+ * failing that, the innermost framework frame. In a stack without Python, returns the innermost of
+ * the most specific native frames: first a node of the backward pass or the program's own code,
+ * then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames. `kinds`
+ * comes from mv_frame_kinds, or is NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* The frames of a stack that `--frames user` shows: Python frames always, native frames only in
- * stacks without Python, noise only if the stack contains nothing else. The first function finds
- * the least specific kind shown in the stack; the second tests one of its frames. */
+/* Which frames of a stack `--frames user` shows: Python frames always, native frames only in stacks
+ * without Python, and noise only if the stack contains nothing else. mv_stack_shows returns the
+ * least specific kind that is shown in the stack; mv_frame_is_shown tests one of the stack's frames
+ * against that kind. */
 mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,
                        mv_frame_id frame);
 
-/* "train.py:118 log_activations": the file's last component, the line, the function; for native
- * frames see mv_native_label. "(no stack)" for MV_NO_FRAME. Cut to fit and always NUL-terminated;
- * returns `out`. */
+/* "train.py:118 log_activations": the last component of the file's path, the line and the function.
+ * mv_native_label describes the labels of native frames. "(no stack)" for MV_NO_FRAME. The label is
+ * cut to fit and always NUL-terminated. Returns `out`. */
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
-/* The label of a stack's culprit. For a stack that was recorded but is empty: MV_BACKWARD_LABEL if
- * the trace shows training, because autograd runs backward passes in its own threads, without
- * Python; else "(no Python: C++ thread)". */
+/* The label of a stack's culprit. A stack that was recorded as empty has the label
+ * MV_BACKWARD_LABEL if the trace shows training, because autograd runs backward passes in its own
+ * threads, without Python. In other traces its label is "(no Python: C++ thread)". */
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size);
 

@@ -11,17 +11,17 @@
 
 enum {
     LABEL_SIZE = 512,
-    MOST_ADDED = 6,  /* frames added to a label */
-    MOST_PARTS = 12, /* folders shown of a path */
-    REACH = 24,      /* number of frames compared from the culprit and from the innermost frame */
-    MANY = 500,      /* rows that share a label */
+    MOST_ADDED = 6,  /* maximum number of frames added to a label */
+    MOST_PARTS = 12, /* maximum number of a path's folders shown */
+    REACH = 24,      /* number of frames compared, from the culprit and from the innermost frame */
+    MANY = 500,      /* maximum number of rows that share a label */
     REACH_OF_MANY = 6,
     ROUNDS = 5,
-    NO_POSITION = -1 /* position of a frame in its stack */
+    NO_POSITION = -1 /* value for a frame that is not in the stack */
 };
 
-/* The place of a frame in which rows may differ: counted in shown frames outwards from the
- * innermost one, or from the culprit inwards or outwards. */
+/* Where the frames of rows may differ. Positions are counted in shown frames, either outwards from
+ * the innermost frame, or from the culprit inwards or outwards. */
 typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
 
 typedef struct {
@@ -36,11 +36,11 @@ typedef struct {
     uint32_t count;
     uint32_t number; /* row number, from 0 */
     int64_t culprit; /* position of the culprit; NO_POSITION: no frames */
-    bool is_native;  /* no Python in the stack */
+    bool is_native;  /* the stack has no Python frames */
     uint32_t parts;  /* number of folders shown in the culprit's path */
-    uint32_t added;  /* frames added to the label */
+    uint32_t added;  /* number of frames added to the label */
     int64_t position[MOST_ADDED];
-    uint64_t value;   /* the key by which a cluster is sorted */
+    uint64_t value;   /* key by which the rows of a cluster are sorted */
     const char *text; /* the label */
 } label_row;
 
@@ -62,9 +62,9 @@ static mv_frame_kind kind_at(const label_row *i, int64_t position)
     return (mv_frame_kind)i->row->kinds[i->frames[position].row];
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
-/* The last `parts` folders of the frame's path, with a slash at the end. */
+/* Writes the last `parts` folders of the frame's path, with a slash at the end. */
 static void put_folders(const mv_labelled *row, mv_frame_id frame, uint32_t parts, char *out,
                         size_t size)
 {
@@ -97,7 +97,7 @@ static void write_label(const label_row *i, char out[LABEL_SIZE])
         mv_culprit_label(i->row->trace, i->row->kinds, i->row->stack, out, LABEL_SIZE);
         return;
     }
-    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost remaining frame */
+    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost frame that is left */
         int64_t next = i->culprit < last ? i->culprit : NO_POSITION;
         for (uint32_t k = 0; k < i->added; k++)
             if (i->position[k] < last && i->position[k] > next)
@@ -158,7 +158,7 @@ static void open_item(label_row *i, const mv_labelled *row, uint32_t number, boo
 
 /* ---- differences between rows ------------------------------------------------------------ */
 
-/* The position of the frame at a place in a row's stack, or NO_POSITION. */
+/* The position of the frame at `p` in a row's stack, or NO_POSITION. */
 static int64_t position_at(const label_row *i, frame_place p)
 {
     int64_t step = p.from == INWARDS ? -1 : 1;
@@ -208,7 +208,8 @@ static uint32_t values_at(const label_maker *l, label_row *items, uint32_t count
     return count_values(items, count);
 }
 
-/* The first place at which most rows differ. False if they are equal everywhere. */
+/* Finds the first position at which the most rows differ. Returns false if the rows are equal at
+ * all positions. */
 static bool find_place(const label_maker *l, label_row *items, uint32_t count, mv_frame_kind most,
                        frame_place *best)
 {
@@ -240,7 +241,7 @@ static void each_run(label_maker *l, label_row *items, uint32_t count,
 
 /* ---- making labels different ------------------------------------------------------------- */
 
-/* Labels of rows whose stacks are equal get the size, then a number. */
+/* Adds the size, and then a number, to the labels of rows whose stacks are equal. */
 static void add_sizes(label_maker *l, label_row *items, uint32_t count)
 {
     char label[LABEL_SIZE + 64], size[MV_SIZE_TEXT];
@@ -264,8 +265,8 @@ static void add_sizes(label_maker *l, label_row *items, uint32_t count)
     }
 }
 
-/* Adds a frame to the labels of rows that share a label, and repeats this for rows that still
- * share one. */
+/* Adds a frame to the labels of rows that share a label, and repeats this for rows that still share
+ * a label. */
 static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     mv_frame_kind code = items[0].is_native ? MV_FRAME_INFORMATIVE : MV_FRAME_PACKAGE;
@@ -288,7 +289,7 @@ static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_
     each_run(l, items, count, add_frames, depth + 1);
 }
 
-/* How many files can be distinguished by the last `parts` folders of their paths. */
+/* The number of files that the last `parts` folders of their paths distinguish. */
 static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 {
     char folders[LABEL_SIZE];
@@ -325,8 +326,8 @@ static void separate_cluster(label_maker *l, label_row *items, uint32_t count, u
         add_folders(l, items, count, 0);
 }
 
-/* Separates equal labels. One round is not always enough if frames were skipped: "a > c" may also
- * mean a > b > c. False when all labels differ. */
+/* Makes equal labels different. One round is not always enough if frames were skipped, because "a >
+ * c" may also mean a > b > c. Returns false when all labels are different. */
 static bool separate_round(label_maker *l, uint32_t count, uint32_t round)
 {
     for (uint32_t i = 0; i < count; i++)

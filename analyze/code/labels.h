@@ -1,38 +1,40 @@
 /* Labels for the rows of one table, all different.
  *
- * A row's label is the label of its stack's culprit. If several rows share a culprit, the label
- * also gets the frames in which their stacks differ, outermost first: lines of the user's code or
- * of other packages that call the culprit or are called by it; without such lines, frames of the
- * framework.
+ * A row's label is the label of its stack's culprit. If several rows share a culprit, their labels
+ * also contain the frames in which their stacks differ, outermost first. These are lines of the
+ * user's code or of other packages that call the culprit or are called by it or, if no such lines
+ * differ, frames of the framework.
  *
- *     rows                                      labels
- *     train.py:62 forward | linear.py:134       train.py:62 forward > linear.py:134 forward
- *     train.py:62 forward | norm.py:229         train.py:62 forward > norm.py:229 forward
+ *     rows                                         labels
+ *     train.py:62 forward | linear.py:134          train.py:62 forward > linear.py:134 forward
+ *     train.py:62 forward | norm.py:229            train.py:62 forward > norm.py:229 forward
  *     util.py:5 make called by a.py:3 and b.py:9   a.py:3 main > util.py:5 make, b.py:9 ...
- *     x/model.py:7 run, y/model.py:7 run        x/model.py:7 run, y/model.py:7 run
+ *     x/model.py:7 run, y/model.py:7 run           x/model.py:7 run, y/model.py:7 run
  *
- * Rows with equal stacks get their size, and a number if the sizes are equal, too. */
+ * The labels of rows with equal stacks also contain the size, and a number if the sizes are equal,
+ * too. */
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
 #include "analyze/code/culprit.h"
 
 typedef struct {
-    const mv_trace *trace; /* rows may come from several traces; frames are compared by
-                            * their text */
-    const uint8_t *kinds;  /* the kinds of the trace's frames, from mv_frame_kinds */
+    const mv_trace *trace; /* trace of the stack; rows may come from several traces, because
+                            * frames are compared by their labels */
+    const uint8_t *kinds;  /* kinds of the trace's frames, from mv_frame_kinds */
     mv_stack_id stack;
-    uint32_t key;   /* rows with different keys may have the same label: another column differs */
-    uint64_t bytes; /* added to the label if nothing else differs */
+    uint32_t key;   /* rows with different keys may have the same label, because another column
+                     * tells them apart */
+    uint64_t bytes; /* size, which is added to the label if nothing else differs */
 } mv_labelled;
 
-/* [count] labels, in `arena`. With `shows_inner`, each label also has the innermost line of another
- * package called by the culprit, even if labels differ without that line. O(frames of the rows that
- * share a label, times log rows). NULL when out of memory. */
+/* Returns [count] labels, in `arena`. With `shows_inner`, each label also contains the innermost
+ * line of another package that the culprit calls, even if the labels differ without this line.
+ * O(frames of the rows that share a label, times log rows). NULL when out of memory. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
 
-/* mv_labels_find for `count` rows of a struct with members for the stack and the bytes:
+/* Calls mv_labels_find for `count` rows of a struct that has members for the stack and the bytes:
  *
  *     mv_labels_of(arena, trace, kinds, found->retained, count, mv_retained, bytes) */
 #define mv_labels_of(arena, trace, kinds, rows, count, type, bytes)             \
@@ -42,9 +44,9 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
                                const void *rows, uint32_t count, size_t size, size_t stack,
                                size_t bytes);
 
-/* Adds to each label the operator of the row's tag and the operator's inputs, where known:
- * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL, after an earlier failure;
- * NULL when out of memory. `tag` is the offset of an mv_tag_id in a row. */
+/* Adds to each label the operator of the row's tag and the operator's inputs, if they are known:
+ * "train.py:62 forward · aten::addmm [64,10] bf16". `tag` is the offset of an mv_tag_id in a row.
+ * `labels` may be NULL if an earlier call failed. NULL when out of memory. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);
 

@@ -62,8 +62,8 @@ static int library_row(const char *path)
     return -1;
 }
 
-/* The folder name of a Python package in a path, with its length in *length; NULL without
- * a package. */
+/* Finds the folder name of a Python package in a path, and sets *length to the length of this name.
+ * NULL if the path contains no package. */
 static const char *package_of(const char *path, size_t *length)
 {
     static const char *const places[] = {"/site-packages/", "/dist-packages/"};

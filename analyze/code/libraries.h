@@ -5,7 +5,7 @@
  *     /opt/…/site-packages/rmm/_lib/memory.cpython-311-….so      rmm
  *     /home/me/bin/simulate                                      simulate
  *
- * A library that is not in the table gets the name of its Python package. */
+ * If a library is not in the table, the name of its Python package is used. */
 #ifndef MV_LIBRARIES_H
 #define MV_LIBRARIES_H
 
@@ -13,13 +13,13 @@
 
 #define MV_LIBRARY_NAME 64 /* longer names are cut */
 
-/* The library's name, in `text`; "unknown" for "". Returns `text`. */
+/* Writes the library's name to `text`, or "unknown" if the path is "". Returns `text`. */
 const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 
 /* Whether this library makes the CUDA calls of PyTorch's caching allocator. */
 bool mv_library_is_framework(const char *path);
 
-/* Whether Python calls C through this library: ctypes or cffi, which may be part of
+/* Whether Python calls C functions through this library, which is ctypes or cffi and may be part of
  * the interpreter. */
 bool mv_library_is_binding(const char *path);
 

@@ -8,7 +8,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* Endings of Python files. Files called <stdin> or <string> are Python too. */
+/* Extensions of Python files. Files called <stdin> or <string> are Python, too. */
 static const char *const python_endings[] = {".py", ".pyx", ".pyw", ".pyi", ".ipynb"};
 
 static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c++", ".cu",  ".cuh",
@@ -16,21 +16,22 @@ static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c+
                                              ".tcc", ".cl", ".m",   ".mm",  ".rs",  ".S",   ".s",
                                              ".o",   ".a",  ".so",  ".dll", ".pyd"};
 
-/* The unwinder and the allocator, which end every stack. The first four names are among the frames
- * that PyTorch's viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
+/* Names of the unwinder and the allocator, with which every stack ends. PyTorch's viewers hide
+ * frames with the first four names (_frame_filter, torch/cuda/_memory_viz.py). */
 static const char *const unwinder_names[] = {"unwind::unwind",       "CapturedTraceback::gather",
                                              "gather_with_cpp",      "CUDACachingAllocator",
                                              "CUDAAllocatorConfig",  "libcudart_static_",
                                              "NPUCachingAllocator",  "HIPCachingAllocator",
                                              "HIPAllocatorMasquera", "XPUCachingAllocator"};
 
-/* The dispatcher, from a name to an operator: c10/core, ATen/core/boxing and code from torchgen. */
+/* Names of the dispatcher, which leads from an operator's name to the operator: c10/core,
+ * ATen/core/boxing and code from torchgen. */
 static const char *const dispatch_names[] = {
     "c10::Dispatcher", "c10::impl::", "at::_ops::", "at::redispatch::", "torch::Library"};
 
 static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redispatch"};
 
-/* Helpers that operators use to make their outputs. */
+/* Names of helpers with which operators make their outputs. */
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
@@ -48,9 +49,9 @@ static const char *const helper_names[] = {"at::detail::",
                                            "__gnu_cxx::",
                                            "operator new"};
 
-/* The first frames of threads and programs: from glibc, libstdc++, CUDA and Python's
- * main. A frame in a binary without symbols gets the name of the nearest other
- * symbol ("pthread_condattr_setpshared"). */
+/* The first frames of threads and programs, from glibc, libstdc++, CUDA and Python's main. If a
+ * binary has no symbols, a frame has the name of the nearest symbol that exists
+ * ("pthread_condattr_setpshared"). */
 static const char *const start_names[] = {"clone",
                                           "__clone",
                                           "start_thread",
@@ -109,8 +110,8 @@ static const char *const library_names[] = {
     "ucp_",          "ucs_",     "MPI_",         "ompi_",        "__kmp",     "GOMP_",
     "omp_",          "__cuda",   "_object"};
 
-/* Nodes named after an ATen operator that users know under another name,
- * from torch.nn.functional. */
+/* Nodes that are named after an ATen operator that users know under a different name from
+ * torch.nn.functional. */
 static const char *const known_operators[][2] = {
     {"addmm", "linear"},
     {"convolution", "conv"},
@@ -136,7 +137,8 @@ typedef struct {
     size_t length;
 } words;
 
-/* Comparing the first letter avoids most calls of strncmp. */
+/* Compares the first letter before it calls strncmp, because most comparisons fail at the first
+ * letter. */
 static bool text_starts(const char *text, const char *start)
 {
     return *text == *start && strncmp(text, start, strlen(start)) == 0;
@@ -203,12 +205,13 @@ static const char *file_name(const char *path)
 /* ---- names of functions ------------------------------------------------------------------ */
 
 typedef struct {
-    words name;    /* "at::f<int>" in "at::Tensor at::f<int>(long) const [clone .cold]" */
-    bool has_args; /* C++ functions have arguments; C functions have only a name */
+    words name;    /* the function's name: "at::f<int>" in "at::Tensor at::f<int>(long) const
+                    * [clone .cold]" */
+    bool has_args; /* C++ functions have arguments here; C functions have only a name */
 } signature;
 
-/* The length of the part at `at` that contains brackets or spaces; 0 if no such part
- * begins there. */
+/* The length of the section at `at` that contains brackets or spaces; 0 if no such section begins
+ * there. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",
@@ -233,7 +236,8 @@ static size_t odd_part(const char *at, const char *start)
     return 0;
 }
 
-/* Suffixes that compilers add for parts of a function: ".cold", ".isra.0", ".llvm.123". */
+/* Whether a suffix is one that compilers add for parts of a function: ".cold", ".isra.0",
+ * ".llvm.123". */
 static bool is_suffix(const char *dot)
 {
     static const char *const suffixes[] = {".cold",  ".isra.",      ".part.",    ".constprop.",
@@ -271,7 +275,7 @@ static signature read_signature(const char *function)
     return (signature){{start, (size_t)(at - start)}, has_args};
 }
 
-/* Demangles a name into `room` if it is mangled. */
+/* Demangles a name into `room` if the name is mangled. */
 enum { MOST_NAME = 2048 };
 
 static const char *readable(const char *function, char room[MOST_NAME])
@@ -283,9 +287,9 @@ static const char *readable(const char *function, char room[MOST_NAME])
 
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
-/* "AddmmBackward0", alone (in the profiler's traces) or in
- * torch::autograd::generated::AddmmBackward0::apply; "MyOp" in
- * torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their name. */
+/* Recognizes a node: "AddmmBackward0", either without a namespace (in the profiler's traces) or in
+ * torch::autograd::generated::AddmmBackward0::apply, and "MyOp" in
+ * torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their names. */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
@@ -315,9 +319,9 @@ static bool is_node(words name, words *node)
     return true;
 }
 
-/* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0", which reverses
- * create_derivative() in tools/autograd/load_derivatives.py. Empty if the name does not come from
- * an operator. */
+/* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0". This reverses
+ * create_derivative() in tools/autograd/load_derivatives.py. Empty if the node's name does not come
+ * from an operator. */
 static void operator_of(words node, char *out, size_t size)
 {
     size_t end = node.length, used = 0;
@@ -387,8 +391,8 @@ bool mv_frame_is_native(const char *file, const char *function, int64_t line)
            text_starts(function, "_ZN");
 }
 
-/* A function of a driver's interface, such as cudaMalloc, cuMemCreate or hipMalloc, which may be
- * linked into a program. */
+/* Whether the function belongs to a driver's interface, such as cudaMalloc, cuMemCreate or
+ * hipMalloc. These functions may be linked into a program. */
 static bool is_driver_call(words name)
 {
     static const char *const starts[] = {"cuda", "cu", "hip", "nvml", "nv", "acl"};
@@ -411,7 +415,8 @@ static bool is_library_name(words name)
     return starts_with_any(name, library_names, LENGTH(library_names)) || is_driver_call(name);
 }
 
-/* Whether the path belongs to the program: outside the source trees and files of libraries. */
+/* Whether the path belongs to the program because it is outside the source trees and files of
+ * libraries. */
 static bool is_own_path(const char *file)
 {
     return *file == '/' && (!text_starts(file, "/usr/") || text_starts(file, "/usr/local/")) &&
@@ -428,8 +433,8 @@ static bool is_library_file(const char *file)
            starts_with_any(name, generated_files, LENGTH(generated_files));
 }
 
-/* Must come before the tests by file name: without symbols, a library's file is named after its
- * first function. */
+/* Recognizes noise. This must be tested before the file name: in a library without symbols, the
+ * file has the name of the library's first function. */
 static bool is_noise(const char *file, signature s, mv_native_kind *kind)
 {
     if (s.name.length == 0 || words_start(s.name, "??"))
@@ -459,7 +464,7 @@ mv_native_kind mv_native_kind_of(const char *file, const char *function)
     mv_native_kind noise;
     words node;
 
-    /* C++ functions have arguments; the profiler's node names do not */
+    /* C++ functions have arguments, but the profiler's node names do not */
     if (is_node(s.name, &node) && !(s.has_args && node.length == s.name.length))
         return MV_NATIVE_NODE;
     if (is_engine(whole(name)) || is_engine(s.name))

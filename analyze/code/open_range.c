@@ -2,10 +2,11 @@
 
 #include "base/sort.h"
 
-/* The end of a range. */
+/* The end of an annotated range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* row of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the
+                   * file */
 } range_end;
 
 /* The open ranges, outermost first. */
@@ -15,8 +16,8 @@ typedef struct {
     uint32_t depth;
 } open_ranges;
 
-/* Threads interleave, so the range that ends is not always the innermost one. An end without a
- * start is ignored. */
+/* Passes the start or end of a range. Threads interleave, so the range that ends is not always the
+ * innermost range. An end without a start is ignored. */
 static void pass(open_ranges *n, uint32_t row)
 {
     mv_string_id name = n->annotations->name[row];
@@ -47,7 +48,8 @@ static uint32_t sort_ends(mv_arena *scratch, const mv_annotations *a, range_end 
     for (uint32_t i = 0; i < a->count; i++)
         if (a->stage[i] != MV_STAGE_OTHER && a->time_us[i] != MV_NO_TIME)
             ends[count++] = (range_end){a->time_us[i], i};
-    mv_sort_rows(scratch, ends, count, MV_RISING(range_end, time_us)); /* equal times: file order */
+    mv_sort_rows(scratch, ends, count, MV_RISING(range_end, time_us)); /* equal times keep the
+                                                                        * order of the file */
     return count;
 }
 
@@ -55,7 +57,7 @@ static mv_string_id metadata_of(const mv_trace *trace, const mv_events *events, 
 {
     mv_string_id text = trace->tags.user_metadata[events->tag[event].row];
 
-    /* PyTorch writes an empty text if no metadata is set. */
+    /* PyTorch writes an empty string if no metadata is set. */
     return mv_string_span(trace, text).length > 0 ? text : MV_NO_STRING;
 }
 

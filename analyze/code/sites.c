@@ -10,7 +10,7 @@ typedef struct {
     mv_frame_kind most;
 } frame_view;
 
-/* The next frame of the view at or after *at, which moves past the frame; MV_NO_FRAME at
+/* Returns the next frame of the view at or after *at, and moves *at past this frame. MV_NO_FRAME at
  * the end. */
 static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t *at)
 {
@@ -27,7 +27,8 @@ static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t
     return MV_NO_FRAME;
 }
 
-/* CUDA calls are ignored here: the other frames decide which view applies. */
+/* Whether the view shows no frames of a stack. CUDA calls are ignored here, because the other
+ * frames decide which view applies. */
 static bool view_is_empty(const frame_view *view, mv_stack_id stack)
 {
     uint32_t count, at;
@@ -63,7 +64,7 @@ static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
     }
 }
 
-/* Numbers for stack views, in order of first use. */
+/* Numbers for the views of stacks, in order of first use. */
 typedef struct {
     mv_intern table;
     mv_stack_id *of_number;
@@ -93,7 +94,8 @@ static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_
     return n->count++;
 }
 
-/* The number of one stack, by the requested frames or, if it has none of them, by wider views. */
+/* The number of one stack by the wanted frames or, if the stack has no such frames, by wider
+ * views. */
 static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack, mv_frame_kind wanted)
 {

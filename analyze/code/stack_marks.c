@@ -2,9 +2,9 @@
 
 #include "analyze/code/native_frame.h"
 
-/* Marks for frames only, beyond MV_MARK_... */
+/* Additional marks for single frames, beyond MV_MARK_... */
 enum {
-    ENGINE_FILE = 1 << 11, /* a file in which the Python code of a backward thread begins */
+    ENGINE_FILE = 1 << 11, /* the Python code of a backward thread begins in this file */
     INNER_COMMUNICATION = 1 << 12,
     INNER_INPUT = 1 << 13
 };
@@ -60,7 +60,8 @@ static const known_frame python_frames[] = {
     {"torch/nn/functional.py", NULL, MV_MARK_MATMUL},
 };
 
-/* Native frames, by a part of the function name; the backward pass is recognized elsewhere. */
+/* Native frames, found by a part of the function name. Frames of the backward pass are recognized
+ * elsewhere. */
 static const known_frame native_frames[] = {
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
@@ -162,7 +163,7 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
             marks |= m & INNER_INPUT ? MV_MARK_INPUT : 0;
             outermost = m;
         }
-        /* Code inside a module call does not create parameters. */
+        /* Code inside a call of a module does not create parameters. */
         if (marks & MV_MARK_MODULE_CALL)
             m &= (uint16_t) ~(MV_MARK_PARAMETER | inner_only);
         marks |= m & (uint16_t) ~(inner_only | ENGINE_FILE);
@@ -174,12 +175,12 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
 
 /* ---- the user's own optimizers -------------------------------------------------------- */
 
-/* Functions called step(), and whether they run modules or a backward pass. Those that do are whole
- * training steps rather than optimizer steps. A function is identified by its file and name, so all
- * its frames share a number. */
+/* The functions called step(), and whether they run modules or a backward pass. A function that
+ * does so is a whole training step rather than an optimizer step. A function is identified by its
+ * file and name, so all its frames have the same number. */
 typedef struct {
     const mv_trace *trace;
-    uint32_t *of_frame; /* [frames.count] function + 1; 0: not called step */
+    uint32_t *of_frame; /* [frames.count] function + 1; 0: the function is not called step */
     bool *runs_model;   /* [function] */
 } step_functions;
 
@@ -214,7 +215,7 @@ static bool find_step_functions(mv_arena *scratch, const mv_trace *trace, const 
     return true;
 }
 
-/* The stack's innermost step() as function + 1; 0 if there is none. */
+/* The innermost step() of the stack as function + 1; 0 if the stack has no step(). */
 static uint32_t step_of(const step_functions *steps, uint32_t stack)
 {
     uint32_t count;
@@ -226,8 +227,8 @@ static uint32_t step_of(const step_functions *steps, uint32_t stack)
     return 0;
 }
 
-/* A program that trains without a known optimizer has a custom one: a step() that calls no module
- * and runs no backward pass, in a trace that has backward passes. */
+/* Marks custom optimizers. A program that trains without a known optimizer has a custom one. It is
+ * a step() that calls no module and runs no backward pass, in a trace that has backward passes. */
 static bool mark_own_optimizers(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                                 uint16_t *marks)
 {

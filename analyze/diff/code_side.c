@@ -3,7 +3,7 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
 typedef struct {
     mv_span text;
@@ -26,7 +26,7 @@ bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *te
         text[side] = mv_push_array(arena, uint32_t, (uint64_t)rows + 1);
         if (!all || !text[side])
             return false;
-        for (uint32_t i = 0; i <= rows; i++) /* the row after the last one is "" */
+        for (uint32_t i = 0; i <= rows; i++) /* the row after the last string stands for "" */
             all[at++] = (side_text){mv_string_span(trace[side], (mv_string_id){i}), side, i};
     }
     mv_sort_rows(arena, all, total, MV_RISING(side_text, text));
@@ -81,9 +81,10 @@ static void number_places(mv_code_side *out, const frame_code *sorted, uint32_t 
 
 /* ---- callees ----------------------------------------------------------------------------- */
 
-/* A line is recognized by the functions that it calls directly and the functions that finally
- * allocate, because the direct callee of every layer is Module.__call__. Native frames are skipped,
- * so that traces with and without them can be compared. */
+/* Collects the callees of each line. A line is recognized both by the functions that it calls
+ * directly and by the functions that finally allocate, because every layer calls Module.__call__
+ * directly. Native frames are skipped, so that traces with and without native frames can be
+ * compared. */
 static void gather_callees(mv_code_side *side)
 {
     const mv_trace *trace = side->trace;

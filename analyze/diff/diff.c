@@ -5,13 +5,13 @@
 
 /* One side's allocated bytes, by stack and by site. */
 typedef struct {
-    uint64_t *stack_bytes; /* [stacks + 1] the last entry is for MV_NO_STACK */
+    uint64_t *stack_bytes; /* [stacks + 1] bytes by stack; the last entry is for MV_NO_STACK */
     uint64_t *bytes;       /* [sites] */
     uint32_t *blocks;      /* [sites] */
-    mv_stack_id *top;      /* [sites] stack with most of the bytes */
+    mv_stack_id *top;      /* [sites] stack with the most bytes of each site */
 } holdings;
 
-/* Site rows, collected by class. */
+/* The rows of sites, grouped by class. */
 typedef struct {
     mv_diff_row row;
     uint32_t class;
@@ -83,8 +83,8 @@ static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives
 
 /* ---- classes: lines of the user's code --------------------------------------------------- */
 
-/* The class of a stack before classes are joined: the line of its culprit, or the class for stacks
- * without a line. */
+/* The class of a stack before classes are joined: the line of its culprit, or the class of all
+ * stacks without a line. */
 static uint32_t class_of(const mv_diff_code *code, int s, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(code->trace[s], code->sites[s].kinds, stack);
@@ -103,7 +103,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t class)
     return class;
 }
 
-/* If matched sites have culprits on different lines, joins the classes of these lines. */
+/* Joins the classes of different lines if the sites with culprits on these lines were matched. */
 static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 {
     uint32_t classes = code->match.frames.lines + 2;
@@ -142,7 +142,7 @@ static void take_side(mv_diff_row *row, int s, const holdings *h, uint32_t site)
     row->stack[s] = h->bytes[site] ? h->top[site] : MV_NO_STACK;
 }
 
-/* Makes one row for each site that holds bytes on either side. */
+/* Makes one row for each site that holds bytes on at least one side. */
 static uint32_t gather_rows(const mv_diff_code *code, const holdings h[2], uint32_t *parent,
                             classed_row *out)
 {

@@ -4,7 +4,7 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Maximum length of the path ends to compare, in components; after these, only base names
+/* Maximum number of components at the end of paths that are compared. After that, only base names
  * are compared. */
 #define MOST_COMPONENTS 4
 
@@ -12,7 +12,7 @@ typedef struct {
     mv_arena *scratch;
     mv_code_side side[2];
     mv_pairs files, functions;
-    uint32_t *partner[2]; /* [lines] row on the other side, or MV_NO_PARTNER */
+    uint32_t *partner[2]; /* [lines] row of the matching line on the other side, or MV_NO_PARTNER */
 } frame_matcher;
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -22,8 +22,8 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* A key for the last `components` of a path, or no key if the path is shorter. Both slashes
- * separate components. */
+/* A key for the last `components` components of a path, or no key if the path is shorter. Both
+ * kinds of slash separate components. */
 static uint64_t suffix_key(mv_span path, uint32_t components)
 {
     uint64_t at = path.length, hash = components;
@@ -49,7 +49,7 @@ static void key_files(frame_matcher *m, uint32_t components)
                     : m->side[s].file_text[i] + 1u;
 }
 
-/* Keys for renamed files, which still have their functions. */
+/* Computes keys for renamed files, which still have the same functions. */
 static void key_files_by_content(frame_matcher *m)
 {
     for (int s = 0; s < 2; s++) {
@@ -78,7 +78,7 @@ static void match_files(frame_matcher *m)
 
 typedef enum { BY_NAME, BY_FILE, BY_BOTH } function_trait;
 
-/* The number that a file shares with its partner. */
+/* The number that a file and its partner share. */
 static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
 {
     uint32_t partner = m->files.partner[s][file];
@@ -88,7 +88,8 @@ static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
     return (uint64_t)(s == 0 ? file : partner) << 2;
 }
 
-/* Keys for moved or renamed functions: callees replace the file or the name. */
+/* Computes keys for moved or renamed functions, with the callees instead of the file or the
+ * name. */
 static void key_functions(frame_matcher *m, function_trait trait)
 {
     for (int s = 0; s < 2; s++) {
@@ -120,11 +121,11 @@ static void match_functions(frame_matcher *m)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* A pair of functions, in the order of the code. */
+/* A pair of functions, sorted in the order of the code. */
 typedef struct {
     uint64_t file;
-    int64_t line; /* the smaller of both first lines, which is unchanged when the sides
-                   * are swapped */
+    int64_t line; /* the smaller of the two first lines, which does not depend on the order of
+                   * the sides */
     uint64_t name;
     uint32_t before, after;
 } function_pair;
@@ -196,7 +197,7 @@ static bool match_lines(frame_matcher *m)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-/* Numbers the rows, first side first; partners share a number. */
+/* Numbers the rows of the first side, then those of the second; partners have the same number. */
 static bool number_rows(mv_arena *scratch, uint32_t *const partner[2], const uint32_t count[2],
                         uint32_t *number[2], uint32_t *numbers)
 {

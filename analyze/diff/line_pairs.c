@@ -2,19 +2,19 @@
 
 #include "analyze/diff/pairs.h"
 
-/* Functions with more pairs of lines than this are joined only by the expected shift. */
+/* Functions with more possible pairs of lines than this are joined only by the expected shift. */
 #define MOST_CELLS (1u << 18)
-/* This many cells fit into the arena's small chunks, which a rewind empties. */
+/* This many cells fit into a small chunk of the arena, which can be rewound. */
 #define FEW_CELLS 4096u
 
 #define NO_JOINT UINT32_MAX
 
-/* The best way to join the first i lines of one side with the first j of the other. */
+/* The best way to join the first i lines of one side with the first j lines of the other. */
 typedef struct {
-    uint32_t weight; /* more is better */
-    uint32_t jumps;  /* if weights are equal, fewer is better */
-    uint32_t last;   /* cell of the last joint, or NO_JOINT */
-    uint32_t before; /* for a joint: cell of the previous joint */
+    uint32_t weight; /* similarity of the joined lines; more is better */
+    uint32_t jumps;  /* number of jumps; fewer is better if weights are equal */
+    uint32_t last;   /* cell of the last joined pair, or NO_JOINT */
+    uint32_t before; /* for a joined pair: cell of the previous joined pair */
 } cell;
 
 typedef struct {
@@ -38,9 +38,9 @@ static int64_t shift_of(const alignment *al, uint32_t i, uint32_t j)
     return (int64_t)((uint64_t)al->b->line[j] - (uint64_t)al->a->line[i]);
 }
 
-/* The penalty for lines i and j after the joint `last`: 0 if both lines moved alike; small if
- * lines between them were added or removed; larger if such lines do not explain the move, or
- * contradict it. */
+/* The penalty for joining lines i and j after the pair `last`. It is 0 if both lines moved by the
+ * same distance, small if lines between them were added or removed, and larger if added or removed
+ * lines do not explain the distance or even contradict it. */
 static uint32_t jump(const alignment *al, uint32_t last, uint32_t i, uint32_t j)
 {
     uint32_t width = al->b->count + 1;
@@ -66,7 +66,7 @@ static bool is_better(const cell *x, const cell *than)
     return x->jumps < than->jumps;
 }
 
-/* `any`: regardless of the lines' callees. */
+/* Fills the cells. With `any`, the lines' callees are ignored. */
 static void fill_cells(alignment *al, bool any)
 {
     uint32_t width = al->b->count + 1;
@@ -115,7 +115,7 @@ static void join_expected(alignment *al)
     }
 }
 
-/* Joins gaps that have the same number of lines on both sides. */
+/* Joins the lines of gaps that are equally long on both sides. */
 static void join_gaps(alignment *al)
 {
     uint32_t i = 0, j = 0;
@@ -135,7 +135,7 @@ static void join_gaps(alignment *al)
     }
 }
 
-/* A total order of the sides by content, so that ties do not depend on the order of the sides. */
+/* Compares the sides by content, so that ties do not depend on the order of the sides. */
 static bool comes_first(const mv_function_lines *x, const mv_function_lines *y)
 {
     if (x->count != y->count)

@@ -1,11 +1,11 @@
-/* Pairs of rows from two sides, found in rounds, strict rounds first. In a round every row has a
- * key, and rows of both sides with equal keys become pairs. Pairs are final, so no row is matched
- * twice; later rounds use the remaining rows.
+/* Pairs of rows from two sides, found in several rounds, of which the strictest come first. In each
+ * round every row has a key, and rows of both sides that have equal keys become pairs. Pairs are
+ * final, so no row is matched twice, and later rounds only use the rows that are left.
  *
  *     before  a b b c        keys of one round
  *     after   a b d d
  *             | |
- *             pairs          with MV_PAIR_ANY also the first b's; not with MV_PAIR_LONE
+ *             pairs          with MV_PAIR_ANY, the first b's are also a pair; with MV_PAIR_LONE not
  *
  * The result is the same when the sides are swapped. */
 #ifndef MV_PAIRS_H
@@ -15,7 +15,7 @@
 #include "base/cursor.h"
 
 #define MV_NO_PARTNER UINT32_MAX
-#define MV_NO_KEY     0u /* as a key: the row is skipped in this round */
+#define MV_NO_KEY     0u /* key of a row that is skipped in this round */
 
 typedef struct {
     uint32_t count[2];
@@ -24,17 +24,17 @@ typedef struct {
     struct mv_keyed *work[2];
 } mv_pairs;
 
-/* The rule for several rows with the same key, which are paired in order. */
+/* How several rows with the same key are paired. Rows are always paired in order. */
 typedef enum {
-    MV_PAIR_LONE, /* pair only if each side has one */
-    MV_PAIR_EVEN, /* pair only if both sides have the same number */
+    MV_PAIR_LONE, /* pair only if each side has exactly one such row */
+    MV_PAIR_EVEN, /* pair only if both sides have the same number of rows */
     MV_PAIR_ANY   /* pair as many rows as the smaller side has */
 } mv_pair_rule;
 
-/* False when out of memory. */
+/* Prepares for `before` and `after` rows. False when out of memory. */
 bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after);
 
-/* One round over the rows without a partner; O(n log n). */
+/* Runs one round over the rows that have no partner. O(n log n). */
 void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule);
 
 /* Mixes `value` into a hash. */

@@ -2,12 +2,12 @@
 
 #include "analyze/diff/pairs.h"
 
-/* The frames that a round compares. A group's innermost frame is the last one of user or package
- * code; the culprit is the innermost frame of user code. */
+/* Which frames a round compares. A group's innermost frame is the innermost frame of user or
+ * package code; the culprit is the innermost frame of user code. */
 typedef enum {
     EVERY_LINE,        /* all frames, by line */
-    INNERMOST_LINE,    /* innermost frame by line, its callers by function */
-    CULPRIT_LINE,      /* innermost frame and culprit by line; for changed callers */
+    INNERMOST_LINE,    /* innermost frame by line, and its callers by function */
+    CULPRIT_LINE,      /* innermost frame and culprit by line, for stacks whose callers changed */
     EVERY_FUNCTION,    /* all frames by function */
     INNERMOST_FUNCTION /* innermost frame by function */
 } stack_trait;
@@ -16,14 +16,15 @@ typedef struct {
     const mv_trace *trace[2];
     const mv_sites *sites[2];
     const mv_frame_match *frames;
-    mv_frame_kind *most[2];  /* [groups] less specific frames of the group are skipped */
-    mv_stack_id *stack[2];   /* [groups] one of the group's stacks */
-    mv_pairs groups, single; /* single: sites */
+    mv_frame_kind *most[2];  /* [groups] least specific kind of frame that represents the group;
+                              * vaguer frames are skipped */
+    mv_stack_id *stack[2];   /* [groups] one stack of each group */
+    mv_pairs groups, single; /* rounds over groups, and over single sites */
 } stack_matcher;
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* The compared frames of one stack, innermost first. */
+/* The frames of one stack that are compared, innermost first. */
 typedef struct {
     const mv_frame_id *frames;
     const uint8_t *kinds;
@@ -79,8 +80,8 @@ static bool walk_is_empty(frame_walk walk)
     return !walk_next(&walk, &frame);
 }
 
-/* Groups as in analyze/code/sites.h: by user and package frames, else framework frames, else
- * specific native frames, else all. */
+/* Finds the groups as in analyze/code/sites.h. A group is defined by its user and package frames
+ * or, without these, by framework frames, then by specific native frames, then by all frames. */
 static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
 {
     const mv_sites *sites = m->sites[s];
@@ -103,7 +104,8 @@ static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
     return true;
 }
 
-/* Stacks without frames match only stacks of the same kind: recorded as empty, or not recorded. */
+/* The key of a stack without frames. An empty stack matches only an empty stack, and a missing
+ * stack only a missing stack. */
 static uint64_t empty_key(mv_stack_id stack)
 {
     return stack.row == MV_NO_STACK.row ? 1 : 2;
@@ -118,7 +120,7 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
             uint64_t key = mv_pair_mix(most > MV_FRAME_FRAMEWORK, hash_frames(m, s, walk, trait));
             if (walk_is_empty(walk))
                 key = empty_key(m->stack[s][g]);
-            /* user lines without a partner were added or removed */
+            /* user lines without a partner were added or removed, so they have no key */
             else if (trait >= EVERY_FUNCTION && most <= MV_FRAME_PACKAGE)
                 key = MV_NO_KEY;
             m->groups.key[s][g] = key;
@@ -126,7 +128,7 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->groups, rule);
 }
 
-/* Matches native stacks by the frame of their label: the node of a backward pass, or
+/* Matches native stacks by the frame that gives them their label: the node of a backward pass, or
  * the operator. */
 static void group_round_by_label(stack_matcher *m)
 {
@@ -151,7 +153,7 @@ static void match_groups(stack_matcher *m)
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* The number that a group shares with its partner, or 0. */
+/* The number that a group and its partner share, or 0. */
 static uint64_t shared_group(const stack_matcher *m, int s, uint32_t group)
 {
     uint32_t partner = m->groups.partner[s][group];
@@ -177,7 +179,7 @@ static void site_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->single, rule);
 }
 
-/* Matches the last remaining sites of a group, one on each side. */
+/* Matches the last site of a group on one side with the last site on the other side. */
 static void match_last_sites(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)

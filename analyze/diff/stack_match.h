@@ -1,9 +1,9 @@
-/* The allocation sites that two traces share, even if lines shift, paths differ and callers change.
- * docs/diff.md explains the rounds.
+/* Finds the allocation sites that two traces share, even if lines shift, paths differ or callers
+ * change. docs/diff.md explains the rounds.
  *
  * Groups (analyze/code/sites.h) are matched first, then the sites within matched groups. Every
- * group and every site has at most one partner. Swapping the sides swaps the result; the order of
- * rows and folder names do not matter. */
+ * group and every site has at most one partner. Swapping the sides swaps the result. The order of
+ * rows and the names of folders do not matter. */
 #ifndef MV_STACK_MATCH_H
 #define MV_STACK_MATCH_H
 
@@ -16,7 +16,8 @@ typedef struct {
     uint32_t *site[2];  /* [sites.count] partner on the other side, or MV_NO_ROW */
 } mv_stack_match;
 
-/* Side 0 is before, side 1 after. O(n log n). Fails only when out of memory. */
+/* Matches the sites of two traces; side 0 is before, side 1 is after. O(n log n). Fails only when
+ * out of memory. */
 mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
                         const mv_sites *const sites[2], mv_stack_match *out, mv_err *err);
 

@@ -31,7 +31,7 @@ static const char *event_of(event_writer *t, uint32_t event)
 
 static const char no_events[] = "no events were recorded, so its lifetime is unknown";
 
-/* Appends to `then`, the text after the first sentence. */
+/* Appends to `then`, which follows the first sentence. */
 static void then(event_writer *t, const char *text)
 {
     t->out->then = mv_make_text(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
@@ -59,7 +59,7 @@ static const char *span_of(event_writer *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward" after the words `before`; "" if the line is unknown. */
+/* "train.py:62 forward", preceded by `before`; "" if the line is unknown. */
 static const char *line_of(event_writer *t, const char *before, mv_stack_id stack,
                            const char *after)
 {
@@ -78,7 +78,7 @@ static const char *address_of(event_writer *t, uint64_t addr)
                                : mv_make_text(&t->words, " at 0x%llx", (unsigned long long)addr);
 }
 
-/* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
+/* Describes a block: "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
 static const char *block_of(event_writer *t, uint32_t alloc)
 {
     const mv_alloc_lives *a = &t->of->lives->allocs;
@@ -113,8 +113,8 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
 
 /* ---- allocations -------------------------------------------------------------------------- */
 
-/* Whether `event` frees the row. A row also ends when its bytes are used again because a free is
- * missing; that event is not a free. */
+/* Whether `event` frees the row's block. A row may also end at an event that is not a free, because
+ * its bytes are used again although no free was recorded. */
 static bool is_free(const event_writer *t, uint32_t event)
 {
     uint8_t action = t->events->action[event];
@@ -139,7 +139,7 @@ static void set_alloc(event_writer *t, uint32_t alloc)
     t->out->freed = a->freed[alloc];
     t->out->completed = a->completed[alloc];
     if (was_pending(t))
-        t->out->freed = MV_NEVER; /* no event frees it */
+        t->out->freed = MV_NEVER; /* no event frees the block */
     if (users) {
         t->out->previous = users->previous[alloc];
         t->out->next = users->next[alloc];
@@ -193,7 +193,7 @@ static void write_end(event_writer *t)
     write_next(t);
 }
 
-/* A block of a heap without events: only its existence is known. */
+/* Writes a block of a heap without events. Only the existence of the block is known. */
 static void write_block(event_writer *t, uint32_t alloc)
 {
     t->out->what =
@@ -216,8 +216,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* The line of the freeing call if its stack differs from the alloc's: files may repeat the
- * alloc's stack. */
+/* The line of the freeing call if its stack differs from the alloc's stack, because some files
+ * repeat the alloc's stack in the free. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -227,8 +227,8 @@ static const char *freeing_line(event_writer *t, uint32_t event)
     return line_of(t, " in ", t->events->stack[event], "");
 }
 
-/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before": the allocation that
- * `event` frees. */
+/* Names the allocation that `event` frees: ", which event 8,407 (train.py:62 forward) allocated 12
+ * ms before". */
 static const char *origin(event_writer *t, uint32_t event)
 {
     uint32_t born = t->out->born;
@@ -254,7 +254,7 @@ static void write_completed(event_writer *t, uint32_t event)
 
     set_alloc(t, t->of->lives->alloc_of[event]);
     freed = t->out->freed;
-    if (freed == event) { /* the file has no other free of the allocation */
+    if (freed == event) { /* the file contains no other free of the allocation */
         write_free(t, event);
         return;
     }
@@ -297,10 +297,10 @@ static void write_annotation(event_writer *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-/* Number of events searched for the end of a call; real calls have a few. */
+/* Maximum number of events to search for the end of a call; real calls have only a few events. */
 enum { MOST_OF_CALL = 4096 };
 
-/* The alloc of the same call for which the segment was needed; MV_NO_ROW: unknown. */
+/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)
 {
     const mv_events *e = t->events;
@@ -314,7 +314,8 @@ static uint32_t needed_by(const event_writer *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment if it has the size of the event; others were cut later. */
+/* The row of a segment if the row is as large as the segment in the event. Smaller rows were cut
+ * off later. */
 static uint32_t whole_segment(event_writer *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
@@ -382,7 +383,7 @@ static void write_segment_end(event_writer *t, uint32_t event)
                              span_of(t, t->out->born, event)));
 }
 
-/* A segment row that has no event. */
+/* Explains a segment row that has no event. */
 static void write_segment_row(event_writer *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
@@ -406,7 +407,7 @@ static void write_segment_row(event_writer *t, uint32_t row)
     write_return(t);
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all events ---------------------------------------------------------------------------- */
 
 static void write_oom(event_writer *t, uint32_t event)
 {
@@ -433,7 +434,7 @@ static void write_event(event_writer *t, uint32_t event)
     bool has_alloc = t->of->lives->alloc_of[event] != MV_NO_ROW;
 
     switch ((mv_action)t->events->action[event]) {
-    case MV_ACTION_ALLOC: /* an alloc always has an allocation */
+    case MV_ACTION_ALLOC: /* every alloc event has an allocation */
         write_alloc(t, t->of->lives->alloc_of[event]);
         break;
     case MV_ACTION_FREE_REQUESTED:

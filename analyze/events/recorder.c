@@ -23,7 +23,7 @@
     STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
-/* For events that were recorded but lost in damaged parts of the file. */
+/* Advice for events that were recorded but are lost in damaged parts of the file. */
 #define AGAIN "read an undamaged copy of the file, or record again"
 #define DAMAGED                                                                          \
     .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \
@@ -31,7 +31,8 @@
     .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
     .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
 
-/* Captures record NVTX and memviz.h; PyTorch's recorder records its own ranges. */
+/* Captures record NVTX and memviz.h, whereas PyTorch's recorder only records PyTorch's own
+ * ranges. */
 #define STEPS_OF_PYTORCH .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"
 #define STEPS_OF_CAPTURE \
     .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"

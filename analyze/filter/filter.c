@@ -1,4 +1,4 @@
-/* Reads a filter: from words to terms. */
+/* Reads a filter: splits it into words and converts the words to terms. */
 #include "analyze/filter/filter.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 typedef struct {
     mv_arena *arena;
     const char *text;
-    uint32_t at; /* next byte of the text */
+    uint32_t at; /* next byte of the string to read */
     mv_filter *out;
     char *why;
 } filter_reader;
@@ -43,7 +43,7 @@ static char lower(char c)
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-/* Takes the text between quotation marks, or up to the next blank. */
+/* Takes the string between quotation marks, or the characters up to the next blank. */
 static bool take_word(filter_reader *r, mv_span *word)
 {
     uint32_t from = r->at;
@@ -66,8 +66,8 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* Takes a word, in lower case for comparisons that ignore case; unchanged for site: and a
- * quoted cat:. */
+/* Takes a word. It is converted to lower case for comparisons that ignore case, except for site:
+ * and a quoted cat:. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
@@ -92,7 +92,7 @@ static bool take_text(filter_reader *r, mv_filter_term *term)
     return true;
 }
 
-/* Reads a number such as "3" or "0x7f12"; *end becomes the first byte after it. */
+/* Reads a number such as "3" or "0x7f12". *end is set to the first byte after the number. */
 static bool read_number(const char *text, uint64_t *out, const char **end)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -116,7 +116,7 @@ static bool read_pool(const char *text, uint64_t pool[2])
     return read_number(text, &pool[0], &comma) && *comma == ',' && read_whole(comma + 1, &pool[1]);
 }
 
-/* Reads "5,9-12": numbers and ranges in ascending order. */
+/* Reads "5,9-12": numbers and ranges, which must be in ascending order. */
 static bool read_ranges(mv_arena *arena, mv_filter_term *term)
 {
     const char *at = term->text;
@@ -274,7 +274,7 @@ static bool take_named(filter_reader *r, int name, mv_filter_term *term)
 
 /* ---- regular expressions ----------------------------------------------------------------- */
 
-/* Finds the closing '/': before a blank or the end, and not after a '\'. */
+/* Finds the closing '/', which must come before a blank or the end and must not follow a '\'. */
 static bool find_slash(const filter_reader *r, uint32_t *end)
 {
     for (*end = r->at + 1; r->text[*end]; (*end)++) {

@@ -1,25 +1,26 @@
-/* The terms of --filter and of the viewer's search field, and the allocations that match them.
+/* Filters: the terms of --filter and of the viewer's search field, and the allocations that match
+ * these terms.
  *
- *     forward              text: a frame of the stack contains it, ignoring case
+ *     forward              a frame of the stack contains this text, ignoring case
  *     "a b"                text with blanks, or text that would be another term without quotes
  *     /conv[0-9]+\.py/     a frame matches the POSIX extended regular expression, with case
- *     size>64M             bytes of the block; < <= > >= =
- *     life<10  life:never  events from birth to free; unlimited if it is never freed
+ *     size>64M             size of the block in bytes, with < <= > >= =
+ *     life<10  life:never  number of events from birth to free; unlimited if never freed
  *     stream:3  stream:0x7f12   the raw number of the stream
  *     pool:1,0             the pool's id; (0, 0) is the default pool
- *     stream:unknown  pool:unknown   missing from the file
- *     addr:0x7f1234        the block covers that byte, at any time
- *     leak                 part of a leak of the leak report
- *     leak:2               part of its second leak
+ *     stream:unknown  pool:unknown   the stream or pool is missing from the file
+ *     addr:0x7f1234        the block covers this address at any time
+ *     leak                 the block is part of a leak in the leak report
+ *     leak:2               the block is part of the second leak in this report
  *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
  *     cat:"cuBLAS"         the category with exactly this name, such as a library's
- *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
+ *     site:train.py:62     the line to blame for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
  *     like:17              stacks that reports combine in one line with that stack
  *                          (a group of analyze/code/sites.h)
  *     block:5,9-12         the blocks in these rows of the device's table of allocations
  *     nostack              no stack was recorded
- *     nopython             the recorded stack is empty: a thread without Python
+ *     nopython             the recorded stack is empty, as in a thread without Python
  *
  *     forward size>1M -/dropout/       all terms must match; terms after a '-' must not
  *
@@ -36,7 +37,7 @@
 enum {
     MV_FILTER_WHY = 256,
     MV_FILTER_MOST_TERMS = 64,
-    MV_FILTER_MOST_FRAME = 1 << 16 /* maximum bytes of a frame to compare */
+    MV_FILTER_MOST_FRAME = 1 << 16 /* maximum number of bytes of a frame that are compared */
 };
 
 typedef enum {
@@ -57,29 +58,30 @@ typedef enum {
     MV_FILTER_NO_PYTHON
 } mv_filter_kind;
 
-/* Rows from <= row <= to. */
+/* A range of rows from `from` to `to`, both included. */
 typedef struct {
     uint64_t from, to;
 } mv_filter_range;
 
-/* One term: only the fields of its kind are set. */
+/* One term of a filter. Only the fields that its kind uses are set. */
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
-    bool is_unknown;  /* STREAM, POOL: missing from the file */
-    const char *text; /* TEXT, CATEGORY, SITE, BLOCK: without quotes; A to Z as a to z, except for
-                       * SITE and CATEGORY */
-    uint32_t length;  /* of `text` */
+    bool is_unknown;  /* STREAM, POOL: the term matches blocks whose stream or pool is missing
+                       * from the file */
+    const char *text; /* TEXT, CATEGORY, SITE, BLOCK: the term without quotes, in lower case
+                       * except for SITE and CATEGORY */
+    uint32_t length;  /* length of `text` */
     bool is_quoted;   /* `text` was in quotation marks */
     uint32_t range_count;
-    const mv_filter_range *ranges; /* [range_count] of BLOCK: ascending */
+    const mv_filter_range *ranges; /* [range_count] for BLOCK: ranges of rows, ascending */
     const mv_pattern *regex;
-    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK, LIKE, LEAK: the range of values,
-                           * bounds included */
+    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK, LIKE, LEAK: lowest and highest
+                           * matching value */
     uint64_t pool[2];
 } mv_filter_term;
 
-/* Whether a term depends only on the stack. */
+/* Whether a term depends only on an allocation's stack. */
 static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX ||
@@ -89,18 +91,19 @@ static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 typedef struct {
     uint32_t count;
     mv_filter_term *terms; /* [count] */
-    uint32_t bad_at;       /* for an invalid filter, byte of the text where the error is, from 0 */
-    bool has_stacks;       /* some term is about stacks */
+    uint32_t bad_at;       /* if the filter is invalid: byte of the string at which the error is,
+                            * from 0 */
+    bool has_stacks;       /* some term depends on stacks */
     bool has_leaks;
     bool has_categories;
-    bool has_blocks; /* some term names rows of allocations */
+    bool has_blocks; /* some term names rows of allocations (block:) */
 } mv_filter;
 
-/* One bit per row of a table. */
+/* A set of rows, with one bit for each row of a table. */
 typedef struct {
     uint32_t rows;
     uint32_t matches; /* number of set bits */
-    uint64_t *words;  /* [rows / 64 + 1] */
+    uint64_t *words;  /* [rows / 64 + 1] bits of the rows */
 } mv_filter_bits;
 
 /* A set of `rows` bits, all cleared. False when out of memory. */
@@ -123,25 +126,27 @@ static inline bool mv_filter_has(const mv_filter_bits *bits, uint32_t row)
     return bits->words[row >> 6] >> (row & 63) & 1;
 }
 
-/* Reads the terms of a filter. False if it is invalid: `why` has one sentence with the position,
- * and `bad_at` is set. */
+/* Reads the terms of a filter. Returns false if the filter is invalid; `why` then receives a
+ * sentence with the position of the error, and `bad_at` is set. */
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY]);
 
-/* The stacks that match all terms about stacks; row stacks.count is for MV_NO_STACK. Each term is
- * matched once per frame, not once per stack. Fails only when out of memory. */
+/* Finds the stacks that match all terms that depend on stacks. The last bit, in row stacks.count,
+ * is for MV_NO_STACK. Each term is matched once per frame, not once per stack. Fails only when out
+ * of memory. */
 mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter *filter,
                          mv_filter_bits *out, mv_err *err);
 
-/* The matching allocations, by row of lives->allocs. `leaks` must be from these lives, or NULL:
- * they are then computed if a term needs them. O(n), plus leaks and categories if a term needs
- * them. Fails only when out of memory. */
+/* Finds the matching allocations, by row of lives->allocs. `leaks` must be from these lives, or
+ * NULL. If it is NULL, leaks are computed if a term needs them. O(n), plus the time for leaks and
+ * categories if a term needs them. Fails only when out of memory. */
 mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, const mv_filter *filter, mv_filter_bits *out,
                          mv_err *err);
 
-/* The matching segments, by row of lives->segments: size, life, stream, pool, address and stack are
- * those of the segment. `leak`, `cat:` and `block:` apply only to allocations: a filter with such a
- * term (has_leaks, has_categories, has_blocks) matches no segment. */
+/* Finds the matching segments, by row of lives->segments. Size, life, stream, pool, address and
+ * stack are compared with those of the segment. `leak`, `cat:` and `block:` apply only to
+ * allocations, so a filter with such a term (has_leaks, has_categories, has_blocks) matches no
+ * segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);
 

@@ -1,4 +1,4 @@
-/* Matching: frames, then stacks, then allocations. */
+/* Matches terms against frames, then stacks, then allocations. */
 #include <stdio.h>
 
 #include "analyze/code/sites.h"
@@ -13,7 +13,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* A frame as text, unchanged and in lower case. */
+/* The text of a frame, unchanged and in lower case. */
 typedef struct {
     char *text;  /* [MV_FILTER_MOST_FRAME + 1] */
     char *lower; /* the same size */
@@ -63,13 +63,14 @@ static bool frame_has(const frame_text *f, const mv_filter_term *term)
     return mv_pattern_is_in(term->regex, (mv_span){(const uint8_t *)f->text, f->length});
 }
 
-/* Whether some frame of a stack must match the term. */
+/* Whether the term must match at least one frame of a stack. */
 static bool is_on_frames(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
 }
 
-/* One bit per term that the frame matches; NULL when out of memory. */
+/* Returns a set of bits for each frame, with one bit for each term that the frame matches. NULL
+ * when out of memory. */
 static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_filter *filter)
 {
     uint64_t *found = mv_push_array(arena, uint64_t, trace->frames.count);
@@ -97,9 +98,9 @@ static bool is_within(const mv_filter_term *term, uint64_t value)
 typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
-    const uint8_t *kinds;     /* by frame; NULL: no term needs them */
-    const mv_sites *sites;    /* NULL: no term needs them */
-    const uint64_t *of_frame; /* NULL: no term needs it */
+    const uint8_t *kinds;     /* kind of each frame; NULL: no term needs the kinds */
+    const mv_sites *sites;    /* sites of the trace; NULL: no term needs the sites */
+    const uint64_t *of_frame; /* terms that each frame matches, as bits; NULL: no term needs them */
 } stack_matcher;
 
 static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
@@ -155,7 +156,7 @@ static uint64_t terms_of_stack(const stack_matcher *m, uint32_t stack)
     return found;
 }
 
-/* NULL when out of memory. */
+/* Finds the trace's sites. NULL when out of memory. */
 static const mv_sites *find_sites(mv_arena *scratch, const mv_trace *trace)
 {
     mv_sites *sites = mv_push_struct(scratch, mv_sites);
@@ -164,7 +165,7 @@ static const mv_sites *find_sites(mv_arena *scratch, const mv_trace *trace)
     return sites && mv_sites_find(scratch, trace, sites, &err) == MV_OK ? sites : NULL;
 }
 
-/* Finds the tables that the terms need. False when out of memory. */
+/* Computes the tables that the terms need. False when out of memory. */
 static bool open_stacks(mv_arena *scratch, stack_matcher *m)
 {
     bool has_frames = false, has_sites = false, has_groups = false;
@@ -225,8 +226,9 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint32_t *leak_of;  /* NULL: no term needs this, or there are no leaks */
-    mv_categories categories; /* name is NULL if no term needs this */
+    const uint32_t *leak_of;  /* leak of each row; NULL: no term needs the leaks, or there are no
+                               * leaks */
+    mv_categories categories; /* categories; their name is NULL if no term needs them */
 } filter_matcher;
 
 static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_filter_term *term)
@@ -278,7 +280,7 @@ static bool holds(const filter_matcher *m, const mv_filter_term *term, const row
     case MV_FILTER_BLOCK:
         return has_row(term, row->row);
     default:
-        return true; /* terms about stacks were matched before */
+        return true; /* terms that depend on stacks were matched before */
     }
 }
 
@@ -296,7 +298,7 @@ static bool matches(const filter_matcher *m, mv_stack_id stack, const row_facts 
     return true;
 }
 
-/* Number of events from birth to end; the highest number if it never ends. */
+/* The number of events from birth to end, or the highest number if the block never ends. */
 static uint64_t life_of(uint32_t birth, uint32_t end)
 {
     if (end == MV_NEVER)

@@ -7,7 +7,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- a table of some rows ---------------------------------------------------------------- */
 
-/* Renumbers the rows in events: `as` maps old rows to new ones. */
+/* Renumbers the rows in the events. `as` maps old rows to new rows. */
 static bool renumber_events(mv_arena *arena, const mv_lives *lives, const uint32_t *as,
                             mv_lives *out)
 {
@@ -62,8 +62,8 @@ static bool is_in_window(const mv_alloc_lives *a, uint32_t row, uint32_t from, u
     return begins && a->block[row] > 0 && a->freed[row] >= from;
 }
 
-/* The size of the `top`-th largest row, found byte by byte from the highest byte; *larger is the
- * number of larger rows. 0 if there are fewer rows. */
+/* The size of the `top`-th largest row, which is found byte by byte, starting at the highest byte.
+ * *larger is set to the number of larger rows. Returns 0 if there are fewer than `top` rows. */
 static uint64_t least_of_top(const mv_alloc_lives *a, uint32_t from, uint32_t to, uint32_t top,
                              uint32_t *larger)
 {

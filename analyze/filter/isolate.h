@@ -1,18 +1,20 @@
-/* A lives table with only some of the allocations (matches of a filter, the largest N, blocks of a
- * pool), so that all functions for tables work on these. */
+/* Lives tables that contain only some of the allocations (matches of a filter, the largest N,
+ * blocks of a pool), so that all functions on lives tables work with these allocations. */
 #ifndef MV_ISOLATE_H
 #define MV_ISOLATE_H
 
 #include "analyze/filter/filter.h"
 
-/* The rows of lives->allocs that are in `kept`, in the same order; events and segments are shared
- * with `lives`. `alloc_of` has the new rows, and MV_NO_ROW for other allocations (NULL if
- * lives->alloc_of is). O(rows + events). Fails only when out of memory. */
+/* Makes a table of the rows of lives->allocs that are in `kept`, in the same order. Events and
+ * segments are shared with `lives`. `alloc_of` contains the new rows, and MV_NO_ROW for other
+ * allocations (NULL if lives->alloc_of is NULL). O(rows + events). Fails only when out of
+ * memory. */
 mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept,
                          mv_lives *out, mv_err *err);
 
-/* The `top` largest blocks alive in events [from, to); among equals, the earlier-born. All blocks
- * if there are fewer. O(rows). Fails only when out of memory. */
+/* Finds the `top` largest blocks that are alive in events [from, to). Of equally large blocks, the
+ * one born earlier is taken. If there are fewer than `top` blocks, finds all of them. O(rows).
+ * Fails only when out of memory. */
 mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
                            uint32_t top, mv_filter_bits *out, mv_err *err);
 

@@ -7,7 +7,8 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* Removes `end` from the end of the word, if it is there. */
+/* Removes `end` from the end of the word and returns true, or returns false if the word does not
+ * end with it. */
 static bool take_end(mv_span *word, mv_span end)
 {
     if (end.length > word->length ||
@@ -60,7 +61,7 @@ static bool is_only(const mv_trace *trace, mv_frame_id frame, mv_span word)
     return mv_site_is(trace, frame, word);
 }
 
-/* The last `folders` + 1 components of the path; `has_more`: the path has more folders. */
+/* The last `folders` + 1 components of the path. *has_more is set if the path has more folders. */
 static const char *tail_of(const char *file, uint32_t folders, bool *has_more)
 {
     const char *at = file + strlen(file);

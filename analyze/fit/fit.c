@@ -7,17 +7,17 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Figures are only given if the bounds leave no more doubt than this: the error allowed for
- * predictions of memory (docs/fit.md). */
+/* Figures are given only if the bounds differ by at most this fraction, which is the error allowed
+ * for predictions of memory (docs/fit.md). */
 #define MOST_DOUBT 0.01
 
-/* `largest` is searched up to this multiple of the largest recorded size. */
+/* The search for `largest` ends at this multiple of the largest recorded size. */
 #define MOST_TIMES 1024
 
-/* A recording as the base of predictions, built when first needed. */
+/* A recording on which predictions are based. It is prepared when it is first needed. */
 typedef struct {
     bool is_built;
-    const char *refused; /* why it cannot be a base; NULL: it can */
+    const char *refused; /* why the recording cannot be used as a base; NULL: it can */
     mv_trials trials;
     mv_size_functions functions;
     mv_steps steps;
@@ -26,17 +26,19 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena;
-    mv_sized_run *runs; /* [count] ascending sizes */
+    mv_sized_run *runs; /* [count] recordings sorted by size, smallest first */
     uint32_t count;
-    bool has_steps;  /* one recording, whose steps have these sizes: only bases[0] is used */
+    bool has_steps;  /* there is one recording, whose steps have these sizes, and only bases[0]
+                      * is used */
     fit_base *bases; /* [count] */
     uint64_t capacity;
     mv_fit *out;
     mv_err *err;
 } fit_state;
 
-/* Between the bounds of the sizes, reserved memory may go up and down by a segment at a time, so
- * replays also use sizes in between: this many parts of the way. */
+/* Between the bounds of the sizes, reserved memory may rise and fall by a segment at a time, so
+ * replays also use sizes in between. The distance between the bounds is divided into this many
+ * parts. */
 #define PARTS 8
 
 static bool no_memory(fit_state *f)
@@ -52,7 +54,7 @@ static uint64_t bytes_before(const mv_lives *lives)
     return mv_moment_levels(lives, MV_BEFORE).requested;
 }
 
-/* The reason why a recording is unusable: a sentence without a full stop, or NULL. */
+/* Why a recording cannot be used, as a sentence without a full stop, or NULL. */
 static const char *refuse_run(fit_state *f, const mv_sized_run *run)
 {
     const mv_lives *lives = run->lives;
@@ -78,7 +80,7 @@ static const char *refuse_run(fit_state *f, const mv_sized_run *run)
     return NULL;
 }
 
-/* Whether two recordings differ only along this axis. */
+/* Whether at least two recordings differ only along this axis. */
 static bool shows(const fit_state *f, bool of_length)
 {
     for (uint32_t i = 0; i < f->count; i++)
@@ -91,7 +93,7 @@ static bool shows(const fit_state *f, bool of_length)
     return false;
 }
 
-/* The reason if the recordings do not show how bytes depend on the numbers that vary. */
+/* Returns the reason if the recordings do not show how bytes depend on the numbers that vary. */
 static const char *refuse_sizes(fit_state *f, const mv_input *at, uint32_t count)
 {
     bool varies[2] = {false, false};
@@ -139,8 +141,8 @@ static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t li
     return code == MV_OK;
 }
 
-/* Fills `sizes` for an input size: `part` of PARTS of the way from the lower to the upper bounds.
- * Returns whether all bounds are exact there. */
+/* Fills `sizes` for an input size, at `part`/PARTS of the distance from the lower to the upper
+ * bounds. Returns whether all bounds are exact at this input size. */
 static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *sizes)
 {
     const mv_lives *lives = b->trials.lives;
@@ -156,8 +158,8 @@ static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *
     return is_exact;
 }
 
-/* Ends the replay at the first row without a counterpart, provided that the peak comes before this
- * row: one recording may have more steps. */
+/* Ends the replay at the first row without a counterpart, because one recording may have more steps
+ * than another. This is allowed only if the peak comes before this row. */
 static bool cut(fit_state *f, fit_base *b)
 {
     const mv_alloc_lives *a = &b->trials.lives->allocs;
@@ -179,7 +181,8 @@ static bool cut(fit_state *f, fit_base *b)
     return true;
 }
 
-/* The reason if the recordings are of different programs: most bytes have no counterpart. */
+/* Returns the reason if the recordings are of different programs, so that most bytes have no
+ * counterpart. */
 static const char *refuse_match(fit_state *f, const fit_base *b)
 {
     const mv_alloc_lives *a = &b->trials.lives->allocs;
@@ -248,7 +251,8 @@ static double factor(uint64_t a, uint64_t b)
     return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/* The recording whose size has the smallest ratio to `at`; of two, the larger one. */
+/* The recording whose size has the smallest ratio to `at`. If two recordings are equally near, the
+ * larger one is returned. */
 static uint32_t nearest(const fit_state *f, mv_input at)
 {
     uint32_t best = 0;
@@ -291,8 +295,8 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
         step);
 }
 
-/* Whether all requests are served within the capacity: YES or NO if all replays agree,
- * else UNKNOWN. */
+/* Finds whether all requests are served within the capacity. The answer is YES or NO if all replays
+ * agree, and UNKNOWN otherwise. */
 static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
                         mv_fit_answer *answer, uint32_t *failed)
 {
@@ -364,7 +368,7 @@ static bool fits(fit_state *f, mv_input at, uint64_t *sizes, mv_fit_answer *answ
     return f->bases[base].refused || find_answer(f, &f->bases[base], at, sizes, answer, &failed);
 }
 
-/* Searches by bisection: if a batch fits, all smaller batches fit. */
+/* Searches by bisection, because if a batch fits, all smaller batches fit, too. */
 static bool find_largest(fit_state *f, uint64_t length)
 {
     uint64_t low = 0, high = f->runs[f->count - 1].size.batch, most = high * MOST_TIMES, rows = 0;
@@ -401,7 +405,8 @@ static bool find_largest(fit_state *f, uint64_t length)
     return true;
 }
 
-/* Uses the length that all points have; without points, the length that all recordings have. */
+/* Finds the largest batch of the length that all points have or, without points, of the length that
+ * all recordings have. */
 static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
 {
     uint64_t length = opts->at_count ? opts->at[0].length : f->runs[0].size.length;
@@ -417,7 +422,7 @@ static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
 
 /* ---- notes on sizes ---------------------------------------------------------------------- */
 
-/* The row with the widest bounds at a size, or MV_NO_ROW. */
+/* The row whose bounds at a size are the widest, or MV_NO_ROW. */
 static uint32_t widest(const fit_base *b, mv_input at)
 {
     uint32_t row = MV_NO_ROW;

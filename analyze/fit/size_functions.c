@@ -7,7 +7,7 @@
 
 __extension__ typedef __int128 wide;
 
-/* The bytes of one allocation at the sizes at which they are known. */
+/* The bytes of one allocation at the sizes for which they are known. */
 typedef struct {
     uint32_t count;
     mv_input size[MV_MOST_FIT_RUNS];
@@ -41,7 +41,7 @@ static known known_of(const mv_size_functions *f, uint32_t row)
     return k;
 }
 
-enum { PRODUCT = 2 }; /* another axis: batch * length */
+enum { PRODUCT = 2 }; /* a third axis: batch * length */
 
 static uint64_t along(mv_input size, int axis)
 {
@@ -73,7 +73,7 @@ static bool differs(const known *k, int axis)
     return false;
 }
 
-/* Whether two of the sizes differ only along this axis. */
+/* Whether at least two of the sizes differ only along this axis. */
 static bool shows(const known *k, int axis)
 {
     for (uint32_t i = 1; i < k->count; i++)
@@ -115,12 +115,12 @@ static wide power_of(uint64_t x, int power)
     return product;
 }
 
-/* A line along an axis: `rise` for each unit, through `bytes` at `x`. */
+/* A line along an axis, which passes through `bytes` at `x` and rises by `rise` per unit. */
 typedef struct {
     wide rise, bytes, x;
 } line;
 
-/* Whether all bytes are on one line with a non-negative integer slope, times a power of the
+/* Whether all bytes lie on one line with a non-negative integer slope, multiplied by a power of the
  * other axis. */
 static bool is_line(const known *k, int axis, int power, line *out)
 {
@@ -146,8 +146,8 @@ static bool is_line(const known *k, int axis, int power, line *out)
     return has_slope;
 }
 
-/* The kind according to the bytes alone. A function shown by only two sizes along an axis is
- * not certain. */
+/* The kind that the bytes suggest. A function is not certain if only two sizes along an axis show
+ * it. */
 static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varies[2],
                             bool *is_certain)
 {
@@ -179,9 +179,9 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
     return MV_SIZE_ODD;
 }
 
-/* A workspace lives while one operation runs: all blocks allocated during its life are freed
- * before the next allocation. Operations have been seen to use two such blocks; up to four
- * are accepted. */
+/* Whether a block is a workspace. A workspace is alive during one operation, so all blocks
+ * allocated during its life are freed before the next allocation. Operations that use two such
+ * blocks have been observed; up to four are accepted. */
 static bool is_workspace(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -197,8 +197,8 @@ static bool is_workspace(const mv_lives *lives, uint32_t row)
     return next == a->count ? last != MV_NEVER : last < a->birth[next];
 }
 
-/* Whether bytes do not shrink from size `a` to size `b`, and do not grow faster than the size, with
- * the length to the power `power`. */
+/* Whether bytes do not shrink from size `a` to size `b`, and do not grow faster than the size,
+ * where the length counts with the power `power`. */
 static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
 {
     uint64_t most =
@@ -208,8 +208,8 @@ static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
     return k->bytes[a] <= k->bytes[b] && k->bytes[b] <= most;
 }
 
-/* Whether grows_with() holds for all pairs of sizes in which one size is at least as large in
- * both numbers. */
+/* Whether grows_with() is true for all pairs of sizes in which one size is at least as large as the
+ * other in both numbers. */
 static bool all_grow_with(const known *k, int power)
 {
     for (uint32_t a = 0; a < k->count; a++)
@@ -242,9 +242,10 @@ static bool has_key(const uint64_t *keys, uint64_t count, uint64_t wanted)
     return at < count && keys[at] == wanted;
 }
 
-/* Two recordings are enough for tensors, whose bytes are products of dimensions, and for blocks
- * that are as large as a tensor. A workspace, however, may have reached a limit just above the
- * recorded sizes or, if it is constant, just below. */
+/* Marks workspaces as unconfirmed. Two recordings are enough for tensors, whose bytes are
+ * products of dimensions, and for blocks that are as large as a tensor. A workspace, however,
+ * may have an upper limit just above the recorded sizes or, if it is constant, a lower limit
+ * just below them. */
 static bool doubt_workspaces(mv_arena *arena, mv_size_functions *f, const uint8_t *certain)
 {
     const mv_lives *lives = f->runs[f->base].lives;
@@ -296,9 +297,10 @@ static mv_code open_functions(mv_arena *arena, const mv_sized_run *runs, uint32_
     return MV_OK;
 }
 
-/* Whether an allocation has the same bytes for all sizes: it is from before the first event (fit.c
- * checks that their sum is equal in all recordings); outside of all steps; or without a counterpart
- * but in use during a step of another size. */
+/* Whether an allocation has the same bytes for all sizes. This is the case if it is from before
+ * the first event (fit.c checks that the sum of these allocations is equal in all recordings),
+ * if it is outside all steps, or if it has no counterpart but is in use during a step of a
+ * different size. */
 static bool is_state(const mv_size_functions *f, const mv_size_steps *steps, uint32_t row)
 {
     const mv_alloc_lives *a = &f->runs[f->base].lives->allocs;
@@ -367,7 +369,8 @@ mv_code mv_size_functions_find(mv_arena *arena, const mv_sized_run *runs, uint32
     return find_kinds(arena, NULL, out, err);
 }
 
-/* The nearest step of another size; of two, the earlier one. */
+/* The nearest step of a different size. If two steps are equally near, the earlier one is
+ * returned. */
 static uint32_t find_nearest(const mv_size_steps *steps, uint32_t step, uint8_t kind)
 {
     uint32_t best = MV_NO_ROW;
@@ -413,8 +416,9 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
     return a < b ? (mv_size_bounds){a, b} : (mv_size_bounds){b, a};
 }
 
-/* Whether a workspace grew at two rates, and was not in proportion before. A limit between the two
- * sizes would explain this: the algorithm changed, and may change back. */
+/* Whether a workspace grew at two different rates, the first of which was not in proportion to
+ * the size. A limit between two sizes would explain this: the algorithm changed, and may change
+ * back. */
 static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
 {
     for (uint32_t i = 2; i < count; i++) {
@@ -426,9 +430,9 @@ static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
     return false;
 }
 
-/* Bounds for a workspace that grows more slowly than the input, beyond the recorded sizes: at least
- * as large as at the next smaller size, at most on the line through the last two; in proportion to
- * any recorded size if the algorithm changes. */
+/* Bounds beyond the recorded sizes for a workspace that grows more slowly than the input. It is at
+ * least as large as at the next smaller size and at most on the line through the last two sizes. If
+ * the algorithm changes, it may be in proportion to any recorded size. */
 static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t count, uint64_t size)
 {
     wide slope_top, slope_run;
@@ -452,8 +456,8 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
                            (slope_top * ((wide)size - n[count - 1]) + slope_run - 1) / slope_run));
 }
 
-/* bytes[i] scaled to another size, in proportion to the numbers that increase (or decrease, if
- * not `is_larger`). */
+/* Scales bytes[i] to a different size, in proportion to the numbers that increase (or to those that
+ * decrease, if `is_larger` is false). */
 static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool is_larger)
 {
     uint64_t bytes = k->bytes[i];
@@ -465,9 +469,10 @@ static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool
     return bytes;
 }
 
-/* Bounds if both numbers differ. At least: the bytes at each recorded size, reduced in proportion
- * to the numbers that are smaller. At most: the bytes at each recorded size, increased in
- * proportion to the numbers that are larger. */
+/* Bounds if both numbers differ. The lower bound is the largest result of reducing the bytes at
+ * a recorded size in proportion to the numbers that are smaller. The upper bound is the smallest
+ * result of increasing the bytes at a recorded size in proportion to the numbers that are
+ * larger. */
 static mv_size_bounds bounds_in_plane(const known *k, mv_input size)
 {
     mv_size_bounds out = {0, UINT64_MAX};
@@ -481,8 +486,8 @@ static mv_size_bounds bounds_in_plane(const known *k, mv_input size)
     return between(out.least, out.most);
 }
 
-/* Whether an increase of either number increases the bytes, but never more than in proportion: a
- * workspace for all elements of the batch, as if they were one long sequence. */
+/* Whether an increase of either number increases the bytes, but never more than in proportion. This
+ * is typical of a workspace for all elements of the batch, treated as one long sequence. */
 static bool depends_on_product(const known *k)
 {
     bool grows[2] = {false, false};
@@ -540,7 +545,7 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_inp
     return beyond(n, k.bytes, k.count, along(size, axis));
 }
 
-/* The bytes of an exact function that is not constant. */
+/* The bytes of an allocation whose function is exact but not constant. */
 static uint64_t bytes_at(const mv_size_functions *f, uint32_t row, mv_input size)
 {
     const mv_size_form *form = &f->form[row];

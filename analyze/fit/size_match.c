@@ -5,14 +5,14 @@
 
 #include "analyze/diff/pairs.h"
 
-/* After a difference, the recordings agree again if this many consecutive pairs have equal stacks,
- * and all but MOST_ODD of them are alike. In three recorded models, neighbours that are not alike,
- * such as workspaces and their semaphores, come in twos at most. */
+/* After a difference, the recordings agree again if this many consecutive pairs have equal stacks
+ * and all but MOST_ODD of them are alike. In three recorded models, at most two neighbouring pairs
+ * are not alike, such as workspaces and their semaphores. */
 #define RUN_LENGTH 8
 #define MOST_ODD   2
 
-/* Maximum consecutive allocations that only one recording has. The longest run seen is 14, for the
- * sort of an embedding's indices. */
+/* Maximum number of consecutive allocations that only one recording has. The longest observed run
+ * has 14 allocations and comes from sorting the indices of an embedding. */
 #define MOST_SKIPPED 256
 
 #define MOST_SPARE ((uint64_t)1 << 24)
@@ -86,8 +86,9 @@ static void reduce(uint64_t *a, uint64_t *b)
     *b /= divisor ? divisor : 1;
 }
 
-/* Multiplies the fraction top / bottom by y / x. False if the result does not fit 64 bits: a
- * fraction that ends at 1 is never larger than the remaining ratios. */
+/* Multiplies the fraction top / bottom by y / x. Returns false if the result does not fit into 64
+ * bits. A fraction that ends at 1 is never larger than the remaining ratios, so this cannot happen
+ * to it. */
 static bool scale(uint64_t *top, uint64_t *bottom, uint64_t y, uint64_t x)
 {
     reduce(&x, &y);
@@ -109,7 +110,8 @@ bool mv_sizes_have_power(const mv_input size[2], const uint64_t bytes[2], int ba
         left *= (double)size[1].length;
         right *= (double)size[0].length;
     }
-    if (left > right * (1 + 1e-9) || right > left * (1 + 1e-9)) /* rejects most pairs quickly */
+    if (left > right * (1 + 1e-9) || right > left * (1 + 1e-9)) /* a quick test that rejects most
+                                                                 * pairs */
         return false;
     reduce(&top, &bottom);
     for (int i = 0; i < batch; i++)
@@ -153,8 +155,8 @@ static bool are_alike(const matcher *m, uint32_t i, uint32_t j)
                               m->to->lives->allocs.requested[j]);
 }
 
-/* Whether the recordings agree from here on. At the end of either, a shorter run is enough if as
- * large a share of it is alike. */
+/* Whether the recordings agree, starting at rows `i` and `j`. If either recording ends soon, fewer
+ * pairs are enough, provided that the same fraction of them is alike. */
 static bool agree_from(matcher *m, uint32_t i, uint32_t j)
 {
     uint32_t odd = 0, done = 0;
@@ -173,7 +175,7 @@ static bool agree_from(matcher *m, uint32_t i, uint32_t j)
            (i == m->from_end && j == m->to_end);
 }
 
-/* Finds how many rows of each recording to skip until they agree again; equal numbers are
+/* Finds how many rows of each recording to skip until the recordings agree again. Equal numbers are
  * tried first. */
 static bool find_next(matcher *m, uint32_t i, uint32_t j, uint32_t *skip_from, uint32_t *skip_to)
 {

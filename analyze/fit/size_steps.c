@@ -20,7 +20,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- starts of steps --------------------------------------------------------------------- */
 
-/* The first row born at or after an event. */
+/* The first row that was born at or after an event. */
 static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -29,7 +29,8 @@ static uint32_t row_at(const mv_lives *lives, uint32_t event)
                                                          a->count - a->preexisting, event);
 }
 
-/* Moves each mark forward to the first row born at the lowest memory before the next mark. */
+/* Moves each mark forward to the first row that was born at the lowest memory before the next
+ * mark. */
 static void move_to_lows(const mv_lives *lives, uint32_t count, uint32_t *at)
 {
     uint64_t in_use = mv_moment_levels(lives, MV_BEFORE).requested, least = UINT64_MAX;
@@ -55,11 +56,12 @@ static void move_to_lows(const mv_lives *lives, uint32_t count, uint32_t *at)
 
 typedef struct {
     uint64_t code;
-    uint32_t step; /* number of the step + 1; 0: before all steps */
+    uint32_t step; /* number of the step + 1; 0: before the first step */
     uint32_t row;
 } coded_row;
 
-/* The allocations with stacks, sorted by stack and step: [*count]. NULL when out of memory. */
+/* Sorts the allocations that have stacks by stack and step. Returns [*count] rows; NULL when out of
+ * memory. */
 static coded_row *sort_rows(const finder *f, mv_arena *own, const mv_size_steps *steps,
                             uint32_t *count)
 {
@@ -77,8 +79,8 @@ static coded_row *sort_rows(const finder *f, mv_arena *own, const mv_size_steps 
     return rows;
 }
 
-/* Finds the stack that recurs least often; among equals, the first. Fills `at` [allocs.count] with
- * its rows. */
+/* Finds the stack that recurs least often. If several stacks recur equally often, takes the first
+ * of them. Fills `at` [allocs.count] with the stack's rows. */
 static bool find_rare(const finder *f, uint32_t *at, uint32_t *count)
 {
     mv_arena own;
@@ -103,8 +105,8 @@ static bool find_rare(const finder *f, uint32_t *at, uint32_t *count)
     return rows;
 }
 
-/* Finds a step before the first mark: the first row there whose stack all steps have, except
- * perhaps the last, which may end early. MV_NO_ROW: none. */
+/* Finds a step before the first mark. The step begins at the first row whose stack occurs in all
+ * steps except perhaps the last step, which may end early. MV_NO_ROW: there is no such step. */
 static bool find_earlier(const finder *f, const mv_size_steps *steps, uint32_t *first)
 {
     mv_arena own;
@@ -128,7 +130,7 @@ static bool find_earlier(const finder *f, const mv_size_steps *steps, uint32_t *
     return rows;
 }
 
-/* Fills steps from each row of `at` to the next. */
+/* Fills steps, each of which reaches from one row of `at` to the next. */
 static bool open_steps(const finder *f, const uint32_t *at, uint32_t count, mv_size_steps *out)
 {
     uint32_t earlier;
@@ -156,8 +158,8 @@ static bool open_steps(const finder *f, const uint32_t *at, uint32_t count, mv_s
 
 /* ---- sizes of steps ---------------------------------------------------------------------- */
 
-/* The number of allocations in a step that are alike to those of another step, assuming the
- * given sizes. */
+/* Counts the allocations of a step that are similar to allocations of another step, assuming the
+ * given sizes for both steps. */
 static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t size,
                             const mv_sized_run *to, uint32_t other, uint32_t *partner)
 {
@@ -174,9 +176,9 @@ static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t si
     return count;
 }
 
-/* Sets the sizes of all steps, assuming `size` for the middle one: for each step, the size at
- * which most of its allocations are alike to those of the middle step. Returns the number of
- * such allocations. */
+/* Sets the sizes of all steps, assuming `size` for the middle step: each step is given the size at
+ * which the most of its allocations are similar to those of the middle step. Returns the number of
+ * allocations that are alike. */
 static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t size,
                            uint32_t *partner, uint8_t *kind)
 {
@@ -186,7 +188,8 @@ static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t
     for (uint32_t i = 0; i < steps->count; i++) {
         uint64_t most = 0;
         for (uint32_t k = 0; k < f->count; k++) {
-            uint32_t other = (size + k) % f->count; /* `size` itself first, so that it wins a tie */
+            uint32_t other = (size + k) % f->count; /* `size` itself is tried first, so that it
+                                                     * wins a tie */
             uint64_t count = count_alike(f, &steps->at[i], other, middle, size, partner);
             kind[i] = k == 0 || count > most ? (uint8_t)other : kind[i];
             most = count > most ? count : most;
@@ -196,7 +199,8 @@ static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t
     return sum;
 }
 
-/* Sets the sizes of the steps; *alike is the number of allocations that they explain. */
+/* Sets the sizes of the steps. *alike is set to the number of allocations that these sizes
+ * explain. */
 static bool explain(const finder *f, mv_size_steps *steps, uint64_t *alike)
 {
     uint32_t *partner = mv_push_array(f->arena, uint32_t, f->lives->allocs.count);
@@ -218,7 +222,7 @@ static bool explain(const finder *f, mv_size_steps *steps, uint64_t *alike)
     return true;
 }
 
-/* A size that no step has, or MV_NO_ROW. */
+/* A given size that no step has, or MV_NO_ROW. */
 static uint32_t find_missing(const mv_size_steps *steps, uint32_t count)
 {
     for (uint32_t size = 0; size < count; size++) {
@@ -231,8 +235,8 @@ static uint32_t find_missing(const mv_size_steps *steps, uint32_t count)
     return MV_NO_ROW;
 }
 
-/* Tries steps from each row of `at` to the next, then between the low points; keeps them if they
- * explain more than the best so far. */
+/* Tries steps that reach from one row of `at` to the next, and then steps between the low points.
+ * Keeps them if they explain more allocations than the best steps so far. */
 static bool try_rows(const finder *f, uint32_t *at, uint32_t count, mv_size_steps *best,
                      uint64_t *most)
 {

@@ -10,18 +10,19 @@
 enum {
     LABEL_SIZE = 512,
     MOST_SIDES = 2,
-    MANY_NODES = 1 << 20, /* in `segments`, each segment repeats all frames of its blocks' stacks */
-    FEW_FRAMES = 16       /* so with more nodes, a stack has at most this many frames */
+    MANY_NODES = 1 << 20, /* limit in `segments`, in which each segment repeats all frames of its
+                           * blocks' stacks */
+    FEW_FRAMES = 16       /* with more nodes, a stack is cut to this many frames */
 };
 
 typedef struct {
-    mv_arena *arena; /* for the tree */
+    mv_arena *arena; /* arena of the tree */
     mv_arena scratch;
     const mv_flame_code *code; /* [sides] */
     uint32_t sides;
     mv_flame_tree_opts opts;
     mv_flame_tree *tree;
-    uint32_t capacity, node_labels; /* of tree->nodes, and of label_of_node */
+    uint32_t capacity, node_labels; /* capacity of tree->nodes and of label_of_node */
     mv_intern by_step;              /* nodes by parent and label */
     mv_intern by_text;              /* labels */
     const char **labels;
@@ -30,7 +31,7 @@ typedef struct {
     uint32_t *label_of_node;              /* [tree->count] */
 } tree_builder;
 
-/* The number of a text, from 1; 0 when out of memory. */
+/* The number of a label, from 1; 0 when out of memory. */
 static uint32_t label_number(tree_builder *p, const char *text)
 {
     size_t length = strlen(text);
@@ -150,8 +151,8 @@ static bool add_row(tree_builder *p, const mv_lives *lives, const mv_flame *flam
     return add_stack(p, &at, row);
 }
 
-/* Fewest bytes first: each child is linked before the existing ones, so the child with most bytes
- * comes first. */
+/* Sorts nodes by bytes, smallest first. Each child is linked before the existing children, so the
+ * child with the most bytes ends up first. */
 static int least_first(const void *left, const void *right, const void *nodes)
 {
     const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;

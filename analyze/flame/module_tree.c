@@ -3,7 +3,8 @@
 #define NO_NAME "(no name)"
 #define BESIDE  "rest of blocks with several tensors"
 
-/* Maximum parts of a name: more occur only by mistake, and the rest of the name is one part. */
+/* Maximum number of parts of a name. More parts occur only by mistake, and are then combined into
+ * the last part. */
 enum { MOST_PARTS = 64 };
 
 typedef struct {
@@ -29,8 +30,8 @@ static void add(listing *l, const char *const *labels, uint32_t count, uint64_t 
     l->paths[l->count++] = (mv_flame_path){kept, count, blocks, bytes};
 }
 
-/* Adds a level for each part of the name; a name that the program gave has one level. The last part
- * also has the shape and the type. */
+/* Adds a level for each part of the tensor's name, or only one level for a name that the program
+ * gave. The last part also contains the shape and the type. */
 static void add_tensor(listing *l, uint32_t tensor, uint64_t bytes, uint32_t blocks)
 {
     bool is_whole = l->trace->tensors.role[tensor] == MV_TENSOR_NAMED;

@@ -1,21 +1,23 @@
-/* Allocated memory by module, as a directory listing: a level for each part of a tensor's name.
+/* Allocated memory by module, arranged like a directory, with one level for each part of a tensor's
+ * name.
  *
  *     layers.7.up.weight [64,64] f32      all ─┬─ layers ── 7 ─┬─ up ─┬─ weight [64,64] f32
  *     layers.7.up.weight, its gradient         │               │      └─ weight ... · gradient
  *     layers.7.down.weight                     │               └─ down ── ...
  *     a block without a name                   └─ (no name) ── activation
  *
- * A block with one tensor is a row of this tensor, including the allocator's rounding. A block with
- * several tensors is divided: each tensor has its own bytes (analyze/peak/tensors.h), and the rest
- * of the block is a row without a name. All rows add up to the allocated bytes. */
+ * A block with one tensor is a row of this tensor and includes the allocator's rounding. A block
+ * with several tensors is divided: each tensor has a row with its own bytes
+ * (analyze/peak/tensors.h), and the bytes of the block that are left are a row without a name. All
+ * rows add up to the allocated bytes. */
 #ifndef MV_MODULE_TREE_H
 #define MV_MODULE_TREE_H
 
 #include "analyze/flame/flame_tree.h"
 #include "analyze/peak/category.h"
 
-/* The tree after `event`. `categories` must be from the same lives. O(n log n). Fails only when out
- * of memory. */
+/* Builds the tree after `event`. `categories` must be from the same lives. O(n log n). Fails only
+ * when out of memory. */
 mv_code mv_module_tree_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             const mv_categories *categories, uint32_t event, mv_flame_tree *out,
                             mv_err *err);

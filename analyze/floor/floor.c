@@ -7,8 +7,8 @@
 
 /* A pool of a CUDA graph. */
 typedef struct {
-    uint64_t now, most; /* bytes of its living blocks: now, and the most so far */
-    uint32_t end;       /* time of the pool's first release */
+    uint64_t now, most; /* bytes of the pool's living blocks: now, and the most so far */
+    uint32_t end;       /* time at which the pool first releases memory */
 } graph_pool;
 
 typedef struct {
@@ -16,12 +16,15 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_block_rules rules;
-    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: not to be placed */
-    uint32_t *pool;     /* [allocs.count] row of the pool if it is a CUDA graph's, or MV_NO_ROW */
-    graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
-    uint64_t effort;    /* for each placement */
-    uint64_t load;      /* bytes in use now: blocks, and the peaks so far of CUDA graphs' pools */
-    uint32_t load_time; /* first time of the highest `load`, which is out->lower */
+    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: the block is not
+                         * placed */
+    uint32_t *pool;     /* [allocs.count] row of the block's pool if the pool belongs to a CUDA
+                         * graph; otherwise MV_NO_ROW */
+    graph_pool *graphs; /* [pools.count] valid only for pools of CUDA graphs */
+    uint64_t effort;    /* effort for each placement */
+    uint64_t load;      /* bytes in use now: blocks, and the highest use so far of each CUDA
+                         * graph's pool */
+    uint32_t load_time; /* first time of the highest `load`, which is stored in out->lower */
     mv_minimum *out;
 } floor_state;
 
@@ -32,7 +35,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- lives ------------------------------------------------------------------------------- */
 
-/* A time is a number of events: E + 1 after event E, 0 before all events. */
+/* A time is a number of events: event + 1 after an event, and 0 before all events. */
 static uint32_t birth_of(const mv_lives *lives, uint32_t row)
 {
     return lives->allocs.birth[row] + 1; /* MV_BEFORE: 0 */
@@ -45,8 +48,8 @@ static uint32_t death_of(const mv_lives *lives, uint32_t row)
     return end == MV_NEVER ? lives->events.count + 1 : end + 1;
 }
 
-/* Bytes that any allocator must provide: the request in units of 512 bytes, but at most the
- * recorded block. */
+/* Bytes that any allocator must provide: the request rounded up to a multiple of 512 bytes, but at
+ * most the size of the recorded block. */
 static uint64_t size_of(const floor_state *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -75,8 +78,8 @@ static bool find_sizes(floor_state *s)
 
 /* ---- pools of CUDA graphs ---------------------------------------------------------------- */
 
-/* Each replay of a graph reuses all memory of its pool, so that memory is in use from its first use
- * to the pool's first release, even if its blocks were freed. */
+/* Finds the pools of CUDA graphs. Each replay of a graph reuses all memory of its pool, so from its
+ * first use to the pool's first release this memory is in use, even if its blocks were freed. */
 static bool find_graphs(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
@@ -100,8 +103,8 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
     }
 }
 
-/* When a pool grows beyond its highest use so far, the growth stays in use until the pool
- * is released. */
+/* Adds the change of a block to its pool's use. When a pool grows beyond its highest use so far,
+ * the growth remains in use until the pool is released. */
 static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[s->pool[row]];
@@ -114,7 +117,7 @@ static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_bi
     g->most = g->now;
 }
 
-/* Places the blocks of one pool separately, and adds the pool as one block. */
+/* Places the blocks of one pool separately, and adds the whole pool as one block. */
 static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t count, uint32_t pool,
                          mv_err *err)
 {
@@ -135,7 +138,7 @@ static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t co
     return MV_OK;
 }
 
-/* Adds all pools of CUDA graphs. Their blocks are collected pool by pool. */
+/* Adds all pools of CUDA graphs, after collecting their blocks pool by pool. */
 static mv_code add_graphs(floor_state *s, mv_err *err)
 {
     const mv_lives *lives = s->lives;
@@ -184,17 +187,19 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
 
 /* ---- separate memory --------------------------------------------------------------------- */
 
-/* Segments of one stream, pool and kind. Memory of one group never serves another group. */
+/* The segments of one stream, pool and kind. Memory of one group never serves a request of another
+ * group. */
 typedef struct {
-    uint64_t now, most; /* bytes in use: now, and the most since the last release of memory */
-    uint32_t epoch;     /* epoch of `most` */
+    uint64_t now, most; /* bytes in use: now, and the most since memory was last released */
+    uint32_t epoch;     /* epoch in which `most` was measured */
 } apart_group;
 
 typedef struct {
     uint32_t stream, pool, kind, row;
 } group_key;
 
-/* The group of each segment; row `segments.count` is for blocks outside known segments. */
+/* Finds the group of each segment. Row `segments.count` is for blocks outside all known
+ * segments. */
 static uint32_t *find_groups(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
@@ -222,9 +227,9 @@ typedef struct {
     const uint32_t *of_segment;
     apart_group *groups;
     uint32_t epoch;
-    uint64_t now;  /* bytes in use in all groups */
+    uint64_t now;  /* bytes in use in all groups together */
     uint64_t kept; /* sum of the groups' `most` in this epoch */
-    uint64_t most; /* of `kept` */
+    uint64_t most; /* highest value of `kept` so far */
 } apart_state;
 
 static void change(apart_state *a, uint32_t row, bool is_birth)
@@ -246,7 +251,7 @@ static void change(apart_state *a, uint32_t row, bool is_birth)
     a->most = a->kept > a->most ? a->kept : a->most;
 }
 
-/* Adds the change to the load of any allocator. */
+/* Adds a birth or death to the load that any allocator would have. */
 static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     if (s->pool[row] != MV_NO_ROW)
@@ -257,9 +262,9 @@ static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_bir
         s->load -= s->size[row];
 }
 
-/* The allocations by time of death, as lists in ascending order. */
+/* The allocations by time of death, as linked lists in ascending order. */
 typedef struct {
-    uint32_t *first; /* [events.count + 2] first row that dies at this time, or MV_NO_ROW */
+    uint32_t *first; /* [events.count + 2] first row that dies at each time, or MV_NO_ROW */
     uint32_t *next;  /* [allocs.count] next row that dies at the same time, or MV_NO_ROW */
 } death_lists;
 
@@ -297,9 +302,10 @@ static graph_end *list_ends(floor_state *s)
     return ends;
 }
 
-/* Bytes that the groups need together. Between two releases of memory, a group's memory only grows,
- * so at the end of that period each group holds at least its peak in the period, and all groups
- * hold the sum of these peaks. At one time, deaths come first, then releases, then births. */
+/* Finds the bytes that the groups need together. Between two releases of memory, a group's memory
+ * only grows, so at the end of such a period each group holds at least its peak in the period, and
+ * all groups together hold the sum of these peaks. Of events at the same time, deaths come first,
+ * then releases, then births. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
@@ -375,8 +381,8 @@ static const char *note_of(const floor_state *s)
     return "";
 }
 
-/* Finds the placement. A proof of a higher bound counts only if no pool is placed as one block,
- * since such a block exists as a whole from its first use on. */
+/* Finds the placement. If a pool is placed as one block, a proof that the bound is higher does not
+ * count, because such a block is as large as the whole pool as soon as the pool is first used. */
 static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
 {
     mv_minimum *out = s->out;

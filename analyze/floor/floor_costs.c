@@ -6,14 +6,14 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-enum { MOST_NAMED = 3 }; /* maximum lines in a sentence */
+enum { MOST_NAMED = 3 }; /* maximum number of lines named in a sentence */
 
 typedef struct {
-    uint32_t born; /* event + 1; 0: before the first */
+    uint32_t born; /* event + 1; 0: before the first event */
     uint32_t row;
 } reserved_row;
 
-/* The segments that are reserved after an event, newest first. */
+/* Lists the segments that are reserved after an event, newest segment first. */
 static uint32_t list_reserved(const mv_segment_lives *s, uint32_t event, reserved_row *rows)
 {
     uint32_t count = 0;
@@ -28,7 +28,7 @@ static uint32_t list_reserved(const mv_segment_lives *s, uint32_t event, reserve
     return count;
 }
 
-/* Merges rows with the same stack. */
+/* Merges rows that have the same stack. */
 static uint32_t join(mv_minimum_cost *rows, uint32_t count)
 {
     uint32_t kept = 0;
@@ -74,7 +74,7 @@ mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_m
     return MV_OK;
 }
 
-/* A line of code: the culprit of a stack, or the stack if it has none. */
+/* A line of code: the culprit of a stack, or the whole stack if it has no culprit. */
 typedef struct {
     uint32_t frame, stack;
     uint64_t bytes;

@@ -1,35 +1,35 @@
-/* The lines that cost more than the floor: memory that was reserved at the peak, beyond the floor.
+/* The lines that caused memory to be reserved beyond the floor at the peak.
  *
  *     segments at the peak, oldest first   | 20 | 64 | 20 | 100 | 20 |
  *     the floor                            |------------|
- *     beyond it, by the lines for whose requests they were reserved
+ *     the rest, by the lines for whose requests it was reserved
  *
- * An ideal allocator would need none of these segments; the line of each is the request for which
- * PyTorch found no hole. Together they add up to reserved - lower. */
+ * An ideal allocator would need none of these segments. The line of a segment is the line of the
+ * request for which PyTorch found no hole. Together they add up to reserved - lower. */
 #ifndef MV_FLOOR_COSTS_H
 #define MV_FLOOR_COSTS_H
 
 #include "analyze/floor/floor.h"
 
 typedef struct {
-    uint64_t bytes; /* bytes beyond the floor; only part of the first segment may count */
+    uint64_t bytes; /* bytes beyond the floor, which may include only a part of the first segment */
     uint32_t segments;
-    mv_stack_id stack; /* stack of the request; MV_NO_STACK: not recorded, or before the
-                        * first event */
+    mv_stack_id stack; /* stack of the request; MV_NO_STACK: not recorded, or before the first
+                        * event */
 } mv_minimum_cost;
 
 typedef struct {
     uint32_t count;
-    mv_minimum_cost *rows; /* [count] most bytes first */
+    mv_minimum_cost *rows; /* [count] costs sorted by bytes, largest first */
 } mv_minimum_costs;
 
-/* O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails only when out
- * of memory. */
+/* Finds the costs. O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails
+ * only when out of memory. */
 mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_minimum *floor,
                               mv_minimum_costs *out, mv_err *err);
 
 /* "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; "" if there
- * are none. NULL when out of memory. */
+ * are no costs. NULL when out of memory. */
 const char *mv_minimum_costs_sentence(mv_arena *arena, const mv_trace *trace,
                                       const mv_minimum_costs *costs);
 

@@ -37,7 +37,7 @@ void mv_near_drop(mv_near *near, uint32_t row)
     set(near, row, 0);
 }
 
-/* Adds the blocks below a node whose leaves begin with the rank `first`. */
+/* Adds the blocks below a node whose first leaf has the rank `first`. */
 static void collect(mv_near *near, uint32_t node, uint32_t first, uint32_t width,
                     const mv_placed_block *b, const uint64_t *offset)
 {

@@ -3,8 +3,8 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-/* Fewer blocks get the effort of this many, because proving that no placement is better
- * takes it. */
+/* If there are fewer blocks, the effort for this many blocks is allowed, because it takes that
+ * effort to prove that no placement is better. */
 enum { LEAST_COUNT = 64 };
 
 static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
@@ -42,7 +42,7 @@ static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, 
 
 /* ---- lasting blocks ---------------------------------------------------------------------- */
 
-/* The first and the last time at which more than `least` bytes are alive. */
+/* The first and last time at which more than `least` bytes are alive. */
 static void find_high_time(const mv_placement_problem *p, uint64_t least, uint32_t *first,
                            uint32_t *last)
 {
@@ -63,15 +63,16 @@ static void find_high_time(const mv_placement_problem *p, uint64_t least, uint32
     }
 }
 
-/* The blocks that do not live through all times of the highest load. */
+/* The blocks that are not alive during all times of the highest load. */
 typedef struct {
     uint32_t count;
     mv_placed_block *blocks; /* [count] */
-    uint32_t *rows;          /* [count] row in the whole problem */
-    uint64_t below;          /* bytes of the other blocks, which last */
+    uint32_t *rows;          /* [count] row of each block in the whole problem */
+    uint64_t below;          /* bytes of the blocks that are alive during all these times, which
+                              * are placed below */
 } shorter_blocks;
 
-/* Places the lasting blocks from address 0 on, and lists the others. */
+/* Places the lasting blocks, starting at address 0, and lists the other blocks. */
 static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_blocks *out,
                           uint64_t *offset)
 {
@@ -95,8 +96,8 @@ static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_
     return true;
 }
 
-/* Places the shorter blocks as a separate problem, provided that they never need more than the load
- * minus the lasting bytes. */
+/* Places the shorter blocks as a separate problem. They must never need more than the load minus
+ * the bytes of the lasting blocks. */
 static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, uint64_t effort,
                               uint64_t load, uint64_t *offset)
 {
@@ -124,8 +125,8 @@ static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, 
     return inner.top == UINT64_MAX ? UINT64_MAX : s->below + inner.top;
 }
 
-/* Blocks that live through all times of the highest load are placed at the bottom, without holes.
- * The others, above them, are fewer and have fewer obstacles. */
+/* Places blocks that are alive during all times of the highest load at the bottom, without holes.
+ * The other blocks are placed above them, and are fewer and have fewer obstacles. */
 static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, uint64_t load,
                                     uint64_t *offset)
 {

@@ -7,7 +7,7 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
-/* A birth or a death. At equal times deaths come first, because lives exclude their end. */
+/* A birth or a death. At equal times deaths come first, because a life does not include its end. */
 typedef struct {
     uint32_t time;
     uint8_t is_birth;
@@ -51,7 +51,7 @@ mv_code mv_placement_load(mv_arena *arena, const mv_placed_block *blocks, uint32
     return moments ? MV_OK : no_memory(err);
 }
 
-/* Adds a living block; false if it overlaps another living block. */
+/* Adds a living block. Returns false if it overlaps another living block. */
 static bool add(mv_gaps *living, uint64_t low, uint64_t size, bool *out_of_memory)
 {
     uint32_t below = mv_gaps_before(living, low), above = mv_gaps_at(living, low);

@@ -2,25 +2,25 @@
 
 #include "analyze/floor/placement_methods.h"
 
-/* Exhaustive search. In the best placement, every block may be moved down until it lies on another
- * block that is alive at the same time, or at address 0. So it is enough to place the blocks from
- * the bottom up, each on top of the earlier blocks whose lives overlap its own, in all orders in
- * which the offsets never decrease. A branch ends when at some time the remaining blocks cannot
- * stay below the best top so far. */
+/* Exhaustive search. In a best placement, every block can be moved down until it lies on another
+ * block that is alive at the same time, or at address 0. So it is enough to place blocks from the
+ * bottom up, each on top of earlier blocks whose lives overlap the block's own life, in all orders
+ * in which the offsets never decrease. A branch of the search ends when, at some time, the
+ * remaining blocks cannot all fit below the best top so far. */
 #define MOST_BLOCKS 64
 
 typedef struct {
     mv_placement_problem *p;
     uint32_t count;
-    bool meets[MOST_BLOCKS][MOST_BLOCKS]; /* their lives overlap */
+    bool meets[MOST_BLOCKS][MOST_BLOCKS]; /* whether the lives of two blocks overlap */
     uint64_t offset[MOST_BLOCKS], best_offset[MOST_BLOCKS];
     bool is_placed[MOST_BLOCKS];
     uint64_t top, best, steps;
     bool gave_up;
 } search;
 
-/* Whether at some block's birth the unplaced blocks would exceed the best top. Loads are highest
- * at births. */
+/* Whether the unplaced blocks would exceed the best top at the birth of some block. Only births are
+ * tested, because loads are highest at births. */
 static bool is_hopeless(const search *s, const uint64_t *least)
 {
     for (uint32_t t = 0; t < s->count; t++) {
@@ -44,7 +44,7 @@ static bool is_same(const mv_placed_block *a, const mv_placed_block *b)
     return a->birth == b->birth && a->death == b->death && a->size == b->size;
 }
 
-/* Whether an equal unplaced block comes first. */
+/* Whether an unplaced block with the same life and size comes first. */
 static bool is_twin(const search *s, uint32_t row)
 {
     for (uint32_t i = 0; i < row; i++)
@@ -95,7 +95,8 @@ uint64_t mv_place_exactly(mv_placement_problem *p, uint64_t steps, uint64_t *off
     *is_best = false;
     if (p->count > MOST_BLOCKS)
         return UINT64_MAX;
-    s.steps = steps / (1 + (uint64_t)p->count * p->count); /* each step considers all pairs */
+    s.steps = steps / (1 + (uint64_t)p->count * p->count); /* each step looks at all pairs of
+                                                            * blocks */
     for (uint32_t i = 0; i < p->count; i++)
         for (uint32_t j = 0; j < p->count; j++)
             s.meets[i][j] =

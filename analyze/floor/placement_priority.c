@@ -2,8 +2,8 @@
 #include "analyze/floor/near_blocks.h"
 #include "base/search.h"
 
-/* The lowest address, or the start of the smallest gap, at which `size` bytes are free between the
- * near blocks. */
+/* The lowest address at which `size` bytes are free between the near blocks or, with `best_fit`,
+ * the start of the smallest gap. */
 static uint64_t find_gap(const mv_near *s, uint64_t size, bool best_fit)
 {
     uint64_t at = 0, best = UINT64_MAX, best_size = UINT64_MAX;
@@ -44,7 +44,7 @@ static uint64_t place_all(mv_near *s, const uint32_t *rows, bool best_fit, uint6
 
 typedef struct {
     uint64_t top;
-    uint64_t *offset; /* [count] offsets with that top */
+    uint64_t *offset; /* [count] offsets of the placement with this top */
     uint64_t *trial;  /* [count] */
 } priority_best;
 
@@ -61,8 +61,8 @@ static uint64_t weight_of(const mv_placed_block *b, block_order order)
     return b->size > UINT64_MAX / life ? UINT64_MAX : b->size * life;
 }
 
-/* The highest load during each block's life: [count], in order of birth. Loads are highest right
- * after births, so a tree over births finds it. */
+/* Finds the highest load during each block's life: [count], in order of birth. Loads are highest
+ * directly after births, so a tree over births finds them. */
 static bool find_loads(const mv_near *s, mv_key_row *keys)
 {
     const mv_placement_problem *p = s->p;
@@ -114,7 +114,7 @@ static void order_rows(const mv_near *s, block_order order, mv_key_row *keys, ui
         rows[i] = keys[i].row;
 }
 
-/* Moves the blocks that end above `enough` to the front, without changing the order otherwise. */
+/* Moves the blocks that end above `enough` to the front, and otherwise keeps the order. */
 static void promote(const mv_placement_problem *p, const uint64_t *offset, uint32_t *rows,
                     uint32_t *spare)
 {
@@ -131,8 +131,8 @@ static void promote(const mv_placement_problem *p, const uint64_t *offset, uint3
     memcpy(rows, spare, front * sizeof *rows);
 }
 
-/* Places the blocks in the order of `rows`, then repeatedly with those first that ended too high,
- * while steps remain. */
+/* Places the blocks in the order of `rows`. While steps remain, this is repeated with the blocks
+ * that ended too high placed first. */
 static void try_order(mv_near *s, uint32_t *rows, uint32_t *spare, bool best_fit, uint64_t most,
                       uint64_t all, priority_best *best)
 {

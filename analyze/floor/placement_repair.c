@@ -7,14 +7,14 @@ typedef struct {
     mv_placement_problem *p;
     mv_near near;
     uint64_t *offset;
-    uint32_t *evictions; /* [count] how often each block was moved away */
-    uint32_t *queue;     /* ring of the blocks without a place */
+    uint32_t *evictions; /* [count] how often each block was moved out of the way */
+    uint32_t *queue;     /* ring buffer of the blocks that are not placed */
     uint32_t first, waiting;
-    uint64_t *end_sums, *sums; /* for the near blocks: ends in ascending order, and
+    uint64_t *end_sums, *sums; /* for the near blocks: their ends in ascending order, and
                                 * cumulative costs */
     mv_key_row *by_end, *spare;
     uint64_t chance;
-    bool by_root; /* costs are proportional to the square roots of sizes */
+    bool by_root; /* costs are proportional to the square root of a block's size */
 } repair;
 
 static bool init(repair *r)
@@ -37,9 +37,9 @@ static void wait_for_place(repair *r, uint32_t row)
     r->queue[(r->first + r->waiting++) % r->p->count] = row;
 }
 
-/* The cost of moving a block away. It rises with each move, so that the search does not cycle.
- * Large blocks are harder to place again; how much harder depends on the trace, so the cost uses
- * sizes or their square roots. */
+/* The cost of moving a block out of the way. The cost rises with each move, so that the search does
+ * not run in circles. Large blocks are harder to place again. How much harder depends on the trace,
+ * so the cost uses either sizes or their square roots. */
 static uint64_t cost_of(const repair *r, uint32_t row)
 {
     uint64_t weight = 1 + (uint64_t)r->evictions[row];
@@ -67,7 +67,7 @@ static void sum_costs(repair *r)
     }
 }
 
-/* The sum of the costs of rows with keys below `key`, or up to `key` if `inclusive`. */
+/* The sum of the costs of rows whose keys are below `key` or, if `inclusive`, at most `key`. */
 static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t count,
                           uint64_t key, bool inclusive)
 {
@@ -78,8 +78,8 @@ static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t
     return sums[b.low];
 }
 
-/* The cost of all blocks in [low, high): those that begin below `high`, minus those that end at or
- * below `low`. */
+/* The cost of all blocks in [low, high), which is the cost of the blocks that begin below `high`
+ * minus the cost of the blocks that end at or below `low`. */
 static uint64_t cost_at(const repair *r, uint64_t low, uint64_t high)
 {
     return sum_until(r->near.rows, r->sums, r->near.count, high, false) -
@@ -111,7 +111,7 @@ static void consider(repair *r, uint64_t at, uint64_t size, choice *best)
         best->at = at;
 }
 
-/* Gives a block the place below `limit` from which moving other blocks away costs least. */
+/* Places a block below `limit` where moving other blocks out of its way costs the least. */
 static void settle(repair *r, uint32_t row, uint64_t limit)
 {
     const mv_placed_block *b = &r->p->blocks[row];
@@ -177,7 +177,8 @@ static uint64_t top_of(const repair *r)
     return top;
 }
 
-/* Half of a distance in units of blocks, so that every address remains a multiple of the unit. */
+/* Half of a distance, rounded down to a multiple of the unit of block sizes, so that every address
+ * remains a multiple of this unit. */
 static uint64_t middle_of(uint64_t distance)
 {
     uint64_t half = distance / 2;

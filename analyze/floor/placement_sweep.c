@@ -16,7 +16,7 @@ static void put_gap(sweep *s, uint64_t low, uint64_t high)
         s->p->out_of_memory = true;
 }
 
-/* Frees a block's bytes and joins them with the gaps on both sides. */
+/* Frees a block's bytes, and joins them with the gaps on both sides. */
 static void leave(sweep *s, uint32_t row)
 {
     uint64_t low = s->offset[row], high = low + s->p->blocks[row].size;
@@ -51,7 +51,7 @@ static void enter(sweep *s, uint32_t row)
     put_gap(s, low + size, high);
 }
 
-/* From the anchor, at which `base` bytes are in use, to the end of time. */
+/* Places the blocks after the anchor, at which `base` bytes are in use, up to the end of time. */
 static void sweep_forward(sweep *s, uint32_t anchor, uint64_t base)
 {
     const mv_placement_problem *p = s->p;
@@ -71,7 +71,8 @@ static void sweep_forward(sweep *s, uint32_t anchor, uint64_t base)
     }
 }
 
-/* From the anchor to the beginning of time, where deaths act as births. */
+/* Places the blocks before the anchor, back to the beginning of time. In this direction, deaths act
+ * as births. */
 static void sweep_backward(sweep *s, uint32_t anchor, uint64_t base)
 {
     const mv_placement_problem *p = s->p;
@@ -105,7 +106,7 @@ static uint64_t key_of(const mv_placed_block *b, mv_stack_order order)
     }
 }
 
-/* Stacks the blocks that live at the anchor. Returns their bytes. */
+/* Stacks the blocks that are alive at the anchor. Returns the sum of their bytes. */
 static uint64_t stack(sweep *s, uint32_t anchor, mv_stack_order order)
 {
     const mv_placement_problem *p = s->p;

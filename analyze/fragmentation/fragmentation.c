@@ -11,10 +11,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* Memory beyond the need that an allocator usually takes without being fragmented: a few partly
- * filled large segments, shared by requests below 10 MiB (docs/fragmentation.md). */
+/* Memory beyond the need that an allocator usually takes without being fragmented. It consists of a
+ * few partly filled large segments, which requests below 10 MiB share (docs/fragmentation.md). */
 #define SLACK       (80 * MIB)
-#define SLACK_SHARE 20 /* plus this fraction (1/20) of the need */
+#define SLACK_SHARE 20 /* further slack as a fraction (1/20) of the need */
 #define LEAST_WASTE (32 * MIB)
 
 typedef struct {
@@ -22,16 +22,16 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
-    mv_arena scratch; /* for the heap, which is as large as the trace */
+    mv_arena scratch; /* temporary memory for the heap, which is as large as the trace */
     mv_heap heap;
     mv_fragmentation *out;
 } fragmentation_state;
 
 /* ---- the moment -------------------------------------------------------------------------- */
 
-/* The moment at which the most memory was taken. If all of that was taken before the first event,
- * the trace does not show why; then the moment at which the most was in use, because holes at that
- * moment are never filled. */
+/* Finds the moment at which the most memory was taken. If all of this memory was taken before the
+ * first event, the trace does not show why. Then the moment at which the most memory was in use is
+ * chosen, because holes at that moment are never filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -78,8 +78,8 @@ static bool list_domains(fragmentation_state *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* The past of a heap from before the first event is not in the trace, so all its memory counts as
- * needed then. */
+/* The bytes that the run needed. The past of a heap from before the first event is not in the
+ * trace, so all memory of such a heap counts as needed. */
 static uint64_t needed_by(const fragmentation_state *q)
 {
     const mv_demand *d = &q->out->demand;
@@ -89,7 +89,7 @@ static uint64_t needed_by(const fragmentation_state *q)
     return d->needed;
 }
 
-/* The most memory beyond a need that counts as usual. */
+/* The most memory beyond a given need that is usual. */
 static uint64_t allowance(uint64_t needed)
 {
     uint64_t usual = SLACK + needed / SLACK_SHARE;
@@ -98,7 +98,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* The rule for this allowance. */
+/* Describes the rule for this allowance. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)
@@ -111,8 +111,9 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
     return beyond > allowance(needed);
 }
 
-/* Whether segments in use are mostly holes. This is normal between steps of a healthy run, because
- * the next step fills them, so it counts only if the trace does not show the need. */
+/* Whether segments in use consist mostly of holes. This is normal between the steps of a healthy
+ * run, because the next step fills the holes, so it counts only if the trace does not show the
+ * need. */
 static bool is_hollow(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -121,7 +122,7 @@ static bool is_hollow(const fragmentation_state *q)
            f->stranded > f->bytes.allocated + f->bytes.pending;
 }
 
-/* "12 % more than", "3.4 times": `more` bytes beyond `base`. */
+/* The proportion of `more` bytes beyond `base`: "12 % more than", "3.4 times". */
 static const char *proportion(char text[32], uint64_t more, uint64_t base)
 {
     double part = base ? (double)more / (double)base : more ? 100 : 0;
@@ -139,7 +140,7 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* The need with which the allocator's memory is compared. */
+/* Names the need with which the allocator's memory is compared. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -154,26 +155,26 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     return text;
 }
 
-/* On a level of calls, and in another tool's file, each block fills a segment. */
+/* On a level of calls, and in a file of another tool, each block fills a segment. */
 #define WHY_UNSEEN                                                                                 \
     "on this level each block is a segment of its own, so no reserved memory can be free: unused " \
     "memory inside a pool is not visible"
 
-/* Whether the reserved memory at moments of the trace is unknown. */
+/* Whether the reserved memory is unknown at some moments of the trace. */
 static bool is_reserved_unknown(const mv_lives *lives)
 {
     return lives->is_missing_segment_events ||
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
-/* Whether the taken memory is uncertain: segments held one after the other would look like segments
- * held together. */
+/* Whether the taken memory may be too high. Segments that were held one after the other may look
+ * like segments that were held at the same time. */
 static bool is_too_high(const fragmentation_state *q)
 {
     return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
 }
 
-/* Why there is no certain verdict. NULL when out of memory. */
+/* Explains why no verdict is certain. NULL when out of memory. */
 static const char *why_unknown(const fragmentation_state *q)
 {
     const mv_lives *lives = q->lives;
@@ -202,7 +203,8 @@ static const char *why_unknown(const fragmentation_state *q)
                     : NULL;
 }
 
-/* The waiting memory and, at the default moment, the run's need without the wait. */
+/* Describes the waiting memory and, at the default moment, what the run would have needed without
+ * waiting. */
 static const char *why_waiting(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -218,9 +220,9 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* Uses the measure of the verdict "fragmented": bytes beyond the need, and the usual amount.
- * Memory reserved before the trace counts as beyond the need here, because the result does not
- * depend on it. */
+/* Explains the verdict "ok" with the figures that decide about "fragmented": bytes beyond the need,
+ * and the usual amount. Memory that was reserved before the trace counts as beyond the need here,
+ * because the verdict does not depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -236,7 +238,7 @@ static const char *why_ok(const fragmentation_state *q)
                            mv_size_text(allowed, allowance(need)), allowance_text(need));
 }
 
-/* NULL when out of memory. */
+/* Explains the verdict. NULL when out of memory. */
 static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
@@ -285,8 +287,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     return f->why && f->figures;
 }
 
-/* Whether most unallocated memory waits for a stream, far more than a heap usually has beyond its
- * need. At the default moment, the wait must also have raised the need that far. */
+/* Whether most unallocated memory waits for a stream, and is far more than a heap usually has
+ * beyond its need. At the default moment, waiting must also have raised the need by that much. */
 static bool is_waiting(const mv_fragmentation *f)
 {
     const mv_demand *d = &f->demand;
@@ -297,7 +299,7 @@ static bool is_waiting(const mv_fragmentation *f)
 }
 
 /* Whether the taken memory is close to the memory that was certainly in use at once. If only frees
- * show blocks, certain blocks are those of the final heap. */
+ * show blocks, only the blocks of the final heap are certain. */
 static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
 {
     const mv_lives *lives = q->lives;
@@ -313,7 +315,7 @@ static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
     return taken <= need || !is_far_beyond(taken - need, need);
 }
 
-/* False when out of memory. */
+/* Decides the verdict. False when out of memory. */
 static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;

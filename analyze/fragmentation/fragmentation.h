@@ -1,13 +1,14 @@
-/* Fragmentation of one device at a moment: reserved memory that is not in use, how it is split up,
- * the blocks that pin it, why each segment was added, and what to do about it.
+/* Fragmentation of one device at one moment: how much reserved memory is not in use, how this
+ * memory is split up, which blocks pin it, why each segment was added, and what to do about it.
  *
  *     reserved = allocated + pending + free + unexplained       in total, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use
  *                                        whole: could be returned to the device
  *
- * The verdict compares the memory taken from the device with the most that the run ever needed at
- * once. If the difference is usual, it checks whether most unallocated memory was freed but waits
- * for a stream. docs/fragmentation.md has the rules and their reasons. */
+ * The verdict compares the memory taken from the device with the most memory that the run ever
+ * needed at once. If the difference is usual, the verdict also depends on whether most
+ * unallocated memory was freed but waits for a stream. docs/fragmentation.md has the rules and
+ * their reasons. */
 #ifndef MV_FRAGMENTATION_H
 #define MV_FRAGMENTATION_H
 
@@ -24,83 +25,91 @@ typedef struct {
     mv_stream_id stream;
     mv_heap_sums bytes;
     uint64_t whole;
-    uint64_t largest; /* the largest hole */
+    uint64_t largest; /* size of the largest hole in bytes */
 } mv_domain_report;
 
-/* One piece of advice. Settings are only advised if they were replayed and save memory: `saves` is
- * the figure of whatif. */
+/* One piece of advice. A setting is advised only if it was replayed and saves memory; `saves` is
+ * then the number that whatif shows. */
 typedef struct {
-    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; NULL: change the program instead */
-    const char *call;    /* a call that the program should make; "": none */
-    const char *text;    /* one or two sentences */
-    uint64_t bytes;      /* bytes concerned; for settings, equal to `saves` */
+    const char *setting; /* the complete PYTORCH_CUDA_ALLOC_CONF; NULL: change the program
+                          * instead */
+    const char *call;    /* call that the program should make, or "" if there is none */
+    const char *text;    /* the advice in one or two sentences */
+    uint64_t bytes;      /* number of bytes that the advice concerns; for settings, equal to
+                          * `saves` */
     bool is_replayed;
-    int64_t saves;     /* reduction of the peak of reserved memory; only set if replayed */
-    mv_stack_id stack; /* stack of the line to change; MV_NO_STACK: not about a line */
+    int64_t saves;     /* reduction of the peak of reserved memory; set only if replayed */
+    mv_stack_id stack; /* stack of the line to change; MV_NO_STACK: the advice does not name a
+                        * line */
 } mv_advice;
 
 #define MV_MOST_ADVICE 8
 
 typedef struct {
     mv_moment at;
-    bool chosen;         /* the moment is the default: the one that shows most */
-    bool fragmented;     /* the verdict */
-    bool is_known;       /* the verdict is certain: nothing before the trace could change it */
-    bool over_plain;     /* at the moment, reserved exceeds 3/2 of allocated */
-    bool is_unseen;      /* each block of the level fills its segment: no verdict is possible */
-    bool waits;          /* the verdict is "waiting": most unallocated memory waits for a stream */
-    const char *answer;  /* "fragmented", "waiting", "ok", "ok (history incomplete)", "unknown on
-                          * this level" */
-    const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
-                          * history is complete */
-    const char *why;     /* one sentence; never NULL */
-    mv_heap_sums bytes;  /* sums at the moment */
+    bool chosen;         /* the moment was not given: it is the moment that shows the most */
+    bool fragmented;     /* the verdict is that memory is fragmented */
+    bool is_known;       /* the verdict is certain, because nothing before the trace could change
+                          * it */
+    bool over_plain;     /* at the moment, reserved memory exceeds 3/2 of allocated memory */
+    bool is_unseen;      /* each block of the level fills its segment, so no verdict is possible */
+    bool waits;          /* the verdict is "waiting", because most unallocated memory waits for a
+                          * stream */
+    const char *answer;  /* the verdict: "fragmented", "waiting", "ok", "ok (history
+                          * incomplete)", "unknown on this level" */
+    const char *figures; /* figures behind the verdict: "1.37 GiB reserved, 0.98 GiB needed", or
+                          * "at least 0.98 GiB" if the history is incomplete */
+    const char *why;     /* the reason for the verdict as one sentence; never NULL */
+    mv_heap_sums bytes;  /* bytes of the whole heap at the moment */
     uint64_t whole, stranded, largest;
-    mv_demand demand;   /* demand of the whole run */
-    uint64_t failed;    /* the segment that the device refused at the moment; usually 0 */
-    uint64_t base;      /* the need: demand.needed or, if the past is unknown and this is more, the
-                         * bytes reserved before the first event */
-    uint64_t beyond;    /* bytes taken at the moment beyond `base`, or 0 */
-    uint64_t allowed;   /* the highest usual value of `beyond` */
-    mv_waiting waiting; /* code that freed the pending blocks */
+    mv_demand demand;   /* memory that the whole run needed */
+    uint64_t failed;    /* size of the segment that the device refused at the moment; usually 0 */
+    uint64_t base;      /* bytes needed: demand.needed or, if the past is unknown and this number
+                         * is larger, the bytes reserved before the first event */
+    uint64_t beyond;    /* bytes taken at the moment beyond `base`; 0: none */
+    uint64_t allowed;   /* highest value of `beyond` that is usual */
+    mv_waiting waiting; /* which code freed the pending blocks */
     uint32_t domain_count;
     mv_domain_report *domains; /* [domain_count] domains that hold memory */
     mv_heap_map map;
     mv_pins pins;
-    mv_segment_growths growths; /* rows with most segment bytes first */
-    bool is_replayed;           /* settings were tried: `tried` of them */
+    mv_segment_growths growths; /* growths of segments, sorted by segment bytes, largest first */
+    bool is_replayed;           /* whether settings were tried */
     uint32_t tried;
-    mv_trust trust;           /* trust in these replays */
-    const char *trust_why;    /* one sentence; NULL without replays */
-    const char *not_replayed; /* why something was not replayed although there are settings to try;
-                        * or NULL */
-    /* The best setting that serves the failed requests but reserves no less; or NULL. */
+    mv_trust trust;           /* how far these replays can be trusted */
+    const char *trust_why;    /* why, as one sentence; NULL without replays */
+    const char *not_replayed; /* why nothing was replayed although there are settings to try; or
+                               * NULL */
+    /* The best setting that serves the failed requests but does not reserve less memory, or
+     * NULL. */
     const char *meets;
-    uint64_t spare;          /* bytes of the limit left with that setting */
-    bool ran_out_of_memory;  /* no setting would have let the run continue: there was too little
-                              * memory for the failed requests */
-    const char *trials_note; /* a result of the trials that is not advice, or "" */
-    const char *trust_note;  /* how certain the advised settings are; "" if exact, or if none
-                              * is advised */
+    uint64_t spare;          /* bytes of the limit that are left with this setting */
+    bool ran_out_of_memory;  /* there was too little memory for the failed requests, so no
+                              * setting would have let the run continue */
+    const char *trials_note; /* a result of the trials that is not a piece of advice, or "" */
+    const char *trust_note;  /* how certain the results of the advised settings are; "" if they
+                              * are exact or no setting is advised */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
 
 typedef struct {
-    const mv_moment *at;               /* NULL: the moment within `window` that shows most */
-    mv_window window;                  /* may end after the end of the trace */
-    bool no_advice;                    /* only the diagnosis: nothing is replayed */
-    const mv_segment_growths *growths; /* growths of that window, which must be open-ended;
-                                        * NULL: computed here. The result has their rows in
-                                        * another order */
+    const mv_moment *at;               /* moment to examine; NULL: the moment within `window`
+                                        * that shows the most */
+    mv_window window;                  /* events to examine; may end after the end of the trace */
+    bool no_advice;                    /* only make a diagnosis, without replays */
+    const mv_segment_growths *growths; /* growths of this window, which must be open-ended; NULL:
+                                        * computed by mv_fragmentation_find. The result contains
+                                        * these rows in a different order */
 } mv_fragmentation_opts;
 
-/* O(n log n). All results are in `arena`. Fails only when memory or row numbers run out. */
+/* Examines the fragmentation. O(n log n). All results are in `arena`. Fails only when memory or row
+ * numbers run out. */
 mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);
 
-/* "fragmented", "waiting", "ok" */
+/* The verdict as a word: "fragmented", "waiting", "ok". */
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
 
 #endif

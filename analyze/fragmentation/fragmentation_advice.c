@@ -11,12 +11,12 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-#define WORTH_A_WORD (64 * MIB) /* smaller savings are not worth a change */
-#define MANY_SIZES   6          /* this many request sizes mean that shapes vary */
-#define OLD_SHARE    10         /* 1/10 of the events so far: younger blocks are short-lived */
+#define WORTH_A_WORD (64 * MIB) /* savings below this are not worth a change */
+#define MANY_SIZES   6          /* this many sizes of requests suggest that shapes vary */
+#define OLD_SHARE    10         /* blocks younger than 1/10 of the events are short-lived */
 #define MOST_LINES   2
 
-/* Large requests for which no hole was large enough. */
+/* Large requests for which no hole was large enough, by size. */
 typedef struct {
     uint32_t count, distinct;
     uint64_t least, most;
@@ -31,8 +31,8 @@ typedef struct {
     mv_fragmentation *f;
     mv_block_rules rules;
     missed_sizes missed;
-    mv_trials trials; /* open if f->is_replayed */
-    mv_advice spare;  /* receives advice that exceeds the limit */
+    mv_trials trials; /* trials; open if f->is_replayed */
+    mv_advice spare;  /* receives advice that does not fit into f->advice */
     bool failed;
 } adviser;
 
@@ -54,7 +54,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
-/* A copy of the text in the arena, or "" when out of memory. */
+/* A copy of the string in the arena, or "" when out of memory. */
 static const char *keep(adviser *a, const char *text)
 {
     a->failed = a->failed || !text;
@@ -66,7 +66,7 @@ static const char *failed_requests(adviser *a)
     return keep(a, mv_trials_failures(&a->trials));
 }
 
-/* Whether the culprit of a stack is a line that the user can change. */
+/* Whether the culprit of a stack is a line that the user is able to change. */
 static bool has_line(const adviser *a, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(a->trace, a->sites->kinds, stack);
@@ -81,8 +81,8 @@ static bool is_old(const adviser *a, const mv_pin *line)
     return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
 }
 
-/* Whether a line's blocks are to blame: old, small blocks that strand a substantial part of all
- * stranded memory, and of the excess. */
+/* Whether a line's blocks are to blame. These must be old, small blocks that strand a substantial
+ * part of all stranded memory and of the excess. */
 static bool is_to_blame(const adviser *a, const mv_pin *line)
 {
     return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
@@ -90,7 +90,7 @@ static bool is_to_blame(const adviser *a, const mv_pin *line)
            has_line(a, line->stack) && is_old(a, line);
 }
 
-/* Adds the effect of a separate pool for the line's blocks, if it saves memory. */
+/* Advises a separate pool for the line's blocks, if this saves memory. */
 static void about_line(adviser *a, const mv_pin *line, mv_err *err)
 {
     char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
@@ -153,7 +153,7 @@ static uint64_t missed_bytes(const adviser *a)
     return a->f->growths.bytes[MV_REASON_NO_HOLE] + a->f->failed;
 }
 
-/* Whether the requests that found no hole have many sizes. */
+/* Whether the requests for which there was no hole have many sizes. */
 static bool sizes_vary(const adviser *a)
 {
     return a->missed.count >= 8 && a->missed.distinct >= MANY_SIZES &&
@@ -180,7 +180,7 @@ static bool has_much_whole(const adviser *a)
     return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
 }
 
-/* The kinds of settings that the figures make plausible. */
+/* The kinds of settings that the figures suggest. */
 static uint32_t plausible(const adviser *a)
 {
     uint32_t set = 0;
@@ -198,7 +198,7 @@ static uint32_t plausible(const adviser *a)
 
 /* ---- settings that save memory ----------------------------------------------------------- */
 
-/* The line with most bytes in segments that were added because no hole was large enough. */
+/* The line with the most bytes in segments that were added because no hole was large enough. */
 static const char *line_most_added_for(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -220,7 +220,7 @@ static const char *line_most_added_for(adviser *a, char *label, size_t size)
     return most ? mv_culprit_label(a->trace, a->sites->kinds, stack, label, size) : NULL;
 }
 
-/* Why a setting helps: text that begins with a full stop, or "". */
+/* Writes why a setting helps. The string begins with a full stop, or is "". */
 static void explain(adviser *a, uint32_t change, char *out, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -278,8 +278,8 @@ static void advise_setting(adviser *a, const mv_trial *trial)
     advice->saves = trial->saves;
 }
 
-/* Advises the settings that save memory: the best of each kind, best first. Returns
- * their number. */
+/* Advises the settings that save memory, and only the best of each kind. The best setting comes
+ * first. Returns the number of advised settings. */
 static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
 {
     uint32_t said = 0, count = 0;
@@ -310,7 +310,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
     return count;
 }
 
-/* Split limits come last: they rarely help if nothing else does. */
+/* Advises settings. Split limits are tried last, because they rarely help if nothing else does. */
 static void about_settings(adviser *a, uint32_t set, mv_err *err)
 {
     if (try_set(a, set, err) == 0 && a->f->fragmented && !a->failed)
@@ -319,8 +319,8 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 
 /* ---- changes of the program -------------------------------------------------------------- */
 
-/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp),
- * unless disabled. */
+/* Advice on collectives, which called record_stream() themselves before PyTorch 2.8
+ * (ProcessGroupNCCL.cpp) unless this was disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {
     enum { KEEP_REFERENCES = 208 };
@@ -333,7 +333,7 @@ static const char *collectives_advice(const mv_trace *trace)
                : "";
 }
 
-/* Advice on blocks freed while another stream could still use them. */
+/* Advises on blocks that were freed while another stream could still use them. */
 static void about_waiting(adviser *a)
 {
     const mv_waiting *w = &a->f->waiting;
@@ -378,8 +378,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
 
-/* Advice on rounding. Requests just above a multiple of 512 bytes waste little; settings waste
- * more, as do blocks that are not split. */
+/* Advises on rounding. Requests just above a multiple of 512 bytes waste little memory. Rounding
+ * settings waste more, and so do blocks that are not split. */
 static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
@@ -446,7 +446,8 @@ static void open_trials(adviser *a, uint32_t set, mv_err *err)
         a->failed = true;
 }
 
-/* Notes results of the trials that are not advice, and how certain the advised settings are. */
+/* Notes the results of trials that are not advice, and how certain the results of the advised
+ * settings are. */
 static void note_trials(adviser *a)
 {
     mv_fragmentation *f = a->f;

@@ -1,12 +1,13 @@
-/* Advice about fragmentation. Part of mv_fragmentation_find. */
+/* Gives advice about fragmentation. Used by mv_fragmentation_find. */
 #ifndef MV_FRAGMENTATION_ADVICE_H
 #define MV_FRAGMENTATION_ADVICE_H
 
 #include "analyze/fragmentation/fragmentation.h"
 
-/* Sets out->advice: first replayed settings that save memory, by saving; then other changes of the
- * program, by bytes; then memory that can be released. Growth rows must be sorted by size. There is
- * no advice if the verdict is ok and little can be saved. Fails only when out of memory. */
+/* Sets out->advice. Replayed settings that save memory come first, sorted by saving. Then come
+ * other changes to the program, sorted by bytes, and then memory that can be released. Growth rows
+ * must be sorted by size. There is no advice if the verdict is ok and little can be saved. Fails
+ * only when out of memory. */
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_window window, mv_fragmentation *out,
                                 mv_err *err);

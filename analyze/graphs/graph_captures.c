@@ -11,31 +11,33 @@
 
 #define SHIM_NAME "CUDA graph capture "
 
-/* Maximum depth; deeper ranges are ignored. */
+/* Maximum depth of nested ranges; deeper ranges are ignored. */
 enum { MOST_OPEN = 64 };
 
 typedef struct {
     mv_string_id name;
-    int64_t from_us, to_us; /* to_us MV_NO_TIME: open to the end */
+    int64_t from_us, to_us; /* start and end of the range; to_us MV_NO_TIME: open until the end
+                             * of the trace */
     uint32_t first, end;    /* events [first, end) of the range */
-    uint32_t outer, inners; /* enclosing range, or MV_NO_ROW; number of ranges inside */
+    uint32_t outer, inners; /* enclosing range, or MV_NO_ROW; number of ranges inside this range */
 } graph_range;
 
-/* The end of a range. */
+/* The end of an annotated range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* row of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the
+                   * file */
 } range_end;
 
 typedef struct {
     mv_graph_search *s;
-    graph_range *rows; /* [count] in order of `first` */
+    graph_range *rows; /* [count] ranges sorted by `first` */
     uint32_t count, capacity;
     uint32_t open[MOST_OPEN], depth;
     uint32_t captures_capacity, members_capacity;
 } builder;
 
-/* Whether a name is like "CUDA graph capture 3", "capture_32_FULL", "Capturing bs=8". */
+/* Whether a name looks like "CUDA graph capture 3", "capture_32_FULL" or "Capturing bs=8". */
 static bool names_capture(const char *name)
 {
     static const char word[] = "captur";
@@ -60,7 +62,7 @@ bool mv_graphs_have_ranges(const mv_trace *trace)
     return false;
 }
 
-/* Threads interleave, so the range that ends is not always the innermost one. */
+/* Ends a range. Threads interleave, so the range that ends is not always the innermost one. */
 static void end_range(builder *b, mv_string_id name, int64_t time_us)
 {
     const mv_events *e = &b->s->lives->events;
@@ -129,8 +131,8 @@ static bool is_innermost(const graph_range *r)
     return r->inners == 0 && r->to_us != MV_NO_TIME;
 }
 
-/* The name of a capture's range. A range of the program around a single capture has a
- * better name. */
+/* The name of a capture's range. If the program has its own range around a single capture, the name
+ * of that range is better. */
 static const char *range_name(const builder *b, uint32_t range)
 {
     const graph_range *r = &b->rows[range];
@@ -173,8 +175,8 @@ static bool is_alloc(const mv_lives *lives, uint32_t event)
     return lives->events.action[event] == MV_ACTION_ALLOC && lives->alloc_of[event] != MV_NO_ROW;
 }
 
-/* Marks frames of torch.cuda.graph before the capture begins, where it collects garbage and empties
- * the cache. */
+/* Marks frames of torch.cuda.graph that run before the capture begins, where it collects garbage
+ * and empties the cache. */
 static bool *frames_that_enter(const mv_graph_search *s)
 {
     const mv_trace *trace = s->trace;
@@ -202,8 +204,8 @@ static bool enters_capture(const mv_graph_search *s, const bool *frame_enters, u
     return false;
 }
 
-/* For files without pools, or memory of calls: a capture is the allocations within an
- * innermost range. */
+/* Finds captures in files without pools, or in memory of calls. There, a capture consists of the
+ * allocations within an innermost range. */
 static bool captures_of_ranges(builder *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -221,8 +223,8 @@ static bool captures_of_ranges(builder *b)
     return true;
 }
 
-/* The first of the segment events directly before a capture's first allocation, which
- * needed them. */
+/* The first of the segment events directly before a capture's first allocation, which needed the
+ * segments. */
 static uint32_t first_of(const mv_events *e, uint32_t event)
 {
     while (event > 0 && (e->action[event - 1] == MV_ACTION_SEGMENT_ALLOC ||
@@ -231,8 +233,9 @@ static uint32_t first_of(const mv_events *e, uint32_t event)
     return event;
 }
 
-/* Captures are runs of allocations in one private pool. A run ends with another pool, with
- * torch.cuda.graph's own calls, or at the start or end of a capture range. */
+/* Finds captures as runs of allocations in one private pool. A run ends at an allocation in a
+ * different pool, at a call by torch.cuda.graph itself, or at the start or end of a capture
+ * range. */
 static bool captures_of_pools(builder *b)
 {
     mv_graph_search *s = b->s;
@@ -272,8 +275,8 @@ static bool captures_of_pools(builder *b)
 
 /* ---- graphs of captures ------------------------------------------------------------------ */
 
-/* The time of the last allocation. Graphs destroyed later are destroyed because the program ends,
- * which destroys every graph. */
+/* The time of the last allocation. Graphs that are destroyed later are destroyed only because the
+ * program ends, which destroys every graph. */
 static int64_t last_allocation_us(const mv_lives *lives)
 {
     for (uint32_t e = lives->events.count; e-- > 0;)
@@ -282,8 +285,8 @@ static int64_t last_allocation_us(const mv_lives *lives)
     return INT64_MIN;
 }
 
-/* A capture's graph is the first executable graph made after it and before the next capture.
- * `captures` must be from ranges, in their order. */
+/* Finds the graph of each capture: the first executable graph that was made after the capture and
+ * before the next capture. `captures` must come from ranges and be in the order of the ranges. */
 static bool find_graphs(builder *b)
 {
     const mv_trace *read = mv_trace_as_read(b->s->trace);

@@ -10,9 +10,9 @@
  *     points      p   p     p p      p    p
  *     first         1    1   1    -    2        the first capture with a block in the piece
  *
- * Different segments stay separate, even if one reuses the addresses of another: points are sorted
- * by group of segments, then by address. The pieces of an expandable segment are one group, because
- * a block may span several pieces. */
+ * Different segments are kept apart, even if one segment reuses the addresses of another, because
+ * points are sorted by group of segments, then by address. The pieces of an expandable segment are
+ * one group, because a block may span several pieces. */
 typedef struct {
     uint32_t group;
     uint64_t addr;
@@ -26,18 +26,21 @@ typedef struct {
 
 typedef struct {
     mv_graph_search *s;
-    uint32_t *group; /* [segments] from 1; 0 is for blocks outside all segments */
+    uint32_t *group; /* [segments] group of each segment, from 1; 0 is for blocks outside all
+                      * segments */
     point *points;   /* [count] */
     uint32_t count;
     span_of_capture *spans;    /* spans of capture i: [first_span[i], first_span[i + 1]) */
     uint32_t *first_span;      /* [captures + 1] */
-    uint32_t *first;           /* [count] first capture with a block in the piece above the point,
+    uint32_t *first;           /* [count] first capture with a block in the piece that begins at
+                                * the point, or MV_NO_ROW */
+    uint32_t *living;          /* [count] the same, but without captures whose graph is destroyed */
+    uint32_t *next;            /* [count + 1] temporary: the next piece that has no capture yet */
+    uint32_t *of_pool;         /* [pools] row of each pool in out->pools, or MV_NO_ROW */
+    uint32_t of_unknown;       /* row in out->pools for captures whose pool is not in the file,
                                 * or MV_NO_ROW */
-    uint32_t *living;          /* [count] the same without captures whose graph is destroyed */
-    uint32_t *next;            /* [count + 1] temporary: the next unpainted piece */
-    uint32_t *of_pool;         /* [pools] row of out->pools, or MV_NO_ROW */
-    uint32_t of_unknown;       /* row for captures whose pool is not in the file, or MV_NO_ROW */
-    uint32_t *pool_of_segment; /* [segments] row of out->pools, or MV_NO_ROW */
+    uint32_t *pool_of_segment; /* [segments] row of each segment's pool in out->pools, or
+                                * MV_NO_ROW */
 } address_map;
 
 /* ---- groups of segments ------------------------------------------------------------------ */
@@ -133,7 +136,7 @@ static bool find_points(address_map *m)
     return true;
 }
 
-/* Merges the blocks of each capture. */
+/* Merges the blocks of each capture into spans. */
 static bool find_spans(address_map *m)
 {
     mv_graph_search *s = m->s;
@@ -183,7 +186,7 @@ static uint32_t next_unpainted(uint32_t *next, uint32_t piece)
     return root;
 }
 
-/* Sets painted[count] to the first capture of each piece; without `all`, captures whose graph is
+/* Sets painted[count] to the first capture of each piece. Without `all`, captures whose graph is
  * destroyed are skipped. */
 static void paint(address_map *m, bool all, uint32_t *painted)
 {
@@ -213,7 +216,7 @@ static uint64_t piece_bytes(const address_map *m, uint32_t piece)
     return m->points[piece + 1].addr - m->points[piece].addr;
 }
 
-/* Adds a segment held at the end, and the parts that captures used. */
+/* Adds a segment that is reserved at the end, and the parts of it that captures used. */
 static void add_segment(address_map *m, uint32_t segment, mv_graph_pool *pool)
 {
     const mv_segment_lives *g = &m->s->lives->segments;
@@ -221,7 +224,7 @@ static void add_segment(address_map *m, uint32_t segment, mv_graph_pool *pool)
     uint32_t i = point_at(m, m->group[segment], from);
 
     if (i > 0 && m->points[i - 1].group == m->group[segment])
-        i--; /* a piece that begins below the segment */
+        i--; /* a piece may begin below the segment */
     pool->reserved += g->size[segment];
     for (; i + 1 < m->count && m->points[i].group == m->group[segment] && m->points[i].addr < end;
          i++) {
@@ -250,11 +253,12 @@ static void count_pieces(address_map *m)
         for (uint32_t k = m->first_span[c]; k < m->first_span[c + 1]; k++)
             capture->memory += m->spans[k].end - m->spans[k].addr;
         capture->shared = capture->memory - capture->own;
-        capture->released = capture->own; /* add_segment subtracts what is still reserved */
+        capture->released = capture->own; /* add_segment subtracts the bytes that are still
+                                           * reserved */
     }
 }
 
-/* Lists the pools of segments and captures, with the row of each pool in `of_pool`. */
+/* Lists the pools of segments and captures. `of_pool` receives the row of each pool. */
 static bool list_pools(address_map *m)
 {
     mv_graph_search *s = m->s;
@@ -283,8 +287,8 @@ static bool list_pools(address_map *m)
     return true;
 }
 
-/* Sets the pool row of each segment, or MV_NO_ROW. In files without pools, a segment belongs to the
- * graphs if a capture has a block in it. */
+/* Sets the row of each segment's pool, or MV_NO_ROW. In files without pools, a segment belongs to
+ * the graphs if a capture has a block in it. */
 static bool place_segments(address_map *m)
 {
     const mv_graph_search *s = m->s;
@@ -341,8 +345,8 @@ static void count_segments(address_map *m)
     }
 }
 
-/* Reduces *common to the number of outer frames that this stack shares with the capture's
- * other stacks. */
+/* Reduces *common to the number of outer frames that this stack shares with the other stacks of the
+ * capture. */
 static void join_stacks(const mv_trace *trace, mv_stack_id first, mv_stack_id other,
                         uint32_t *common)
 {
@@ -419,7 +423,7 @@ static void count_pools(address_map *m)
         pool->unused = pool->reserved - pool->used;
         if (!is_known)
             pool->left = MV_NO_BYTES;
-        if (mv_trace_allocator(s->trace)) /* the trace has only addresses of blocks, without
+        if (mv_trace_allocator(s->trace)) /* the trace contains only addresses of blocks, without
                                            * their segments */
             pool->reserved = pool->used = pool->unused = pool->left = MV_NO_BYTES;
     }

@@ -35,8 +35,8 @@ const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_grap
     mv_text_maker words = {.arena = arena};
     char alone[MV_SIZE_TEXT], together[MV_SIZE_TEXT], rest[MV_SIZE_TEXT];
     uint64_t memory = 0, own = 0, unused = 0, left = 0;
-    bool is_least = false;    /* without a name, adjacent captures count as one */
-    bool may_be_user = false; /* ids (0, N) may also be those of MemPools */
+    bool is_least = false;    /* if a capture has no name, adjacent captures count as one */
+    bool may_be_user = false; /* pools with ids (0, N) may also belong to a MemPool */
     const char *text;
 
     for (uint32_t i = 0; i < graphs->count; i++) {

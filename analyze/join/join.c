@@ -6,19 +6,19 @@
 #include "base/sort.h"
 #include "parse/tools/block_log.h"
 
-/* The allocation of a block. */
+/* The event that allocated a block. */
 typedef struct {
     uint64_t addr;
     int64_t time_us;
     uint64_t bytes;
     uint32_t event;
-    uint32_t pair; /* in rows of the snapshot: the matching event of the trace */
+    uint32_t pair; /* in rows of the snapshot: the matching event in the trace */
 } birth;
 
 typedef struct {
     uint32_t count;
-    birth *rows;               /* by address, then in order of events */
-    int64_t first_us, last_us; /* time of the device's first and last event */
+    birth *rows;               /* births sorted by address, then by event */
+    int64_t first_us, last_us; /* times of the device's first and last event */
 } births;
 
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
     const mv_trace *profile;
     uint32_t count; /* devices */
     device_births *devices;
-    int64_t *differences; /* of pairs */
+    int64_t *differences; /* differences between the times of each pair */
     uint64_t pairs;
     mv_join *out;
 } joining;
@@ -48,7 +48,7 @@ static bool find_births(mv_arena *scratch, const mv_events *e, births *out)
             continue;
         out->first_us = e->time_us[i] < out->first_us ? e->time_us[i] : out->first_us;
         out->last_us = e->time_us[i] > out->last_us ? e->time_us[i] : out->last_us;
-        /* Blocks missing from the profiler's trace have addresses invented by the reader. */
+        /* The reader invents addresses for blocks that are missing from the profiler's trace. */
         if (e->action[i] == MV_ACTION_ALLOC && e->addr[i] < MV_BLOCK_LOG_ADDRESS)
             out->rows[out->count++] = (birth){e->addr[i], e->time_us[i], e->size[i], i, MV_NO_ROW};
     }
@@ -58,7 +58,8 @@ static bool find_births(mv_arena *scratch, const mv_events *e, births *out)
     return out->rows != NULL;
 }
 
-/* Finds the devices that both files have, without the CPU, whose blocks are in no snapshot. */
+/* Finds the devices that both files have. The CPU is left out, because its blocks are in no
+ * snapshot. */
 static bool find_devices(joining *j)
 {
     const char *cpu = mv_fact_find(j->profile, MV_FACT_CPU_DEVICE);
@@ -84,8 +85,9 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* Visits each allocation of the trace together with a fitting allocation of the snapshot at the
- * same address: the nearest in time, after subtracting the offset, and in order. */
+/* Visits each allocation of the trace together with the allocation of the snapshot that fits best.
+ * This is the nearest allocation in time at the same address, after subtracting the offset.
+ * Allocations are visited in order. */
 typedef void pair_fn(joining *j, birth *of_snapshot, birth *of_profile);
 
 static void for_each_pair(joining *j, device_births *d, int64_t offset_us, pair_fn *visit)
@@ -153,7 +155,8 @@ static void count_events(joining *j)
         j->out->events += p->count;
         for (uint32_t k = 0; k < p->count; k++) {
             int64_t time_us = p->rows[k].time_us - j->out->offset_us;
-            /* at the edges the clocks decide, which do not agree to the microsecond */
+            /* near the first and last event the two clocks decide, and they do not agree to the
+             * microsecond */
             j->out->outside +=
                 p->rows[k].pair == MV_NO_ROW &&
                 (time_us < s->first_us + MV_JOIN_SAME_US || time_us > s->last_us - MV_JOIN_SAME_US);
@@ -172,7 +175,8 @@ static bool has_times(const mv_trace *trace)
     return false;
 }
 
-/* Seconds between the end of one recording and the start of the other; 0 if they overlap. */
+/* The time in seconds between the end of one recording and the start of the other, or 0 if they
+ * overlap. */
 static double seconds_between(const joining *j)
 {
     uint64_t least = UINT64_MAX;
@@ -235,7 +239,7 @@ static mv_code refuse(joining *j, mv_err *err)
 
 /* ---- new tags ------------------------------------------------------------------------------ */
 
-/* An event of the snapshot, its tag, and the tag of the trace's event. */
+/* An event of the snapshot, with its own tag and the tag of the matching event in the trace. */
 typedef struct {
     uint32_t ours, theirs;
     uint32_t device, event;
@@ -264,7 +268,8 @@ static retag *find_retags(joining *j, uint64_t *count)
     return rows;
 }
 
-/* The snapshot's strings, followed by those strings of the trace that its tags use. */
+/* Makes the new table of strings: the snapshot's strings, followed by those strings of the trace
+ * that its tags use. */
 static bool add_strings(mv_arena *arena, joining *j, uint32_t *of_theirs)
 {
     const mv_strings *s = &j->trace->strings, *p = &j->profile->strings;
@@ -330,7 +335,7 @@ static bool add_tags(mv_arena *arena, joining *j, const retag *rows, uint64_t co
     return true;
 }
 
-/* The trace may be shared, so the columns to change are copied. */
+/* Copies the columns that will be changed, because the trace may be shared. */
 static bool copy_tags_of_events(mv_arena *arena, mv_trace *trace)
 {
     mv_device *devices = mv_push_array(arena, mv_device, trace->device_count);

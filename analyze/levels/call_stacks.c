@@ -9,9 +9,9 @@ typedef struct {
 } call_row;
 
 typedef struct {
-    uint32_t count, frames, stacks; /* frames, stacks: numbers of distinct ones */
-    uint64_t stack_frames;          /* frames in all new stacks */
-    call_row *rows;                 /* [count] by library, function, stack */
+    uint32_t count, frames, stacks; /* frames, stacks: numbers of different frames and stacks */
+    uint64_t stack_frames;          /* number of frames in all new stacks */
+    call_row *rows;                 /* [count] sorted by library, function, stack */
 } call_rows;
 
 static bool is_same_frame(const call_row *a, const call_row *b)

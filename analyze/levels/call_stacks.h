@@ -1,28 +1,30 @@
-/* Stacks of CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2", then the
- * callers of the library. */
+/* Stacks of CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2", followed by
+ * the functions that called the library. */
 #ifndef MV_CALL_STACKS_H
 #define MV_CALL_STACKS_H
 
 #include "parse/model/trace.h"
 
-/* Adds to the trace a frame for each library and function, and a stack for each combination with
- * the stack of a call that gets memory. of_call: [api_calls.count] the new stack of such a call;
- * MV_NO_STACK for other calls. Existing rows keep their numbers. O(n log n). */
+/* Adds to the trace a frame for each pair of library and function, and a stack for each combination
+ * of such a frame with the stack of a call that allocates memory. of_call: [api_calls.count] the
+ * new stack of each such call; MV_NO_STACK for other calls. Existing rows keep their numbers. O(n
+ * log n). */
 mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err);
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* A copy with room for this many more stacks that have this many frames in total. False when out
- * of memory. */
+/* Makes a copy of the stacks with room for `stacks` more stacks, which have `stack_frames` frames
+ * in total. False when out of memory. */
 bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
                     mv_stacks *out);
 
-/* Adds a stack of `innermost` and the frames of `rest`, of which the first `cut` are dropped; there
- * must be room. */
+/* Adds a stack that consists of `innermost` and the frames of `rest` except for its first `cut`
+ * frames. There must be room for it. */
 void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
                    mv_stack_id rest, uint32_t cut);
 
-/* Adds the frame of a call: a function, with its owner instead of a file. There must be room. */
+/* Adds the frame of a call, which consists of a function and, instead of a file, the library that
+ * owns the function. There must be room for it. */
 void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "base/grow.h"
 
-/* Block sizes from this on are invalid: no device has this much, and sums of valid sizes
- * cannot overflow. */
+/* Block sizes at or above this limit are invalid: no device has this much memory, and sums of valid
+ * sizes cannot overflow. */
 #define MOST_BYTES ((uint64_t)1 << MV_LIVE_SIZE_BITS)
 
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace)
@@ -25,7 +25,7 @@ void mv_heaps_drop(mv_heaps *heaps)
     mv_arena_drop(heaps->arena, heaps->blocks);
 }
 
-/* The heap with this name, which is added if needed; MV_NO_ROW when out of memory. */
+/* The row of the heap with this name, which is added if needed; MV_NO_ROW when out of memory. */
 static uint32_t heap_named(mv_heaps *h, mv_string_id name)
 {
     uint32_t at = mv_map_find(&h->by_name, name.row);
@@ -39,7 +39,7 @@ static uint32_t heap_named(mv_heaps *h, mv_string_id name)
     return h->count - 1;
 }
 
-/* The block of a heap, or of any heap (MV_NO_ROW), at an address. */
+/* The block at an address that belongs to `heap` or, for MV_NO_ROW, to any heap. */
 static uint32_t block_at(const mv_heaps *h, uint32_t heap, uint64_t address)
 {
     uint32_t at = mv_map_find(&h->by_addr, address);
@@ -62,7 +62,8 @@ static uint32_t new_row(mv_heaps *h)
     return h->blocks_used++;
 }
 
-/* `maker`: the call that allocated the block, which is earlier than `call` for a resize. */
+/* Adds a block. `maker` is the call that allocated the block, which is earlier than `call` for a
+ * resize. */
 static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
 {
     mv_heap_sum *sum = &h->sums[heap];
@@ -97,7 +98,7 @@ static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
     return true;
 }
 
-/* Removes the block from the chain of its address. False when out of memory. */
+/* Removes the block from the chain of blocks at its address. False when out of memory. */
 static bool unchain(mv_heaps *h, uint32_t at)
 {
     uint64_t address = h->blocks[at].address;
@@ -146,7 +147,7 @@ static bool apply_alloc(mv_heaps *h, uint32_t call, uint32_t heap)
     return (before == MV_NO_ROW || lose(h, call, before)) && gain(h, call, heap, call);
 }
 
-/* A free, or a resize. */
+/* Applies a free or a resize. */
 static bool apply_loss(mv_heaps *h, uint32_t call, uint32_t heap, bool is_resize)
 {
     uint32_t at = block_at(h, heap, h->calls->addr[call]), maker;

@@ -8,16 +8,16 @@
 #include "parse/model/tables.h"
 
 typedef struct {
-    uint32_t heap, stack, is_bound, call; /* is_bound: called through ctypes or cffi */
-    uint32_t cut;                         /* innermost frames to drop, up to the registering
-                                           * function; 0: none */
+    uint32_t heap, stack, is_bound, call; /* is_bound: the call was made through ctypes or cffi */
+    uint32_t cut;                         /* number of innermost frames to drop, up to and
+                                           * including the registering function; 0: none */
     uint32_t function;                    /* name of the registering function */
 } call_row;
 
 typedef struct {
-    call_row *rows; /* [count] by heap, stack, is_bound */
+    call_row *rows; /* [count] sorted by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* number of stacks to add; each may have a separate frame */
+    uint32_t stacks; /* number of stacks to add, each of which may need a frame of its own */
     uint64_t stack_frames;
 } call_rows;
 
@@ -33,7 +33,7 @@ static bool is_native(const mv_trace *trace, mv_frame_id frame)
                               trace->frames.line[frame.row]);
 }
 
-/* Takes the innermost Python function as the registering one, if there is another
+/* Takes the innermost Python function as the registering function, if the stack contains another
  * Python function. */
 static void find_python_function(const mv_trace *trace, call_row *row)
 {
@@ -52,7 +52,8 @@ static void find_python_function(const mv_trace *trace, call_row *row)
     }
 }
 
-/* For the rows of one heap: takes the innermost function if it registers blocks for others. */
+/* Takes the innermost function of one heap's rows as the registering function, if it registers
+ * blocks for other functions. */
 static void find_native_function(const mv_trace *trace, call_row *rows, uint32_t count)
 {
     uint32_t function = MV_NO_ROW, caller = MV_NO_ROW;
@@ -123,7 +124,8 @@ static void find_functions(const mv_trace *trace, call_rows *rows)
     }
 }
 
-/* Adds one frame for each heap and registering function; rows must be sorted by these. */
+/* Adds one frame for each heap and registering function. The rows must be sorted by heap and
+ * function. */
 static void add_all(const mv_trace *trace, call_rows *rows, mv_frames *frames, mv_stacks *stacks,
                     mv_stack_id *of_call)
 {

@@ -16,7 +16,7 @@ bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out)
     const mv_heap_calls *c = &trace->heap_calls;
     const char *own = mv_trace_allocator(trace);
 
-    if (own) { /* another tool's file has the level of its allocator, and the host level */
+    if (own) { /* another tool's file has the level of its allocator and the host level */
         *out = strcmp(text, own) == 0 ? MV_LEVEL_PYTORCH : MV_LEVEL_HOST;
         return strcmp(text, mv_level_name_of(trace, *out)) == 0;
     }
@@ -73,8 +73,8 @@ static bool has_calls(const mv_trace *trace, bool of_host)
     return false;
 }
 
-/* The first call that allocates in the heap, or in any heap (MV_LEVEL_DEFAULT); MV_NO_ROW if there
- * is none. */
+/* The first call that allocates in the heap or, for MV_LEVEL_DEFAULT, in any heap. MV_NO_ROW if
+ * there is no such call. */
 static uint32_t first_alloc(const mv_trace *trace, mv_level level)
 {
     const mv_heap_calls *c = &trace->heap_calls;
@@ -122,7 +122,7 @@ static const char *const abouts[] = {
     [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and all other memory",
     [MV_LEVEL_HEAP] = "blocks of an allocator registered with memviz_heap()"};
 
-/* The text for a file without the level. */
+/* The messages for a file without memory of the level. */
 static const char *const missing_texts[] = {
     [MV_LEVEL_DEFAULT] = "",
     [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
@@ -163,7 +163,8 @@ bool mv_level_is_host(const char *name)
     return name && strcmp(name, names[MV_LEVEL_HOST]) == 0;
 }
 
-/* In captures and JAX's profiles, the CPU is numbered after the devices that compute. */
+/* Whether the device is the CPU, which in captures and JAX's profiles is numbered after the devices
+ * that compute. */
 static bool is_cpu(const mv_trace *trace, uint32_t device)
 {
     const char *first = mv_fact_find(trace, MV_FACT_CPU_DEVICE);
@@ -194,7 +195,7 @@ static bool is_listed(const mv_level_list *list, const char *name)
     return false;
 }
 
-/* Lists heaps in order of their first blocks. */
+/* Lists the heaps in order of their first blocks. */
 static void list_heaps(const mv_trace *trace, mv_level_list *list)
 {
     const mv_heap_calls *c = &trace->heap_calls;

@@ -10,15 +10,15 @@
 
 /* ---- the trace of one device ------------------------------------------------------------- */
 
-/* A segment at the end: from the file, or from a lot. */
+/* A segment at the end of the trace, which is from the file or from a lot. */
 typedef struct {
     uint64_t address, bytes;
-    uint32_t from;     /* row of the file's segments; MV_NO_ROW: a lot */
-    mv_stack_id stack; /* stack of the lot */
-    uint32_t call;     /* call of the lot, as in events */
+    uint32_t from;     /* row of the segment in the file; MV_NO_ROW: the segment is from a lot */
+    mv_stack_id stack; /* stack of the lot, if the segment is from a lot */
+    uint32_t call;     /* call of the lot, numbered as in events */
 } final_row;
 
-/* The time and place of a gain or loss of memory. */
+/* When and where memory was gained or lost. */
 typedef struct {
     int64_t time_us;
     mv_stack_id stack;
@@ -27,18 +27,19 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena, *scratch;
-    const mv_trace *trace; /* the original trace, with stacks of calls */
+    const mv_trace *trace; /* the original trace, with stacks that begin with the calls */
     mv_stack_id *stack_of_call, *stack_of_heap_call;
-    mv_level heap;        /* heap to take; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
+    mv_level heap;        /* heap to take; MV_LEVEL_ALL: all heaps; MV_LEVEL_DEFAULT: no heap */
     mv_stream_id stream;  /* the default stream */
-    unsigned kinds;       /* a bit for each requested mv_lot_kind */
+    unsigned kinds;       /* set of requested lots, with a bit for each mv_lot_kind */
     bool takes_blocks;    /* includes PyTorch's blocks */
-    bool skips_framework; /* skips memory of PyTorch's calls, which is PyTorch's segments */
+    bool skips_framework; /* leaves out memory of PyTorch's calls, which PyTorch's segments
+                           * already contain */
     uint32_t device;
-    mv_events from, *to; /* from: PyTorch's events for MV_LEVEL_ALL; else empty */
-    uint64_t count;      /* number of events; columns do not exist in the counting pass */
-    uint64_t *address;   /* by lot */
-    uint32_t capacity;   /* of `address` */
+    mv_events from, *to; /* from: PyTorch's events for MV_LEVEL_ALL, otherwise empty */
+    uint64_t count;      /* number of events; in the counting pass, the columns do not exist yet */
+    uint64_t *address;   /* address of each lot */
+    uint32_t capacity;   /* capacity of `address` */
     uint64_t next_address;
     bool is_out_of_memory;
 } maker;
@@ -63,7 +64,7 @@ static event_origin at_call(const maker *m, uint32_t call, mv_stack_id stack)
                           call_id(stack, (uint64_t)m->trace->calls + call)};
 }
 
-/* The numbers of heap calls follow those of CUDA calls. */
+/* The origin of a heap call. Heap calls are numbered after all CUDA calls. */
 static event_origin at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
     uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
@@ -117,7 +118,8 @@ static uint64_t address_of(maker *m, const mv_lot *lot)
                                                                    : lot->key;
 }
 
-/* A loss has the stack of the freeing call, if recorded. */
+/* Adds the events of a lot. A loss has the stack of the freeing call, if this stack was
+ * recorded. */
 static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, bool is_gain)
 {
     maker *m = user;
@@ -145,7 +147,8 @@ static bool is_wanted_block(const maker *m, const mv_heap_block *block)
            (m->heap == MV_LEVEL_ALL || mv_level_of_heap(block->name) == m->heap);
 }
 
-/* In MV_LEVEL_ALL, a block inside memory from CUDA gets a separate address. */
+/* Adds the events of a heap block. In MV_LEVEL_ALL, a block inside memory from CUDA is given a
+ * separate address. */
 static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
 {
     maker *m = user;
@@ -161,7 +164,7 @@ static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is
         add_loss(m, block->place, block->bytes, on);
 }
 
-/* Copies PyTorch's events before a call. */
+/* Copies PyTorch's events that precede a call. */
 static void copy_events(maker *m, uint32_t *next, uint32_t until)
 {
     for (; *next < until && *next < m->from.count; ++*next, m->count++) {
@@ -173,7 +176,7 @@ static void copy_events(maker *m, uint32_t *next, uint32_t until)
     }
 }
 
-/* Adds the heap calls up to a time, after PyTorch's events up to that time. */
+/* Adds the heap calls up to a time, each after PyTorch's events up to the time of the call. */
 static bool go_through_heaps(maker *m, mv_heaps *heaps, uint32_t *next_event, uint32_t *next,
                              int64_t until)
 {
@@ -224,7 +227,7 @@ static bool events_push(mv_arena *arena, uint64_t rows, mv_events *out)
 
 typedef struct {
     final_row *rows;
-    uint32_t *device; /* by row */
+    uint32_t *device; /* device of each row */
     uint32_t count, capacity, devices;
     uint64_t blocks;
 } final_heap;
@@ -379,7 +382,7 @@ static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
 
 /* ---- whole levels ------------------------------------------------------------------------ */
 
-/* One more than the largest device number of a call or an event. */
+/* The largest device number of a call or an event, plus one. */
 static uint32_t devices_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -422,7 +425,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     m->from = has_blocks ? mv_trace_events(m->trace, m->device) : (mv_events){0};
     m->skips_framework = has_blocks;
     m->to = out;
-    /* the first pass counts, the second writes */
+    /* the first pass counts the events, and the second pass writes them */
     for (int pass = 0; pass < 2; pass++) {
         mv_holdings h;
         mv_heaps heaps;
@@ -450,7 +453,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     return MV_OK;
 }
 
-/* Takes PyTorch's own records of pinned memory, which are more detailed than calls. */
+/* Takes PyTorch's own records of pinned memory, which are more detailed than the calls. */
 static bool take_host_records(mv_arena *arena, mv_trace *trace)
 {
     mv_segments *s = &trace->segments;
@@ -513,7 +516,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
     return code;
 }
 
-/* The program's steps, found on all levels together. */
+/* Finds the program's steps on all levels together. */
 mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out, mv_err *err)
 {
     mv_trace whole = *trace;

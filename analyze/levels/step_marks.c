@@ -49,14 +49,14 @@ bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *
 
 /* ---- launches and waits as the clock ----------------------------------------------------- */
 
-/* Minimum number of calls with one stack for a pattern. */
+/* Minimum number of calls with the same stack that can form a pattern. */
 enum { LEAST_CALLS = 6 };
 
-/* The share of gaps that must be between half and twice the median. */
+/* Fraction of the gaps that must be between half of the median and twice the median. */
 #define EVEN 0.8
 
-/* Minimum of the median gap on each clock. With smaller gaps, the calls may be made in a row: one
- * launch fills a tensor, and nothing waits for the device while a list is built. */
+/* Minimum of the median gap on each clock. If gaps are smaller, the calls may be part of one loop:
+ * one launch fills a tensor, and nothing waits for the device while a list is built. */
 typedef enum { LAUNCHES, WAITS, CLOCKS } clock_kind;
 static const uint64_t least_between[CLOCKS] = {[LAUNCHES] = 2, [WAITS] = 1};
 
@@ -65,7 +65,7 @@ typedef struct {
     uint64_t shown[CLOCKS];
 } gain;
 
-/* Whether the gains, which have one stack, are evenly spaced on the clock. */
+/* Whether the gains, which have the same stack, are evenly spaced on the clock. */
 static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_kind clock,
                     uint64_t last)
 {
@@ -84,7 +84,7 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_
            last - gains[count - 1].shown[clock] <= 2 * median;
 }
 
-/* Uses the times of the calls with the stack that occurs once per step. */
+/* Takes the times of the calls with the stack that occurs once per step. */
 static bool clock_step_marks(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                              mv_step_marks *out)
 {
@@ -128,7 +128,7 @@ static bool event_step_marks(mv_arena *arena, const mv_steps *steps, const mv_ev
     return out->time_us != NULL;
 }
 
-/* The device with most events. */
+/* The device with the most events. */
 static uint32_t busiest(const mv_trace *trace)
 {
     uint32_t best = 0;

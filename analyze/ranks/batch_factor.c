@@ -4,11 +4,11 @@
 
 #include "base/sort.h"
 
-/* Sizes that differ by less than this count as equal. */
+/* Sizes whose relative difference is less than this are considered equal. */
 #define SAME 0.01
-/* Maximum distance between a size's ratio and the factor. */
+/* Maximum relative difference between a size's ratio and the factor. */
 #define NEAR 0.03
-/* Changed sizes must make up this share of all requested bytes. */
+/* Minimum fraction of all requested bytes that must have changed. */
 #define CHANGED 0.2
 
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES];
 } size_list;
 
-/* The sizes of one site, ascending, without sizes that the other site has, too. */
+/* The sizes of one site in ascending order, without sizes that the other site also has. */
 static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *other)
 {
     size_list list = {0};
@@ -82,10 +82,10 @@ double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, dou
     return sum;
 }
 
-/* Collects the sizes that changed at sites of both summaries; *total is the weight of all sizes. A
- * site may have blocks of several sizes, some of them unchanged (a workspace, a mask); the others
- * are paired in order. Sites without frames are skipped, because threads of the backward pass have
- * a single stack. */
+/* Collects the sizes that changed at sites that both summaries have; *total is set to the weight of
+ * all sizes. A site may have blocks of several sizes, some of which are unchanged (a workspace, a
+ * mask); the other sizes are paired in order. Sites without frames are skipped, because all threads
+ * of the backward pass have the same empty stack. */
 static uint32_t gather(const mv_summary *reference, const mv_summary *rank, mv_scaled_size *out,
                        double *total)
 {

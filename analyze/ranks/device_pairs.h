@@ -1,4 +1,4 @@
-/* Pairs of devices in two files, for comparison. */
+/* Pairs of devices in two files that are compared with each other. */
 #ifndef MV_DEVICE_PAIRS_H
 #define MV_DEVICE_PAIRS_H
 
@@ -6,15 +6,15 @@
 
 #define MV_NO_DEVICE UINT32_MAX
 
-/* The devices [before, after] of a pair; one of them may be MV_NO_DEVICE. */
+/* The devices of a pair: [0] is before, [1] is after. One of them may be MV_NO_DEVICE. */
 typedef struct {
     uint32_t device[2];
 } mv_device_pair;
 
-/* Pairs devices with the same ordinal. However, if each process uses a single device, these two are
- * a pair: ranks use the device with their own number. Devices that neither file uses are skipped.
- * `out` must have room for one pair per device of the trace with more devices, and for at least
- * one. Returns the number of pairs. */
+/* Pairs devices that have the same ordinal. However, if each process uses a single device, these
+ * two devices are a pair, because a rank uses the device with the rank's own number. Devices that
+ * neither file uses are skipped. `out` must have room for one pair per device of the trace with
+ * more devices, and for at least one pair. Returns the number of pairs. */
 uint32_t mv_device_pairs_find(const mv_trace *before, const mv_trace *after, mv_device_pair *out);
 
 #endif

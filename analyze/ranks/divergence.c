@@ -5,7 +5,7 @@ bool mv_sequence_is_whole(const mv_summary *summary)
     return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;
 }
 
-/* The point after `count` allocations, which must be a multiple of the stride. */
+/* The point after `count` allocations. `count` must be a multiple of the stride. */
 static const mv_summary_point *point_after(const mv_summary *summary, uint64_t count)
 {
     return &summary->point[(count >> summary->stride) - 1];
@@ -29,15 +29,15 @@ static bool are_equal(const mv_summary_point *a, const mv_summary_point *b, bool
     return a->shape == b->shape && (sites_alone || a->chain == b->chain);
 }
 
-/* A hash covers everything up to its point, so hashes agree up to the first difference and never
- * after it. */
+/* A hash covers all allocations up to its point, so hashes agree up to the first difference, and
+ * differ at all points after it. */
 mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, bool sites_alone)
 {
     uint32_t stride = a->stride > b->stride ? a->stride : b->stride;
     uint64_t shorter = a->allocs < b->allocs ? a->allocs : b->allocs;
-    mv_bisect search = mv_bisect_over(1, (shorter >> stride) + 1); /* in strides */
-    uint64_t low, high;                                            /* hashes agree at `low` and
-                                                                    * differ at `high` */
+    mv_bisect search = mv_bisect_over(1, (shorter >> stride) + 1); /* numbers of strides */
+    uint64_t low, high;                                            /* the hashes agree at `low`
+                                                                    * and differ at `high` */
 
     while (mv_bisect_next(&search)) {
         uint64_t count = search.middle << stride;

@@ -6,10 +6,10 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Within one class, each peak exceeds the next smaller one by at most this share, as in SAME_PART
- * of ranks.c. */
+/* Maximum relative difference between neighbouring peaks of one class, as in SAME_PART of
+ * ranks.c. */
 #define CLOSE_PART 50
-/* Maximum number of classes to compare a small class with. */
+/* Maximum number of classes with which a small class is compared. */
 #define MOST_CANDIDATES 64
 #define NO_CLASS        UINT32_MAX
 
@@ -18,11 +18,12 @@ typedef struct {
     const mv_summary *const *ranks;
     uint32_t count;
     const uint32_t *row; /* [count] rows of the ranks in order of their numbers; all other arrays
-                          * are by number */
+                          * are in this order */
     uint32_t *class;     /* [count] */
     uint32_t classes;
     uint32_t *size, *first; /* [classes] number of ranks in a class, and its first rank */
-    bool *is_small;  /* [classes] not a stage: fewer than half of the usual number of ranks */
+    bool *is_small;  /* [classes] the class is not a stage, because it has fewer than half of the
+                      * usual number of ranks */
     uint32_t usual;  /* typical number of ranks in a class: the median over all ranks */
     uint32_t length; /* number of ranks in a stage */
 } grouping;
@@ -41,7 +42,8 @@ typedef struct {
     uint32_t number;
 } signed_rank;
 
-/* A hash of the bytes at each site at the peak, or only of the sites. Sites are sorted by key. */
+/* A hash of the sites and, for BY_HOLDINGS, of the bytes at each site at the peak. Sites are sorted
+ * by key. */
 static uint64_t signature_of(const mv_summary *rank, class_kind kind)
 {
     uint64_t hash = 1;
@@ -57,7 +59,7 @@ static uint64_t signature_of(const mv_summary *rank, class_kind kind)
     return hash;
 }
 
-/* Finds classes. Returns the number of ranks that share their class with others. */
+/* Finds classes. Returns the number of ranks that are not the only rank of their class. */
 static uint32_t find_classes(grouping *g, class_kind kind, signed_rank *room)
 {
     uint32_t with_peers = 0;
@@ -102,7 +104,7 @@ static bool find_small(grouping *g)
 
 /* ---- stages by number --------------------------------------------------------------------- */
 
-/* The number of a stage's i-th rank. */
+/* The number of the i-th rank in a stage. */
 static uint32_t member(mv_rank_grid grid, uint32_t stage, uint32_t i)
 {
     return (i / grid.inner * grid.stages + stage) * grid.inner + i % grid.inner;
@@ -113,8 +115,8 @@ static uint32_t stage_of(mv_rank_grid grid, uint32_t number)
     return number / grid.inner % grid.stages;
 }
 
-/* The class of more than half of a stage's ranks, with their number in *most; NO_CLASS if there
- * is none. */
+/* The class of more than half of a stage's ranks; NO_CLASS if there is no such class. *most is set
+ * to the number of these ranks. */
 static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t stage, uint32_t *most)
 {
     uint32_t length = g->count / grid.stages, class = NO_CLASS, ahead = 0;
@@ -131,8 +133,8 @@ static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t sta
     return 2 * *most > length ? class : NO_CLASS;
 }
 
-/* Calls `try` for each way to number stages, those with most ranks per stage first. True if a
- * call succeeds. */
+/* Calls `try` for each way to number stages, and begins with the most ranks per stage. Returns true
+ * if a call succeeds. */
 typedef bool try_grid(grouping *g, mv_rank_grid grid);
 
 static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
@@ -150,7 +152,8 @@ static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
     return false;
 }
 
-/* The small class of a stage, if all ranks of this class are in the stage and are most of it. */
+/* The small class of a stage if all ranks of this class are in the stage and are most of its
+ * ranks. */
 static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage)
 {
     uint32_t most, class = class_of_most(g, grid, stage, &most);
@@ -158,10 +161,11 @@ static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage
     return class != NO_CLASS && g->is_small[class] && most == g->size[class] ? class : NO_CLASS;
 }
 
-/* The middle stages of a pipeline may hold the same memory, so that their class is larger than
- * one stage. The first stage (embedding) and the last (loss) both differ from them. If stages are
- * single ranks, these must also run different code: two odd ranks may be the first and the last
- * by chance. */
+/* Accepts a numbering in which only the first and the last stage differ. The middle stages of a
+ * pipeline may hold the same memory, so that their class is larger than one stage. The first stage
+ * (embedding) and the last stage (loss) both differ from the middle stages. If each stage is a
+ * single rank, these two ranks must also run different code, because two odd ranks may be the first
+ * and the last rank by chance. */
 static bool accept_ends(grouping *g, mv_rank_grid grid)
 {
     uint32_t first, last;
@@ -188,8 +192,8 @@ static bool accept_ends(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Whether all ranks of classes that are not small are in stages of their class, and no small class
- * is most of a stage. */
+/* Whether all ranks of large enough classes are in stages of their class, and no small class is
+ * most of a stage. */
 static bool fits(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
@@ -207,7 +211,7 @@ static bool fits(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Makes each stage a group. */
+/* Makes each stage a group of its own. */
 static void assign_stages(grouping *g, mv_rank_grid grid)
 {
     g->length = g->count / grid.stages;
@@ -215,9 +219,9 @@ static void assign_stages(grouping *g, mv_rank_grid grid)
         g->class[i] = stage_of(grid, i);
 }
 
-/* Joins stages of one or two ranks, in which an odd rank cannot be identified, if they hold the
- * same memory. Ranks of small classes get the class of their stage or, in a stage without a class,
- * the class of its first rank. */
+/* Joins stages of one or two ranks if they hold the same memory, because an odd rank cannot be
+ * identified within such a stage. Ranks of small classes are put into the class of their stage or,
+ * in a stage without a class, into the class of its first rank. */
 static void assign_by_number(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
@@ -237,7 +241,7 @@ static void assign_by_number(grouping *g, mv_rank_grid grid)
 
 /* ---- stages by content -------------------------------------------------------------------- */
 
-/* Bytes at the peak that only one of the two ranks has. */
+/* The number of bytes at the peak that only one of the two ranks has. */
 static uint64_t difference(const mv_summary *a, const mv_summary *b)
 {
     uint64_t sum = 0;
@@ -252,13 +256,13 @@ static uint64_t difference(const mv_summary *a, const mv_summary *b)
     return sum;
 }
 
-/* Number of ranks missing from the last stage of a class; each stage has `length` ranks. */
+/* The number of ranks missing from the last stage of a class if each stage has `length` ranks. */
 static uint32_t missing_ranks(uint32_t size, uint32_t length)
 {
     return (length - size % length) % length;
 }
 
-/* The most similar class with room for `class`; NO_CLASS if no stage is short of ranks. */
+/* The most similar class that has room for `class`; NO_CLASS if no stage has too few ranks. */
 static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length)
 {
     uint64_t least = UINT64_MAX;
@@ -278,8 +282,8 @@ static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length
     return best;
 }
 
-/* Assigns small classes to similar stages; ranks for which no stage has room form a
- * stage together. */
+/* Assigns small classes to similar stages. Ranks for which no stage has room form a stage of their
+ * own. */
 static bool assign_by_content(grouping *g)
 {
     uint32_t *joined = mv_push_array(g->scratch, uint32_t, g->classes);
@@ -302,7 +306,7 @@ static bool assign_by_content(grouping *g)
 
 /* ---- given sizes ------------------------------------------------------------------------- */
 
-/* Reads one "name=size" of the text and moves past it. */
+/* Reads one "name=size" of the string and moves past it. */
 static bool take_size(const char **text, mv_span *name, uint32_t *size)
 {
     char *end;
@@ -351,7 +355,7 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
 
 /* ---- ranks without peers ------------------------------------------------------------------- */
 
-/* Whether a rank holds most of its bytes at places that another rank does not have. */
+/* Whether a rank holds most of its bytes at sites that the other rank does not have. */
 static bool is_elsewhere(const mv_summary *rank, const mv_summary *other)
 {
     uint64_t bytes = 0;
@@ -363,7 +367,7 @@ static bool is_elsewhere(const mv_summary *rank, const mv_summary *other)
     return bytes > rank->peak_allocated / 2;
 }
 
-/* Makes one class of all ranks, except for those that run a different program than the rank with
+/* Makes one class of all ranks, except for those that run a different program from the rank with
  * the median peak. */
 static void join_all(grouping *g, signed_rank *room)
 {
@@ -395,14 +399,14 @@ static bool find_all(grouping *g, signed_rank *room)
     has_ends = find_grid(g, accept_ends, &grid);
     if (!find_grid(g, fits, &grid))
         return assign_by_content(g);
-    /* any numbers can be divided into stages of one or two ranks */
+    /* any numbering can be divided into stages of one or two ranks */
     if (g->count / grid.stages <= 2 && g->usual > 2 && !has_ends)
         return assign_by_content(g);
     assign_by_number(g, grid);
     return true;
 }
 
-/* Numbers the groups in order of their first ranks. */
+/* Numbers the groups in the order of their first ranks. */
 static bool number_groups(const grouping *g, mv_rank_groups *out)
 {
     uint32_t *group = mv_push_array(g->scratch, uint32_t, g->count);
@@ -410,7 +414,7 @@ static bool number_groups(const grouping *g, mv_rank_groups *out)
     if (!group)
         return false;
     for (uint32_t i = 0; i < g->count; i++) {
-        uint32_t *own = &group[g->class[i]]; /* plus 1 */
+        uint32_t *own = &group[g->class[i]]; /* group number plus 1 */
         if (*own == 0)
             *own = ++out->count;
         out->of[g->row[i]] = *own - 1;

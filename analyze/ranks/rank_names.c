@@ -3,8 +3,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The `back`th character from the end of the path; slashes and the start of the path sort before
- * all others. */
+/* The `back`th character from the end of the path. Slashes and the start of the path are less than
+ * all other characters. */
 static int letter(const char *path, size_t length, size_t back)
 {
     if (back >= length || path[length - 1 - back] == '/')
@@ -12,8 +12,8 @@ static int letter(const char *path, size_t length, size_t back)
     return (unsigned char)path[length - 1 - back];
 }
 
-/* Sorts by the last part of the path, then by the folders from the innermost to the outermost, so
- * that paths with most parts in common are neighbours. */
+/* Sorts by the last component of the path, then by the folders from the innermost to the outermost,
+ * so that paths with the most components in common are neighbours. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b), most = m > n ? m : n;
@@ -34,7 +34,7 @@ static int in_order(const void *left, const void *right, const void *context)
     return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
-/* The start of the part that ends before `end`. */
+/* The start of the component that ends before `end`. */
 static size_t part_start(const char *path, size_t end)
 {
     while (end > 0 && path[end - 1] != '/')
@@ -42,7 +42,7 @@ static size_t part_start(const char *path, size_t end)
     return end;
 }
 
-/* The number of trailing parts that two different paths have in common. */
+/* The number of components that two different paths have in common at their ends. */
 static uint32_t common_parts(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b);
@@ -59,7 +59,7 @@ static uint32_t common_parts(const char *a, const char *b)
     return common;
 }
 
-/* The last `parts` parts of a path, or the whole path. */
+/* The last `parts` components of a path, or the whole path. */
 static const char *last_parts(const char *path, uint32_t parts)
 {
     size_t start = strlen(path);
@@ -80,7 +80,7 @@ static const char *path_at(const listing *l, uint32_t i)
     return l->places[l->order[i]].path;
 }
 
-/* Names the devices [first, end) of the order, all from one file. */
+/* Names the devices [first, end) of the order, which are all from one file. */
 static bool name_file(mv_arena *arena, const listing *l, uint32_t first, uint32_t end,
                       const char **out)
 {
@@ -138,7 +138,8 @@ static size_t digits(const char *text)
     return count;
 }
 
-/* Compares numbers in paths as numbers: without leading zeros, the longer one is larger. */
+/* Compares paths. Numbers in paths are compared as numbers: without leading zeros, the number with
+ * more digits is larger. */
 static int compare_numbered(const char *a, const char *b)
 {
     while (*a && *b) {

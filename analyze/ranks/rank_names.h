@@ -13,15 +13,17 @@
 
 typedef struct {
     const char *path; /* path of the file */
-    uint32_t device;  /* ordinal */
+    uint32_t device;  /* number of the device */
 } mv_rank_place;
 
-/* [count] names in `arena`: the last part of the path, with enough folders to distinguish files of
- * the same name, and the device if a file has several. O(n log n). NULL when out of memory. */
+/* Returns [count] names in `arena`. A name is the last component of the path, preceded by as many
+ * folders as are needed to tell files of the same name apart, and followed by the device if a file
+ * has several devices. O(n log n). NULL when out of memory. */
 const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 
-/* The ranks in order of their numbers: [count] rows, sorted by path, with numbers compared as
- * numbers (rank2 before rank10), then by device. O(n log n). NULL when out of memory. */
+/* Returns the [count] rows of the ranks in the order of their numbers. Rows are sorted by path, in
+ * which numbers are compared as numbers (rank2 before rank10), then by device. O(n log n). NULL
+ * when out of memory. */
 uint32_t *mv_rank_order(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 
 #endif

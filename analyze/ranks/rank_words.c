@@ -14,7 +14,7 @@ typedef struct {
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
-/* Names one of the places where a rank differs; the bytes are the sum over all these places. */
+/* Writes one of the lines at which a rank differs. The bytes are the sum over all these lines. */
 static void write_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
 {
     char part[MV_SIZE_TEXT], label[256];
@@ -32,7 +32,8 @@ static void write_place(const speaker *s, char text[SENTENCE], const mv_rank_out
         mv_culprit_label(s->ranks[found->code_of]->code, NULL, found->stack, label, sizeof label));
 }
 
-/* Whether places can be compared: ranks without stacks may have the same places as others. */
+/* Whether the reason compares sites. Ranks without stacks may have the same sites as other
+ * ranks. */
 static bool compares_places(mv_rank_reason reason)
 {
     return reason == MV_RANK_OWN_SITES || reason == MV_RANK_MISSING_SITES;
@@ -84,7 +85,7 @@ static void write_reasons(const speaker *s, char text[SENTENCE])
     }
 }
 
-/* Ends a sentence about `rank` with the only outlier, if there is exactly one. */
+/* If there is exactly one outlier, ends a sentence about `rank` with it. */
 static void write_only_outlier(const speaker *s, char text[SENTENCE], uint32_t rank)
 {
     const mv_rank_outlier *only = &s->out->outliers[0];
@@ -94,8 +95,8 @@ static void write_only_outlier(const speaker *s, char text[SENTENCE], uint32_t r
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
-/* Counts the ranks whose peak may have been before their first event. The peak of a window (--from,
- * --to) is exact, regardless of earlier events. */
+/* Counts the ranks whose peak may have been before their first event. If a window is given (--from,
+ * --to), the window's peak is exact, regardless of earlier events. */
 static uint32_t count_open(const speaker *s, uint32_t *first)
 {
     uint32_t open = 0;
@@ -107,8 +108,8 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     return open;
 }
 
-/* Counts the ranks that have all events but no certain peak: frees were not recorded, or the events
- * contradict the final heap. */
+/* Counts the ranks that have all events but whose peak is uncertain, because frees were not
+ * recorded or because the events contradict the final heap. */
 static uint32_t count_unsure(const speaker *s, uint32_t *first)
 {
     uint32_t unsure = 0;
@@ -150,7 +151,8 @@ static void write_open(const speaker *s, char text[SENTENCE])
                        open);
 }
 
-/* Of two ranks, the larger one is named. Either may be the correct one. */
+/* Writes the verdict on two ranks, which names the larger one. Either rank may be the correct
+ * one. */
 static void write_two(const speaker *s, char text[SENTENCE])
 {
     uint32_t small = mv_rank_reference(s->out, 0), large = 1 - small, first;
@@ -218,7 +220,7 @@ static const char *find_verdict(const speaker *s)
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
-/* If most ranks of a group leak, leaks do not make outliers. */
+/* Notes that most ranks of a group leak, in which case a leak does not make a rank an outlier. */
 static const char *find_leak_note(const speaker *s)
 {
     uint32_t leaks = 0;

@@ -1,11 +1,11 @@
-/* Sentences for the comparison of ranks: names, texts of outliers, the verdict. Part
- * of mv_ranks_compare. */
+/* Writes sentences for the comparison of ranks: names, descriptions of outliers, and the verdict.
+ * Used by mv_ranks_compare. */
 #ifndef MV_RANK_WORDS_H
 #define MV_RANK_WORDS_H
 
 #include "analyze/ranks/ranks.h"
 
-/* Fills names, verdict and leak_note, and the text of each outlier. False when out of memory. */
+/* Fills names, verdict and leak_note, and the `text` of each outlier. False when out of memory. */
 bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out);
 
 #endif

@@ -7,15 +7,15 @@
 #include "base/names.h"
 #include "base/sort.h"
 
-/* A peak within this share of the reference does not count as different. */
+/* A peak that differs from the reference by at most this fraction counts as equal. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
-/* A peak within this many median distances from the median does not count as different, either. */
+/* A peak that is at most this many median distances from the median also counts as equal. */
 #define USUAL_SPREAD 6
-/* Maximum number of ranks to try as leader if no sequence has more than half of the ranks. This
- * bounds the cost; smaller groups are searched completely. */
+/* Maximum number of ranks that are tried as leader if no sequence is that of more than half of the
+ * ranks. This limits the cost; smaller groups are searched completely. */
 #define LEADERS 64
 
-/* One group of ranks, which are numbered within the group. */
+/* One group of ranks. The ranks are numbered within the group. */
 typedef struct {
     mv_arena *scratch;
     const mv_summary *const *ranks;
@@ -23,22 +23,23 @@ typedef struct {
     const uint32_t *row; /* [count] rows of the group's ranks among all ranks */
     mv_ranks *out;
     mv_rank_group *group;
-    uint32_t reference, most, first; /* as in mv_rank_group, but within the group */
-    uint32_t failing;                /* ranks that ran out of memory */
-    uint32_t all, all_failing;       /* all ranks; those of them that ran out of memory */
+    uint32_t reference, most, first; /* as in mv_rank_group, but numbered within the group */
+    uint32_t failing;                /* number of ranks of the group that ran out of memory */
+    uint32_t all, all_failing;       /* number of all ranks, and how many of them ran out of
+                                      * memory */
     uint32_t length;                 /* number of ranks in a stage */
-    uint64_t off, reserved_off;      /* differences up to these are ignored */
-    uint64_t reserved;               /* the median */
-    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that only this
-                              * rank does not have */
+    uint64_t off, reserved_off;      /* differences up to these values are ignored */
+    uint64_t reserved;               /* median of reserved bytes */
+    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, and at sites that
+                              * only this rank does not have */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
-    uint64_t *own_part, *missing_part; /* [count] bytes of `own` (or `missing`) at the line of
-                                        * that site */
-    uint32_t *missing_in;              /* [count] another rank that has the missing site */
+    uint64_t *own_part, *missing_part; /* [count] part of `own` (or `missing`) on the line of
+                                        * this site */
+    uint32_t *missing_in;              /* [count] another rank, which has the missing site */
     bool *unplaced;                    /* [count] most of the rank's bytes have no stack, so its
                                         * sites are ignored */
-    bool has_order; /* more than half of the ranks allocate at the same sites as `most`, in the
-                     * same order */
+    bool has_order; /* more than half of the ranks allocate at the same sites as `most`, and in
+                     * the same order */
 } comparison;
 
 MV_NAMES(mv_rank_reason_name, mv_rank_reason, MV_RANK_REASON_LIST, MV_SECOND, "")
@@ -69,7 +70,8 @@ static uint64_t peak_reserved(const mv_summary *summary)
     return summary->peak_reserved;
 }
 
-/* The rank with the (lower) median. *off is the distance above which a value is an outlier. */
+/* The rank with the (lower) median. *off is set to the distance from the median above which a value
+ * is an outlier. */
 static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
@@ -83,7 +85,7 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
     mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
-    /* of two values, one is the median itself, so the spread is unknown */
+    /* if there are two values, one of them is the median, so the spread is unknown */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
@@ -93,18 +95,18 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
 
 /* ---- sites that only one rank has, or only one rank does not have ------------------------ */
 
-/* A place, and the ranks that have it. */
+/* A site, and the ranks that have it. */
 typedef struct {
     uint64_t key;
     uint32_t ranks;
-    uint64_t sum; /* sum of these ranks' numbers */
+    uint64_t sum; /* sum of the numbers of these ranks */
     uint32_t least_in;
-    const mv_summary_site *least; /* the site with the fewest bytes; among equals, the
-                                   * first rank's */
+    const mv_summary_site *least; /* the rank's site with the fewest bytes; if several have
+                                   * equally few, that of the first rank */
 } shared_site;
 
 typedef struct {
-    mv_map rows; /* by key, row of `site` */
+    mv_map rows; /* row of `site`, by key */
     uint32_t count, capacity;
     shared_site *site;
 } shared_sites;
@@ -123,7 +125,7 @@ static bool is_unplaced(const mv_summary *rank)
     return without > with;
 }
 
-/* The number of ranks whose places are known. */
+/* The number of ranks whose sites are known. */
 static uint32_t placed_ranks(const comparison *c)
 {
     return c->count - c->group->unplaced;
@@ -134,7 +136,7 @@ static bool is_missing_once(const comparison *c, const shared_site *site)
     return site->ranks > 1 && site->ranks == placed_ranks(c) - 1;
 }
 
-/* Among ranks with places, the only one that does not have a site. */
+/* The only rank, among those whose sites are known, that does not have a site. */
 static uint32_t absent_rank(const comparison *c, const shared_site *site)
 {
     uint64_t sum = 0;
@@ -167,8 +169,8 @@ static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack
     return mv_culprit_frame(code, NULL, stack).row == mv_culprit_frame(code, NULL, of).row;
 }
 
-/* Called once the line with most extra or missing bytes of a rank is known: adds the bytes at this
- * line, regardless of its callers. */
+/* Adds the bytes at the line with the most extra or missing bytes of a rank, regardless of the
+ * callers. Called when this line is known. */
 static void take_part(comparison *c, const shared_site *site)
 {
     uint32_t rank, with;
@@ -191,7 +193,7 @@ static bool add_sites(comparison *c, shared_sites *all, uint32_t rank)
     for (uint32_t i = 0; i < c->ranks[rank]->sites; i++) {
         const mv_summary_site *site = &c->ranks[rank]->site[i];
         shared_site *shared;
-        uint32_t *row; /* plus 1 */
+        uint32_t *row; /* row plus 1 */
         if (!has_place(site))
             continue;
         row = mv_map_value(&all->rows, site->key);
@@ -219,9 +221,9 @@ static void find_unplaced(comparison *c)
     }
 }
 
-/* With two ranks, a site of one is missing from the other; it counts as an extra site.
- * Summaries with a shortened list of sites cannot show missing sites, and summaries without
- * stacks are skipped. */
+/* Finds sites that only one rank has, or only one rank lacks. If there are two ranks, a site that
+ * only one of them has is missing from the other, and counts as an extra site. Summaries that left
+ * out sites cannot show missing sites, and summaries without stacks are skipped. */
 static bool find_own_sites(comparison *c)
 {
     shared_sites all = {.rows.arena = c->scratch};
@@ -262,8 +264,8 @@ static void add_outlier(comparison *c, mv_rank_outlier outlier)
     c->out->outliers[c->out->count++] = outlier;
 }
 
-/* The site that differs most from the reference's in the given direction. A site with frames is
- * preferred if it differs at least half as much. */
+/* The stack of the site that differs the most from the reference in the given direction. A site
+ * with frames is preferred if its difference is at least half as large. */
 static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
@@ -284,8 +286,8 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
-/* Whether a leak or a failed request is rare: at most half of the ranks have one. The group's ranks
- * count, or all ranks if the group is a single rank. */
+/* Whether a leak or a failed request is rare, which means that at most half of the ranks have one.
+ * The ranks of the group count or, if the group is a single rank, all ranks. */
 static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
 {
     return c->count > 1 ? 2 * in_group <= c->count : 2 * in_all <= c->all;
@@ -315,8 +317,8 @@ static void evaluate_oom(comparison *c, uint32_t rank)
                                          .at_stack = MV_NO_BYTES});
 }
 
-/* Whether a rank did the same as the reference until one of them ended, and the longer one peaked
- * higher: the recordings differ only in length. */
+/* Whether a rank did the same as the reference until one of them ended, and the longer one had the
+ * higher peak. Then the recordings differ only in length. */
 static bool is_other_length(const comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
@@ -327,7 +329,7 @@ static bool is_other_length(const comparison *c, uint32_t rank)
            mv_sequences_compare(own, other, false).first == MV_NO_DIVERGENCE;
 }
 
-/* Finds the reason why a rank's peak differs from the reference's. */
+/* Finds out why a rank's peak differs from the peak of the reference. */
 static void find_size_reason(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
@@ -343,7 +345,7 @@ static void find_size_reason(comparison *c, uint32_t rank)
                          .at_stack = MV_NO_BYTES};
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
-        return; /* a leak already explains it */
+        return; /* a leak already explains the difference */
     if (larger && c->own[rank] >= bytes / 2 && c->own_site[rank]) {
         o.reason = MV_RANK_OWN_SITES;
         o.bytes = c->own[rank];
@@ -436,8 +438,9 @@ static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint3
     return count;
 }
 
-/* The rank of a class with which most others agree beyond `at`; among equals, the first. If more
- * than half agree, one pass finds them; otherwise LEADERS ranks are tried. */
+/* The rank of a class with which the most other ranks agree beyond `at`; if several have equally
+ * many, the first of them. If more than half of the ranks agree, one pass finds the rank; otherwise
+ * LEADERS ranks are tried. */
 static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0, ahead = 0, step = (size + LEADERS - 1) / LEADERS;
@@ -459,8 +462,8 @@ static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t
     return best;
 }
 
-/* The first allocation at which any rank of a class differs from its leader, or MV_NO_DIVERGENCE.
- * */
+/* The first allocation at which any rank of a class differs from the leader, or
+ * MV_NO_DIVERGENCE. */
 static uint64_t first_difference(const comparison *c, const uint32_t *class, uint32_t size,
                                  uint32_t leader)
 {
@@ -473,7 +476,7 @@ static uint64_t first_difference(const comparison *c, const uint32_t *class, uin
     return first;
 }
 
-/* Removes the ranks that differ at this allocation from the class. Each round ends with
+/* Removes from the class the ranks that differ at this allocation. After each round the class has
  * fewer ranks. */
 static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, uint32_t leader,
                                  uint64_t at)
@@ -493,7 +496,8 @@ static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, 
     return kept;
 }
 
-/* Whether more than half of the ranks allocate at the same sites as `most`, in the same order. */
+/* Whether more than half of the ranks allocate at the same sites as `most`, and in the same
+ * order. */
 static bool share_order(const comparison *c)
 {
     uint32_t alike = 0;
@@ -523,7 +527,7 @@ static bool find_differences(comparison *c)
         return true;
     while ((at = first_difference(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
         uint32_t kept = remove_differing(c, class, size, find_leader(c, class, size, at), at);
-        /* If summaries differ in detail, the leader may not show which ranks differ. */
+        /* If summaries have different strides, the leader may not show which ranks differ. */
         size = kept < size ? kept : remove_differing(c, class, size, class[0], at);
     }
     c->most = class[0];
@@ -555,7 +559,7 @@ static bool compare_group(comparison *c)
     return true;
 }
 
-/* Compares the ranks of each group, releasing temporary memory after each. */
+/* Compares the ranks of each group, and releases temporary memory after each group. */
 static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, uint32_t count,
                            uint32_t length, mv_ranks *out)
 {
@@ -595,7 +599,7 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
     return compared;
 }
 
-/* Sums up; the first difference is that of the first group that has one. */
+/* Adds up the groups. The first difference is that of the first group that has one. */
 static void add_up(mv_ranks *out)
 {
     out->most = out->first = MV_NO_ROW;
@@ -617,7 +621,7 @@ static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *co
     out->groups = groups.count;
     out->group = groups.of;
     out->each = mv_push_array(arena, mv_rank_group, groups.count);
-    /* at most three per rank: a leak, a failed request, and a reason for the size */
+    /* at most three outliers per rank: a leak, a failed request, and a different size */
     out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)count);
     out->apart = mv_push_array(arena, mv_divergence, count);
     if (!out->each || !out->outliers || !out->apart ||

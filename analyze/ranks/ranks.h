@@ -1,14 +1,14 @@
-/* Compares several ranks (or devices), and finds which of them differ, and why.
+/* Compares several ranks (or devices), and finds out which of them differ and why.
  *
  *     rank 0   1.20 GiB  clean        the median rank is the reference;
  *     rank 1   1.20 GiB  clean        rank 3 differs: the same sites as the reference, bytes
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *
- * Each rank is compared with the ranks of its group (rank_groups.h): a stage of a pipeline, or all
- * ranks. If there is no typical rank (every peak is different), there are no outliers. In a group
- * of two, the larger rank is named, with the reason; either rank may be the correct one.
- * docs/ranks.md has the rules and their numbers. */
+ * Each rank is compared with the ranks of its group (rank_groups.h), which is a stage of a
+ * pipeline, or all ranks. If no rank is typical because every peak is different, there are no
+ * outliers. In a group of two ranks, the larger rank is named, with the reason, although either
+ * rank may be the correct one. docs/ranks.md has the rules and their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H
 
@@ -37,52 +37,56 @@ typedef enum {
 typedef struct {
     uint32_t rank;
     mv_rank_reason reason;
-    uint64_t bytes;    /* bytes that the reason explains */
-    double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
-    uint32_t code_of;  /* the rank whose code contains `stack` */
-    mv_stack_id stack; /* place of most of the bytes; MV_NO_STACK: not recorded */
+    uint64_t bytes;    /* number of bytes that the reason explains */
+    double factor;     /* ratio of the bytes for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
+    uint32_t code_of;  /* rank whose code contains `stack` */
+    mv_stack_id stack; /* stack with the most of the bytes; MV_NO_STACK: not recorded */
     uint64_t at_stack; /* part of `bytes` at the culprit of `stack`; MV_NO_BYTES: unknown */
-    const char *text;  /* the reason as the predicate of a sentence, with figures */
+    const char *text;  /* the reason, with figures, as the predicate of a sentence */
 } mv_rank_outlier;
 
-/* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank has a complete
- * history). `first` is the rank whose sequence differs from it first, or MV_NO_ROW. */
+/* A group of ranks. `most` is a rank whose sequence is the most frequent one (MV_NO_ROW: no rank
+ * has a complete history). `first` is the rank whose sequence is the first to differ from that of
+ * `most`, or MV_NO_ROW. */
 typedef struct {
     uint32_t ranks;
-    uint32_t reference; /* rank with the median peak; of two ranks, the smaller one */
+    uint32_t reference; /* rank with the median peak; if two ranks are in the middle, the smaller
+                         * one */
     uint32_t leaks;     /* number of ranks that leak */
-    uint32_t unplaced;  /* number of ranks that hold more without a stack than with one: their extra
-                         * or missing places are unknown */
+    uint32_t unplaced;  /* number of ranks that hold more bytes without a stack than with one, so
+                         * that their extra or missing sites are unknown */
     uint32_t most, first;
 } mv_rank_group;
 
 typedef struct {
     uint32_t groups;
-    uint32_t *group;     /* [ranks] the group of each rank */
+    uint32_t *group;     /* [ranks] group of each rank */
     mv_rank_group *each; /* [groups] */
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
     uint32_t leaks;            /* number of ranks that leak */
-    uint32_t most, first;      /* of the first group that has a `first`, or MV_NO_ROW */
-    mv_divergence *apart;      /* [ranks] where a rank's sequence first differs from its group's
-                                * `most`, or MV_NO_DIVERGENCE */
-    const char *const *names;  /* [ranks] names */
+    uint32_t most, first;      /* `most` and `first` of the first group that has a `first`;
+                                * otherwise MV_NO_ROW */
+    mv_divergence *apart;      /* [ranks] where the rank's sequence first differs from that of
+                                * its group's `most`, or MV_NO_DIVERGENCE */
+    const char *const *names;  /* [ranks] name of each rank */
     const char *verdict;       /* one sentence about all ranks */
-    const char *leak_note;     /* note that most ranks leak, or "" */
+    const char *leak_note;     /* sentence that notes that most ranks leak, or "" */
 } mv_ranks;
 
-/* The reference with which a rank is compared. */
+/* The rank with which a rank is compared. */
 static inline uint32_t mv_rank_reference(const mv_ranks *ranks, uint32_t rank)
 {
     return ranks->each[ranks->group[rank]].reference;
 }
 
-/* `ranks` has `count` summaries, at least one. If `grid` is zero, stages are inferred. O(n log n)
- * in the sites of all ranks. Fails only when out of memory. */
+/* Compares `count` ranks, at least one. `ranks` are their summaries. If `grid` is zero, the stages
+ * are inferred. O(n log n) in the sites of all ranks. Fails only when out of memory. */
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_rank_grid grid, mv_ranks *out, mv_err *err);
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
-const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */
+const char *mv_rank_reason_text(mv_rank_reason reason); /* the reason as the predicate of a
+                                                         * sentence */
 
 #endif

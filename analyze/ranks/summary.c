@@ -14,7 +14,7 @@ typedef struct {
     mv_sites sites;
     uint64_t *keys;         /* [sites.count] */
     mv_summary_site *site;  /* [sites.count] */
-    mv_stack_id leak_stack; /* in `trace` */
+    mv_stack_id leak_stack; /* stack of the largest leak, in `trace` */
 } summary_state;
 
 bool mv_device_is_used(const mv_trace *trace, uint32_t device)
@@ -47,7 +47,8 @@ static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
     return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }
 
-/* Uses only Python frames, if there are any: native frames may differ by kernel. */
+/* The key of a site. If there are Python frames, only these are used, because different kernels may
+ * have different native frames. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
 {
     mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
@@ -63,8 +64,8 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* If there is no room, the size with the fewest bytes is replaced, provided that the new one
- * has more. */
+/* Counts requests of a size. If there is no room for the size, it replaces the size with the fewest
+ * bytes, provided that the new size has more. */
 static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
 {
     uint32_t least = 0;
@@ -112,7 +113,7 @@ static bool count_sites(mv_arena *scratch, summary_state *m, const mv_lives *liv
     return true;
 }
 
-/* Joins sites with equal keys, which come from files of the same name in several folders. */
+/* Joins sites that have equal keys because files in several folders have the same name. */
 static uint32_t join_keys(mv_arena *scratch, mv_summary_site *site, uint32_t count)
 {
     uint32_t kept = 0;
@@ -221,7 +222,7 @@ static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const summary_state
 
 /* ---- whole summaries --------------------------------------------------------------------- */
 
-/* Levels of the whole trace. */
+/* Finds the levels of the whole trace. */
 static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                            mv_summary *out, uint32_t *peak, mv_err *err)
 {
@@ -239,7 +240,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* Levels of a window: the final heap does not count. */
+/* Finds the levels of a window, to which the final heap does not belong. */
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {
@@ -306,7 +307,7 @@ static bool keep_sites(mv_arena *arena, mv_arena *scratch, summary_state *m, mv_
     return true;
 }
 
-/* Events of a window keep their numbers in the trace. */
+/* Renumbers events of a window to the numbers that they have in the trace. */
 static void renumber(mv_summary *out, uint32_t first)
 {
     for (uint32_t i = 0; i < out->points; i++)

@@ -1,10 +1,10 @@
-/* A summary of one device of one snapshot: small, self-contained, and comparable with the summaries
- * of other processes that run the same code. `memviz ranks` only needs summaries, so a snapshot can
- * be released as soon as it is summarized. docs/ranks.md explains the comparison and the file
- * format.
+/* A summary of one device of one snapshot. It is small and self-contained, and can be compared with
+ * the summaries of other processes that run the same code. `memviz ranks` needs only summaries, so
+ * a snapshot can be released as soon as it is summarized. docs/ranks.md explains the comparison and
+ * the file format.
  *
- * The keys of sites depend on content (functions, base names of files, lines) rather than row
- * numbers or folders: equal keys are the same code in any process. */
+ * The keys of sites depend on content (functions, base names of files, lines) rather than on row
+ * numbers or folders, so that equal keys stand for the same code in any process. */
 #ifndef MV_SUMMARY_H
 #define MV_SUMMARY_H
 
@@ -14,31 +14,36 @@
 #include "analyze/ranks/rank_names.h"
 #include "analyze/totals/totals.h"
 
-/* Maximum sites in a summary: those that hold most at the peak, then those that requested most. */
+/* Maximum number of sites in a summary. The sites that hold the most bytes at the peak are kept
+ * first, then the sites that requested the most bytes. */
 #define MV_SUMMARY_SITES 4096
-/* Maximum sizes per site: those with most bytes. */
+/* Maximum number of sizes per site. The sizes with the most bytes are kept. */
 #define MV_SUMMARY_SIZES 8
-/* Maximum points of a sequence: in memory; in a file, or in memory if there are many ranks. */
+/* Maximum number of points of a sequence: in memory, and in a file or in memory if there are many
+ * ranks. */
 #define MV_SUMMARY_POINTS      (1u << 17)
 #define MV_SUMMARY_FILE_POINTS (1u << 10)
 
 typedef struct {
     uint64_t key;        /* never 0 */
-    mv_stack_id stack;   /* complete stack in mv_summary.code; MV_NO_STACK: not recorded */
-    uint64_t peak_bytes; /* bytes of blocks allocated at the peak */
+    mv_stack_id stack;   /* stack in mv_summary.code, including native frames; MV_NO_STACK: not
+                          * recorded */
+    uint64_t peak_bytes; /* number of bytes in blocks that are allocated at the peak */
     uint32_t peak_blocks;
-    uint64_t allocs;                  /* allocations within the trace */
-    uint64_t requested;               /* bytes requested by these allocations, without rounding */
-    uint64_t size[MV_SUMMARY_SIZES];  /* requested sizes; 0 after the last */
+    uint64_t allocs;                  /* number of allocations within the trace */
+    uint64_t requested;               /* number of bytes that these allocations requested,
+                                       * without rounding */
+    uint64_t size[MV_SUMMARY_SIZES];  /* requested sizes; 0 after the last size */
     uint32_t times[MV_SUMMARY_SIZES]; /* number of requests of each size */
 } mv_summary_site;
 
-/* Hashes of the sequence of allocations up to and including one of them. */
+/* Hashes of the sequence of allocations that ends with one particular allocation, which is
+ * included. */
 typedef struct {
-    uint64_t chain; /* hash of all sizes and sites */
-    uint64_t shape; /* hash of all sites */
-    uint64_t key;   /* site of this allocation */
-    uint64_t size;  /* its requested bytes */
+    uint64_t chain; /* hash of the sizes and sites */
+    uint64_t shape; /* hash of the sites only */
+    uint64_t key;   /* key of this allocation's site */
+    uint64_t size;  /* bytes that this allocation requested */
     uint32_t event;
 } mv_summary_point;
 
@@ -51,35 +56,37 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    mv_bound allocated; /* of peak_allocated */
-    mv_bound reserved;  /* bound of peak_reserved; files store the doubts of both peaks together,
-                         * and which peak is exact */
+    mv_bound allocated;       /* bound of peak_allocated */
+    mv_bound reserved;        /* bound of peak_reserved. In files, the doubts about both peaks are
+                               * stored together, with the information which peak is exact */
     bool is_missing_reserved; /* the file is from another tool and does not contain
                                * reserved memory */
     bool is_missing_failures; /* the file is from another tool and does not contain
                                * failed requests */
     uint64_t leaked_bytes;
     mv_stack_id leak_stack; /* stack of the largest leak, in `code`; MV_NO_STACK: none */
-    bool is_cut;            /* some sites were dropped */
+    bool is_cut;            /* some sites were left out */
     uint32_t sites;
-    mv_summary_site *site;   /* [sites] by key, ascending */
-    uint32_t points;         /* allocs >> stride */
+    mv_summary_site *site;   /* [sites] sorted by key, ascending */
+    uint32_t points;         /* number of points, allocs >> stride */
     uint32_t stride;         /* point i is at allocation ((i + 1) << stride) - 1 */
     mv_summary_point *point; /* [points] */
-    mv_summary_point end;    /* after all allocations; zeros if there are none */
-    const mv_trace *code;    /* contains only strings, frames and stacks */
+    mv_summary_point end;    /* point after all allocations; all zeros if there are none */
+    const mv_trace *code;    /* code of the sites: a trace that contains only strings, frames and
+                              * stacks */
 } mv_summary;
 
-/* Summarizes the events of `window`; events keep their numbers in the trace. The sequence has at
- * most `most_points` points. `name` is not copied; everything else is in `arena`, whose budget also
- * covers temporary memory. Fails only when out of memory. O(n log n). */
+/* Summarizes the events of `window`. Events keep the numbers that they have in the trace. The
+ * sequence has at most `most_points` points. `name` is not copied; everything else is in `arena`,
+ * whose budget also covers temporary memory. Fails only when out of memory. O(n log n). */
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
-/* The site with this key, or NULL. */
+/* The site that has this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
-/* [count] the files and devices that summaries come from, in `arena`; NULL when out of memory. */
+/* Returns [count] files and devices from which the summaries were made, in `arena`. NULL when out
+ * of memory. */
 mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
                                  uint32_t count);
 

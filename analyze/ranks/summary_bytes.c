@@ -6,7 +6,8 @@
 #include "analyze/ranks/summary_code.h"
 #include "base/grow.h"
 
-/* Minimum bytes per item of each kind. A count too large for the file is refused. */
+/* Minimum number of bytes per item of each kind. A count that is too large for the file is
+ * refused. */
 enum {
     LEAST_SUMMARY = 133,
     LEAST_TEXT = 4,
@@ -62,7 +63,8 @@ static void put_text(writer *w, mv_span text)
     put(w, text.data, (uint32_t)text.length);
 }
 
-/* The doubts of both peaks, as older versions read them, and which of the two is exact. */
+/* The doubts about both peaks in the form that older versions read, and which of the two peaks is
+ * exact. */
 static uint32_t flags_of(const mv_summary *s)
 {
     mv_bound both = s->allocated | s->reserved;
@@ -207,7 +209,7 @@ static mv_code out_of_range(reader *r, const char *what)
     return mv_fail(r->err, MV_RANGE, r->c.at, "%s", what);
 }
 
-/* Reads a count of items that take at least `least` bytes each. */
+/* Reads a number of items, each of which takes at least `least` bytes. */
 static mv_code take_count(reader *r, uint32_t least, const char *what, uint32_t *out)
 {
     *out = mv_take_u32(&r->c);
@@ -225,7 +227,7 @@ static mv_code take_text(reader *r, const char *what, mv_span *out)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what) : MV_OK;
 }
 
-/* Files of older versions only contain lower bounds. */
+/* The bounds of the peaks. Files of older versions contain only lower bounds. */
 static mv_bound peaks_of(uint32_t flags)
 {
     return flags & 1    ? MV_BOUND_EXACT
@@ -324,7 +326,8 @@ static mv_code take_frames(reader *r, mv_trace *out)
     return MV_OK;
 }
 
-/* The first stack is always empty. */
+/* Reads the lengths of the stacks and returns their sum in *frames. The first stack is always
+ * empty. */
 static mv_code measure_stacks(reader *r, uint32_t count, uint64_t *frames)
 {
     mv_code code = count > 0 ? MV_OK : out_of_range(r, "stacks");
@@ -368,7 +371,7 @@ static mv_code take_stacks(reader *r, mv_trace *out)
     return MV_OK;
 }
 
-/* Strings, frames and stacks keep their rows in the file. */
+/* Reads strings, frames and stacks, which keep the rows that they have in the file. */
 static mv_code take_code(reader *r, mv_summary *s)
 {
     mv_trace *out = mv_push_struct(r->arena, mv_trace);
@@ -495,13 +498,14 @@ static void skip_points(mv_cursor *c)
     mv_take_bytes(c, POINT_BYTES);
 }
 
-/* Decodes a part if its bytes are new. Damaged parts are always decoded, to find the error. */
+/* Decodes a part if its bytes are new. Damaged parts are always decoded, so that the error is
+ * found. */
 static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
 {
     static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
     static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
-    /* stacks of sites are rows of the code; the number of points follows from the number
-     * of allocations */
+    /* stacks of sites are rows of the code, and the number of allocations determines the number of
+     * points */
     uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
     mv_cursor end = r->c;
     mv_part_key key;

@@ -1,5 +1,6 @@
 /* Summaries as bytes: the .summary files of `memviz summarize`. A file contains any number of
- * summaries, so files are merged by collecting them. docs/ranks.md describes every byte. */
+ * summaries, so files are merged by collecting their summaries. docs/ranks.md describes every
+ * byte. */
 #ifndef MV_SUMMARY_BYTES_H
 #define MV_SUMMARY_BYTES_H
 
@@ -18,10 +19,11 @@ bool mv_summary_probe(mv_span head);
 mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries, uint32_t count,
                             mv_span *out, mv_err *err);
 
-/* Decodes the bytes of a file into *count summaries in `arena`. For any bytes, the result conforms
- * to summary.h, or the call fails with FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM or LIMIT,
- * and the byte in err->offset. Parts that equal parts in `shared` (may be NULL) are not decoded
- * again, and other parts are added to it: `arena` must outlive `shared`, even after a failure. */
+/* Decodes the bytes of a file into *count summaries in `arena`. Whatever the bytes are, either the
+ * result conforms to summary.h, or the call fails with FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE,
+ * NOMEM or LIMIT and the position in err->offset. `shared` may be NULL. Parts that equal a part in
+ * `shared` are not decoded again, and other parts are added to `shared`, so `arena` must outlive
+ * `shared` even after a failure. */
 mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
                             mv_summary **out, uint32_t *count, mv_err *err);
 

@@ -14,11 +14,11 @@
 
 typedef struct {
     const char *at;
-    char token[64]; /* the latest token, which ends before `at`: a word, or one of , : [ ] */
+    char token[64]; /* latest token, which ends before `at` and is a word, or one of , : [ ] */
     char key[64];
-    bool is_recorded;     /* the text is from a recording, so PyTorch accepted it: unknown settings
-                           * are skipped */
-    uint32_t bypass_from; /* row of divisions from which on there are no divisions */
+    bool is_recorded;     /* the string is from a recording, so PyTorch accepted it, and unknown
+                           * settings are skipped */
+    uint32_t bypass_from; /* first row of divisions for which sizes are no longer divided */
     mv_alloc_conf *conf;
     char *why;
     uint32_t why_size;
@@ -46,8 +46,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(conf_text *t, const cha
     return false;
 }
 
-/* Returns "" at the end of the text. Words that do not fit are cut, and then match no
- * known word. */
+/* Reads the next token. Returns "" at the end of the string. Words that do not fit are cut, and
+ * then match no known word. */
 static const char *next_token(conf_text *t)
 {
     uint32_t length = 0;
@@ -83,8 +83,8 @@ static bool to_number(conf_text *t, const char *text, uint64_t *out)
     return true;
 }
 
-/* Numbers above MOST_MIB are cut to it: no device has that much, and sums of a replay stay
- * below 2^64. */
+/* Reads a number of MiB. Numbers above MOST_MIB are reduced to it, because no device has that much
+ * and sums of a replay must be less than 2^64. */
 static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
 {
     uint64_t mib;
@@ -97,7 +97,7 @@ static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
     return true;
 }
 
-/* *out is UINT64_MAX if there is no limit. */
+/* Reads max_split_size_mb. *out is UINT64_MAX if there is no limit. */
 static bool take_max_split(conf_text *t, uint64_t *out)
 {
     if (!take_mib(t, MV_LARGE_SEGMENT / MIB, out))
@@ -127,7 +127,7 @@ static bool take_bool(conf_text *t, bool *out)
            refuse(t, "expected True or False, not '%s'", text);
 }
 
-/* The end of the setting that begins at `at`: its comma, or the end of the text. */
+/* The end of the setting that begins at `at`, which is its comma or the end of the string. */
 static const char *end_of_setting(const char *at)
 {
     uint32_t depth = 0;
@@ -154,8 +154,8 @@ static void fill(uint64_t *divisions, uint32_t from, uint32_t end, uint64_t valu
         divisions[i] = value;
 }
 
-/* [256:1,512:2,>:8]: divisions for sizes from each edge (in MiB) on. The first edge also covers all
- * smaller sizes, and > covers all sizes above the last edge. */
+/* Reads [256:1,512:2,>:8], which lists divisions for sizes at and above each edge (in MiB). The
+ * first edge also covers all smaller sizes, and > covers all sizes above the last edge. */
 static bool take_division_list(conf_text *t)
 {
     uint64_t *divisions = t->conf->rules.divisions, edge = 1, value;
@@ -205,7 +205,7 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is not a backend", t->token);
 }
 
-/* The form of a value, for keys without effect on the device. */
+/* The form of the value of a key that has no effect on the device. */
 typedef enum {
     BOOL,
     NUMBER,         /* whole number */
@@ -213,7 +213,7 @@ typedef enum {
     POWER_OF_2_128, /* power of two up to 128 */
 } value_form;
 
-/* Keys for pinned host memory, locks and captures. They are checked, but have no effect on
+/* Keys for pinned host memory, locks and captures. Their values are checked, but have no effect on
  * device memory. */
 static const struct {
     const char *key;
@@ -246,7 +246,8 @@ static bool take_form(conf_text *t, value_form form)
     return true;
 }
 
-/* Skips a setting that some release knows but this table does not, including its comma. */
+/* Skips the value of a setting that is not in this table but that some release accepts, including
+ * its comma. */
 static bool skip_value(conf_text *t)
 {
     t->at = end_of_setting(t->at);
@@ -255,7 +256,7 @@ static bool skip_value(conf_text *t)
 
 static bool take_other(conf_text *t)
 {
-    /* the keys of take_value */
+    /* the keys that take_value reads */
     static const char *const with_effect[] = {"max_split_size_mb",
                                               "max_non_split_rounding_mb",
                                               "large_segment_size_mb",
@@ -280,8 +281,8 @@ static bool take_other(conf_text *t)
                         : refuse(t, "no such setting");
 }
 
-/* In PyTorch 1.13, larger sizes are not rounded up by divisions. The table of divisions contains
- * only powers of two. */
+/* Reads the size above which sizes are not divided. In PyTorch 1.13, sizes above it are not rounded
+ * up by divisions. The table of divisions contains only powers of two. */
 static bool take_bypass(conf_text *t)
 {
     uint64_t mib;
@@ -319,7 +320,7 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* The text after the variable's name, if the name is there: PYTORCH_ALLOC_CONF=... */
+/* The string after the variable's name, if it begins with the name: PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {
@@ -336,7 +337,7 @@ static bool parse(conf_text *t)
     mv_alloc_conf *out = t->conf;
 
     *out = mv_alloc_conf_default();
-    out->max_non_split_rounding = 0; /* equal to large_segment by default */
+    out->max_non_split_rounding = 0; /* equal to large_segment unless it is set */
     t->at = after_variable(t->at);
     t->bypass_from = MV_ROUNDUP_STEPS;
     while (*next_token(t)) {
@@ -376,8 +377,8 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
     return "";
 }
 
-/* Ignores settings that no PyTorch accepts: PyTorch did not write them, so their numbers are
- * not used. */
+/* Removes settings that no PyTorch accepts. PyTorch did not write them, so their numbers are not
+ * used. */
 static mv_alloc_conf believable(const mv_alloc_conf *conf)
 {
     mv_alloc_conf as_text, sound = mv_alloc_conf_default();
@@ -437,7 +438,7 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
            !is_other(a->gc_threshold, b->gc_threshold) && !is_other(a->fraction, b->fraction);
 }
 
-/* Appends a setting, or the part that fits. */
+/* Appends a setting, or as much of it as fits. */
 __attribute__((format(printf, 4, 5))) static void put(char *out, uint32_t size, uint32_t *at,
                                                       const char *format, ...)
 {

@@ -1,11 +1,12 @@
-/* PYTORCH_CUDA_ALLOC_CONF: the settings of PyTorch's caching allocator, as text and as numbers.
+/* PYTORCH_CUDA_ALLOC_CONF, which contains the settings of PyTorch's caching allocator, as a string
+ * and as numbers.
  *
  *     expandable_segments:True,roundup_power2_divisions:[256:1,512:2,>:8]
  *
  * Grammar and limits are PyTorch's own (parseArgs in CUDACachingAllocator.cpp of 1.13,
- * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. Settings that a
- * text does not name have their defaults. Settings for pinned host memory, locks and captures are
- * checked, but have no effect on the device. */
+ * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. Settings that are
+ * not in the string have their default values. Settings for pinned host memory, locks and captures
+ * are checked, but have no effect on device memory. */
 #ifndef MV_ALLOC_CONF_H
 #define MV_ALLOC_CONF_H
 
@@ -16,40 +17,43 @@
 
 typedef struct {
     mv_block_rules rules;            /* max_split_size, roundup_power2_divisions, expandable */
-    uint64_t max_non_split_rounding; /* maximum excess of an unsplit block over its request */
-    uint64_t large_segment;          /* size of a shared large segment, and of a large page of
-                                      * expandable segments */
-    double gc_threshold;             /* fraction of the limit; 0: off */
+    uint64_t max_non_split_rounding; /* maximum number of bytes by which a block that is not
+                                      * split may exceed its request */
+    uint64_t large_segment;          /* size of a shared large segment, and of a large page of an
+                                      * expandable segment */
+    double gc_threshold;             /* fraction of the limit at which garbage is collected; 0:
+                                      * off */
     double fraction;                 /* per_process_memory_fraction; 1: no limit */
 } mv_alloc_conf;
 
 mv_alloc_conf mv_alloc_conf_default(void);
 
-/* False, with a sentence in `why` that names the key, if no PyTorch from 1.13 to 2.14 accepts the
- * text, or if it selects another allocator (backend:cudaMallocAsync). The text may begin with the
- * name of the variable: PYTORCH_ALLOC_CONF=... */
+/* Parses a string of settings. If no PyTorch from 1.13 to 2.14 accepts the string, or if it selects
+ * another allocator (backend:cudaMallocAsync), returns false, and `why` receives a sentence that
+ * names the key. The string may begin with the name of the variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
-/* The settings under which a trace was recorded: allocator_settings, completed from the text that
- * PyTorch kept with them, then with the defaults. */
+/* The settings under which a trace was recorded. They are taken from allocator_settings, then from
+ * the string that PyTorch stored with the settings, and then from the defaults. */
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 
-/* The text that PyTorch kept, or "". */
+/* The string that PyTorch stored, or "". */
 const char *mv_alloc_conf_text(const mv_trace *trace);
 
-/* Whether both settings lead to the same heap for the same requests. */
+/* Whether both settings always lead to the same heap for the same requests. */
 bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b);
 
-/* A text that parses to these settings; "" for the defaults. Cut to fit; 512 bytes are enough. */
+/* Writes a string that parses to these settings; "" for the defaults. The string is cut to fit; 512
+ * bytes are enough. */
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size);
 
-/* The keys in a text that have no effect on the device: those for pinned host memory, locks and
- * captures. Returns their number. */
+/* Finds the keys in a string that have no effect on the device, because they are for pinned host
+ * memory, locks or captures. Returns their number. */
 #define MV_MOST_IDLE_KEYS 16
 uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS]);
 
-/* The text with one setting changed, or removed if `value` is NULL; all others are kept. In
- * `arena`; NULL when out of memory. */
+/* Returns a copy of the string in which one setting has a new value or, if `value` is NULL, is
+ * removed. All other settings are unchanged. In `arena`; NULL when out of memory. */
 const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
                                  const char *value);
 

@@ -22,8 +22,8 @@ static void refresh(mv_gaps *gaps, uint32_t row)
     g->most = right > g->most ? right : g->most;
 }
 
-/* Splits a tree into *low, the nodes below `addr`, and *high, the others. Recursion is as deep as
- * the tree, which is balanced. */
+/* Splits a tree into *low, which contains the nodes below `addr`, and *high, which contains the
+ * other nodes. Recursion is as deep as the tree, which is balanced. */
 static void split(mv_gaps *gaps, uint32_t row, uint64_t addr, uint32_t *low, uint32_t *high)
 {
     if (row == MV_NO_GAP) {
@@ -117,7 +117,8 @@ uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size)
     return find_room(gaps, size, false);
 }
 
-/* The neighbors of an address: the last gap that starts below it, or the first that does not. */
+/* A neighbour of an address: the last gap that starts below it or, if `is_below` is false, the
+ * first gap that starts at or above it. */
 static uint32_t neighbor(const mv_gaps *gaps, uint64_t addr, bool is_below)
 {
     uint32_t row = gaps->root, found = MV_NO_GAP;

@@ -1,6 +1,6 @@
-/* Free ranges of an address space: finds the lowest or the highest range that is large enough in
- * O(log n). A treap by address in which every node has the largest size of its subtree. Ranges must
- * not overlap; adjoining ranges are not joined here. */
+/* Free ranges of an address space, among which the lowest or the highest range that is large enough
+ * is found in O(log n). The ranges are a treap sorted by address, in which every node contains the
+ * largest size of its subtree. Ranges must not overlap. Adjoining ranges are not joined here. */
 #ifndef MV_GAPS_H
 #define MV_GAPS_H
 
@@ -14,7 +14,7 @@ typedef struct {
     uint64_t addr;
     uint64_t size;
     uint64_t most;  /* largest size of this node and its descendants */
-    uint32_t owner; /* for use by the caller */
+    uint32_t owner; /* free for use by the caller */
     uint32_t left, right;
 } mv_gap;
 
@@ -23,10 +23,10 @@ typedef struct {
     mv_gap *gaps; /* rows; valid until the next mv_gaps_add */
     uint32_t count, capacity;
     uint32_t root;
-    uint32_t spare; /* list of removed rows, by `right` */
+    uint32_t spare; /* list of removed rows, linked by `right` */
 } mv_gaps;
 
-/* The priority of a row in a treap: a hash of its number, so that no file can unbalance
+/* The priority of a row in a treap. It is a hash of the row's number, so that no file can unbalance
  * the tree. */
 static inline uint32_t mv_treap_priority(uint32_t row)
 {
@@ -43,12 +43,11 @@ void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 
-/* MV_NO_GAP if there is no such gap. */
+/* Return MV_NO_GAP if there is no such gap. */
 uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
-uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last gap that starts
-                                                              * below addr */
-uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr);     /* the first gap that starts at or
-                                                          * above addr */
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* last gap that starts below addr */
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr);     /* first gap that starts at or above
+                                                              * addr */
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Evidence in a file. NO is only used if a release with the key would have written it. */
+/* What a file shows about a key. NO is used only if a release that has the key would have written
+ * it. */
 typedef enum { NO, YES, UNSEEN } seen;
 
 typedef struct {
@@ -13,20 +14,20 @@ typedef struct {
         forward, event_pool, host, annotate, internal, mapped;
 } evidence;
 
-/* The releases that each key or action proves. `since` is the first release that writes it,
- * `until` the last; 0: all later releases. Source: PyTorch's code of these releases, and the named
- * pull requests. */
+/* The releases for which each key or action is evidence. `since` is the first release that writes
+ * it, and `until` is the last release; 0: all later releases. Source: PyTorch's code of these
+ * releases, and the pull requests named below. */
 static const struct {
     size_t seen; /* offset in `evidence` */
     uint32_t since, until;
-    bool always; /* every release from `since` on writes it wherever applicable */
+    bool always; /* every release at or after `since` writes it whenever it applies */
 } facts[] = {
 #define FACT(field, since, until, always)               \
     {                                                   \
         offsetof(evidence, field), since, until, always \
     }
-    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; before, memory_snapshot() is
-                                      * a list */
+    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; earlier, memory_snapshot()
+                                      * returns a list */
     FACT(history, 113, 200, false),  /* blocks[].history: Module.cpp 1.13, 2.0; only if recorded */
     FACT(requested, 200, 0, true),   /* requested_size of segments: Module.cpp 2.0 */
     FACT(pool, 201, 0, true),        /* segment_pool_id: absent in 2.0, present in 2.4's tree */
@@ -112,7 +113,7 @@ static evidence evidence_of(const mv_trace *t)
     return e;
 }
 
-/* The release before another. */
+/* The release that precedes another. */
 static uint32_t before(uint32_t release)
 {
     return release == 200 ? 113 : release - 1;

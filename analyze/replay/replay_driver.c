@@ -6,11 +6,11 @@
 #define CHUNK (32 * MIB) /* unit and alignment of the driver's reservations */
 #define PAGE  4096
 
-/* Address space as in recorded traces: user space ends at 2^47. */
+/* Address space as it is in recorded traces: user space ends at 2^47. */
 #define SPACE_LOW  ((uint64_t)1 << 40)
 #define SPACE_HIGH ((uint64_t)0x7f << 40)
 
-/* Expandable segments are far below: the first is at 0x302000000 in every recorded trace. */
+/* Expandable segments are far below. The first one is at 0x302000000 in every recorded trace. */
 #define FIRST_RESERVATION ((uint64_t)0x302000000)
 #define RESERVATION_STEP  ((uint64_t)1 << 40)
 
@@ -46,7 +46,7 @@ static void add_gap(mv_replay_driver *d, mv_gaps *gaps, uint64_t addr, uint64_t 
 
 /* ---- address space ----------------------------------------------------------------------- */
 
-/* Adds a free range, joined with the ranges that it touches. */
+/* Adds a free range, and joins it with the ranges that it touches. */
 static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
     uint32_t gap = mv_gaps_before(&d->space, addr);
@@ -64,7 +64,7 @@ static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
     add_gap(d, &d->space, addr, size, 0);
 }
 
-/* Removes the free parts of [addr, addr + size) from the free space. */
+/* Removes the free sections of [addr, addr + size) from the free space. */
 static void take_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
     uint64_t end = addr + size;
@@ -101,8 +101,8 @@ static uint32_t new_chunk(mv_replay_driver *d, uint64_t addr, uint64_t size)
 }
 
 /* Finds room for a new chunk, from the top downwards. The driver requests one chunk (less a page)
- * more than it needs from the system, keeps the upper end, and gives the rest back. So ranges
- * without that extra room are skipped. */
+ * more than it needs from the system, keeps the upper end and gives the remaining space back. So a
+ * range that has no room for this extra chunk is skipped. */
 static uint64_t reserve_chunk(mv_replay_driver *d, uint64_t size)
 {
     uint32_t gap = mv_gaps_highest(&d->space, size + CHUNK - PAGE);
@@ -158,7 +158,8 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
         add_gap(d, &d->holes, end, gap.addr + gap.size - end, gap.owner);
         return (mv_driver_place){addr, gap.owner};
     }
-    /* within its chunk, the part below belongs to others, and the part above is free */
+    /* within the chunk, the bytes below the segment belong to other segments, and the bytes above
+     * it are free */
     edge = low + chunk_size(end - low);
     chunk = new_chunk(d, low, edge - low);
     if (chunk == MV_NO_GAP)
@@ -197,8 +198,8 @@ void mv_replay_driver_free(mv_replay_driver *d, uint64_t addr, uint64_t size, ui
 
 /* ---- segments and address spaces --------------------------------------------------------- */
 
-/* Address space above the lowest chunk of the recorded run belongs to others, except for memory
- * given back. */
+/* Stops following the recorded run. Address space above the lowest chunk of the recorded run then
+ * belongs to others, except for memory that was given back. */
 static void stop_following(mv_replay_driver *d)
 {
     d->follows = false;

@@ -1,10 +1,10 @@
-/* The placement of memory by the device's driver: addresses of cudaMalloc and of expandable
+/* Simulates where the device's driver places memory: the addresses of cudaMalloc and of expandable
  * segments.
  *
- * Addresses decide ties: of two free blocks of the same size, the allocator takes the lower one.
- * Recorded traces show how the driver chooses addresses (docs/whatif.md): it takes chunks of
- * address space, in multiples of 32 MiB, from the top downwards, and puts a segment into the lowest
- * chunk with enough room. */
+ * Addresses decide ties, because of two free blocks of the same size the allocator takes the block
+ * with the lower address. Recorded traces show how the driver chooses addresses (docs/whatif.md).
+ * It takes chunks of address space, in multiples of 32 MiB, from the top downwards, and puts a
+ * segment into the lowest chunk that has enough room. */
 #ifndef MV_REPLAY_DRIVER_H
 #define MV_REPLAY_DRIVER_H
 
@@ -12,16 +12,17 @@
 
 typedef enum {
     MV_PLACE_CHUNKS, /* as the driver does */
-    MV_PLACE_RISING, /* each above the last, no address reused: the comparison in docs/whatif.md */
+    MV_PLACE_RISING, /* each address above the previous one, without reuse; used for the
+                      * comparison in docs/whatif.md */
 } mv_place_rule;
 
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint64_t live; /* bytes of segments in the chunk */
+    uint64_t live; /* bytes of the chunk that segments use */
 } mv_driver_chunk;
 
-/* A segment of the recorded run, for replays that follow it. */
+/* A segment of the recorded run, for replays that follow the recorded run. */
 typedef struct {
     uint64_t addr;
     uint64_t size;
@@ -30,15 +31,17 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     mv_place_rule rule;
-    mv_gaps space; /* address space without chunks; owner: 0 */
-    mv_gaps holes; /* room within chunks; owner: row of chunks */
+    mv_gaps space; /* address space outside all chunks; owner: 0 */
+    mv_gaps holes; /* free ranges within chunks; owner: row of the chunk */
     uint32_t chunk_count, chunk_capacity;
     mv_driver_chunk *chunks;
-    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: the run was not followed */
-    uint64_t rising; /* next address */
+    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: the recorded run was not
+                      * followed */
+    uint64_t rising; /* next address for MV_PLACE_RISING */
     uint64_t next_reservation;
 
-    /* While the replay requests the same sizes as the recorded run, it gets the same addresses. */
+    /* As long as the replay requests the same sizes as the recorded run, it is given the recorded
+     * addresses. */
     const mv_driver_record *recorded;
     uint32_t recorded_count, recorded_at;
     bool follows;
@@ -47,13 +50,14 @@ typedef struct {
 } mv_replay_driver;
 
 typedef struct {
-    uint64_t addr; /* 0: none */
-    uint32_t home; /* for mv_replay_driver_free */
+    uint64_t addr; /* 0: there is no room */
+    uint32_t home; /* argument for mv_replay_driver_free */
 } mv_driver_place;
 
 bool mv_replay_driver_init(mv_replay_driver *driver, mv_arena *arena);
 
-/* For an empty driver: the first segments get the addresses in `recorded`, while sizes agree. */
+/* Follows the recorded run: the first segments are given the addresses in `recorded`, as long as
+ * their sizes agree. The driver must be empty. */
 void mv_replay_driver_follow(mv_replay_driver *driver, const mv_driver_record *recorded,
                              uint32_t count);
 
@@ -63,7 +67,8 @@ void mv_replay_driver_free(mv_replay_driver *driver, uint64_t addr, uint64_t siz
 /* Adds a segment at a known address. */
 mv_driver_place mv_replay_driver_adopt(mv_replay_driver *driver, uint64_t addr, uint64_t size);
 
-/* The start of the address space for an expandable segment; also follows the recorded run. */
+/* Returns the start of the address space for an expandable segment. This also follows the recorded
+ * run. */
 uint64_t mv_replay_driver_reserve(mv_replay_driver *driver);
 
 #endif

@@ -5,9 +5,9 @@
 typedef struct {
     mv_arena *arena;
     const mv_edit *edit;
-    uint32_t known; /* lower ids are rows of lives->allocs */
+    uint32_t known; /* ids below this number are rows of lives->allocs */
     uint32_t op_count, capacity;
-    mv_replay_op *ops; /* operations made by the edit */
+    mv_replay_op *ops; /* operations that the edit produced */
     mv_replay_script *out;
     bool out_of_memory;
 } edit_state;
@@ -37,7 +37,7 @@ static bool is_about(const edit_state *e, const mv_replay_op *op)
     return has_id(op) && op->id < e->known && e->edit->rows[op->id];
 }
 
-/* A copy of the requested bytes of blocks from before the first event, to be changed. */
+/* Copies the requested bytes of blocks from before the first event, so that they can be changed. */
 static uint64_t *start_bytes(edit_state *e)
 {
     mv_replay_script *s = e->out;
@@ -88,7 +88,7 @@ static void scale(edit_state *e)
     }
 }
 
-/* Blocks from before the trace keep their sizes. */
+/* Sets the requested bytes. Blocks from before the trace keep their sizes. */
 static void resize(edit_state *e)
 {
     for (uint32_t i = 0; i < e->out->op_count; i++) {
@@ -111,13 +111,13 @@ static void set_apart(edit_state *e)
 
 /* ---- buffers ----------------------------------------------------------------------------- */
 
-/* The parts of a buffer begin at multiples of 512 bytes, as blocks do. */
+/* The size of a section of a buffer. Like blocks, sections begin at multiples of 512 bytes. */
 static uint64_t part_of(uint64_t bytes)
 {
     return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
 }
 
-/* The maximum bytes that the rows occupy at once. */
+/* The most bytes that the rows occupy at once. */
 static uint64_t most_at_once(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -218,9 +218,9 @@ static void empty_cache(edit_state *e)
 
 /* ---- blocks that leave and come back ----------------------------------------------------- */
 
-/* Operations to insert, as a list for each position. */
+/* Operations to insert, as a linked list for each position. */
 typedef struct {
-    uint32_t next; /* MV_NO_ROW: last of the position */
+    uint32_t next; /* next insertion at this position; MV_NO_ROW: this is the last one */
     mv_replay_op op;
 } late_op;
 
@@ -260,8 +260,8 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
     late->last[at] = late->count - 1;
 }
 
-/* Merges the inserted operations. Frees of a row become frees of `is_now[row]`; if that is
- * MV_NO_ROW, they are dropped. */
+/* Merges the inserted operations with the existing ones. Frees of a row become frees of
+ * `is_now[row]`; if this is MV_NO_ROW, the frees are dropped. */
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
@@ -279,12 +279,12 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
     }
 }
 
-/* Bounds of runs of operations, for lookups in constant time. */
+/* Bounds of runs of operations, which make lookups possible in constant time. */
 typedef struct {
-    uint32_t *start;      /* [op_count] start of its run: consecutive allocations, or
-                           * consecutive others */
-    uint32_t *next_alloc; /* [op_count] next allocation; op_count: none */
-    uint32_t *failure;    /* [op_count + 1] the failed request since the previous allocation;
+    uint32_t *start;      /* [op_count] start of the run of each operation; a run consists either
+                           * of consecutive allocations or of consecutive other operations */
+    uint32_t *next_alloc; /* [op_count] next allocation; op_count: there is none */
+    uint32_t *failure;    /* [op_count + 1] failed request since the previous allocation;
                            * MV_NO_ROW: none */
 } op_runs;
 
@@ -314,15 +314,17 @@ static void init_runs(edit_state *e, op_runs *runs)
     }
 }
 
-/* An operation that frees a block begins with its allocations, after the last free before them. The
- * frees just before this one belong to the same operation. */
+/* Finds where an operation of the program that frees a block begins. It begins with its
+ * allocations, which follow the last free before them. The frees just before this free belong to
+ * the same operation. */
 static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
 {
     return runs->start[at] == 0 ? 0 : runs->start[runs->start[at] - 1];
 }
 
-/* The end of a block's use: the second allocation after it, because the first may have been
- * computed from the block; or the point where the program drops the block, if later. */
+/* Finds the end of a block's use. It is the second allocation after the block, because the first
+ * one may have been computed from the block, or the point at which the program drops the block,
+ * whichever is later. */
 static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint32_t *born,
                            uint32_t at)
 {
@@ -337,8 +339,8 @@ static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint3
     return gone > next ? gone : next;
 }
 
-/* Positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
- * request cut the free off. */
+/* The positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
+ * request ended the run before the free. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
@@ -358,8 +360,8 @@ static uint32_t *positions(edit_state *e, bool of_frees)
     return at;
 }
 
-/* Whether an exception freed the block instead of the operation that would have used it: the block
- * would have been needed after the failed request. */
+/* Whether an exception freed the block, rather than the operation that would have used it. Then the
+ * block would have been needed after the failed request. */
 static bool is_unwound(const op_runs *runs, uint32_t born, uint32_t freed)
 {
     return freed != MV_NO_ROW && runs->failure[freed] != MV_NO_ROW && born < runs->failure[freed];
@@ -401,24 +403,26 @@ static void offload(edit_state *e)
         merge(e, &late, is_now);
 }
 
-/* One module call, as positions of operations. Blocks that a call keeps are freed after its end. */
+/* One module call. Numbers are positions of operations. Blocks that a call keeps are freed after
+ * the end of the call. */
 typedef struct {
     uint32_t first, last; /* first and last allocation of the call */
-    uint32_t end;         /* next allocation of another call: the frees of this call end
-                           * there, too */
-    uint32_t output;      /* id of the call's last kept allocation, the input of other calls */
-    uint32_t last_kept;   /* last allocation that is kept apart from the output */
+    uint32_t end;         /* next allocation by another call; the frees of this call end before
+                           * it */
+    uint32_t output;      /* id of the last allocation that the call keeps, which is the input of
+                           * other calls */
+    uint32_t last_kept;   /* last kept allocation other than the output */
     uint32_t back;        /* first free of a kept block other than the output, or MV_NO_ROW */
 } call_span;
 
 typedef struct {
     edit_state *e;
-    const uint32_t *of;     /* call by id */
-    uint32_t *born, *freed; /* [known] positions */
+    const uint32_t *of;     /* call of each id */
+    uint32_t *born, *freed; /* [known] positions at which each id is allocated and freed */
     uint32_t count;
     call_span *calls;
     op_runs runs;
-    uint32_t *lowest, *highest; /* [op_count] by the start of a run of frees: range of the calls
+    uint32_t *lowest, *highest; /* [op_count] for the start of a run of frees: range of the calls
                                  * whose blocks the run frees; highest 0: none */
 } call_list;
 
@@ -429,16 +433,16 @@ static const call_span *call_of(const call_list *l, uint32_t id)
                : NULL;
 }
 
-/* Whether a block outlives the call that allocated it. */
+/* Whether a block is freed after the end of the call that allocated it. */
 static bool is_late(const call_list *l, uint32_t id)
 {
     return l->freed[id] > call_of(l, id)->end;
 }
 
-/* The backward pass goes from each call to the previous one and allocates in between. So if a block
- * is freed together with blocks of more distant calls, something else frees it: the end of
- * autocast, which drops its casts of weights, or the end of a list of outputs. An exception,
- * however, frees all blocks. */
+/* Whether something other than the backward pass frees a block. The backward pass goes from each
+ * call to the previous one and allocates in between. So if a block is freed together with blocks of
+ * more distant calls, something else frees it, such as the end of autocast, which drops its casts
+ * of weights, or the end of a list of outputs. An exception, however, frees all blocks. */
 static bool is_shared(const call_list *l, uint32_t id)
 {
     uint32_t at = l->freed[id], run;
@@ -514,7 +518,7 @@ static bool is_cut(const call_list *l, const call_span *c)
     return is_unwound(&l->runs, c->last, c->back);
 }
 
-/* Ends the first life of a block that a call keeps. */
+/* Ends the first life of a block that a call keeps, which is recomputed later. */
 static void leave(call_list *l, late_ops *late, uint32_t at)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
@@ -524,7 +528,7 @@ static void leave(call_list *l, late_ops *late, uint32_t at)
     insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
 }
 
-/* Repeats an allocation of a call. Blocks that the call keeps are gone in between. */
+/* Repeats an allocation of a call. The blocks that the call keeps do not exist in between. */
 static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
@@ -544,7 +548,7 @@ static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_n
     }
 }
 
-/* Repeats calls up to the last allocation that the backward pass needs. */
+/* Repeats calls up to and including the last allocation that the backward pass needs. */
 static void recompute(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -581,7 +585,7 @@ static void recompute(edit_state *e)
     }
     for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
         if (call_of(&l, i) && !is_kept(&l, i))
-            is_now[i] = i; /* frees of the first allocation */
+            is_now[i] = i; /* frees are those of the first allocation */
     if (!e->out_of_memory)
         merge(e, &late, is_now);
 }

@@ -33,7 +33,7 @@ static bool is_available(const mv_replay_block *block)
     return block->state == MV_REPLAY_FREE || block->state == MV_REPLAY_UNMAPPED;
 }
 
-/* Whether the free and unmapped blocks from `block` on add up to `bytes`. */
+/* Whether the free and unmapped blocks that begin with `block` add up to `bytes`. */
 static bool reaches(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     uint64_t sum = 0;
@@ -46,7 +46,7 @@ static bool reaches(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
     return sum >= bytes;
 }
 
-/* find_expandable_block(): the lowest block that can grow to `bytes`. */
+/* find_expandable_block(): finds the lowest block that can grow to `bytes`. */
 static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t bytes)
 {
     const mv_replay_order *order = &heap->pools[pool].unmapped;
@@ -66,8 +66,8 @@ static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
     return row != MV_NO_ROW && heap->blocks[row].size >= bytes ? row : MV_NO_ROW;
 }
 
-/* map_block(): maps whole pages from the start of an unmapped block. Returns the mapped block,
- * joined with its free neighbours and in its pool. */
+/* map_block(): maps whole pages at the start of an unmapped block. Returns the mapped block, which
+ * has been joined with its free neighbours and put into its pool. */
 static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     uint64_t page = page_of(heap, heap->blocks[block].pool);
@@ -124,7 +124,8 @@ uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
         block = map(heap, block, room < rounded ? room : rounded);
     }
     while (block != MV_NO_ROW && heap->blocks[block].size < rounded) {
-        uint32_t next = heap->blocks[block].next; /* unmapped: free blocks are never adjacent */
+        uint32_t next = heap->blocks[block].next; /* the next block is unmapped, because free
+                                                   * blocks are never adjacent */
         uint64_t lacks = rounded - heap->blocks[block].size;
         block = map(heap, next, lacks < heap->blocks[next].size ? lacks : heap->blocks[next].size);
     }

@@ -124,7 +124,7 @@ static mv_replay_order *order_of(mv_replay_heap *heap, uint32_t block)
     return heap->blocks[block].state == MV_REPLAY_UNMAPPED ? &pool->unmapped : &pool->free;
 }
 
-/* Makes `high` part of `low`. Both must be out of their pools. */
+/* Makes `high` part of `low`. Neither block may be in its pool. */
 static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
@@ -136,7 +136,7 @@ static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
     mv_replay_block_drop(heap, high);
 }
 
-/* Makes `low` part of `high`, which is in its pool and usually keeps its place there. */
+/* Makes `low` part of `high`, which is in its pool and usually keeps its position there. */
 static void join_above(mv_replay_heap *heap, mv_replay_order *order, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
@@ -202,7 +202,7 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
     return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
 }
 
-/* The size to which the block could grow, with the unmapped space after it. */
+/* The size to which a block could grow with the unmapped space after it. */
 static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
 {
     const mv_replay_block *b = &heap->blocks[block];
@@ -220,8 +220,9 @@ static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32
     return next;
 }
 
-/* Among several expandable blocks that fit, returns the one that would waste the fewest bytes by
- * growing. Without expandable_segments, returns the first block that is not expandable. */
+/* Chooses among several expandable blocks that are large enough: returns the block that would waste
+ * the fewest bytes by growing. Without expandable_segments, returns the first block that is not
+ * expandable. */
 static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
 {
     uint32_t next;
@@ -319,7 +320,7 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
     note_use(heap, block, bytes);
 }
 
-/* Allocates a new row for the low end of a block that stays in its pool. */
+/* Allocates a new row for the low end of a block whose high end is left in its pool. */
 static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
 {
     uint32_t low = mv_replay_block_new(heap), priority;
@@ -373,7 +374,7 @@ static void give_back_plan(mv_replay_heap *heap)
         mv_replay_give_back(heap, heap->plan.row[i]);
 }
 
-/* Collects garbage before a request to the device, until enough has been given back. */
+/* Collects garbage before a request to the device, until enough memory has been given back. */
 static void collect(mv_replay_heap *heap)
 {
     double threshold = heap->conf.gc_threshold * (double)heap->limit;
@@ -400,8 +401,8 @@ void mv_replay_empty_cache(mv_replay_heap *heap)
     give_back_plan(heap);
 }
 
-/* In PyTorch's order: from the device; after releasing large cached blocks; after releasing all
- * cached blocks. */
+/* Obtains memory in the order that PyTorch uses: from the device, then after releasing large cached
+ * blocks, then after releasing all cached blocks. */
 static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded,
                        bool capturing)
 {

@@ -1,4 +1,5 @@
-/* A simulation of PyTorch's caching allocator: the heap of one device, to which requests are made.
+/* A simulation of PyTorch's caching allocator. It consists of the heap of one device, which serves
+ * requests.
  *
  *     mv_replay_heap_init(&heap, arena, &conf, pools);
  *     block = mv_replay_malloc(&heap, bytes, stream, pool, false);   MV_NO_ROW: out of memory
@@ -6,14 +7,15 @@
  *     mv_replay_complete_free(&heap, block);                         at once, or after streams
  *     mv_replay_empty_cache(&heap);
  *
- * The simulated allocator's requests to the device are in heap.effects, in order, as in a trace.
- * Source: CUDACachingAllocator.cpp of PyTorch 2.6 to 2.14 (get_free_block, should_split,
- * alloc_block, release_available_cached_blocks, release_cached_blocks,
+ * The requests that the simulated allocator makes to the device are in heap.effects, in order, as
+ * in a trace. Source: CUDACachingAllocator.cpp of PyTorch 2.6 to 2.14 (get_free_block,
+ * should_split, alloc_block, release_available_cached_blocks, release_cached_blocks,
  * garbage_collect_cached_blocks, try_allocate_expandable_block, map_block, unmap_block).
  * docs/whatif.md has the picture.
  *
- * Blocks are rows; the row of a merged block is reused. Each pool's free blocks are in a tree, in
- * the allocator's own order (stream, size, address), so searches are not linear. */
+ * Blocks are rows, and the row of a block that was merged is reused. Each pool's free blocks are in
+ * a tree, in the allocator's own order (stream, size, address), so that searches do not take linear
+ * time. */
 #ifndef MV_REPLAY_HEAP_H
 #define MV_REPLAY_HEAP_H
 
@@ -21,47 +23,52 @@
 #include "analyze/replay/replay_driver.h"
 #include "analyze/totals/totals.h"
 
-/* Address space for an expandable segment. PyTorch takes 9/8 of the device's memory, a size that
- * traces do not contain. This value is more than any device has, so it is never used up. */
+/* Size of the address space for an expandable segment. PyTorch takes 9/8 of the device's memory,
+ * which is a size that traces do not contain. This value is more than any device has, so the space
+ * is never used up. */
 #define MV_RESERVATION ((uint64_t)1 << 40)
 
-/* Releases iterate over the free blocks, as in PyTorch. Because a trace could be crafted to keep
- * them busy for hours, all replays of a trace together take at most this many steps: blocks
- * visited, and events. Recorded programs tried under all built-in settings take 20 to 60 steps
- * per event. */
+/* The maximum number of steps (blocks visited, and events) that all replays of a trace together may
+ * take. A release iterates over the free blocks, as in PyTorch, and without this limit a trace
+ * could be crafted to keep releases busy for hours. Recorded programs that are tried under all
+ * built-in settings take 20 to 60 steps per event. */
 static inline uint64_t mv_replay_most_work(uint32_t events)
 {
     return ((uint64_t)1 << 20) + ((uint64_t)events << 8);
 }
 
 typedef enum {
-    MV_REPLAY_FREE,     /* in its pool */
-    MV_REPLAY_USED,     /* handed out */
+    MV_REPLAY_FREE,     /* free, and in its pool */
+    MV_REPLAY_USED,     /* handed out to the program */
     MV_REPLAY_PENDING,  /* freed, but a stream may still use it */
     MV_REPLAY_UNMAPPED, /* address space of an expandable segment, without memory */
-    MV_REPLAY_GONE      /* unused row */
+    MV_REPLAY_GONE      /* the row is unused */
 } mv_replay_state;
 
-/* 80 bytes; the fields that a search reads come first. */
+/* A block has 80 bytes. The fields that a search reads come first. */
 typedef struct {
-    uint64_t stream; /* value of the stream, not a row */
+    uint64_t stream; /* value of the stream, which is not a row number */
     uint64_t size;
     uint64_t addr;
-    uint32_t left, right; /* in the tree of its pool; if pending, in the queue of pending blocks */
-    uint32_t up;          /* parent in the tree; MV_NO_ROW: the root, or in no tree */
-    uint32_t priority;    /* of the row in that tree */
+    uint32_t left, right; /* links in the tree of the block's pool or, if the block is pending,
+                           * in the queue of pending blocks */
+    uint32_t up;          /* parent in the tree; MV_NO_ROW: the block is the root, or is in no
+                           * tree */
+    uint32_t priority;    /* priority of the row in the tree */
     uint32_t pool;        /* row of mv_replay_heap.pools */
     uint32_t prev,
-        next; /* neighbours in its segment, by address, or MV_NO_ROW. Unused rows form a list */
+        next; /* neighbours in the block's segment, by address, or MV_NO_ROW. In unused rows,
+               * links of a list */
     uint64_t requested;
     union {
-        uint64_t since; /* free: number of searches in the pool when the block became free; its age
-                         * for garbage collection */
-        uint64_t owner; /* used or pending: set by the caller. Waiting for streams completes all
-                         * pending frees, after which the row may have another owner */
+        uint64_t since; /* for a free block: number of searches in the pool at the time when the
+                         * block became free, which gives its age for garbage collection */
+        uint64_t owner; /* for a used or pending block: set by the caller. Waiting for streams
+                         * completes all pending frees, after which the row may have a different
+                         * owner */
     };
-    uint32_t home; /* expandable: row of reservations; otherwise a value
-                    * for mv_replay_driver_free */
+    uint32_t home; /* for an expandable block: row of reservations; otherwise an argument for
+                    * mv_replay_driver_free */
     uint8_t state; /* mv_replay_state */
     bool expandable;
 } mv_replay_block;
@@ -71,7 +78,7 @@ static inline bool mv_replay_is_split(const mv_replay_block *block)
     return block->prev != MV_NO_ROW || block->next != MV_NO_ROW;
 }
 
-/* A treap of blocks ordered by (stream, size, address), or by (stream, address) with `by_addr`. */
+/* A treap of blocks sorted by (stream, size, address) or, with `by_addr`, by (stream, address). */
 typedef struct {
     uint32_t root;
     bool by_addr;
@@ -80,16 +87,16 @@ typedef struct {
 typedef struct {
     mv_replay_order free;
     mv_replay_order unmapped;
-    uint64_t calls; /* searches while garbage collection is on */
+    uint64_t calls; /* number of searches while garbage collection is on */
     bool is_small;
     bool is_private;
-    bool may_release; /* default pools, and private pools that are no longer in use */
+    bool may_release; /* true for default pools, and for private pools that are no longer in use */
     /* Whether a free block may be a whole segment, or contain whole pages of an expandable segment.
-     * If false, releases skip the search of all free blocks. */
+     * If false, releases do not search the free blocks. */
     bool may_have_whole, may_have_pages;
 } mv_replay_pool;
 
-/* Address space of an expandable segment; pages are counted from the start. */
+/* Address space of an expandable segment. Pages are counted from its start. */
 typedef struct {
     uint64_t start;
     uint64_t page;
@@ -98,17 +105,18 @@ typedef struct {
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint8_t action; /* mv_action: SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP */
+    uint8_t action; /* kind of request, an mv_action: SEGMENT_ALLOC, _FREE, _MAP or _UNMAP */
 } mv_replay_effect;
 
 typedef struct {
-    uint64_t segment_allocs; /* cudaMalloc calls and mappings that succeeded */
+    uint64_t segment_allocs; /* number of cudaMalloc calls and mappings that succeeded */
     uint64_t segment_frees;
-    uint64_t retries; /* requests that succeeded only after cached blocks had been released */
+    uint64_t retries; /* number of requests that succeeded only after cached blocks had been
+                       * released */
     uint64_t ooms;
 } mv_replay_counts;
 
-/* Rows of blocks to give back, in order. */
+/* Rows of the blocks to give back to the device, in order. */
 typedef struct {
     uint32_t count, capacity;
     uint32_t *row;
@@ -117,46 +125,48 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     mv_alloc_conf conf;
-    uint64_t limit; /* bytes that may be reserved; UINT64_MAX: no limit */
+    uint64_t limit; /* maximum of reserved bytes; UINT64_MAX: no limit */
 
     uint32_t count, capacity; /* rows of blocks */
     uint32_t spare;           /* first unused row */
     mv_replay_block *blocks;
     uint32_t pool_count;
-    mv_replay_pool *pools; /* [pool_count] row 2i: small pool of mv_pool_id i; row 2i + 1: its
-                            * large pool */
+    mv_replay_pool *pools; /* [pool_count] row 2i is the small pool of mv_pool_id i, and row 2i +
+                            * 1 is its large pool */
     uint32_t reservation_count, reservation_capacity;
     mv_replay_reservation *reservations;
-    uint32_t pending_first, pending_last; /* queue of pending blocks */
+    uint32_t pending_first, pending_last; /* first and last block in the queue of pending blocks */
 
     mv_replay_driver driver;
     uint32_t effect_count, effect_capacity;
-    mv_replay_effect *effects; /* the caller resets effect_count */
-    mv_replay_plan plan;       /* planned release, for the functions below */
+    mv_replay_effect *effects; /* requests to the device; the caller resets effect_count */
+    mv_replay_plan plan;       /* releases that were planned by the mv_replay_plan_ functions
+                                * below */
 
     mv_levels now, peak;
-    uint64_t largest; /* the largest segment or mapping so far */
+    uint64_t largest; /* size of the largest segment or mapping so far */
     mv_replay_counts counts;
-    uint32_t least;     /* first result of the last search: the smallest block of the stream
-                         * that fits */
-    bool out_of_memory; /* the budget is spent: the heap is no longer valid */
+    uint32_t least;     /* first result of the last search: the smallest block of the stream that
+                         * is large enough */
+    bool out_of_memory; /* the budget is used up, and the heap is no longer valid */
     uint64_t work;      /* number of blocks visited */
-    uint64_t most_work; /* limit of `work`, after which the replay is abandoned */
+    uint64_t most_work; /* maximum of `work`, after which the replay is abandoned */
 } mv_replay_heap;
 
-/* Starts with an empty heap that has the default pool and `pools - 1` private pools. The heap takes
- * memory from `arena` as it grows. False when out of memory. */
+/* Starts with an empty heap that has the default pool and `pools - 1` private pools. The heap
+ * allocates memory from `arena` as it grows. False when out of memory. */
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools);
 
-/* Returns a block of at least `bytes` (> 0), or MV_NO_ROW if the limit or the budget does
- * not allow it. `capturing`: cached blocks are not released for the request, as during CUDA
- * graph captures. */
+/* Returns a block of at least `bytes` (> 0), or MV_NO_ROW if the limit or the budget does not
+ * allow it. If `capturing`, no cached blocks are released for the request, as during CUDA graph
+ * captures. */
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
 
 void mv_replay_request_free(mv_replay_heap *heap, uint32_t block);
-/* Merges the block with free neighbours, so its row and the neighbours' rows may be gone. */
+/* Completes a free. Merges the block with free neighbours, so the rows of the block and of its
+ * neighbours may no longer be in use. */
 void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block);
 
 /* torch.cuda.empty_cache() */
@@ -179,63 +189,67 @@ static inline bool mv_replay_collects(const mv_replay_heap *heap)
     return heap->limit != UINT64_MAX && heap->conf.gc_threshold > 0;
 }
 
-/* get_alloc_size(): bytes of a new segment for a rounded request. */
+/* get_alloc_size(): the size of a new segment for a rounded request. */
 uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded);
 
-/* get_free_block(): the block that serves the request, still in its pool, or MV_NO_ROW. */
+/* get_free_block(): finds the block that will serve the request, without removing it from its pool.
+ * MV_NO_ROW if there is none. */
 uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
-/* alloc_block(): a free block outside its pool, from a new segment or newly mapped pages. */
+/* alloc_block(): returns a free block that is not in its pool, from a new segment or from newly
+ * mapped pages. */
 uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
 /* mv_replay_take removes a free block from its pool. mv_replay_hand_out marks the low end of a
- * block as used, and splits the rest off where the allocator would. */
+ * block as used, and splits off the remaining bytes if the allocator would do so. */
 void mv_replay_take(mv_replay_heap *heap, uint32_t block);
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
-/* Both steps for the block found by the last search, which must have been for `rounded`. Faster,
- * because the rest usually keeps its place in the pool's order. Returns the row handed out;
- * MV_NO_ROW when out of memory. */
+/* Does both steps for the block that the last search found, which must have been for `rounded`.
+ * This is faster, because the remaining bytes usually keep the block's position in the pool's
+ * order. Returns the row handed out; MV_NO_ROW when out of memory. */
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
-/* These fill heap->plan with the blocks to give back: everything cached; the blocks that
- * release_available_cached_blocks selects for a request; one pass of the garbage collector (false
- * if nothing is old enough). */
+/* These functions fill heap->plan with the blocks to give back. mv_replay_plan_cached plans all
+ * cached blocks. mv_replay_plan_available plans the blocks that release_available_cached_blocks
+ * selects for a request. mv_replay_plan_collection plans one pass of the garbage collector, and
+ * returns false if no block is old enough. */
 void mv_replay_plan_cached(mv_replay_heap *heap);
 bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
                               uint64_t rounded);
 bool mv_replay_plan_collection(mv_replay_heap *heap);
 
-/* Gives one planned block back. The second function returns the effect on the device in advance
- * (size 0: none). */
+/* mv_replay_give_back gives one planned block back. mv_replay_give_back_effect reports what giving
+ * the block back would do to the device, without doing it (size 0: nothing). */
 void mv_replay_give_back(mv_replay_heap *heap, uint32_t block);
 mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t block);
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* A new row, all zero except for its links; MV_NO_ROW when out of memory. Rows keep their numbers,
- * but this call invalidates pointers to blocks. */
+/* Returns a new row, in which everything except the links is zero; MV_NO_ROW when out of memory.
+ * Rows keep their numbers, but this call invalidates pointers to blocks. */
 uint32_t mv_replay_block_new(mv_replay_heap *heap);
 void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block);
 
-/* Cuts `block` after `size` bytes. Returns the row of the upper part, a copy except for
- * its place. */
+/* Cuts `block` after `size` bytes. Returns the row of the upper part, which is a copy except for
+ * its address and links. */
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size);
 
-/* Joins a free block with free neighbours, or an unmapped block with unmapped ones, and puts the
- * result into its pool. Returns the joined row. */
+/* Joins a free block with free neighbours, or an unmapped block with unmapped neighbours, and puts
+ * the result into its pool. Returns the joined row. */
 uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block);
 
-/* A new segment with one free block, which is not in its pool. */
+/* Adds a segment with one free block. The block is not put into its pool. */
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
                                uint64_t size, uint32_t home);
 
-/* The address space of a new expandable segment: one unmapped block, in its pool. */
+/* Adds the address space of a new expandable segment. It is one unmapped block, which is put into
+ * its pool. */
 uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t start);
 
 /* Maps [addr, addr + size) within the unmapped block `space`. Returns a free block that is not in
- * its pool and not joined with its neighbours; MV_NO_ROW if the range is not within. */
+ * its pool and is not joined with its neighbours; MV_NO_ROW if the range is not within `space`. */
 uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, uint64_t size);
 
 void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr, uint64_t size);
@@ -253,8 +267,9 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
 /* Changes the address and size of a block in the order. */
 void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
                           uint64_t addr, uint64_t size);
-/* The first block at or after the key; the last block before it; a block's neighbours. MV_NO_ROW if
- * there is none. */
+/* mv_replay_order_at returns the first block at or after the key, mv_replay_order_before the last
+ * block before it. The other functions return the first block of the order and the neighbours of a
+ * block. MV_NO_ROW if there is no such block. */
 uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,
                             mv_replay_key key);
 uint32_t mv_replay_order_before(const mv_replay_heap *heap, const mv_replay_order *order,

@@ -22,7 +22,7 @@ static void note_releasable(mv_replay_heap *heap, uint32_t block)
     heap->pools[b->pool].may_have_pages |= b->expandable;
 }
 
-/* The pointer to the child `block` of `up`; the root pointer if `up` is MV_NO_ROW. */
+/* The pointer from `up` to its child `block`, or the root pointer if `up` is MV_NO_ROW. */
 static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32_t up,
                          uint32_t block)
 {
@@ -31,7 +31,7 @@ static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32
     return blocks[up].left == block ? &blocks[up].left : &blocks[up].right;
 }
 
-/* Attaches `child`, which may be MV_NO_ROW, at `link`, a link of `up`. */
+/* Attaches `child`, which may be MV_NO_ROW, at `link`, which is a link of `up`. */
 static void attach(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
 {
     *link = child;

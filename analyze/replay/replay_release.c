@@ -9,8 +9,8 @@ static void plan_add(mv_replay_heap *heap, uint32_t block)
         heap->out_of_memory = true;
 }
 
-/* Plans the free blocks in `order` that are whole segments or, with `pages`, that contain whole
- * pages. False if there are none. */
+/* Plans to release the free blocks in `order` that are whole segments or, with `pages`, that
+ * contain whole pages. False if there are none. */
 static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool pages)
 {
     uint32_t before = heap->plan.count;
@@ -26,7 +26,7 @@ static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool 
     return heap->plan.count > before;
 }
 
-/* release_blocks(): whole segments first, then the free pages of expandable segments. */
+/* release_blocks(): plans whole segments first, then the free pages of expandable segments. */
 static void plan_pool(mv_replay_heap *heap, uint32_t pool)
 {
     mv_replay_pool *p = &heap->pools[pool];
@@ -77,7 +77,8 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     return freed >= want;
 }
 
-/* One pass: every whole segment of the default large pool that is at least of average age. */
+/* Plans one pass, which takes every whole segment of the default large pool that is at least of
+ * average age. */
 bool mv_replay_plan_collection(mv_replay_heap *heap)
 {
     mv_replay_pool *pool = &heap->pools[1];
@@ -106,7 +107,7 @@ bool mv_replay_plan_collection(mv_replay_heap *heap)
     return heap->plan.count > 0;
 }
 
-/* The whole pages of an expandable block. */
+/* The range of whole pages in an expandable block. */
 static void pages_of(const mv_replay_heap *heap, const mv_replay_block *b, uint64_t *low,
                      uint64_t *high)
 {
@@ -161,7 +162,7 @@ void mv_replay_give_back(mv_replay_heap *heap, uint32_t block)
         return;
     }
     mv_replay_driver_free(&heap->driver, b->addr, b->size, b->home);
-    if (mv_replay_is_split(b)) /* a neighbour may be all that remains of the segment */
+    if (mv_replay_is_split(b)) /* after this, a neighbour may be a whole segment */
         heap->pools[b->pool].may_have_whole = true;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = MV_NO_ROW;

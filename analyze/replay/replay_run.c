@@ -1,26 +1,28 @@
 #include "analyze/replay/replay_script.h"
 
 typedef struct mv_replay {
-    mv_arena own; /* all memory of the run */
+    mv_arena own; /* arena for all memory of the run */
     const mv_replay_script *script;
-    mv_replay_script made; /* `script` points here unless the caller passed one */
+    mv_replay_script made; /* the run's own script, to which `script` points unless the caller
+                            * passed a script */
     mv_replay_heap heap;
     mv_replay_result result;
-    uint32_t *block_of; /* [script->ids] MV_NO_ROW: not alive, or skipped */
-    uint32_t at;        /* next operation */
+    uint32_t *block_of; /* [script->ids] block of each id; MV_NO_ROW: not alive, or skipped */
+    uint32_t at;        /* index of the next operation */
     uint64_t enough;
-    uint64_t counted; /* steps already subtracted from *left */
-    uint64_t *left;   /* steps that may still be taken */
+    uint64_t counted; /* number of steps already subtracted from *left */
+    uint64_t *left;   /* number of steps that may still be taken */
     mv_replay_curve *curve;
-    uint32_t columns, room; /* of the curve: columns begun, columns in total */
-    bool is_new_column;     /* the last column has no earlier event */
-    uint64_t own_left;      /* `left` points here unless the caller passed one */
+    uint32_t columns, room; /* columns of the curve: number begun, and number in total */
+    bool is_new_column;     /* the last column contains no earlier event */
+    uint64_t own_left;      /* the run's own counter, to which `left` points unless the caller
+                             * passed a counter */
 } run_state;
 
-/* Bit in an owner: the allocation with this row, requested a second time. */
+/* A bit in an owner which shows that the allocation with this row was requested a second time. */
 #define MADE_AGAIN (1ull << 32)
 
-/* Sets a block's owner: an allocation (its row), or a repeated request. */
+/* Sets the owner of a block, which is the row of an allocation, or a repeated request. */
 static void own(run_state *r, uint32_t block, uint64_t owner)
 {
     if (block != MV_NO_ROW)
@@ -34,8 +36,8 @@ static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_
            r->heap.blocks[block].owner == owner;
 }
 
-/* The script determines whether everything uses one stream or pool, because its operations may be
- * shared between scripts. */
+/* Runs an alloc. The script determines whether everything uses one stream or pool, because several
+ * scripts may share their operations. */
 static void run_alloc(run_state *r, const mv_replay_op *op)
 {
     const mv_replay_script *s = r->script;
@@ -49,8 +51,8 @@ static void run_alloc(run_state *r, const mv_replay_op *op)
         r->result.first_oom = op->event;
 }
 
-/* The block of an allocation if it is in `state`. Frees may come without a request, or may already
- * be complete because the allocator waited for all pending frees. */
+/* The block of an allocation if the block is in `state`. A free may occur without a request, or may
+ * already be complete because the allocator waited for all pending frees. */
 static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
     uint32_t block = r->block_of[id];
@@ -70,8 +72,8 @@ static void run_free(run_state *r, const mv_replay_op *op, bool completes)
         r->block_of[op->id] = MV_NO_ROW;
 }
 
-/* A request that failed in the recorded run. If it succeeds here, the program would have continued
- * in a way that the trace does not show, so the block is freed again. */
+/* Runs a request that failed in the recorded run. If it succeeds here, the program would have
+ * continued in a way that the trace does not show, so the block is freed again. */
 static void run_try(run_state *r, const mv_replay_op *op)
 {
     uint64_t ooms = r->heap.counts.ooms;
@@ -104,7 +106,8 @@ static void allow_private_releases(run_state *r, uint32_t event)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
-/* Begins the curve's columns up to the one with `event`, at the present levels. */
+/* Begins the columns of the curve up to the column that contains `event`, with the present
+ * levels. */
 static void begin_columns(run_state *r, uint32_t event)
 {
     mv_replay_curve *c = r->curve;
@@ -132,7 +135,7 @@ static void raise_column(run_state *r)
 
 static void run_op(run_state *r, const mv_replay_op *op)
 {
-    r->heap.work += 1 + op->is_request; /* one step per event */
+    r->heap.work += 1 + op->is_request; /* each event is one step */
     switch ((mv_replay_op_kind)op->kind) {
     case MV_OP_ALLOC:
         run_alloc(r, op);
@@ -218,7 +221,7 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
-/* Replays the first half of a free whose second half is after `end`. */
+/* Replays only the first half of a free, because its second half is at or after `end`. */
 static void request_only(run_state *r, uint32_t end)
 {
     const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
@@ -253,7 +256,7 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     return r->heap.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
 
-/* Repeats the request of an allocation of the trace with other bytes. */
+/* Repeats the request of an allocation of the trace with a different number of bytes. */
 static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
 {
     const mv_lives *lives = r->script->lives;

@@ -46,8 +46,9 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
 
 /* Whether the program requested a release. The release belongs to a group that ends at `end`,
  * followed by the event `next`. `reserved` is the level before the release. If other events have
- * calls but the group has none, `reserved` is the level before the group: the group then belongs to
- * a thread without a Python stack, where empty_cache() is not called, and counts as one call. */
+ * calls but the group does not, the group belongs to a thread without a Python stack, which does
+ * not call empty_cache(). The group then counts as one call, and `reserved` is the level before the
+ * group. */
 static bool is_requested(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
                          uint64_t reserved, uint64_t most)
 {
@@ -62,7 +63,7 @@ static bool is_requested(const mv_replay_script *s, uint32_t release, uint32_t e
         return false;
     if (ev->action[next] == MV_ACTION_OOM)
         return false;
-    /* calls are unknown: a request that would have fitted did not release anything */
+    /* calls are unknown, but a request that would have fitted did not release anything */
     return end == next || (s->conf.gc_threshold <= 0 && reserved + ev->size[end] <= most);
 }
 
@@ -74,7 +75,7 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
         return true;
     }
     if (s->empty_count == *capacity) {
-        uint32_t room = *capacity; /* capacity of the other column */
+        uint32_t room = *capacity; /* capacity of the second column */
         if (!mv_room(arena, s->empty_first, s->empty_count, *capacity) ||
             !mv_room_for(arena, s->empty_end, *capacity, room))
             return false;
@@ -84,8 +85,8 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
     return true;
 }
 
-/* Notes the first release from a private pool: from then on its user is finished, and the pool may
- * give memory back. */
+/* Notes the first release from a private pool. It shows that the user of the pool is finished, so
+ * the pool may release memory from this event onwards. */
 static void note_private_release(mv_replay_script *s, uint32_t event)
 {
     uint32_t row = s->lives->alloc_of[event];
@@ -95,8 +96,8 @@ static void note_private_release(mv_replay_script *s, uint32_t event)
         s->release_from[pool] = event;
 }
 
-/* Notes a request that had to release memory, or failed: it did not fit, so the limit is below the
- * bytes it needed. The limit is at least the most that was ever reserved. */
+/* Notes a request that had to release memory, or that failed. It did not fit, so the limit is below
+ * the bytes that it needed. The limit is at least the most bytes that were ever reserved. */
 static void note_refusal(mv_replay_script *s, uint64_t reserved, uint64_t size, uint64_t most)
 {
     if (s->conf.gc_threshold > 0 || reserved + size <= most)
@@ -111,7 +112,8 @@ typedef struct {
     uint32_t capacity;
 } script_state;
 
-/* Reads the group of segment events [first, next); `next` is another kind of event, or the end. */
+/* Reads the group of segment events [first, next). `next` is an event of another kind, or the end
+ * of the trace. */
 static bool read_group(script_state *r, uint32_t first, uint32_t next)
 {
     mv_replay_script *s = r->script;
@@ -143,7 +145,7 @@ static void read_oom(script_state *r, uint32_t event)
     uint64_t free_bytes = s->ev->addr[event], size = s->ev->size[event];
     uint64_t segment = mv_replay_segment_size(&s->conf, size);
 
-    /* if the device itself was full, its free bytes count, too */
+    /* if the device itself was full, the bytes that were free on it count, too */
     if (free_bytes != MV_NO_BYTES && free_bytes < segment && size < MV_MOST_REQUEST) {
         if (s->limit > r->reserved + free_bytes)
             s->limit = r->reserved + free_bytes > r->most ? r->reserved + free_bytes : r->most;
@@ -192,7 +194,7 @@ static bool is_request(uint64_t bytes)
     return bytes != 0 && bytes != MV_NO_BYTES;
 }
 
-/* Whether the event after a request to free a block completes it. */
+/* Whether the event after a request to free a block completes the free. */
 static bool is_completed_next(const mv_replay_script *s, uint32_t event)
 {
     return event + 1 < s->ev->count && s->lives->alloc_of[event] != MV_NO_ROW &&
@@ -201,7 +203,7 @@ static bool is_completed_next(const mv_replay_script *s, uint32_t event)
            s->ev->action[event + 1] == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Converts one event to an operation; false if it does not concern the allocator. */
+/* Converts one event to an operation. False if the event does not concern the allocator. */
 static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
 {
     const mv_events *ev = s->ev;

@@ -6,7 +6,7 @@ typedef struct {
     const mv_replay_script *script;
     mv_replay_heap *heap;
     uint32_t *block_of;
-    uint32_t alloc; /* next preexisting row */
+    uint32_t alloc; /* next row from before the first event */
 } start_state;
 
 static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment)
@@ -16,7 +16,8 @@ static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment
     return 2 * mv_replay_segment_pool_id(script, segment) + (s->kind[segment] != MV_SEGMENT_SMALL);
 }
 
-/* Places a preexisting allocation at the start of `block`, which is not in its pool. */
+/* Places an allocation from before the first event at the start of `block`, which is not in its
+ * pool. */
 static void occupy(start_state *st, uint32_t block, uint32_t row)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
@@ -33,7 +34,7 @@ static void occupy(start_state *st, uint32_t block, uint32_t row)
         mv_replay_request_free(heap, block);
 }
 
-/* Cuts a free block, which is not in its pool, into the allocations within it. */
+/* Divides a free block, which is not in its pool, into the allocations within it. */
 static void fill_segment(start_state *st, uint32_t block)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
@@ -46,7 +47,7 @@ static void fill_segment(start_state *st, uint32_t block)
         if (at >= end)
             break;
         if (at < low || size == 0 || size > end - at)
-            continue; /* skipped: overlaps another allocation, or is outside */
+            continue; /* skipped: the allocation overlaps another one, or is outside the block */
         if (at > low) {
             uint32_t rest = mv_replay_block_cut(heap, block, at - low);
             mv_replay_order_add(heap, &heap->pools[heap->blocks[block].pool].free, block);
@@ -62,7 +63,8 @@ static void fill_segment(start_state *st, uint32_t block)
         mv_replay_block_settle(heap, block);
 }
 
-/* The lowest address in the trace that belongs to this address space, taken as its start. */
+/* The lowest address in the trace that belongs to this address space, which is taken as the start
+ * of the space. */
 static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -82,7 +84,7 @@ static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script
     return start;
 }
 
-/* Maps a range of an expandable segment. Returns the free block, which is not in its pool. */
+/* Maps a range of an expandable segment. Returns the free block, which is not put into its pool. */
 static uint32_t open_range(start_state *st, uint32_t segment, uint64_t size)
 {
     const mv_segment_lives *s = &st->script->lives->segments;
@@ -114,7 +116,7 @@ static uint32_t open_segment(start_state *st, uint32_t segment, uint64_t size)
                                  size, place.home);
 }
 
-/* Rows of the segments before the first event, by address. */
+/* The rows of the segments before the first event, sorted by address. */
 static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -129,8 +131,8 @@ static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *are
     return rows;
 }
 
-/* Bytes from rows[*at] on that one block may fill, because adjoining mapped ranges count as one.
- * Moves *at to the last of these rows. */
+/* The number of bytes, starting at rows[*at], that one block may fill, because adjoining mapped
+ * ranges count as one. Moves *at to the last of these rows. */
 static uint64_t run_of(const mv_replay_script *script, const mv_key_row *rows, uint32_t count,
                        uint32_t *at)
 {
@@ -162,7 +164,7 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
     for (uint32_t i = 0; i < count && !heap->out_of_memory; i++) {
         uint32_t segment = rows[i].row, block;
         while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].key)
-            st.alloc++; /* skipped: outside all segments */
+            st.alloc++; /* skipped: the allocation is outside all segments */
         block = open_segment(&st, segment, run_of(script, rows, count, &i));
         if (block != MV_NO_ROW)
             fill_segment(&st, block);

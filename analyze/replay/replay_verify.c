@@ -8,8 +8,8 @@ typedef struct {
     mv_replay_heap heap;
     mv_replay_fidelity *out;
     uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched;  /* blocks visited by address after a failed prediction; not part of the
-                         * heap's work, because such visits cost much less */
+    uint64_t searched;  /* number of blocks visited by address after a prediction failed. They do
+                         * not count as work of the heap, because such a visit costs much less */
     uint32_t empty;     /* next group of releases that the program requested */
 } verification;
 
@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
 
 /* ---- effects as recorded ----------------------------------------------------------------- */
 
-/* The block in this state that contains [addr, addr + size). */
+/* Finds the block in this state that contains [addr, addr + size). */
 static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_replay_state state)
 {
     v->searched += v->heap.count;
@@ -92,7 +92,7 @@ static void apply_segment_event(verification *v, uint32_t event)
     }
 }
 
-/* Places an allocation at its recorded address, in the free bytes there. */
+/* Places an allocation at its recorded address, in free bytes. */
 static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];
@@ -114,8 +114,8 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
 
 /* ---- releases ---------------------------------------------------------------------------- */
 
-/* How many of the plan's releases agree with those recorded from `event` on. Releases without
- * effect do not count. *whole: all of them agree. */
+/* How many releases of the plan agree with the releases that were recorded from `event` to `end`.
+ * Releases without an effect do not count. *whole is set if all releases of the plan agree. */
 static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end, bool *whole)
 {
     const mv_events *ev = v->script->ev;
@@ -135,7 +135,7 @@ static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end,
     return at - event;
 }
 
-/* Executes the plan if the recorded run executed all of it, and moves *event past it. */
+/* Executes the plan if the recorded run executed all of it, and moves *event past the plan. */
 static bool follow_plan(verification *v, uint32_t *event, uint32_t end)
 {
     bool whole;
@@ -167,9 +167,9 @@ static void check_empty_cache(verification *v, uint32_t event, uint32_t end)
     apply_releases(v, event, end);
 }
 
-/* Checks the releases [event, end) that one request caused: garbage collection, then large blocks,
- * then all blocks. Their extent depends on limits that are not in the trace, so the recorded
- * releases are applied. */
+/* Checks the releases [event, end) that one request caused. Garbage is collected first, then large
+ * blocks are released, then all blocks. How much each stage releases depends on limits that the
+ * trace does not record, so the recorded releases are applied. */
 static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t pool,
                         uint64_t stream, uint64_t rounded)
 {
@@ -190,13 +190,13 @@ static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t 
 /* ---- requests ---------------------------------------------------------------------------- */
 
 typedef struct {
-    uint32_t row; /* of allocs */
+    uint32_t row; /* row of lives->allocs */
     uint32_t pool;
     uint64_t bytes, rounded, stream;
 } request;
 
-/* New memory for a request, added as by the recorded events [event, end). Returns the block, which
- * is not in its pool, or MV_NO_ROW if the events differ from the prediction. */
+/* Obtains new memory for a request and adds it as in the recorded events [event, end). Returns the
+ * block, which is not in its pool, or MV_NO_ROW if the events differ from the prediction. */
 static uint32_t check_segment(verification *v, const request *q, uint32_t event, uint32_t end)
 {
     const mv_events *ev = v->script->ev;
@@ -258,7 +258,7 @@ static void check_growth(verification *v, const request *q, uint32_t alloc, uint
     apply_alloc(v, q->row, q->bytes, q->rounded);
 }
 
-/* Checks an alloc, and the segment events [event, alloc) that it caused. */
+/* Checks an alloc and the segment events [event, alloc) that it caused. */
 static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
@@ -321,7 +321,7 @@ static void check_free(verification *v, uint32_t event, bool completes)
     }
 }
 
-/* Checks a group of segment events [event, next) and the event after it. */
+/* Checks a group of segment events [event, next), and the event that follows it. */
 static void check_group(verification *v, uint32_t event, uint32_t next)
 {
     const mv_replay_script *s = v->script;
@@ -395,7 +395,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
         v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
         if (v.block_of &&
             mv_replay_heap_init(&v.heap, &own, &v.script->conf, trace->pools.count + 1)) {
-            /* the real limit is not in the trace; but under a limit, blocks have ages */
+            /* the real limit is not in the trace, but blocks have ages if there is any limit */
             v.heap.most_work = mv_replay_most_work(lives->events.count);
             v.heap.limit = v.script->conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);

@@ -3,14 +3,15 @@
 #include "base/text.h"
 
 typedef struct {
-    bool both;     /* some pool has segments of both kinds: the setting was changed */
+    bool both;     /* some pool has segments of both kinds, so the setting was changed */
     bool expands;  /* some segment is expandable */
     uint32_t user; /* a MemPool without expandable segments, or MV_NO_ROW */
 } segment_kinds;
 
 enum { PLAIN = 1, EXPANDABLE = 2 };
 
-/* MemPools have ids (0, N), pools of CUDA graphs (N, 0). */
+/* Whether the pool is a MemPool. MemPools have ids (0, N), whereas pools of CUDA graphs have ids
+ * (N, 0). */
 static bool is_user_pool(const mv_trace *trace, uint32_t pool)
 {
     return trace->pools.a[pool] == 0 && trace->pools.b[pool] != 0;

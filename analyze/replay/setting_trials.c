@@ -6,15 +6,15 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The replay counts as the same run if it misses the recorded peak by at most this share. */
+/* A replay counts as the same run if its peak is off by at most this fraction. */
 #define SAME_PEAK 0.02
-/* Maximum share of a peak that may have been reserved before the trace; above it, the trace does
- * not show the cause. */
+/* Maximum fraction of a peak that may have been reserved before the trace. Above it, the trace does
+ * not show the cause of the peak. */
 #define PEAK_BEFORE 0.9
 #define FAIR_ERROR  0.03
-/* Minimum share of the recorded peak that makes a saving worth a setting. */
+/* Minimum fraction of the recorded peak that a setting must save to be worth advising. */
 #define WORTH 0.01
-/* Figures are called rough if they may be off by more than this share of the peak. */
+/* Figures that may be off by more than this fraction of the peak are called rough. */
 #define ROUGH 0.01
 
 const char *mv_trust_name(mv_trust trust)
@@ -42,7 +42,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- the recorded run -------------------------------------------------------------------- */
 
-/* The text in the file, unless the file's settings contradict it. */
+/* The string in the file, unless the settings in the file contradict it. */
 static const char *recorded_text(mv_trials *t)
 {
     const char *text = mv_alloc_conf_text(t->trace);
@@ -56,7 +56,7 @@ static const char *recorded_text(mv_trials *t)
     return mv_arena_printf(t->arena, "%s", buffer);
 }
 
-/* `arena` must not be that of the trials, which another thread uses. */
+/* Finds the peaks. `arena` must not be the arena of the trials, which another thread uses. */
 static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, mv_err *err)
 {
     mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
@@ -163,9 +163,9 @@ static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_star
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
-/* Replays the recorded settings. The verification already has the result if every event was as
- * predicted, none failed and there is no limit. If the trace begins late, the settings are also
- * replayed from a heap that is laid out anew, within the same limit. */
+/* Replays the recorded settings. If every event was as predicted, no request failed and there is no
+ * limit, the verification already has the result. If the trace begins late, the settings are also
+ * replayed within the same limit from a heap that is laid out anew. */
 static mv_code find_self(mv_trials *t, mv_err *err)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -200,7 +200,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* The difference between the recorded peak and its replay under the recorded settings. */
+/* By how much the replay of the recorded settings misses the recorded peak. */
 static uint64_t miss(const mv_trials *t)
 {
     uint64_t was = t->recorded_reserved, is = t->self.peak.reserved;
@@ -208,8 +208,8 @@ static uint64_t miss(const mv_trials *t)
     return is > was ? is - was : was - is;
 }
 
-/* Trust for a trace that begins with a heap in use. Memory that was reserved, and cached, before
- * the trace began was reserved for reasons that no replay shows. */
+/* The trust in a trace that begins with a heap in use. No replay shows why memory that was
+ * reserved, and cached, before the trace began was reserved. */
 static const char *trust_late(mv_trials *t)
 {
     char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
@@ -242,8 +242,8 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
-/* Trust for a replay whose events were all predicted. The time of a free does not affect the
- * reserved bytes; the time from which the block can be reused does. */
+/* The trust in a replay whose events were all predicted. The time of a free does not affect
+ * reserved bytes, but the time at which the block can be reused does. */
 static const char *trust_events(mv_trials *t)
 {
     const mv_lives *lives = t->lives;
@@ -263,7 +263,7 @@ static const char *trust_events(mv_trials *t)
     return "every recorded event is predicted";
 }
 
-/* Trust for a replay that predicts most of the trace. */
+/* The trust in a replay that predicts most of the trace. */
 static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -347,7 +347,7 @@ static void evaluate(const mv_trials *t, mv_trial *trial)
     trial->fits = fits(&trial->result);
 }
 
-/* A max_split_size above every block has no effect: the run is the same as without it. */
+/* Whether two settings differ only in a max_split_size that is too large to have an effect. */
 static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
                     const mv_replay_result *result)
 {
@@ -358,7 +358,7 @@ static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
            conf->rules.max_split > result->largest && other->rules.max_split > result->largest;
 }
 
-/* Returns the result of a trial that was run ahead. */
+/* Whether a trial was already run in advance; its result is copied to `out`. */
 static bool was_tried(const mv_trials *t, const char *conf, mv_replay_result *out)
 {
     for (uint32_t i = 0; i < t->ahead.count; i++) {
@@ -463,7 +463,7 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Adds a text (NULL: out of memory), unless it is listed or equals the recorded settings. */
+/* Adds settings (NULL: out of memory), unless they are listed or equal the recorded settings. */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
@@ -478,14 +478,14 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-enum { MOST_AT_ONCE = 4 }; /* trials in parallel; each has a heap and a row for each allocation */
+enum { MOST_AT_ONCE = 4 }; /* parallel trials; each has a heap, and a row for each allocation */
 
 /* Trials that run in parallel. */
 typedef struct {
     const mv_trials *trials;
     mv_trial *rows;
-    uint64_t *used; /* [rows] steps taken by each trial; MV_NO_BYTES: it did not finish */
-    uint64_t left;  /* steps that remained after the latest trial */
+    uint64_t *used; /* [rows] steps that each trial took; MV_NO_BYTES: it did not finish */
+    uint64_t left;  /* number of steps that were left after the latest trial */
 } trial_set;
 
 static void try_row(void *user, uint32_t i)
@@ -505,9 +505,9 @@ static void try_row(void *user, uint32_t i)
     __atomic_store_n(&set->left, left, __ATOMIC_RELAXED);
 }
 
-/* Tries all rows, with the same results as one after the other: a trial is repeated if it did not
- * finish in parallel, or used steps that earlier trials had taken. Drops the rows for which no
- * steps were left. */
+/* Tries all rows, with the same results as if they were tried one after the other. A trial is
+ * repeated if it did not finish in parallel, or if it used steps that earlier trials had already
+ * taken. Drops the rows for which no steps were left. */
 static mv_code try_rows(const mv_trials *t, mv_trial_list *list, mv_err *err)
 {
     bool lacked = __atomic_load_n(&t->arena->budget->lacked, __ATOMIC_RELAXED);
@@ -541,8 +541,7 @@ static int by_order(const void *a, const void *b, const void *context)
     return mv_trial_order(a, b);
 }
 
-/* Whether the device itself refused memory. Garbage is only collected under a limit of
- * the process. */
+/* Whether the device itself refused memory, rather than a limit of the process. */
 static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
@@ -578,7 +577,7 @@ static mv_code list_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_
                     mv_setting_choices[i].bit, out, err);
     if (code == MV_OK && (set & MV_TRY_DEFAULTS))
         code = add(trials, "", 0, out, err);
-    /* each change alone, with everything else at its default */
+    /* each change by itself, with all other settings at their defaults */
     for (uint32_t i = 0; i < MV_SETTING_CHOICES && code == MV_OK && set == MV_TRY_ALL; i++)
         if (mv_setting_choices[i].value && (is_limited || !mv_setting_choices[i].needs_limit))
             code = add(trials,
@@ -605,7 +604,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
 
 /* ---- all trials -------------------------------------------------------------------------- */
 
-/* Lists the trials to run ahead, without those that may turn out to equal the recorded settings. */
+/* Lists the trials to run in advance, except those that may equal the recorded settings. */
 static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     uint32_t kept = 0;
@@ -625,7 +624,7 @@ static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err
     return MV_OK;
 }
 
-/* The share of all steps for each trial: 16 steps per event; most trials take fewer than 4. */
+/* Each trial may take this fraction of all steps: 16 steps per event. Most take fewer than 4. */
 enum { AHEAD_SHARE = 16 };
 
 typedef struct {
@@ -634,7 +633,7 @@ typedef struct {
     mv_err err;
 } verification;
 
-/* Each trial has a fixed number of steps, because it is not known yet how many will be left. */
+/* Each trial has a fixed number of steps, because it is not yet known how many will be left. */
 static void verify_or_try(void *user, uint32_t i)
 {
     verification *v = user;
@@ -647,7 +646,7 @@ static void verify_or_try(void *user, uint32_t i)
         try_row(&set, i - 1);
 }
 
-/* Verifies the recorded settings and, with more than one processor, tries others in parallel. */
+/* Verifies the recorded settings and, with several CPUs, tries other settings in parallel. */
 static mv_code verify(mv_trials *t, const mv_trials_opts *opts, uint64_t early, mv_err *err)
 {
     mv_trials until = *t;
@@ -726,8 +725,8 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
     return strcmp(a->conf, b->conf);
 }
 
-/* The possible error of the peak under `conf` from laying out anew the heap from before the trace;
- * 0 if that heap was kept. */
+/* The possible error of the peak under `conf` that is caused by laying out the heap from before the
+ * trace anew; 0 if this heap was kept. */
 static uint64_t error_of(const mv_trials *trials, const char *conf)
 {
     mv_alloc_conf parsed;
@@ -783,7 +782,7 @@ bool mv_trials_self_fits(const mv_trials *trials)
     return fits(&trials->self);
 }
 
-/* Whether the recorded settings fail where a fitting trial does not. */
+/* Whether requests fail under the recorded settings at which a fitting trial does not fail. */
 static bool fails_itself(const mv_trials *trials)
 {
     if (mv_trials_self_fits(trials))

@@ -1,4 +1,4 @@
-/* The figures of a trial as reports show them. */
+/* Figures and phrases about a trial, as reports show them. */
 #include "analyze/replay/setting_trials.h"
 
 mv_replay_result mv_trials_figures(const mv_trials *trials, const mv_trial *trial)

@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "parse/live/read_live.h"
 
-/* NAME in "@NAME#K" or "NAME#K"; *number is K, or 1. */
+/* Returns NAME of "@NAME#K" or "NAME#K". *number is set to K, or to 1 if there is no K. */
 static mv_span name_of(const char *x, uint64_t *number)
 {
     const char *hash;
@@ -52,7 +52,7 @@ static int64_t time_of_name(const mv_trace *trace, const char *x)
     return INT64_MAX;
 }
 
-/* The time of a step, on the first device that has this many steps. */
+/* The time of a step on the first device that has this many steps. */
 static mv_code time_of_step(mv_arena *arena, const mv_trace *trace, uint64_t number, int64_t *out,
                             mv_err *err)
 {
@@ -86,7 +86,7 @@ static mv_code time_of(mv_arena *arena, const mv_trace *trace, const char *x, in
     return MV_OK;
 }
 
-/* Appends a pause, or extends the last one if they meet. */
+/* Appends a pause, or extends the last pause if the two meet. */
 static void add(mv_pauses *out, int64_t from_us, int64_t to_us)
 {
     mv_pause *last = out->count ? &out->pauses[out->count - 1] : NULL;

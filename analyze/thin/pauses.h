@@ -1,5 +1,6 @@
-/* The periods in which a recording was paused: between its marks MV_MARK_PAUSE and MV_MARK_RESUME
- * (capture/wire_live.h), before --start-after and after --stop-after. */
+/* The periods in which a recording was paused: between its marks MV_MARK_PAUSE and
+ * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment
+ * of --stop-after. */
 #ifndef MV_PAUSES_H
 #define MV_PAUSES_H
 
@@ -12,23 +13,23 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    mv_pause *pauses; /* [count] in order, without overlaps */
+    mv_pause *pauses; /* [count] pauses in order, which do not overlap */
 } mv_pauses;
 
-/* A moment of --start-after and --stop-after:
+/* Whether `x` is a valid moment for --start-after or --stop-after:
  *
- *     90s          this long after the first event
+ *     90s          the time this long after the first event
  *     NAME#K       the K-th mark or start of a range with this name; without #K the
  *                  first. @NAME#K is the same
  *     12           the 12th step mark (analyze/steps/steps.h), as counted by `leaks` */
 bool mv_pause_moment_is_valid(const char *x);
 
-/* `start_after` and `stop_after` may be NULL. A moment that never came counts as after the end.
- * Fails only when out of memory. */
+/* Finds the pauses. `start_after` and `stop_after` may be NULL. A moment that never occurred counts
+ * as after the end of the trace. Fails only when out of memory. */
 mv_code mv_pauses_find(mv_arena *arena, const mv_trace *trace, const char *start_after,
                        const char *stop_after, mv_pauses *out, mv_err *err);
 
-/* The pause that contains a time, or MV_NO_ROW. */
+/* The row of the pause that contains a time, or MV_NO_ROW. */
 uint32_t mv_pause_at(const mv_pauses *pauses, int64_t time_us);
 
 #endif

@@ -13,11 +13,12 @@
 
 /* ---- heap calls for blocks that lived within a pause ------------------------------------- */
 
-/* Marks the calls to drop. A block that is resized, or freed by a reset of its heap, stays. */
+/* Marks the calls to drop. A block that is resized, or that is freed by a reset of its heap, is
+ * kept. */
 static bool find_dropped(mv_arena *scratch, const mv_heap_calls *c, const mv_pauses *pauses,
                          mv_bitmap *dropped)
 {
-    mv_map alive = {.arena = scratch}; /* by address: row of the alloc + 1; 0: the block stays */
+    mv_map alive = {.arena = scratch}; /* by address: row of the alloc + 1; 0: the block is kept */
 
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t born = mv_map_find(&alive, c->addr[i]), pause;
@@ -58,8 +59,8 @@ static bool copy(mv_arena *arena, const mv_heap_calls *from, const mv_bitmap *dr
     return is_whole;
 }
 
-/* Replaces trace->heap_calls, in `arena`; *left_out is the number of removed calls. O(n). Fails
- * only when out of memory. */
+/* Replaces trace->heap_calls by calls allocated in `arena`. *left_out is set to the number of
+ * removed calls. O(n). Fails only when out of memory. */
 static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv_pauses *pauses,
                                       uint64_t *left_out, mv_err *err)
 {
@@ -84,8 +85,8 @@ static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv
 }
 
 enum {
-    WEIGHT_BITS = 17, /* bits of a float: exponent and the first bits of the fraction;
-                       * precision 1/512 */
+    WEIGHT_BITS = 17, /* number of bits taken from a float: the exponent and the first bits of
+                       * the fraction, which give a precision of 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
     TRIES = 4
 };
@@ -95,13 +96,16 @@ typedef struct {
     mv_arena *work;
     const mv_trace *trace;
     const mv_lives *lives;
-    const mv_pauses *pauses; /* removes only blocks within pauses; NULL: removes blocks by weight */
+    const mv_pauses *pauses; /* only blocks within these pauses are removed; NULL: blocks are
+                              * removed by weight */
     uint32_t moments;
-    uint32_t *moment;        /* [moments] events after which all blocks stay, ascending */
-    mv_bitmap stays;         /* rows of lives that stay in any case */
+    uint32_t *moment;        /* [moments] events after which all living blocks are kept,
+                              * ascending */
+    mv_bitmap stays;         /* rows of lives that must be kept */
     mv_bitmap kept;          /* rows in `stays`, and further rows within the limit */
-    uint32_t pairs;          /* in order of `below` */
-    uint32_t *below, *above; /* [pairs] rows: if the lower row stays, so does the one above it */
+    uint32_t pairs;          /* number of pairs, which are sorted by `below` */
+    uint32_t *below, *above; /* [pairs] rows: if the lower row is kept, the row above it is kept,
+                              * too */
     uint64_t *cost;          /* [WEIGHTS] number of events of rows with this weight */
 } thinning;
 
@@ -110,7 +114,7 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a thinner trace");
 }
 
-/* The block of the event; MV_NO_ROW for events that stay. */
+/* The block of an event; MV_NO_ROW for an event that must be kept. */
 static uint32_t row_at(const thinning *t, uint32_t event)
 {
     uint32_t row = t->lives->alloc_of[event];
@@ -121,7 +125,7 @@ static uint32_t row_at(const thinning *t, uint32_t event)
     return row;
 }
 
-/* ---- rows that stay ---------------------------------------------------------------------- */
+/* ---- rows to keep ------------------------------------------------------------------------ */
 
 static void add_peak(thinning *t, const mv_peak *peak)
 {
@@ -215,7 +219,7 @@ static bool mark_what_stays(thinning *t)
 
 /* ---- blocks larger than needed ----------------------------------------------------------- */
 
-/* The end of a block that also got the rest of the free bytes there; 0 for other blocks. */
+/* The end of a block that was also given the free bytes left over behind it; 0 for other blocks. */
 static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -225,12 +229,12 @@ static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, ui
     return a->addr[row] + a->block[row];
 }
 
-/* Finds pairs of a block with a rest, and the block directly above it at that time. */
+/* Finds pairs of a block with such left-over bytes and the block directly above it at that time. */
 static bool find_pairs(thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     mv_block_rules rules = mv_block_rules_of(t->trace);
-    mv_map latest = {.arena = t->work}; /* by address: latest row born there + 1 */
+    mv_map latest = {.arena = t->work}; /* by address: row of the latest block born there + 1 */
     uint32_t most = 0, row;
     uint64_t end;
 
@@ -259,7 +263,8 @@ static bool find_pairs(thinning *t)
     return true;
 }
 
-/* Rows above were born earlier, so one backward pass finds all of them. */
+/* Keeps the upper row of each pair whose lower row is kept. Upper rows were born earlier, so one
+ * backward pass finds all of them. */
 static void keep_above(const thinning *t, mv_bitmap *rows)
 {
     for (uint32_t i = t->pairs; i-- > 0;)
@@ -278,7 +283,7 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Counts the events of each weight. Returns the number of events that stay. */
+/* Counts the events of the rows of each weight. Returns the number of events that must be kept. */
 static uint64_t count_costs(thinning *t)
 {
     const mv_lives *lives = t->lives;
@@ -294,8 +299,8 @@ static uint64_t count_costs(thinning *t)
     return fixed;
 }
 
-/* Keeps the heaviest rows within `room` events; among rows of the lowest kept weight,
- * the earliest-born. */
+/* Keeps the heaviest rows within `room` events. Of the rows with the lowest kept weight, keeps
+ * those that were born first. */
 static void keep_heaviest(thinning *t, uint64_t room)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -333,7 +338,8 @@ static uint64_t count_kept(const thinning *t)
     return count;
 }
 
-/* Blocks above others may exceed the limit; then fewer other blocks are kept. */
+/* Chooses the rows to keep. If the blocks above kept blocks exceed the limit, fewer other blocks
+ * are kept. */
 static void choose(thinning *t, uint64_t most)
 {
     uint64_t fixed = count_costs(t), room = most > fixed ? most - fixed : 0;
@@ -349,10 +355,10 @@ static void choose(thinning *t, uint64_t most)
     }
 }
 
-/* What to remove: blocks within pauses, or events above a maximum. */
+/* What to remove: blocks within pauses, or events beyond a maximum. */
 typedef struct {
     const mv_pauses *pauses;
-    uint64_t most, all; /* events of all devices: maximum, present number */
+    uint64_t most, all; /* number of events of all devices: maximum, and before thinning */
 } thin_ask;
 
 static uint64_t share_of(const thin_ask *ask, uint32_t events)
@@ -362,7 +368,7 @@ static uint64_t share_of(const thin_ask *ask, uint32_t events)
 
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
-/* The most bytes missing at any moment. */
+/* The most bytes that are missing at any moment. */
 static uint64_t most_missing(const thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -449,7 +455,7 @@ static uint64_t count_events(const mv_trace *trace)
     return count;
 }
 
-/* CUDA calls record the number of events before them. */
+/* Adjusts CUDA calls, each of which records the number of events before it. */
 static bool move_calls(mv_arena *arena, mv_thinned *out)
 {
     mv_api_calls *c = &out->trace.api_calls;

@@ -1,18 +1,19 @@
-/* A trace with fewer events, for uses that cannot store or show all of them, such as a page.
+/* Makes a trace with fewer events, for uses that cannot store or show all events, such as a page.
  *
- * Whole lives of blocks are removed: their alloc, free and annotate events. Blocks with the
- * smallest product of bytes and events from alloc to free go first. Kept:
+ * Blocks are removed with their whole lives, which are their alloc, free and annotate events.
+ * Blocks for which the product of bytes and events from alloc to free is smallest are removed
+ * first. The following are kept:
  *
  *     every other event                    segments, failed requests, snapshots, lone frees
- *     blocks alive at an end of the trace  so that the final heap is explained
+ *     blocks alive at an end of the trace  so that the final heap can be explained
  *     blocks alive at a peak               of allocated, active, requested and reserved bytes, in
- *                                          total and in each pool: these peaks keep their values
- *     blocks alive at a failed request     so that its report keeps its figures
- *     the block above a kept block         if it was the reason for the kept block's excess bytes:
- *                                          sizes follow from the layout (analyze/lives/lives.h)
+ *                                          total and in each pool, so that these peaks are the same
+ *     blocks alive at a failed request     so that the report on it shows the same figures
+ *     the block above a kept block         if it caused the kept block's excess bytes, because
+ *                                          the layout determines sizes (analyze/lives/lives.h)
  *
- * Frames, stacks, segments, annotations and CUDA calls are unchanged. Events have new numbers. A
- * note in the trace, MV_NOTE_THINNED, has the number of missing events. */
+ * Frames, stacks, segments, annotations and CUDA calls are unchanged. Events are renumbered. A note
+ * in the trace, MV_NOTE_THINNED, contains the number of missing events. */
 #ifndef MV_THIN_H
 #define MV_THIN_H
 
@@ -20,32 +21,35 @@
 #include "base/bitmap.h"
 
 typedef struct {
-    mv_trace trace;      /* shares everything with the original except events and their counts */
-    uint64_t left_out;   /* number of removed events on all devices */
-    uint64_t most_bytes; /* maximum reduction of a device's allocated bytes */
-    mv_bitmap *kept;     /* [trace.device_count] one bit per original event */
+    mv_trace trace;      /* the thinner trace, which shares everything with the original except
+                          * events and their counts */
+    uint64_t left_out;   /* number of events removed from all devices */
+    uint64_t most_bytes; /* the most by which a device's allocated bytes are too low at any
+                          * moment */
+    mv_bitmap *kept;     /* [trace.device_count] a set of the original events that were kept */
 } mv_thinned;
 
-/* Reduces all devices together to `most_events`, in proportion. If more events must stay, only
- * these are kept. O(n), plus the lives of one device at a time. `trace` must outlive the result. */
+/* Reduces the events of all devices together to `most_events`, in proportion. If more than
+ * `most_events` events must be kept, only these are kept. O(n), plus the time to find the lives of
+ * one device at a time. `trace` must outlive the result. */
 mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
                             mv_thinned *out, mv_err *err);
 
-/* Part of the note in a file whose last pause has no end. */
+/* Part of the note in a file whose last pause does not end. */
 #define MV_PAUSED_TO_THE_END " in pauses, up to the end,"
 
-/* Removes the blocks that were allocated and freed within the same pause. Segments, blocks above
- * kept blocks and everything else stay, so memory outside the pauses is complete, but the peaks
- * within a pause are not. The note is MV_NOTE_THINNED. */
+/* Removes the blocks that were allocated and freed during the same pause. Segments, blocks above
+ * kept blocks and everything else are kept, so memory outside the pauses is complete, but the peaks
+ * during a pause are not. The note is MV_NOTE_THINNED. */
 mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
                        mv_thinned *out, mv_err *err);
 
 /* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL if no
- * events were removed, or when out of memory. */
+ * events were removed or when out of memory. */
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
-/* The number of a device's kept events before the original event `event`, which may be
- * the total. */
+/* The number of a device's kept events before the original event `event`, which may also be the
+ * number of all events. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
 
 #endif

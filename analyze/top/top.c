@@ -9,11 +9,12 @@ typedef struct {
     const uint8_t *kinds;
     mv_top_query ask;
     mv_top *out;
-    uint32_t end, since; /* last event, and last event before the time over which growth counts */
+    uint32_t end, since; /* last event, and last event before the period over which growth counts */
     uint32_t *of_frame;  /* [frames.count + 2] line + 1, 0: none; the last two entries are for empty
                           * stacks and for MV_NO_STACK */
-    uint32_t *of_stack;  /* [stacks.count + 1] line, or MV_NO_ROW if not known yet */
-    uint64_t *bytes;     /* [stacks.count + 1] listed bytes of the stack */
+    uint32_t *of_stack;  /* [stacks.count + 1] line of each stack, or MV_NO_ROW if it is not
+                          * known yet */
+    uint64_t *bytes;     /* [stacks.count + 1] listed bytes of each stack */
 } search;
 
 /* The row of a stack in the tables above; the last row is for MV_NO_STACK. */
@@ -54,8 +55,8 @@ static bool init(mv_arena *arena, mv_arena *scratch, search *s)
     return true;
 }
 
-/* The times of events ascend except in damaged files, where the period of growth is then
- * too short. */
+/* Finds `end` and `since`. Event times ascend except in damaged files, in which the period of
+ * growth is then too short. */
 static void find_moments(search *s)
 {
     const mv_events *e = &s->lives->events;
@@ -76,7 +77,7 @@ static void find_moments(search *s)
         s->out->since_us = MV_NO_TIME;
 }
 
-/* The block's age; a lower bound for a block from before the first event. */
+/* The block's age. For a block that existed before the first event, this is a lower bound. */
 static int64_t age_of(const search *s, uint32_t row)
 {
     const mv_events *e = &s->lives->events;
@@ -126,8 +127,8 @@ static void add_blocks(search *s)
     s->out->younger = s->out->allocated - s->out->listed;
 }
 
-/* Sets each line's stack to the one with most of the line's bytes, and drops lines that
- * hold nothing. */
+/* Sets each line's stack to the stack with the most of the line's bytes, and drops lines that hold
+ * nothing. */
 static bool finish(mv_arena *scratch, search *s)
 {
     mv_top *out = s->out;

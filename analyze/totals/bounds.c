@@ -41,9 +41,9 @@ static unsigned of_allocations(const mv_lives *lives)
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
-/* Doubts about block sizes. A block that ended late takes room from later blocks. If segments
- * are not recorded, a block may have been in another segment than the one the final heap has at
- * its address. */
+/* Doubts about block sizes. A block that ended late takes bytes away from later blocks. If segments
+ * are not recorded, a block may have been in a different segment from the one that the final heap
+ * has at its address. */
 static unsigned of_sizes(const mv_lives *lives)
 {
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,
@@ -53,9 +53,9 @@ static unsigned of_sizes(const mv_lives *lives)
                   MV_BOUND_ABOUT);
 }
 
-/* Doubts about the existence and times of segments. An allocation outside all known segments was
- * in an unknown one. If one segment ended without an event, others may have ended before the
- * first event. */
+/* Doubts about the existence and times of segments. An allocation outside all known segments was in
+ * an unknown segment. If one segment ended without an event, other segments may have ended before
+ * the first event. */
 static unsigned of_segments(const mv_lives *lives)
 {
     uint64_t lost = lives->doubts.residual_reserved < 0;
@@ -65,7 +65,7 @@ static unsigned of_segments(const mv_lives *lives)
            if_any(lives->doubts.outside, MV_BOUND_LEAST);
 }
 
-/* `before`: doubts about the time before the first event. */
+/* Collects the bounds. `before` contains doubts about the time before the first event. */
 static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
 {
     unsigned blocks = before | of_allocations(lives);
@@ -94,7 +94,7 @@ static bool has_free(const mv_events *events)
     return false;
 }
 
-/* Whether a kind of event was not recorded that would show blocks from before the first event:
+/* Whether a kind of event that would show blocks from before the first event was not recorded:
  * allocs, frees, or all memory events. */
 static bool hides_past(const mv_lives *lives)
 {

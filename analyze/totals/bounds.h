@@ -1,8 +1,8 @@
-/* Bounds of the figures of a lives table: its doubts, separated by direction.
+/* Bounds for the figures of a lives table, which show whether a figure may be too low or too high.
  *
  * A figure is a lower bound only if nothing can have made it too high, and vice versa:
  *
- *     too low    history is not complete; a free without an allocation; blocks of the final heap
+ *     too low    the history is incomplete; a free without an allocation; blocks of the final heap
  *                missing from the events; block sizes that are lower bounds; no final heap;
  *                for active and requested: no free_completed in the file; ends that only the
  *                final heap shows; for reserved: blocks outside every segment
@@ -10,13 +10,13 @@
  *                for allocated: no free_requested in the file
  *     both       sizes corrected by later events, or next to blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
- *                segments that only their ends show, without events for their starts */
+ *                segments that only their ends show, because their starts have no events */
 #ifndef MV_BOUNDS_H
 #define MV_BOUNDS_H
 
 #include "analyze/lives/lives.h"
 
-/* Bits. LEAST: the true figure may be higher; MOST: it may be lower. */
+/* Bits. LEAST: the true figure may be higher. MOST: the true figure may be lower. */
 typedef enum {
     MV_BOUND_EXACT = 0,
     MV_BOUND_LEAST = 1,
@@ -24,29 +24,33 @@ typedef enum {
     MV_BOUND_ABOUT = MV_BOUND_LEAST | MV_BOUND_MOST
 } mv_bound;
 
-const char *mv_bound_name(mv_bound bound);  /* "exact", "at least", "at most", "about" */
-const char *mv_bound_words(mv_bound bound); /* "", "at least ", "at most ", "about " */
-const char *mv_bound_sign(mv_bound bound);  /* "", ">= ", "<= ", "~ " */
+const char *mv_bound_name(mv_bound bound);  /* the bound in words: "exact", "at least", "at
+                                             * most", "about" */
+const char *mv_bound_words(mv_bound bound); /* words to put before a number: "", "at least ", "at
+                                             * most ", "about " */
+const char *mv_bound_sign(mv_bound bound);  /* sign to put before a number: "", ">= ", "<= ", "~
+                                             * " */
 
 typedef struct {
     mv_bound allocated;
     mv_bound active;
     mv_bound requested;
     mv_bound reserved;
-    mv_bound blocks; /* of the bytes of all blocks ever allocated */
+    mv_bound blocks; /* bound of the total bytes of all blocks ever allocated */
 } mv_bounds;
 
-/* The bound of a figure from the events, if the final heap has `residual` bytes more. */
+/* The bound of a figure from the events if the final heap contains `residual` bytes more than the
+ * events show. */
 mv_bound mv_bound_of_residual(int64_t residual);
 
-/* The bounds of these lives' highest levels. */
+/* The bounds of the highest levels in a lives table. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
-/* The bounds of levels from the first event on, regardless of earlier events. */
+/* The bounds of levels at and after the first event, regardless of earlier events. */
 mv_bounds mv_bounds_within(const mv_lives *lives);
 
-/* The bound of all bytes allocated after the last event, with blocks in the final heap; and the
- * bounds of both levels after any event. */
+/* mv_bound_of_end is the bound of the bytes allocated after the last event, including the blocks of
+ * the final heap. mv_bounds_after returns the bounds of all levels after any event. */
 mv_bound mv_bound_of_end(const mv_lives *lives);
 mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
 

@@ -4,7 +4,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Whether `event` is a free of `row`, rather than another event that shows its end. */
+/* Whether `event` is a free of `row`, rather than another event that shows the end of the row. */
 static bool is_own_free(const mv_lives *lives, uint32_t event, uint32_t row)
 {
     return lives->alloc_of[event] == row && mv_is_free_action(lives->events.action[event]);
@@ -17,8 +17,8 @@ static void prepare(mv_level_steps *steps, uint32_t event, uint32_t row, mv_step
     steps->prepared_count++;
 }
 
-/* Counts the allocation changes that do not follow from one event; a second call
- * fills `prepared`. */
+/* Counts the changes of allocations that do not follow from one event. When called again, fills
+ * `prepared`. */
 static void prepare_allocs(mv_level_steps *steps, uint32_t first, uint32_t end)
 {
     const mv_lives *lives = steps->lives;
@@ -35,7 +35,7 @@ static void prepare_allocs(mv_level_steps *steps, uint32_t first, uint32_t end)
 
 enum {
     PARTS = 16,
-    PART_ROWS = 1 << 16 /* below this, a thread costs more than it gains */
+    PART_ROWS = 1 << 16 /* with fewer rows, a thread costs more than it saves */
 };
 
 typedef struct {

@@ -1,22 +1,25 @@
-/* Every change of the four measures of totals.h, in order of events. Totals and series are computed
- * from these. Most changes follow from the event alone. The others are prepared and sorted:
- * segments, which may end in pieces, and allocations without a recorded free. */
+/* Every change of the four measures in totals.h, in order of events. Totals and series are computed
+ * from these changes. Most changes follow from the event alone. The other changes, which are
+ * prepared and sorted, are those of segments, which may end in pieces, and of allocations without a
+ * recorded free. */
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 
-/* In the order in which an event applies them: ends before starts. */
+/* In the order in which the changes of one event apply: ends come before starts. */
 typedef enum {
     MV_STEP_FREED,     /* an allocation's block is no longer allocated */
-    MV_STEP_COMPLETED, /* ... and no longer active; its bytes are no longer requested */
+    MV_STEP_COMPLETED, /* an allocation's block is no longer active, and its bytes are no longer
+                        * requested */
     MV_STEP_UNHOLD,    /* a segment is no longer reserved */
     MV_STEP_HOLD,
     MV_STEP_ALLOC
 } mv_step_kind;
 
-/* `row` is of lives->segments for UNHOLD and HOLD, of lives->allocs otherwise. */
+/* A change. `row` is a row of lives->segments for UNHOLD and HOLD, and of lives->allocs
+ * otherwise. */
 typedef struct {
     uint32_t event;
     uint32_t row;
@@ -25,17 +28,17 @@ typedef struct {
 
 typedef struct {
     const mv_lives *lives;
-    mv_level_step *prepared; /* by event */
+    mv_level_step *prepared; /* changes that do not follow from one event alone, sorted by event */
     uint64_t prepared_count;
     uint64_t at;      /* next entry of `prepared` */
-    uint32_t event;   /* the argument of the last call */
-    uint8_t own_done; /* number of the event's own changes already returned */
+    uint32_t event;   /* argument of the last call of mv_level_steps_next */
+    uint8_t own_done; /* number of the event's own changes that were already returned */
 } mv_level_steps;
 
-/* False when out of memory. */
+/* Prepares the changes. False when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
-/* Moves to the changes by `event` and later events. */
+/* Moves to the changes at `event`, so that the next call returns them. */
 void mv_level_steps_seek(mv_level_steps *steps, uint32_t event);
 
 static inline bool mv_is_free_action(uint8_t action)
@@ -43,7 +46,8 @@ static inline bool mv_is_free_action(uint8_t action)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* The nth change (from 0) that follows from the event alone. */
+/* Finds the nth change (from 0) that follows from the event alone. False if there are fewer
+ * changes. */
 static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint32_t nth,
                                      mv_level_step *out)
 {
@@ -65,9 +69,9 @@ static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint
     return nth < (uint32_t)frees + completes;
 }
 
-/* The next change by `event`; false after the last. Call it for the events in order, and for each
- * event until it returns false. Inline, like mv_levels_apply, because loops over all events spend
- * their time here. */
+/* Returns the next change at `event`; false after the last change. Must be called for the events in
+ * order, and for each event until it returns false. This function is inline, like mv_levels_apply,
+ * because loops over all events spend their time here. */
 static inline bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out)
 {
     if (steps->event != event) {
@@ -109,13 +113,14 @@ static inline void mv_levels_apply(mv_levels *levels, const mv_lives *lives,
     }
 }
 
-/* Whether some change by `event` does not follow from the event alone. */
+/* Whether `event` has a change that does not follow from the event alone. */
 static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t event)
 {
     return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
 }
 
-/* The allocation that `event` alone can change, or MV_NO_ROW, with no own change. */
+/* The allocation that `event` alone can change, or MV_NO_ROW if the event has no change of its
+ * own. */
 static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
 {
     uint8_t action = lives->events.action[event];
@@ -124,8 +129,8 @@ static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
                                                                   : MV_NO_ROW;
 }
 
-/* The change in allocated bytes by an event that has only its own changes; false if there is
- * no change. */
+/* Finds the change in allocated bytes by an event that has no prepared changes. Returns false if
+ * there is no change. */
 static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv_level_step *out)
 {
     uint32_t row = mv_level_own_row(lives, event);
@@ -136,8 +141,8 @@ static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv
            (allocates || (lives->allocs.freed[row] == event && !mv_alloc_was_pending(lives, row)));
 }
 
-/* Adds all changes by `event`, faster than mv_level_steps_next: nearly all events have only
- * their own. */
+/* Adds all changes by `event`. This is faster than mv_level_steps_next, because nearly all events
+ * have only changes of their own. */
 static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
 {
     const mv_lives *lives = steps->lives;
@@ -167,7 +172,7 @@ static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, ui
     }
 }
 
-/* Adds a preexisting allocation to the levels before the first event. */
+/* Adds an allocation from before the first event to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
 
 #endif

@@ -11,7 +11,7 @@ static uint32_t event_before(uint32_t next_event)
     return next_event == 0 ? MV_BEFORE : next_event - 1;
 }
 
-/* K of "NAME#K", `alone` of "NAME"; 0 for other texts. */
+/* K for "NAME#K", `alone` for "NAME", and 0 for any other string. */
 static uint64_t number_of(const char *at, const char *name, uint64_t alone)
 {
     size_t length = strlen(name);
@@ -131,7 +131,8 @@ static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
     return kind == MV_MOMENT_RESERVED_PEAK ? levels->reserved : levels->allocated;
 }
 
-/* Goes through the events up to the window's end and keeps the moment with the highest level. */
+/* Goes through the events up to the end of the window, and keeps the moment with the highest
+ * level. */
 static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_query ask, mv_moment *out)
 {
     mv_window window = mv_window_cut(ask.window, lives->events.count);

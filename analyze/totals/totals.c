@@ -12,7 +12,7 @@
 /* A pool of one kind: default or private, small or large. */
 typedef struct {
     uint64_t a, b;
-    uint32_t row; /* of trace->pools; MV_NO_ROW: unknown */
+    uint32_t row; /* row of trace->pools; MV_NO_ROW: unknown */
     uint8_t kind;
 } pool_key;
 
@@ -22,25 +22,26 @@ typedef struct {
 } course;
 
 struct mv_totals_search {
-    mv_arena *arena;  /* for the totals */
-    mv_arena scratch; /* for data shared by the pieces */
+    mv_arena *arena;  /* memory for the totals */
+    mv_arena scratch; /* memory for data that the pieces share */
     mv_totals *out;
     mv_totals_findings found;
-    bool knows_pools;  /* the file has a pool for some segment */
-    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] the pool's slot, by pool_index */
-    uint32_t slots;    /* pools found so far */
-    uint32_t *index;   /* [slots] pool_index */
+    bool knows_pools;  /* the file contains the pool of some segment */
+    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] slot of each pool, by pool_index */
+    uint32_t slots;    /* number of pools found so far */
+    uint32_t *index;   /* [slots] pool_index of each slot */
     uint64_t index_capacity;
     course *courses; /* [FIRST_POOL + slots]: in total, by kind, by pool */
     uint64_t course_capacity;
-    bool kinds_are_pools; /* each kind has at most one pool, and no separate course */
-    bool continues;       /* earlier pieces were added */
+    bool kinds_are_pools; /* each kind has at most one pool, so kinds have no courses of their
+                           * own */
+    bool continues;       /* earlier pieces were already added */
 
-    /* the current piece */
+    /* fields for the current piece: */
     const mv_trace *trace;
     const mv_lives *lives;
     uint32_t first;          /* row of the piece's first event */
-    bool is_cut;             /* segments may end after the piece */
+    bool is_cut;             /* segments may end after this piece */
     uint32_t *segment_index; /* [lives->segments.count] pool_index by segment */
     mv_level_steps steps;
     struct walk *walks; /* [WALKS] */
@@ -51,17 +52,17 @@ enum {
     FIRST_KIND,
     FIRST_POOL = FIRST_KIND + 2,
     WALKS = 16,
-    THREAD_EVENTS = 1 << 17 /* below this, a thread costs more than it gains */
+    THREAD_EVENTS = 1 << 17 /* with fewer events, a thread costs more than it saves */
 };
 
-/* Initial levels for a part of the events, since the levels before it are not known yet. Levels may
- * fall below this; peaks begin at 0, below all levels. */
+/* Initial level for a section of the events, because the level before the section is not known yet.
+ * Levels may fall below this value; peaks begin at 0, below all levels. */
 #define WALK_LEVEL ((uint64_t)1 << 62)
 
 typedef struct walk {
     mv_totals_search *t;
     uint32_t first, end;    /* events */
-    uint32_t row, last_row; /* allocations that this walk sums up */
+    uint32_t row, last_row; /* allocations [row, last_row) that this walk adds up */
     course *courses;        /* as above */
     uint64_t allocated, freed;
 } walk;
@@ -86,8 +87,9 @@ static uint8_t index_kind(uint32_t index)
     return index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
 }
 
-/* The pool for memory without a known pool, in a file that has pools: the default pool, for
- * released segments (only newer files have their pools) and for memory outside segments. */
+/* The pool that is assumed for memory without a known pool in a file that has pools. It is the
+ * default pool, for released segments (whose pools only newer files contain) and for memory outside
+ * segments. */
 static mv_pool_id guess_pool(const mv_totals_search *t)
 {
     return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
@@ -155,7 +157,7 @@ bool mv_totals_take_pieces(const mv_trace *trace)
     return trace->pools.count <= 1;
 }
 
-/* The slot of a pool, which is added if needed. False when out of memory. */
+/* Finds the slot of a pool, and adds the pool if needed. False when out of memory. */
 static bool add_pool(mv_totals_search *t, uint32_t index)
 {
     if (t->slot_of[index] != MV_NO_ROW)
@@ -193,7 +195,7 @@ static bool add_pools(mv_totals_search *t)
     return is_enough;
 }
 
-/* The key of a pool_index; unknown pools come last. */
+/* The sort key of a pool_index. Unknown pools come last. */
 static pool_key key_of(const mv_totals_search *t, uint64_t index)
 {
     const mv_pools *pools = &t->trace->pools;
@@ -205,7 +207,7 @@ static pool_key key_of(const mv_totals_search *t, uint64_t index)
     return (pool_key){pools->a[row], pools->b[row], row, kind};
 }
 
-/* Makes room for pools; none is known yet. */
+/* Allocates the tables of pools. No pool is known yet. */
 static bool begin_pools(mv_totals_search *t)
 {
     uint64_t indices = 2 * ((uint64_t)t->trace->pools.count + 1);
@@ -222,8 +224,8 @@ static bool begin_pools(mv_totals_search *t)
     return true;
 }
 
-/* Once a kind has a second pool, the kind gets a separate course, which begins as that of the
- * first pool. */
+/* As soon as a kind has a second pool, gives the kind a course of its own, which begins as a copy
+ * of the first pool's course. */
 static void part_kinds(mv_totals_search *t)
 {
     uint32_t count = t->slots;
@@ -236,7 +238,7 @@ static void part_kinds(mv_totals_search *t)
         t->courses[FIRST_KIND + index_kind(t->index[i])] = t->courses[FIRST_POOL + i];
 }
 
-/* Lists the pools in their order. */
+/* Lists the pools in the order of their keys. */
 static bool list_pools(mv_totals_search *t)
 {
     mv_totals *out = t->out;
@@ -319,7 +321,7 @@ static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
     raise_reserved(peak, now, event);
 }
 
-/* A change raises only the measures it affects. */
+/* Applies a change, which can raise only the measures that it affects. */
 static void change(course *c, const mv_lives *lives, const mv_level_step *step)
 {
     mv_levels_apply(&c->now, lives, step);
@@ -356,9 +358,9 @@ static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
     c->now.requested -= a->requested[row];
 }
 
-/* Fast path for the most frequent events without prepared changes: an alloc, and a free with
- * its completion. Has the effect of apply_step and returns the number of events; 0 for any
- * other event. */
+/* A fast path for the most frequent events without prepared changes, which are an alloc, or a free
+ * together with its completion. Does the same as apply_step. Returns the number of events, or 0 for
+ * any other event. */
 static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
     const mv_totals_search *t = w->t;
@@ -392,7 +394,7 @@ static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event
     return 2;
 }
 
-/* Whether the event belongs to the piece: neither earlier, nor MV_BEFORE or MV_NEVER. */
+/* Whether the event belongs to this piece. Earlier events, MV_BEFORE and MV_NEVER do not. */
 static bool is_event_of(const mv_totals_search *t, uint32_t event)
 {
     return event >= t->first && event < t->lives->events.count;
@@ -445,13 +447,13 @@ static bool prepare_walks(mv_arena *scratch, mv_totals_search *t)
     return t->walks != NULL;
 }
 
-/* The event number of a row. */
+/* The event number of a row of the piece. */
 static uint32_t number_of(const mv_totals_search *t, uint32_t event)
 {
     return t->continues ? mv_event_number(t->trace, t->lives->device, event) : event;
 }
 
-/* Appends the course of a later part. */
+/* Appends the course of a later section. */
 static void join_one(uint64_t *now, uint64_t *peak, uint32_t *at, uint64_t end, uint64_t most,
                      uint32_t event)
 {
@@ -527,7 +529,7 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
-/* Adds to the sums of the device, of the segment's kind, and of its pool. */
+/* Adds to the sums of the device, of the segment's kind, and of the segment's pool. */
 static void add_of(mv_totals_search *t, uint32_t index, const mv_current *c)
 {
     add_current(&t->out->current, c);
@@ -535,8 +537,8 @@ static void add_of(mv_totals_search *t, uint32_t index, const mv_current *c)
     add_current(&t->out->pools[t->slot_of[index]].current, c);
 }
 
-/* Whether a segment's sums in the file equal the sums of its blocks. 0 or MV_NO_BYTES: not in the
- * file, as in files from profilers. */
+/* Whether the sums of a segment in the file equal the sums of its blocks. A sum of 0 or MV_NO_BYTES
+ * is not in the file, as is usual in files from profilers. */
 static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
 {
     if (s->address[i] == MV_NO_BYTES)
@@ -571,8 +573,9 @@ static void sum_last_alloc(mv_totals_search *t, uint32_t row)
     add_of(t, index_of_alloc(t, row), &c);
 }
 
-/* A trace may have no final heap: files without one, and the CPU in captures, which has no
- * segments. The memory alive at the end then follows from the events. */
+/* Computes the current sums of a trace that has no final heap. This is true of files without a
+ * heap, and of the CPU in captures, which has no segments. The memory that is alive at the end then
+ * follows from the events. */
 static void sum_heapless(mv_totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
@@ -588,8 +591,8 @@ static void sum_heapless(mv_totals_search *t)
                    &(mv_current){.bytes.reserved = s->size[i], .segments = 1});
 }
 
-/* The final heap counts as a moment, too. If events are missing, it may be higher than
- * their totals. */
+/* Raises the peaks to the final heap, which counts as a moment, too. If events are missing, the
+ * final heap may be higher than the totals of the events. */
 static void raise_to_final(mv_totals_search *t)
 {
     uint32_t count = t->lives->events.count;
@@ -602,8 +605,9 @@ static void raise_to_final(mv_totals_search *t)
         raise_peak(&t->out->pools[i].peak, &t->out->pools[i].current.bytes, last);
 }
 
-/* An allocator may record a higher peak than the events show. Such an allocator's blocks each fill
- * a segment, so its peak applies to reserved bytes, too. */
+/* Raises the peaks to a peak that the allocator itself recorded, which may be higher than the
+ * events show. Each block of such an allocator fills a segment, so its peak applies to reserved
+ * bytes, too. */
 static void raise_to_known(mv_totals_search *t)
 {
     uint64_t known = mv_fact_of_device(t->trace, MV_FACT_PEAK, t->lives->device);
@@ -615,8 +619,8 @@ static void raise_to_known(mv_totals_search *t)
     peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
 }
 
-/* If each block fills its own segment, the reserved peak is the moment at which the block is in
- * the segment. */
+/* Moves the reserved peak. If each block fills its own segment, the peak is at the moment when the
+ * block is in the segment. */
 static void fill_peaks(mv_totals_search *t)
 {
     uint32_t end = t->lives->events.count;

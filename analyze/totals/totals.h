@@ -1,5 +1,5 @@
 /* Totals of one device: how many bytes were allocated, active, requested and reserved, now and at
- * their peaks, in total and per pool; and bounds of these figures.
+ * their peaks, in total and for each pool, and bounds of these figures.
  *
  * The four measures are the same as in torch.cuda.memory_stats():
  *
@@ -8,9 +8,9 @@
  *     requested   bytes that were requested:        from alloc to free_completed
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is the final heap in the file, or follows from the events without one; peaks and
- * totals come from the events. The audit compares both. docs/internals/lives.md explains which
- * figures are exact. */
+ * `current` is computed from the final heap in the file or, if there is none, from the events.
+ * Peaks and totals come from the events. The audit compares the final heap with the events.
+ * docs/internals/lives.md explains which figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
@@ -25,15 +25,16 @@ typedef struct {
 
 typedef struct {
     mv_levels bytes;
-    uint64_t segments;    /* entries of the final heap: one per cudaMalloc or mapped range */
-    uint64_t allocations; /* allocated blocks, except blocks that wait for a stream */
+    uint64_t segments;    /* number of entries of the final heap; each cudaMalloc or mapped range
+                           * is one entry */
+    uint64_t allocations; /* number of allocated blocks, without blocks that wait for a stream */
 } mv_current;
 
-/* The highest level of each measure, and the first event after which it was reached. The event is
- * MV_BEFORE if that was before the first event, or if events are missing: XLA's allocator reports
- * its own peak (MV_FACT_PEAK), a lower bound of the device's. On levels and in files of other
- * tools, where each segment is for the block of the next event, `reserved_event` is that next
- * event (mv_moment_filled). */
+/* The highest level of each measure, and the first event after which the level was reached. The
+ * event is MV_BEFORE if the level was reached before the first event, or if events are missing
+ * because XLA's allocator reports its own peak (MV_FACT_PEAK), which is a lower bound of the
+ * device's peak. On levels and in files of other tools, each segment is for the block of the next
+ * event, so `reserved_event` is this next event (mv_moment_filled). */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;
@@ -42,49 +43,53 @@ typedef struct {
     uint32_t reserved_event;
 } mv_peak;
 
-/* One pool, or several together. */
+/* One pool, or several pools together. */
 typedef struct {
     uint8_t kind;       /* mv_segment_kind: MV_SEGMENT_SMALL or MV_SEGMENT_LARGE */
-    mv_pool_id pool_id; /* MV_NO_POOL if the file has none. Released segments without a pool count
-                         * in the default pool if other segments have pools; the audit says so */
+    mv_pool_id pool_id; /* id of the pool; MV_NO_POOL if the file has no pools. If some segments
+                         * have pools, released segments without a pool count as part of the
+                         * default pool, and the audit notes it */
     mv_current current;
     mv_peak peak;
 } mv_pool_totals;
 
 typedef struct {
-    bool exact;         /* current figures and every peak are known to the byte */
-    int64_t residual;   /* final heap's allocated bytes minus those according to the events */
-    uint32_t count;     /* of notes */
+    bool exact;         /* the current figures and all peaks are correct to the byte */
+    int64_t residual;   /* allocated bytes of the final heap minus allocated bytes according to
+                         * the events */
+    uint32_t count;     /* number of notes */
     const char **notes; /* [count] sentences about unknown and contradictory data */
-    mv_bounds peak;     /* whether each peak is exact, or a bound */
-    mv_bound total;     /* bounds of the two totals below: EXACT, LEAST or ABOUT */
+    mv_bounds peak;     /* whether each peak is exact or a bound */
+    mv_bound total;     /* bounds of the two totals in mv_totals.total: EXACT, LEAST or ABOUT */
 } mv_audit;
 
 typedef struct {
     uint32_t device;
     mv_current current;
     mv_peak peak;
-    /* Bytes of all blocks ever allocated (those from before the first event count once) and of all
-     * ever freed; the difference is the allocated bytes according to the events. */
+    /* Total bytes of all blocks that were ever allocated (those from before the first event count
+     * once), and of all blocks that were ever freed. The difference is the allocated bytes
+     * according to the events. */
     struct {
         uint64_t allocated;
         uint64_t freed;
     } total;
-    mv_pool_totals kinds[2]; /* small_pool and large_pool of memory_stats(): indexed by
-                              * mv_segment_kind, all pool ids together */
+    mv_pool_totals kinds[2]; /* small_pool and large_pool of memory_stats(), indexed by
+                              * mv_segment_kind; each includes all pool ids */
     uint32_t pool_count;
-    mv_pool_totals *pools; /* [pool_count] each kind and pool id ever used; by pool id, small before
-                            * large, unknown pools last */
+    mv_pool_totals *pools; /* [pool_count] one entry for each kind and pool id ever used, sorted
+                            * by pool id, with small before large; unknown pools are last */
     mv_audit audit;
 } mv_totals;
 
-/* Totals of a trace in pieces (parse/pieces.h), each with its lives:
+/* Computes the totals of a trace that is read in pieces (parse/pieces.h), each of which has its own
+ * lives:
  *
  *     mv_totals_begin, mv_totals_add for each piece in order, mv_totals_end
  *
- * The last piece completes the totals; `peak` covers the pieces so far, and its events are event
- * numbers. `arena` keeps the result. O(n). All functions fail only when out of memory;
- * mv_totals_end releases the search even after a failure. */
+ * The totals are complete after the last piece. Until then, `peak` covers the pieces added so far,
+ * and its events are event numbers. The result is in `arena`. O(n). All functions fail only when
+ * out of memory; mv_totals_end releases the search even after a failure. */
 typedef struct mv_totals_search mv_totals_search;
 
 mv_totals_search *mv_totals_begin(mv_arena *arena, mv_totals *out);
@@ -92,15 +97,15 @@ mv_code mv_totals_add(mv_totals_search *search, const mv_trace *trace, const mv_
                       mv_err *err);
 void mv_totals_end(mv_totals_search *search);
 
-/* Whether totals can be computed from pieces. They cannot where only a segment's end may show that
- * it is in a private pool. */
+/* Whether totals can be computed from pieces. They cannot if only the end of a segment may show
+ * that it is in a private pool. */
 bool mv_totals_take_pieces(const mv_trace *trace);
 
-/* Totals of a trace in one piece. */
+/* Computes the totals of a trace in one piece. */
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);
 
-/* The levels after each event: 32 bytes per event. */
+/* The levels after each event, which take 32 bytes per event. */
 typedef struct {
     uint32_t count;
     mv_levels before;    /* before the first event */
@@ -110,7 +115,8 @@ typedef struct {
     uint64_t *reserved;  /* [count] */
 } mv_series;
 
-/* For pictures, and for the levels at any event. O(n). Fails only when out of memory. */
+/* Computes the levels, for pictures and for reports on a single event. O(n). Fails only when out of
+ * memory. */
 mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
 
 #endif
