@@ -30,12 +30,12 @@ struct mv_arena_chunk {
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
     uint64_t filed;       /* for `large`: bytes that are in a file, from the second page on */
-    uint64_t stale;       /* bytes of the mapping, from its start, that may not be zero */
+    uint64_t stale;       /* number of leading bytes of the mapping that may be nonzero */
 };
 
 static_assert(sizeof(mv_arena_chunk) <= HEADER, "chunk header must fit");
 
-/* ---- what arenas release ----------------------------------------------------------------- */
+/* ---- the pool of released mappings ------------------------------------------------------- */
 
 /* Lengths are 9 to 16 steps; a step is a page, two, four... */
 enum { STEPS = 8, MOST_DOUBLINGS = MV_POOL_LENGTHS / STEPS - 1 };
@@ -184,7 +184,7 @@ void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget)
     pthread_mutex_destroy(&pool->lock);
 }
 
-/* Bytes to map for so many usable ones. */
+/* The number of bytes to map for this many usable bytes. */
 static uint64_t length_for(const mv_budget *budget, uint64_t usable)
 {
     uint64_t bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
@@ -257,7 +257,7 @@ static char *usable(mv_arena_chunk *chunk)
     return (char *)chunk + HEADER;
 }
 
-/* Zeroes usable bytes, where they are not. */
+/* Zeroes the usable bytes [from, to) that may be nonzero. */
 static void zero(mv_arena_chunk *chunk, uint64_t from, uint64_t to)
 {
     uint64_t stale = chunk->stale > HEADER ? chunk->stale - HEADER : 0;
@@ -354,8 +354,8 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* A block that is in a file cannot grow in place: a copy replaces it. Nor do those that a pool keeps
- * move to other addresses. */
+/* Replaces a block by a larger copy: a block that is in a file cannot grow in place, and a mapping
+ * from a pool must not move. */
 static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
     char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);

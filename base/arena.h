@@ -23,12 +23,13 @@
 
 enum { MV_POOL_LENGTHS = 8 * 16 };
 
-/* Mappings that arenas released, kept for later arenas of the same budget. For work that comes in
- * many pieces of like size: bytes that are mapped, and in the caches, are zeroed in a fraction of the
- * time that the system takes to unmap pages and map others, and threads do not wait for each other's
- * changes to the mappings.
+/* Mappings that arenas released, kept for later arenas of the same budget. A pool pays off for work in
+ * many pieces of similar size: zeroing memory that is already mapped, and cached, takes a fraction of
+ * the time that the system needs to unmap pages and map new ones, and threads do not wait for each
+ * other's changes to the address space.
  *
- * A mapping has one of eight lengths in each doubling, so that the next piece's fits into it. */
+ * Between two powers of two there are eight lengths of mappings, so that a later piece fits into the
+ * mapping of an earlier one. */
 typedef struct {
     pthread_mutex_t lock;
     uint64_t most, bytes;        /* limit, and number, of bytes kept */
@@ -56,13 +57,14 @@ typedef struct {
     uint64_t used;
 } mv_arena_mark;
 
-/* From begin to end arenas of the budget keep what they release in `pool`. It counts as mapped. It is
- * emptied before it has more than `most` bytes, since lengths that were in use once may not come
- * again, and before a push is refused. No thread uses the budget while these are called. */
+/* Between the two calls, arenas of the budget put the mappings that they release into `pool`. Memory
+ * in the pool counts as mapped. The pool is emptied before it would exceed `most` bytes, because some
+ * lengths may never be needed again, and before a push is refused. No thread may use the budget
+ * during these calls. */
 void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most);
 void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget);
 
-/* The length of a mapping for so many bytes. */
+/* The length of a mapping for this many bytes. */
 uint64_t mv_page_pool_length(uint64_t bytes);
 
 /* Never allocates. `budget` must outlive the arena. */
@@ -81,7 +83,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 /* Releases a block of mv_arena_grow before its arena. NULL is allowed. */
 void mv_arena_drop(mv_arena *arena, void *grown);
 
-/* A hint that all of a block is about to be written (mv_pages_take). */
+/* A hint that a whole block is about to be written (mv_pages_take). */
 void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes);
 
 /* Temporary memory: rewinding frees everything pushed since mv_arena_here, except blocks that were
