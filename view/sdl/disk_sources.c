@@ -19,7 +19,9 @@ enum {
     EDITORS = 16     /* maximum number of running editors whose exit status is still awaited */
 };
 
+#ifdef MV_POSIX
 extern char **environ;
+#endif
 
 /* ---- a line ------------------------------------------------------------------------------ */
 
