@@ -1,4 +1,4 @@
-/* The number of CPUs that this program may use at the same time. */
+/* What this program may use of its machine. */
 #ifndef MV_BASE_PROCESSORS_H
 #define MV_BASE_PROCESSORS_H
 
@@ -7,5 +7,8 @@
 /* Returns at least 1. The number is less than the number of CPUs in the machine if the program is
  * restricted to some of them (taskset, cpuset cgroups). */
 uint32_t mv_processors(void);
+
+/* Returns the limit on the address space (`ulimit -v`) in bytes, or UINT64_MAX if there is none. */
+uint64_t mv_address_space(void);
 
 #endif

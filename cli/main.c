@@ -1,9 +1,9 @@
 #include <fcntl.h>
 #ifndef MV_POSIX
 #include <malloc.h>
-#include <sys/resource.h>
 #endif
 
+#include "base/processors.h"
 #include "cli/confine/places.h"
 #include "cli/program.h"
 
@@ -23,9 +23,7 @@ static void fill_numbers(void)
 static void share_heap(void)
 {
 #ifndef MV_POSIX
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    if (mv_address_space() < UINT64_MAX)
         mallopt(M_ARENA_MAX, 1);
 #endif
 }

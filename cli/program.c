@@ -3,11 +3,11 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/processors.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"
@@ -54,13 +54,11 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
-    struct rlimit space;
 
     if (pages > 0 && page > 0)
         machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
-    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
-        space.rlim_cur < machine)
-        machine = space.rlim_cur;
+    if (mv_address_space() < machine)
+        machine = mv_address_space();
     if (bytes > machine / MEMORY_OF_BYTE)
         return machine;
     input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;

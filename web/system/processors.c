@@ -5,3 +5,8 @@ uint32_t mv_processors(void)
 {
     return 1;
 }
+
+uint64_t mv_address_space(void)
+{
+    return UINT64_MAX;
+}
