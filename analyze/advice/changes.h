@@ -40,7 +40,7 @@ typedef struct {
     mv_edit *edits;       /* [count] */
     const char **changes; /* [count] description of each change: "drop make_aux: 5 allocations,
                            * 240 MiB in all" */
-    const char **assumed; /* [count] assumptions of each edit, without a full stop */
+    const char **assumed; /* [count] assumptions that each edit makes, without a full stop */
 } mv_code_changes;
 
 /* Returns whether the argument of the change is valid, without looking at a trace. If it is not,

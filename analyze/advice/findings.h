@@ -56,8 +56,8 @@ typedef enum {
     MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
-/* What the last of `count` failed requests in another tool's file may mean: the program may have
- * caught the error and continued. */
+/* Returns what the last of `count` failed requests in another tool's file may mean: the program may
+ * have caught the error and continued. */
 const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 
 /* The blocks that a finding counts. The viewer highlights these blocks. */
@@ -80,7 +80,8 @@ typedef struct {
     const char *verdict; /* the verdict in one word, for scripts: "leak", "clean", "unknown" */
     bool is_aside;       /* the finding is not the verdict of its report, so `memviz FILE` shows
                           * it on a separate line */
-    const char *text;    /* the verdict as one plain sentence with bytes, without a full stop */
+    const char *text;    /* the verdict as one plain sentence that states the bytes, without a full
+                          * stop */
     uint64_t bytes;      /* number of bytes affected */
     const char *title;   /* short title, such as "100 MiB requested, capacity" */
     const char *culprit; /* line to blame, such as "train.py:62 forward", or "" if there is none */

@@ -19,7 +19,7 @@
  * references to the row's tensor are gone; MV_NO_ROW: the references last until the end of the
  * trace. Allocations without Python in their stacks, such as those of a backward pass, show that
  * the functions have returned. `kinds` comes from mv_frame_kinds. O(frames of all allocations).
- * False when out of memory. */
+ * Returns false when out of memory. */
 bool mv_variables_end(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, uint32_t **gone);
 

@@ -311,8 +311,8 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How vague a frame outside the user's code is. least_vague is the minimum for the frame's kind;
- * the function after it computes the exact value. */
+/* Returns how vague a frame outside the user's code is. least_vague is the minimum for the frame's
+ * kind; the function after it computes the exact value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_INFORMATIVE    ? (uint32_t)kind

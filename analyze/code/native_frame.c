@@ -210,8 +210,8 @@ typedef struct {
     bool has_args; /* C++ functions have arguments here; C functions have only a name */
 } signature;
 
-/* The length of the section at `at` that contains brackets or spaces; 0 if no such section begins
- * there. */
+/* Returns the length of the section at `at` that contains brackets or spaces; 0 if no such section
+ * begins there. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",

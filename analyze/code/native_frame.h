@@ -1,5 +1,5 @@
-/* The kind of a C or C++ frame, which is found from its name and file. The kind shows who owns the
- * code and how specific the frame is.
+/* Determines the kind of a C or C++ frame from its name and file. The kind shows who owns the code
+ * and how specific the frame is.
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder

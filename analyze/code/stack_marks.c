@@ -215,7 +215,7 @@ static bool find_step_functions(mv_arena *scratch, const mv_trace *trace, const 
     return true;
 }
 
-/* The innermost step() of the stack as function + 1; 0 if the stack has no step(). */
+/* Returns the innermost step() of the stack as function + 1; 0 if the stack has no step(). */
 static uint32_t step_of(const step_functions *steps, uint32_t stack)
 {
     uint32_t count;

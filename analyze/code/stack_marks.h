@@ -30,7 +30,7 @@ bool mv_frame_calls_module(const mv_trace *trace, const uint8_t *kinds, mv_frame
 
 /* Returns the marks of every stack: [stacks.count] bit sets. Linear in the number of frames. An
  * empty stack, such as those of the backward pass's threads, has the mark BACKWARD if another stack
- * shows a backward pass. NULL when out of memory. */
+ * shows a backward pass. Returns NULL when out of memory. */
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
 
 /* Whether any frame belongs to a backward pass or an optimizer, in which case empty stacks belong

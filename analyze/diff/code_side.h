@@ -31,7 +31,7 @@ typedef struct {
     uint32_t *function_of;  /* [frames.count] the frame's row in functions */
 } mv_code_side;
 
-/* Numbers the strings of both traces into text[0] and text[1]. False when out of memory. */
+/* Numbers the strings of both traces into text[0] and text[1]. Returns false when out of memory. */
 bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *text[2]);
 
 bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,

@@ -59,7 +59,7 @@ static const char *span_of(event_writer *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward", preceded by `before`; "" if the line is unknown. */
+/* Returns "train.py:62 forward", preceded by `before`; "" if the line is unknown. */
 static const char *line_of(event_writer *t, const char *before, mv_stack_id stack,
                            const char *after)
 {
@@ -216,8 +216,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* The line of the freeing call if its stack differs from the alloc's stack, because some files
- * repeat the alloc's stack in the free. */
+/* Returns the line of the freeing call if its stack differs from the alloc's stack, because some
+ * files repeat the alloc's stack in the free. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -300,7 +300,7 @@ static void write_annotation(event_writer *t, uint32_t event)
 /* Maximum number of events to search for the end of a call; real calls have only a few events. */
 enum { MOST_OF_CALL = 4096 };
 
-/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
+/* Returns the alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)
 {
     const mv_events *e = t->events;
@@ -314,8 +314,8 @@ static uint32_t needed_by(const event_writer *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment if the row is as large as the segment in the event. Smaller rows were cut
- * off later. */
+/* Returns the row of a segment if the row is as large as the segment in the event. Smaller rows
+ * were cut off later. */
 static uint32_t whole_segment(event_writer *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;

@@ -19,7 +19,7 @@ mv_code mv_flame_change_find(mv_arena *arena, const mv_diff_code *code, const mv
                              bool has_all_frames, mv_flame_tree_opts opts, mv_flame_tree *out,
                              mv_err *err);
 
-/* The change in bytes below a node. */
+/* Returns the change in bytes below a node. */
 static inline int64_t mv_flame_change(const mv_flame_node *node)
 {
     return (int64_t)(node->bytes - 2 * node->less);

@@ -39,7 +39,7 @@ typedef struct {
 #define MV_PLACEMENT_EACH   (1 << 18)
 #define MV_PLACEMENT_EFFORT 450000000
 
-/* The part of `effort` that may be spent on `count` blocks. */
+/* Returns the part of `effort` that may be spent on `count` blocks. */
 static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 {
     uint64_t most = (uint64_t)count * MV_PLACEMENT_EACH;

@@ -10,8 +10,9 @@ typedef struct {
     uint32_t count;
     const mv_placed_block *blocks;
     uint32_t *by_birth, *by_death; /* [count] rows sorted by birth and by death, ascending */
-    uint64_t enough;               /* top that is as good as needed: the load */
-    uint64_t best; /* lowest top of any placement so far; a method stops when it exceeds this top */
+    uint64_t enough;               /* no lower top is needed: the load */
+    uint64_t best; /* lowest top of any placement so far. A method stops when its placement exceeds
+                    * this top */
     bool is_part;  /* the blocks are part of another problem */
     bool out_of_memory;
 } mv_placement_problem;
@@ -40,7 +41,7 @@ uint64_t mv_place_by_priority(mv_placement_problem *p, uint64_t steps, uint64_t 
  * then those blocks are moved. */
 uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *offset);
 
-/* Branch and bound over all placements. *is_best is set if no lower top exists. */
+/* Searches all placements by branch and bound. *is_best is set if no lower top exists. */
 uint64_t mv_place_exactly(mv_placement_problem *p, uint64_t steps, uint64_t *offset, bool *is_best);
 
 #endif

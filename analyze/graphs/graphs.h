@@ -83,8 +83,8 @@ mv_code mv_graphs_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 /* Whether a range of the program may be a capture. */
 bool mv_graphs_have_ranges(const mv_trace *trace);
 
-/* "at least 35 captures of CUDA graphs: 3.40 GiB one by one, 412 MiB together"; "" if there are no
- * captures. In `arena`; NULL when out of memory. */
+/* Returns "at least 35 captures of CUDA graphs: 3.40 GiB one by one, 412 MiB together"; "" if there
+ * are no captures. Allocated in `arena`; NULL when out of memory. */
 const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_graphs *graphs);
 
 const char *mv_graph_state_name(mv_graph_state state); /* "destroyed" */

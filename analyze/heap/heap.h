@@ -41,7 +41,7 @@ typedef struct {
     mv_holes now;     /* holes that requests can use */
     mv_holes settled; /* holes as they would be if no free were pending; only if `defers`, see
                        * mv_heap_settled */
-    bool defers;      /* some frees of the trace wait for a stream */
+    bool defers;      /* some frees in the trace wait for a stream */
     mv_heap_sums all; /* sums over the whole heap, without `free`: use mv_heap_total */
     mv_heap_sums *of; /* [domains.count] sums of each domain, without `free`: use mv_heap_domain */
 } mv_heap;

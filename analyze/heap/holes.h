@@ -17,9 +17,9 @@
 #include "analyze/lives/ranges.h"
 #include "analyze/replay/gaps.h"
 
-/* A tournament tree, which finds the maximum of any range of numbers while the numbers change. */
+/* A tournament tree, which finds the maximum of any range of values while the values change. */
 typedef struct {
-    uint32_t count;  /* number of numbers, 0 to count - 1; each is initially 0 */
+    uint32_t count;  /* number of values, all of which are initially 0 */
     uint32_t leaves; /* number of leaves, a power of two */
     uint64_t *node;  /* [2 * leaves] node i is the larger of nodes 2i and 2i + 1; the leaves are the
                       * second half */
@@ -58,12 +58,12 @@ bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_rank
  * a later failure sets `is_missing_sizes`. */
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
-/* Handle the beginning and the end of a segment row. The row's used blocks must be cleared before
- * its end. */
+/* Update the holes when a segment row begins or ends. The row's used blocks must be cleared before
+ * it ends. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
 void mv_holes_unhold(mv_holes *holes, uint32_t segment);
 
-/* Handle the event that a row of lives->allocs at `rank` starts or stops using its bytes.
+/* Update the holes when a row of lives->allocs at `rank` starts or stops using its bytes.
  * mv_holes_clear does nothing for a row that is not there. */
 void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row);
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);

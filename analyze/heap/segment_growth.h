@@ -9,7 +9,7 @@
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
 
-/* Reasons for adding a segment, of which the first that applies is chosen. docs/fragmentation.md
+/* Reasons for adding a segment. The first reason that applies is chosen. docs/fragmentation.md
  * explains them. */
 #define MV_GROWTH_REASON_LIST(X)         \
     X(SPLIT_LIMIT, "split limit")        \
@@ -66,10 +66,10 @@ typedef struct {
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* Runs mv_segment_growths_find in pieces: mv_growth_search_begin, then mv_growth_search_some with a
- * number of events until it returns false, then mv_growth_search_end in any case, which accepts
- * NULL. mv_growth_search_begin returns NULL where mv_segment_growths_find would fail. The search
- * itself is also allocated in `arena`. */
+/* Run mv_segment_growths_find in pieces. Call mv_growth_search_begin, then mv_growth_search_some
+ * with a number of events until it returns false, then mv_growth_search_end. The last call is
+ * always necessary, and accepts NULL. mv_growth_search_begin returns NULL where
+ * mv_segment_growths_find would fail. The search itself is also allocated in `arena`. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,

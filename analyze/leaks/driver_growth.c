@@ -176,9 +176,9 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
     seen->chances -= seen->chances > 0;
 }
 
-/* Whether the unexplained bytes grew with the number of objects, which means that more than half of
- * the floors were higher than the previous one, and that no floor fell by more than a quarter of
- * the total growth. */
+/* Whether the unexplained bytes grew with the number of objects. More than half of the floors must
+ * be higher than the previous floor, and no floor may be lower than an earlier one by more than a
+ * quarter of the total growth. */
 static bool grows(const mv_driver_growth *out, const shape *seen)
 {
     int64_t growth = out->last - out->first;

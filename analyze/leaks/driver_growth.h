@@ -32,7 +32,8 @@ typedef struct mv_driver_growth {
     const char *advice;        /* one sentence with advice; "" when nothing is found */
 } mv_driver_growth;
 
-/* The bytes by which driver memory grew between the first and the last floor of the samples. */
+/* Returns the bytes by which driver memory grew between the first and the last floor of the
+ * samples. */
 static inline uint64_t mv_driver_growth_bytes(const mv_driver_growth *grown)
 {
     return grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;

@@ -24,8 +24,8 @@
  * keeps the blocks of the last five steps has births in five bins before it is full, so six are
  * needed. If births occur in exactly every second, third, ... step, one bin fewer is enough,
  * because chance does not produce this pattern. If every block has a different size, the site may
- * be a cache with an entry for each shape: with eight shapes, seven steps in a row meet only new
- * shapes in one of fifty cases. */
+ * be a cache with an entry for each shape. With eight shapes, the chance that seven steps in a row
+ * meet only new shapes is one in fifty. */
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7

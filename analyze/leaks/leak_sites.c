@@ -631,9 +631,9 @@ static bool add_growing_lines(mv_leak_state *w)
     return true;
 }
 
-/* Whether inferred steps may be layers of a single pass. This is the case if a block freed before
- * the end of the first judged step still waits for a stream, because the program is then ahead of
- * the device by all the steps since. */
+/* Whether inferred steps may be layers of a single pass. This is the case if a block that was freed
+ * before the end of the first judged step still waits for a stream, because the program is then
+ * ahead of the device by all later steps. */
 static bool is_one_pass(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -150,9 +150,9 @@ typedef struct {
     const char *lacks;  /* what a verdict needs but the recording does not contain, in a few words:
                          * "no stacks"; "": nothing is missing */
     const char *settle; /* for UNKNOWN, what would settle the verdict; otherwise "" */
-    bool may_grow; /* the verdict is UNKNOWN, but memory seems to grow: the floor rises over two
-                    * steps or more, or a line of the program keeps so many blocks that they are a
-                    * list or a leak */
+    bool may_grow; /* the verdict is UNKNOWN, but memory seems to grow. Either the floor rises over
+                    * two steps or more, or a line of the program keeps so many blocks that they are
+                    * either a list or a leak */
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] leaks, sorted by bytes, largest first */
@@ -175,8 +175,9 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
-    uint32_t exit_event; /* event at which a captured program begins to exit; only blocks alive
-                          * before it count. If no exit was found, the number of events */
+    uint32_t exit_event; /* event at which a captured program begins to exit; if no exit was found,
+                          * the number of events. Only blocks that are alive before this event
+                          * count */
     uint64_t preexisting_bytes; /* part of retained_bytes that was allocated before the first
                                  * event */
     mv_leak_floor floor;

@@ -56,7 +56,7 @@ typedef struct {
     void *user;          /* passed to `watch` */
     uint32_t call;       /* the call being applied */
     int32_t device;
-    bool takes_unplaced; /* calls whose device is unknown count for this device */
+    bool takes_unplaced; /* calls whose device is unknown count towards this device */
     mv_map by_addr;      /* lots of allocated memory, by address */
     mv_map by_array;     /* lots of arrays, by handle */
     mv_map by_handle;    /* lots of created memory with references, by handle */

@@ -97,9 +97,9 @@ typedef struct {
     uint32_t first_row;        /* the first row of this span; lower rows belong to other spans */
 } mv_lives_sweep;
 
-/* The phases of the sweep; each function returns false when out of memory. mv_lives_begin_apply and
- * mv_lives_apply_some are the forward sweep. If there are several spans, they form one piece;
- * otherwise, a piece has `events` events. *again is set if pieces remain. */
+/* These functions run the phases of the sweep; each returns false when out of memory.
+ * mv_lives_begin_apply and mv_lives_apply_some are the forward sweep. If there are several spans,
+ * they form one piece; otherwise, a piece has `events` events. *again is set if pieces remain. */
 bool mv_lives_init(mv_lives_sweep *r);
 bool mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_begin_apply(mv_lives_sweep *r);

@@ -195,8 +195,8 @@ static bool find_factor(prediction *t)
     return true;
 }
 
-/* Whether the current step has shown so far that the base is an earlier step of the same kind,
- * rather than another part of the program in which a few of the same sites occur. */
+/* Whether the current step shows so far that the base is an earlier step of the same kind. The base
+ * may instead be another part of the program in which a few of the same sites occur. */
 static bool is_of_this_kind(const prediction *t)
 {
     uint32_t allocated = t->found->now - t->found->current;

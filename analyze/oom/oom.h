@@ -162,11 +162,11 @@ static inline uint32_t mv_oom_moment(const mv_oom *oom)
 #define MV_OOM_AT_TEXT 16
 const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 
-/* Limits on the work. Details cost more on larger heaps, so only the first failures get them.
+/* Limits on the work. Details cost more on larger heaps, so they are limited to the first failures.
  * Replays, forecasts and leaks cost more on longer traces. They are limited to the first failures,
- * then to as many failures as together need this many events, and to the last failure; all replays
- * together take at most mv_replay_most_work. Therefore the time is linear in the size of the trace,
- * regardless of how many requests failed. */
+ * to further failures that together need at most this many events, and to the last failure. All
+ * replays together take at most mv_replay_most_work steps. Therefore, the time is linear in the
+ * size of the trace, regardless of how many requests failed. */
 #define MV_MOST_OOM_DETAILS        64
 #define MV_MOST_OOM_TRIALS         8
 #define MV_MOST_OOM_EVENTS(events) (((uint64_t)1 << 19) + ((uint64_t)(events) << 6))
@@ -197,7 +197,7 @@ typedef struct {
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
-/* Explains only the last failure, without details. Sets *found to whether there is one. O(n log
+/* Explains only the last failure, without details. Sets *found to true if there is one. O(n log
  * n). */
 mv_code mv_oom_last_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, mv_window window, mv_oom *out, bool *found,

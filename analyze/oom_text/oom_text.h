@@ -30,7 +30,7 @@
 
 #include "parse/error_text/error_text.h"
 
-/* Verdicts as in analyze/oom/oom.h, and `limit`. */
+/* Some of the verdicts of analyze/oom/oom.h, and `limit`. */
 #define MV_TEXT_VERDICT_LIST(X)   \
     X(LIMIT, "limit")             \
     X(CAPACITY, "capacity")       \
@@ -90,6 +90,7 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 
-bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* returns false when out of memory */
+bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* Writes the sentences; returns false when
+                                                          * out of memory */
 
 #endif

@@ -39,7 +39,8 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
 
 /* Finds groups, in `arena`. Ranks are numbered in the order of their names, and numbers in names
  * are compared as numbers. If `grid` is zero, the stages are inferred. O(n log n) in the sites of
- * all ranks, plus O(divisors of n squared) passes over the ranks. False when out of memory. */
+ * all ranks, plus O(divisors of n squared) passes over the ranks. Returns false when out of
+ * memory. */
 bool mv_rank_groups_find(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_rank_grid grid, mv_rank_groups *out);
 

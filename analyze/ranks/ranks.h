@@ -74,7 +74,7 @@ typedef struct {
     const char *leak_note;     /* sentence that notes that most ranks leak, or "" */
 } mv_ranks;
 
-/* The rank with which a rank is compared. */
+/* Returns the rank with which a rank is compared. */
 static inline uint32_t mv_rank_reference(const mv_ranks *ranks, uint32_t rank)
 {
     return ranks->each[ranks->group[rank]].reference;

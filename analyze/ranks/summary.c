@@ -47,8 +47,8 @@ static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
     return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }
 
-/* The key of a site. If there are Python frames, only these are used, because different kernels may
- * have different native frames. */
+/* Returns the key of a site. If there are Python frames, only these are used, because different
+ * kernels may have different native frames. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
 {
     mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;

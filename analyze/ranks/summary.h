@@ -82,11 +82,11 @@ typedef struct {
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
-/* The site that has this key, or NULL. */
+/* Returns the site that has this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
-/* Returns [count] files and devices from which the summaries were made, in `arena`. NULL when out
- * of memory. */
+/* Returns [count] files and devices from which the summaries were made, in `arena`. Returns NULL
+ * when out of memory. */
 mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
                                  uint32_t count);
 

@@ -26,7 +26,7 @@ typedef struct {
 
 mv_release mv_release_of(const mv_trace *trace);
 
-/* The name of the variable that sets the allocator of the release that wrote a file. It is
+/* Returns the name of the variable that sets the allocator of the release that wrote a file. It is
  * PYTORCH_ALLOC_CONF for 2.9 and later releases, which warn that the old name is deprecated.
  * Otherwise it is PYTORCH_CUDA_ALLOC_CONF, which every release accepts. */
 const char *mv_release_conf(const mv_trace *trace);

@@ -111,13 +111,14 @@ static void set_apart(edit_state *e)
 
 /* ---- buffers ----------------------------------------------------------------------------- */
 
-/* The size of a section of a buffer. Like blocks, sections begin at multiples of 512 bytes. */
+/* Returns the size of a section of a buffer. Like blocks, sections begin at multiples of 512
+ * bytes. */
 static uint64_t part_of(uint64_t bytes)
 {
     return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
 }
 
-/* The most bytes that the rows occupy at once. */
+/* Returns the most bytes that the rows occupy at once. */
 static uint64_t most_at_once(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -339,8 +340,8 @@ static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint3
     return gone > next ? gone : next;
 }
 
-/* The positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
- * request ended the run before the free. */
+/* Returns the positions of the allocations or, with `of_frees`, of their first frees; op_count if a
+ * failed request ended the run before the free. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);

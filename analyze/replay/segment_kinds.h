@@ -7,8 +7,8 @@
 
 #include "analyze/lives/lives.h"
 
-/* A sentence, without a full stop, about what a replay under other settings cannot predict; may be
- * "". In `arena`; NULL when out of memory. O(segments). */
+/* Returns a sentence, without a full stop, about what a replay under other settings cannot predict;
+ * may be "". Allocated in `arena`; NULL when out of memory. O(segments). */
 const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
 
 #endif

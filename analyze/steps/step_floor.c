@@ -225,7 +225,7 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
 }
 
 /* Whether the floor rises although it varies with the requests under way. At most one of the 15
- * pairs of parts may be out of order, which happens by chance 6 times in 720, and the floor must
+ * pairs of parts may be out of order, which happens by chance 6 times in 720. The floor must also
  * rise from the fourth part to the last by at least half as much as it would if it rose evenly. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
