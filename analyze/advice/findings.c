@@ -255,9 +255,9 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* Adds memory that remains although the program offloads its model or sleeps. Such a program holds
- * less at its low points than its parameters and optimizer state take at the peak. Other programs
- * keep these at every low point, which is not worth a finding. */
+/* Adds memory that remains although the program offloads its model or sleeps. At its low points,
+ * such a program holds less memory than its parameters and optimizer state take at the peak. Other
+ * programs keep these at every low point, which is not worth a finding. */
 static void add_held(findings_builder *g, const mv_low_held *held)
 {
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);

@@ -91,8 +91,8 @@ typedef struct {
     bool has_place;       /* whether the fields below are set */
     bool is_about_heap;   /* the finding is visible in the heap at that moment, not in the events */
     uint32_t event;       /* the moment directly after this event, or MV_BEFORE */
-    uint32_t first, last; /* first and last event of the finding, or MV_BEFORE; if last < first,
-                           * only `first` counts */
+    uint32_t first, last; /* first and last event of the finding, or MV_BEFORE. If last < first, the
+                           * finding has only the event `first` */
     mv_stack_id stack;    /* stack of the line to blame, or MV_NO_STACK */
     mv_frame_id frame;    /* frame of that line, or MV_NO_FRAME */
     uint32_t category;    /* category of the counted blocks; MV_NO_ROW: all blocks of the line */
@@ -101,7 +101,7 @@ typedef struct {
     uint32_t leak;       /* MV_BLOCKS_OF_LEAK: row of the leak report */
     const mv_pins *pins; /* MV_BLOCKS_OF_PINS: the blocks next to holes */
     uint64_t held;       /* total size of these blocks in bytes */
-    uint32_t blocks;     /* number of these blocks; for MV_BLOCKS_OF_LEAK, counted when the
+    uint32_t blocks;     /* number of these blocks; for MV_BLOCKS_OF_LEAK, their number when the
                           * program exits */
 } mv_finding;
 

@@ -204,7 +204,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* Sorts rows like the findings of one device; equal rows are sorted by device. */
+/* Sorts rows in the order of one device's findings, and equal rows by device. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;

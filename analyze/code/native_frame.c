@@ -35,7 +35,8 @@ static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redis
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
-                                           "aten::empty", /* operators, in traces of the profiler */
+                                           "aten::empty", /* operator names in the profiler's
+                                                           * traces */
                                            "aten::resize_",
                                            "at::Tensor",
                                            "at::meta::",

@@ -31,7 +31,7 @@ static const char *event_of(event_writer *t, uint32_t event)
 
 static const char no_events[] = "no events were recorded, so its lifetime is unknown";
 
-/* Appends to `then`, which follows the first sentence. */
+/* Appends to the sentence `then`, which follows the first sentence. */
 static void then(event_writer *t, const char *text)
 {
     t->out->then = mv_make_text(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
@@ -193,7 +193,8 @@ static void write_end(event_writer *t)
     write_next(t);
 }
 
-/* Writes a block of a heap without events. Only the existence of the block is known. */
+/* Describes a block in a heap without events, for which nothing but the block's existence is
+ * known. */
 static void write_block(event_writer *t, uint32_t alloc)
 {
     t->out->what =

@@ -2,8 +2,8 @@
  * `segments` shows the bytes of each segment, first by the state of the segment's parts, then by
  * stack.
  *
- *     memory     sum of rows = allocated at the moment
- *     segments   sum of rows = reserved at the moment: allocated, pending and free parts */
+ *     memory     sum of rows = allocated at the given moment
+ *     segments   sum of rows = reserved at the given moment: allocated, pending and free parts */
 #ifndef MV_FLAME_H
 #define MV_FLAME_H
 

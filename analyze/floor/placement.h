@@ -24,7 +24,7 @@ typedef struct {
 } mv_placed_block;
 
 typedef struct {
-    uint64_t load;    /* the most bytes alive at the same time */
+    uint64_t load;    /* largest number of bytes alive at the same time */
     uint32_t load_at; /* first time of this load */
     uint64_t lower;   /* lower bound for the top of any placement: the load, or a higher bound
                        * that exhaustive search proved */

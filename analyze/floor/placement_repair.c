@@ -67,8 +67,8 @@ static void sum_costs(repair *r)
     }
 }
 
-/* Returns the sum of the costs of rows whose keys are below `key` or, if `inclusive`, at most
- * `key`. */
+/* Returns the total cost of the rows with keys below `key` or, if `inclusive`, of those with keys
+ * up to `key`. */
 static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t count,
                           uint64_t key, bool inclusive)
 {

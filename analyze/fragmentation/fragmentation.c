@@ -30,8 +30,8 @@ typedef struct {
 /* ---- the moment -------------------------------------------------------------------------- */
 
 /* Finds the moment at which the most memory was taken. If all of this memory was taken before the
- * first event, the trace does not show why. Then the moment at which the most memory was in use is
- * chosen, because holes at that moment are never filled. */
+ * first event, the trace does not show why. In that case, finds the moment at which the most memory
+ * was in use, because holes at that moment are never filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -140,7 +140,7 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* Names the need with which the allocator's memory is compared. */
+/* Names the kind of need with which the allocator's memory is compared. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -220,9 +220,9 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* Explains the verdict "ok" with the figures that decide about "fragmented": bytes beyond the need,
- * and the usual amount. Memory that was reserved before the trace counts as beyond the need here,
- * because the verdict does not depend on it. */
+/* Explains the verdict "ok" with the figures that rule out "fragmented": the bytes beyond the need,
+ * and the amount that is normal. Memory that was reserved before the trace counts as beyond the
+ * need here, because the verdict does not depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;

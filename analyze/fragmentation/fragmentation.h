@@ -51,7 +51,7 @@ typedef struct {
     bool fragmented;     /* the verdict is that memory is fragmented */
     bool is_known;       /* the verdict is certain, because no event before the trace could change
                           * it */
-    bool over_plain;     /* at the moment, reserved memory exceeds 3/2 of allocated memory */
+    bool over_plain;     /* at the given moment, reserved memory exceeds 3/2 of allocated memory */
     bool is_unseen;      /* each block of the level fills its segment, so no verdict is possible */
     bool waits;          /* the verdict is "waiting", because most unallocated memory waits for a
                           * stream */
@@ -60,13 +60,14 @@ typedef struct {
     const char *figures; /* figures behind the verdict: "1.37 GiB reserved, 0.98 GiB needed", or
                           * "at least 0.98 GiB" if the history is incomplete */
     const char *why;     /* the reason for the verdict as one sentence; never NULL */
-    mv_heap_sums bytes;  /* bytes of the whole heap at the moment */
+    mv_heap_sums bytes;  /* bytes of the whole heap at the given moment */
     uint64_t whole, stranded, largest;
     mv_demand demand;   /* memory that the whole run needed */
-    uint64_t failed;    /* size of the segment that the device refused at the moment; usually 0 */
+    uint64_t failed;    /* size of the segment that the device refused at the given moment; usually
+                         * 0 */
     uint64_t base;      /* bytes needed: demand.needed or, if the past is unknown and this number
                          * is larger, the bytes reserved before the first event */
-    uint64_t beyond;    /* bytes taken at the moment beyond `base`; 0: none */
+    uint64_t beyond;    /* bytes taken at the given moment beyond `base`; 0: none */
     uint64_t allowed;   /* highest value of `beyond` that still counts as normal */
     mv_waiting waiting; /* which code freed the pending blocks */
     uint32_t domain_count;

@@ -39,7 +39,7 @@ typedef struct {
                            * events.count: the end of the trace */
     uint32_t blocks;      /* number of blocks that the capture allocated */
     uint64_t allocated;   /* total size of these blocks in bytes */
-    uint64_t memory;      /* number of bytes at different addresses */
+    uint64_t memory;      /* number of distinct bytes that these blocks occupied */
     uint64_t own;         /* part of `memory` at addresses where no earlier capture had a block */
     uint64_t shared;      /* the remaining part of `memory` */
     uint64_t released;    /* part of `own` in segments that are no longer reserved */

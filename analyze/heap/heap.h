@@ -4,14 +4,14 @@
  *     reserved = allocated + pending + free + unexplained
  *
  * This is true for each domain and in total, to the byte. `unexplained` is 0 unless the trace
- * contradicts itself, which is the case if blocks overlap or are outside all segments; see the
- * doubts of analyze/lives/lives.h.
+ * contradicts itself, which is the case if blocks overlap or are outside all segments; see `doubts`
+ * in analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
  *     while (mv_heap_next(&heap))                          after event heap.event
  *         ... mv_heap_total(&heap), mv_holes_largest(&heap.now, span) ...
  *     mv_heap_map_make(arena, &heap, &map, err);           its segments, blocks and holes
- */
+ * */
 #ifndef MV_HEAP_H
 #define MV_HEAP_H
 

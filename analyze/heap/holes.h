@@ -30,8 +30,7 @@ typedef struct {
     const mv_address_ranks *ranks;
     const mv_domains *domains;
     mv_ranges held;        /* segments that are held; `row` is a row of lives->segments */
-    mv_rankset walls;      /* starts of runs, each of which is one cudaMalloc, or pieces that are
-                            * adjacent */
+    mv_rankset walls;      /* starts of runs. A run is one cudaMalloc, or several adjacent pieces */
     mv_rankset ends;       /* ends of runs */
     mv_rankset used;       /* starts of used blocks */
     uint64_t *used_end;    /* [ranks] end address of the used block that starts here */
@@ -44,8 +43,8 @@ typedef struct {
     uint32_t *first; /* [domains + 1] index in by_segment at which each domain begins */
     uint64_t *free;  /* [domains] bytes in holes in each domain */
     uint64_t free_all;     /* bytes in holes in all domains */
-    mv_gaps *by_size;      /* [domains] distinct sizes of holes; the owner is the number of holes of
-                            * this size. NULL unless mv_holes_order_sizes was called */
+    mv_gaps *by_size;      /* [domains] distinct sizes of holes. The owner of a size is the number
+                            * of holes that have it. NULL unless mv_holes_order_sizes was called */
     bool is_missing_sizes; /* a size is missing because memory ran out */
 } mv_holes;
 

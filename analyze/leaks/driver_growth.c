@@ -131,7 +131,8 @@ typedef struct {
     uint32_t rises, chances; /* rises: number of floors above the previous floor; chances: number of
                               * floors compared. There is a floor for each number of live objects at
                               * which a sample was taken */
-    int64_t fall;            /* the most bytes by which a floor was below an earlier floor */
+    int64_t fall;            /* largest number of bytes by which a floor was below an earlier
+                              * floor */
 } shape;
 
 /* Closes a floor, because more objects were created or because the samples end. */

@@ -46,8 +46,8 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
                               const int64_t *step_us, uint32_t steps, int64_t end_us,
                               mv_driver_growth *out, mv_err *err);
 
-/* Looks for driver growth; if some is found, sets leaks->driver and updates the verdict. `trace`
- * and `lives` must be the ones from which `leaks` was made. Fails only when out of memory. */
+/* Looks for driver growth. If driver memory grows, sets leaks->driver and updates the verdict.
+ * `leaks` must have been made from `trace` and `lives`. Fails only when out of memory. */
 mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_leaks *leaks, mv_err *err);
 

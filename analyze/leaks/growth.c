@@ -174,7 +174,7 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* the youngest births may be too young to judge; this excuses at most two bins, because a site
+    /* the youngest births may be too young to judge. At most two bins are excused, because a site
      * with more young bins merely keeps its blocks for a while */
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }

@@ -90,7 +90,8 @@ typedef struct {
  * because the events are not available. */
 typedef struct {
     uint64_t bytes;    /* `to` minus `from` */
-    uint64_t from, to; /* the fewest bytes held in the middle span, and in the last whole span */
+    uint64_t from, to; /* smallest number of bytes held in the middle span, and in the last whole
+                        * span */
     uint64_t allocations, born, freed; /* totals for the whole folded time: number of allocations,
                                         * allocated bytes, freed bytes */
     uint64_t span_us;                  /* duration of a span */
@@ -118,7 +119,7 @@ typedef enum {
 /* Blocks that pile up over several steps and are freed all at once (piles.h). They are not a leak,
  * but they are part of the peak. A block waits from the end of its step until it is freed. */
 typedef struct {
-    uint64_t bytes;                   /* the most bytes that waited at the same time */
+    uint64_t bytes;                   /* largest number of bytes that waited at the same time */
     uint32_t blocks;                  /* number of blocks that waited then */
     uint64_t at_peak;                 /* bytes that waited at the peak of allocated memory */
     uint64_t peak;                    /* allocated bytes at that peak */
@@ -217,15 +218,15 @@ typedef struct {
 } mv_leak_outlook;
 
 /* Finds the outlook. `capacity` is the user's value; if it is MV_NO_BYTES, it is taken from an
- * out-of-memory event of the trace or from the samples of a capture. The number of steps is
- * computed from the peak of the last complete step; with fragmentation, memory runs out sooner.
+ * out-of-memory event in the trace or from the samples in a capture. The number of steps is
+ * computed from the peak of the last complete step. If memory is fragmented, it runs out sooner.
  * O(events). */
 mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, uint64_t capacity, mv_leak_outlook *out,
                          mv_err *err);
 
-/* Compares two mv_leak for qsort: the leak with more bytes comes first; if both have equally many,
- * the earlier leak. */
+/* Compares two mv_leak for qsort: the leak with more bytes comes first. If both have the same
+ * number of bytes, the earlier leak comes first. */
 int mv_leak_order(const void *a, const void *b);
 
 /* Combines the verdicts of several devices: LEAK if one device leaks, otherwise UNKNOWN if the

@@ -37,7 +37,7 @@ typedef enum {
     MV_LEVEL_HEAP     /* this value plus the row of the heap's name in the strings */
 } mv_level;
 
-/* Reads the name of a level: "pytorch", "cuda", "host", "all", or the name of a heap of the trace.
+/* Reads the name of a level: "pytorch", "cuda", "host", "all", or the name of a heap in the trace.
  * For another tool's file, the allocator's name means MV_LEVEL_PYTORCH, and "host" is also allowed.
  * False for any other string. */
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);

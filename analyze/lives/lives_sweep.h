@@ -9,8 +9,8 @@
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
  *     mv_lives_history   finds the kind of history
  *
- * The events are not trusted. An event that contradicts the layout is counted in the doubts of
- * `lives`, and the contradiction is resolved in favour of the newest event. */
+ * The events are not trusted. An event that contradicts the layout is counted in lives->doubts, and
+ * the contradiction is resolved in favour of the newest event. */
 #ifndef MV_LIVES_SWEEP_H
 #define MV_LIVES_SWEEP_H
 

@@ -75,14 +75,16 @@ typedef enum {
 typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve, estimated as the middle between
                            * limit_least and limit_most */
-    uint64_t limit_least; /* lower bound of `limit`: the most bytes that PyTorch did reserve */
+    uint64_t limit_least; /* lower bound of `limit`: largest number of bytes that PyTorch did
+                           * reserve */
     uint64_t limit_most;  /* upper bound of `limit`: the level that was refused. All three are equal
                            * if the device was full */
     /* Bytes of `limit` that would remain after the request (or be missing, if negative) if all
      * holes of its pool, on any stream, were a single hole. */
     int64_t margin;
     int64_t margin_least, margin_most; /* the margin computed with `limit_least` and `limit_most` */
-    uint64_t most;                     /* the most bytes ever allocated, including the request */
+    uint64_t most;                     /* largest number of bytes ever allocated, including the
+                                        * request */
     uint64_t rise; /* increase of `most` over the second half of the events so far; if the trace
                     * does not begin with the run, only the increase above the bytes reserved before
                     * the trace */
@@ -94,7 +96,7 @@ typedef struct {
     bool serves; /* this replay served the request, and all requests that had been served before */
     bool surely; /* a replay within `limit_least` served them, too */
     const char *conf;       /* the complete settings of this replay */
-    uint64_t would_reserve; /* the most bytes reserved in this replay */
+    uint64_t would_reserve; /* largest number of bytes reserved in this replay */
     uint64_t spare;         /* bytes of `limit` that are left after the request in this replay */
     uint64_t sure_spare;    /* bytes of `limit_least` that are left after the request; only if
                              * `surely` */

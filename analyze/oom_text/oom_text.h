@@ -6,10 +6,11 @@
  *
  * A printed size stands for all numbers of bytes that round to it. Sums and differences keep this
  * range as bounds, and a conclusion is drawn only if it is true for the whole range. `requested` is
- * the size of the segment that was requested from the device. The tensor is smaller: up to 1 MiB
- * for a request of 2 MiB, more than 1 MiB for a request of 20 MiB, and otherwise less than 2 MiB
- * smaller, because segments are rounded to 2 MiB (get_allocation_size of CUDACachingAllocator.cpp).
- * cudaMallocAsync prints the size of the tensor itself.
+ * the size of the segment that was requested from the device. The tensor is smaller. If `requested`
+ * is 2 MiB, the tensor has up to 1 MiB, and if it is 20 MiB, the tensor has more than 1 MiB.
+ * Otherwise, the tensor is less than 2 MiB smaller than `requested`, because segments are rounded
+ * to 2 MiB (get_allocation_size in CUDACachingAllocator.cpp). cudaMallocAsync prints the size of
+ * the tensor itself.
  *
  * Provable conclusions:
  *

@@ -9,8 +9,8 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Default sizes of the workspaces of cuBLAS and cuBLASLt, of which each thread and stream has its
- * own. They are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
+/* Default sizes of cuBLAS and cuBLASLt workspaces. Each thread and stream has separate workspaces.
+ * The sizes are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
  * capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize,
  * ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};

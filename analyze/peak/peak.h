@@ -34,7 +34,7 @@ typedef struct {
     uint64_t bytes;
 } mv_peak_range;
 
-/* A part of the curve, which is a site. It may hold no memory at the moment. */
+/* A part of the curve, which is a site. It may hold no memory at the given moment. */
 typedef struct {
     mv_stack_id stack; /* stack of the part's first allocation */
     uint16_t category;

@@ -23,10 +23,10 @@ void mv_scaled_size_add(mv_scaled_size *sizes, uint32_t *count, uint64_t before,
  * ratio and half have a lower one. Returns 0 if there are no sizes. Sorts the sizes. */
 double mv_scaled_sizes_median(mv_scaled_size *sizes, uint32_t count);
 
-/* Returns the bytes of sizes that changed by this factor or by its square. */
+/* Returns the total weight of the sizes that changed by this factor or by its square. */
 double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, double factor);
 
-/* Returns the bytes of all sizes. */
+/* Returns the total weight of all sizes. */
 double mv_scaled_sizes_weight(const mv_scaled_size *sizes, uint32_t count);
 
 /* Fraction of the changed bytes that must agree on a factor. */

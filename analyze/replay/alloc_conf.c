@@ -206,7 +206,7 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is not a backend", t->token);
 }
 
-/* The form of the value of a key that has no effect on the device. */
+/* The format of a value whose key has no effect on the device. */
 typedef enum {
     BOOL,
     NUMBER,         /* whole number */

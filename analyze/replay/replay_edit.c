@@ -442,8 +442,8 @@ static bool is_late(const call_list *l, uint32_t id)
 
 /* Whether something other than the backward pass frees a block. The backward pass goes from each
  * call to the previous one and allocates in between. So if a block is freed together with blocks of
- * more distant calls, something else frees it, such as the end of autocast, which drops its casts
- * of weights, or the end of a list of outputs. An exception, however, frees all blocks. */
+ * more distant calls, something else frees it. This may be the end of autocast, which drops its
+ * casts of weights, or the end of a list of outputs. An exception, however, frees all blocks. */
 static bool is_shared(const call_list *l, uint32_t id)
 {
     uint32_t at = l->freed[id], run;

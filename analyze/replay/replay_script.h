@@ -25,8 +25,8 @@ typedef struct {
     uint64_t kind : 3;       /* mv_replay_op_kind */
     uint32_t id;             /* ALLOC, FREE, COMPLETE: row of lives->allocs; ids at or above
                               * allocs.count are allocations that an edit added */
-    uint32_t event;          /* event from which the operation was made, or before which an edit
-                              * inserted it; never decreases */
+    uint32_t event;          /* event that the operation was made from, or before which an edit
+                              * inserted the operation; never decreases */
     mv_stream_id stream;     /* ALLOC, TRY: stream of the request */
     uint32_t pool : 30;      /* ALLOC: row of the pool id */
     uint32_t capturing : 1;  /* ALLOC: no cached blocks are released for this request */

@@ -92,7 +92,7 @@ static void apply_segment_event(verification *v, uint32_t event)
     }
 }
 
-/* Places an allocation at its recorded address, in free bytes. */
+/* Places an allocation at its recorded address, where the bytes must be free. */
 static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];

@@ -1,5 +1,5 @@
 /* Finds low points. A low point is the moment within a whole step at which the fewest bytes are
- * allocated, so its bytes are the floor of step_floor.h.
+ * allocated. The bytes allocated then are the floor of the step (step_floor.h).
  *
  *     allocated    /\  /\  /\  /\
  *                 /  \/  \/  \/  \_
@@ -33,7 +33,7 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* A line of code that holds memory at every low point. */
 typedef struct {
-    uint64_t bytes;    /* the fewest bytes that the line holds at any low point */
+    uint64_t bytes;    /* smallest number of bytes that the line holds at any low point */
     uint64_t staying;  /* bytes of the blocks that exist at all low points; the line's other blocks
                         * are replaced */
     mv_stack_id stack; /* stack of the line's first block; MV_NO_STACK: not recorded */

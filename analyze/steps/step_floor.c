@@ -193,8 +193,8 @@ static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[
                             (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
 }
 
-/* Returns the number of pairs of parts in which the later part is not higher, which is 0 if all
- * parts rise. */
+/* Returns the number of pairs of parts in which the later part is not higher. The result is 0 if
+ * each part is higher than all earlier ones. */
 static uint32_t inversions(const uint64_t least[RISING_PARTS])
 {
     uint32_t found = 0;

@@ -21,9 +21,9 @@ int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *befor
 /* The floor in each bin. Bins are defined in steps.h; bins 1 to bins - 2 are whole steps. */
 typedef struct {
     uint32_t bins;    /* number of bins: steps.count + 1 */
-    uint64_t *least;  /* [bins] the fewest bytes allocated within the bin, including at its first
-                       * moment */
-    uint64_t *most;   /* [bins] the most bytes allocated within the bin */
+    uint64_t *least;  /* [bins] smallest number of bytes allocated within the bin, including at its
+                       * first moment */
+    uint64_t *most;   /* [bins] largest number of bytes allocated within the bin */
     uint32_t *moment; /* [bins] the event directly after the moment at which `least` was reached */
 } mv_floor;
 

@@ -284,7 +284,8 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Counts the events of the rows of each weight. Returns the number of events that must be kept. */
+/* Counts the events of all rows with each weight. Returns the number of events that must be
+ * kept. */
 static uint64_t count_costs(thinning *t)
 {
     const mv_lives *lives = t->lives;
