@@ -1,6 +1,7 @@
-/* When the program drops its allocations. Python frees a tensor together with its last reference,
- * which a trace does not show. However, the stacks of later allocations show which functions are
- * still running, and a local variable or an argument stays alive until its function returns:
+/* Finds out when the program drops its allocations. Python frees a tensor together with its last
+ * reference, which a trace does not show. However, the stacks of later allocations show which
+ * functions are still running, and a local variable or an argument stays alive until its function
+ * returns:
  *
  *     block.py:8   q = self.q(x)       q: until forward() of block.py returns
  *     block.py:9   h = act(up(x))      result of up: until the next operation, which reads it

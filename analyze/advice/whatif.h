@@ -1,4 +1,4 @@
-/* The effect of other allocator settings on one device of a trace: the settings are tried
+/* Predicts the effect of other allocator settings on one device of a trace. The settings are tried
  * (setting_trials.h) and ranked, and the best settings become advice. docs/whatif.md explains the
  * report. */
 #ifndef MV_WHATIF_H

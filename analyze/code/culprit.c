@@ -333,8 +333,8 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
     return MV_FRAME_INFORMATIVE + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
-/* Whether main() belongs to the interpreter, because other frames of the interpreter are on the
- * stack. */
+/* Whether main() belongs to the interpreter, which is the case if the stack contains other
+ * interpreter frames. */
 static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
 {
     const mv_frames *f = &trace->frames;

@@ -31,7 +31,7 @@ static const char *const dispatch_names[] = {
 
 static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redispatch"};
 
-/* Names of helpers with which operators make their outputs. */
+/* Names of helpers that operators use to allocate their outputs. */
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",

@@ -217,8 +217,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* Returns the line of the freeing call if its stack differs from the alloc's stack, because some
- * files repeat the alloc's stack in the free. */
+/* Returns the line of the freeing call if its stack differs from the alloc's stack, otherwise "".
+ * Some files repeat the alloc's stack in the free. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];

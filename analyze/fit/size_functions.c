@@ -416,8 +416,8 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
     return a < b ? (mv_size_bounds){a, b} : (mv_size_bounds){b, a};
 }
 
-/* Whether a workspace grew at two different rates, the first of which was not in proportion to
- * the size. A limit between two sizes would explain this: the algorithm changed, and may change
+/* Whether a workspace grew at two different rates, the first of which was not in proportion to the
+ * size. This happens if the algorithm changed at a limit between two sizes, and it may change
  * back. */
 static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
 {

@@ -1,4 +1,5 @@
-/* The difference between two moments as a flame graph: each site's change, by its stack.
+/* Shows the difference between two moments as a flame graph: each site's change, by the site's
+ * stack.
  *
  *     all            +42.0 MiB       width: |change| of every site below
  *     ├ forward      +50.0 MiB       node.bytes 50, less  0

@@ -37,8 +37,8 @@ uint64_t mv_place_from(mv_placement_problem *p, uint32_t anchor, mv_stack_order 
 uint64_t mv_place_by_priority(mv_placement_problem *p, uint64_t steps, uint64_t *offset);
 
 /* Moves the blocks of a placement with top p->best until all blocks are below a lower top. Each
- * block above the new top is moved to where moving other blocks out of its way costs the least, and
- * then those blocks are moved. */
+ * block above the new top is moved to the place where it costs the least to move other blocks out
+ * of its way. Then those other blocks are moved. */
 uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *offset);
 
 /* Searches all placements by branch and bound. *is_best is set if no lower top exists. */

@@ -96,7 +96,8 @@ typedef struct {
     uint32_t *first_piece; /* [count + 1] first piece of each segment */
     uint64_t *piece_addr;  /* [first_piece[count]] */
     uint64_t *piece_size;  /* [first_piece[count]] */
-    uint64_t *piece_whole; /* [first_piece[count]] for a hole, its bytes that are part of `whole` */
+    uint64_t *piece_whole; /* [first_piece[count]] for a hole, how many of its bytes are part of
+                            * `whole` */
     uint32_t *piece_row;   /* [first_piece[count]] row of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 

@@ -154,8 +154,8 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
-/* Whether a site with uneven births looks like a cache that adds an entry for each new key, because
- * it frees hardly any blocks and its entries differ in size. */
+/* Whether a site with uneven births looks like a cache that adds an entry for each new key. Such a
+ * cache frees hardly any blocks, and its entries differ in size. */
 static bool is_cache(const mv_growth_site *s)
 {
     return !s->is_one_size && MV_KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;

@@ -1,5 +1,5 @@
-/* Positions in one device's trace as users specify them (an event number, a time or an annotation),
- * and the windows between two positions. */
+/* Finds positions in one device's trace, which users specify by an event number, a time or an
+ * annotation, and the windows between two positions. */
 #ifndef MV_POSITION_H
 #define MV_POSITION_H
 

@@ -1,4 +1,4 @@
-/* What a run needs after a request that failed (see mv_oom_outlook). */
+/* Finds out what a run needs after a request that failed (see mv_oom_outlook). */
 #ifndef MV_OOM_OUTLOOK_H
 #define MV_OOM_OUTLOOK_H
 

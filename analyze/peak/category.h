@@ -1,4 +1,5 @@
-/* The purpose of an allocation: parameter, gradient, optimizer state, activation...
+/* Finds the purpose of each allocation: parameter, gradient, optimizer state, activation, and so
+ * on.
  *
  * The category follows from the stack of the allocation and the time of its free, according to the
  * rules in docs/peak.md; if no rule is certain, it is "unknown". The stack shows the phase of an

@@ -1,5 +1,5 @@
-/* The allocated bytes of one device as a curve over its events, and the peak of this curve without
- * some of the allocations.
+/* Represents the allocated bytes of one device as a curve over its events, and finds the peak of
+ * this curve without some of the allocations.
  *
  * The caller assigns the allocations to parts (such as lines of code). The curve contains every
  * change of every part. */

@@ -240,7 +240,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* Finds the levels of a window, to which the final heap does not belong. */
+/* Finds the levels of a window, which does not include the final heap. */
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {

@@ -519,7 +519,7 @@ static bool is_cut(const call_list *l, const call_span *c)
     return is_unwound(&l->runs, c->last, c->back);
 }
 
-/* Ends the first life of a block that a call keeps, which is recomputed later. */
+/* Ends the first life of a block that a call keeps. The block is recomputed later. */
 static void leave(call_list *l, late_ops *late, uint32_t at)
 {
     const mv_replay_op *op = &l->e->out->ops[at];

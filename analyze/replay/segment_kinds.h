@@ -1,4 +1,4 @@
-/* Conclusions about the settings of a recording from the kinds of segments in its trace. When a
+/* Draws conclusions about a recording's settings from the kinds of segments in its trace. When a
  * segment is added, the setting expandable_segments decides the segment's kind, except that a
  * torch.cuda.MemPool with a custom allocator never has expandable segments
  * (CUDACachingAllocator.cpp, 2.12: active_user_pool). */

@@ -1,6 +1,6 @@
-/* Trials of allocator settings. A trial finds the memory that one device would have reserved under
- * another PYTORCH_CUDA_ALLOC_CONF, by an exact replay, and how far this number can be trusted.
- * Every report that names a setting uses these trials, so that all reports agree.
+/* Trials of allocator settings. A trial uses an exact replay to find how much memory one device
+ * would have reserved under another PYTORCH_CUDA_ALLOC_CONF, and how far this number can be
+ * trusted. Every report that names a setting uses these trials, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
  *     if (mv_trials_are_conclusive(&trials)) {
@@ -206,8 +206,8 @@ static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *tr
  * it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
-/* Whether a trial is worth advising, because it saves enough, or because it avoids failures that
- * the recorded settings cause within the same limit. */
+/* Whether a trial is worth advising. Either it saves enough, or it avoids failures that the
+ * recorded settings cause within the same limit. */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
 
 /* Whether the recorded settings serve every request within the limit, including the requests that

@@ -1,6 +1,6 @@
-/* The periods in which a recording was paused: between its marks MV_MARK_PAUSE and
- * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment
- * of --stop-after. */
+/* Finds the periods in which a recording was paused: between the marks MV_MARK_PAUSE and
+ * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment of
+ * --stop-after. */
 #ifndef MV_PAUSES_H
 #define MV_PAUSES_H
 

@@ -1,4 +1,5 @@
-/* Bounds for the figures of a lives table, which show whether a figure may be too low or too high.
+/* Finds bounds for figures from a lives table, which show whether a figure may be too low or too
+ * high.
  *
  * A figure is a lower bound only if nothing can have made it too high, and vice versa:
  *

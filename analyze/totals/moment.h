@@ -1,4 +1,4 @@
-/* Moments of one device's trace, as named by --at, and the totals at a moment.
+/* Finds the moments of one device's trace that --at names, and the totals at a moment.
  *
  * A moment is a time directly after an event, when all effects of the event are complete and the
  * next event has not begun. MV_BEFORE is the moment before the first event.
