@@ -1,4 +1,4 @@
-/* Changes to the program's code, as written on a command line, converted to edits of the program's
+/* Converts changes to the program's code, as written on a command line, to edits of the program's
  * operations (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
  *
  * F stands for a filter (analyze/filter/filter.h) that selects the allocations to change. */

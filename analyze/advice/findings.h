@@ -1,4 +1,4 @@
-/* A list of one device's memory problems, with the verdicts of all reports, most serious first. The
+/* Lists one device's memory problems, with the verdicts of all reports, most serious first. The
  * figures and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`,
  * `whatif` and `peak`. The viewer lists all findings; `memviz FILE` shows only the first finding of
  * each report (triage.h).

@@ -1,5 +1,5 @@
-/* The verdicts of the reports on one device in short form, for the titles of pictures and pages and
- * for the badge in the viewer's toolbar.
+/* Shortens the verdicts of one device's reports for the titles of pictures and pages, and for the
+ * badge in the viewer's toolbar.
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need

@@ -1,6 +1,6 @@
-/* Changes that bring a run below a target for reserved memory, or that let its last failed request
- * succeed. They are settings, and code changes that the trace itself suggests. Each change is
- * replayed, and the cheapest changes come first. docs/whatif.md explains them.
+/* Finds changes that bring a run below a target for reserved memory, or that let its last failed
+ * request succeed. The changes are settings, and code changes that the trace itself suggests. Each
+ * change is replayed, and the cheapest changes come first. docs/whatif.md explains them.
  *
  * Changes that require knowledge of the program are not tried: dropping allocations, halving them,
  * or dividing them among ranks. */

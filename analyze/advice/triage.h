@@ -1,5 +1,5 @@
-/* The first look at a file, which `memviz FILE` prints: the verdicts of all reports on all devices,
- * most serious first.
+/* Takes a first look at a file: lists the verdicts of all reports on all devices, most serious
+ * first. `memviz FILE` prints them.
  *
  *     mv_triage_query ask = {&read, &trace, .end = UINT32_MAX};
  *     mv_triage_find(&budget, ask, 0, &triage, &err);

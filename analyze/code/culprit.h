@@ -1,4 +1,4 @@
-/* Who owns a frame's code, and which frame of a stack is to blame (the culprit).
+/* Finds out who owns a frame's code, and which frame of a stack is to blame (the culprit).
  *
  *     nn/modules/linear.py:134 forward     framework   torch, Python's own library, generated code
  *     torchvision/models/resnet.py:92      package     some other installed package

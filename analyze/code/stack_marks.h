@@ -1,4 +1,4 @@
-/* Marks that show the purpose of a stack's allocations: inside a module call, an optimizer, the
+/* Marks stacks with the purpose of their allocations: inside a module call, an optimizer, the
  * backward pass, and so on. A mark is set by known frames of PyTorch (1.13 to 2.14) and of a few
  * libraries that contain optimizers or load weights. */
 #ifndef MV_STACK_MARKS_H

@@ -1,6 +1,6 @@
-/* The code of one side of a comparison, as its trace shows it: files, functions and lines. Used by
- * mv_frames_match. All tables are sorted by content: files by path, functions by file and name,
- * lines by number. */
+/* Lists the code on one side of a comparison, as shown by its trace: files, functions and lines.
+ * Used by mv_frames_match. All tables are sorted by content: files by path, functions by file and
+ * name, lines by number. */
 #ifndef MV_CODE_SIDE_H
 #define MV_CODE_SIDE_H
 

@@ -1,5 +1,5 @@
-/* Filters: the terms of --filter and of the viewer's search field, and the allocations that match
- * these terms.
+/* Reads filters, whose terms come from --filter or the viewer's search field, and finds the
+ * allocations that match them.
  *
  *     forward              a frame of the stack contains this text, ignoring case
  *     "a b"                text with blanks, or text that would be another term without quotes

@@ -1,4 +1,4 @@
-/* The bytes of each allocation of a recording as a function of the input's size. */
+/* Finds the bytes of each allocation in a recording as a function of the input's size. */
 #ifndef MV_SIZE_FUNCTIONS_H
 #define MV_SIZE_FUNCTIONS_H
 

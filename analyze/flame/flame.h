@@ -1,4 +1,4 @@
-/* The rows of flame graphs. A flame graph of `memory` shows bytes by stack. A flame graph of
+/* Makes the rows of flame graphs. A flame graph of `memory` shows bytes by stack. A flame graph of
  * `segments` shows the bytes of each segment, first by the state of the segment's parts, then by
  * stack.
  *

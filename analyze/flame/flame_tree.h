@@ -1,5 +1,5 @@
-/* A flame graph's rows as a tree, in which each node is the sum of all rows that begin with the
- * same frames.
+/* Arranges a flame graph's rows as a tree, in which each node is the sum of all rows that begin
+ * with the same frames.
  *
  *     main;step;forward 4      all 7 ── main 7 ─┬─ step 6 ─┬─ forward 4
  *     main;step         2                       │          └─ (2 end here)

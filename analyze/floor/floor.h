@@ -1,5 +1,5 @@
-/* The minimum memory that any allocator would have had to reserve for one device of a trace, and
- * the reasons why PyTorch reserved more.
+/* Finds the minimum memory that any allocator would have had to reserve for one device of a trace,
+ * and the reasons why PyTorch reserved more.
  *
  *     reserved = lower + separation + placement
  *

@@ -1,4 +1,4 @@
-/* The lines that caused memory to be reserved beyond the floor at the peak.
+/* Finds the lines that caused memory beyond the floor to be reserved at the peak.
  *
  *     segments at the peak, oldest first   | 20 | 64 | 20 | 100 | 20 |
  *     the floor                            |------------|

@@ -1,5 +1,6 @@
-/* Fragmentation of one device at one moment: how much reserved memory is not in use, how this
- * memory is split up, which blocks pin it, why each segment was added, and what to do about it.
+/* Examines the fragmentation of one device at one moment. Reports how much reserved memory is not
+ * in use, how this memory is split up, which blocks pin it, why each segment was added, and what to
+ * do about it.
  *
  *     reserved = allocated + pending + free + unexplained       in total, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use

@@ -1,5 +1,5 @@
-/* Memory of captured CUDA graphs. Graphs that share a pool also share memory, so together they take
- * less than the sum of what each takes.
+/* Finds the memory of captured CUDA graphs. Graphs that share a pool also share memory, so together
+ * they take less than the sum of their separate needs.
  *
  *     addresses of the pool  ------------------------------------->
  *     capture 1              ################              own 16

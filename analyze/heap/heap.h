@@ -1,5 +1,5 @@
-/* The heap of one device at a moment, which moves forward event by event. It contains the reserved,
- * allocated, pending and free bytes of each domain, and the holes.
+/* Follows the heap of one device event by event. The heap contains the reserved, allocated, pending
+ * and free bytes of each domain, and the holes, at the current moment.
  *
  *     reserved = allocated + pending + free + unexplained
  *

@@ -1,6 +1,7 @@
-/* CUDA objects, such as executable graphs and streams, that a line creates in each step and never
- * destroys. The driver allocates memory for these objects without a recorded call, so no level
- * contains that memory, but the device's samples show it as unexplained memory (analyze/ledger).
+/* Finds CUDA objects, such as executable graphs and streams, that a line creates in each step and
+ * never destroys. The driver allocates memory for these objects without a recorded call, so no
+ * level contains that memory, but the device's samples show it as unexplained memory
+ * (analyze/ledger).
  *
  *     steps                1      2      3      4      5      6
  *     graphs alive         1      2      3      4      5      6      according to the calls

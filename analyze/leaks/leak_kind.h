@@ -1,4 +1,4 @@
-/* The cause of a leak, if the trace shows the cause, and advice on it. Without evidence the kind is
+/* Finds the cause of a leak, if the trace shows it, and gives advice. Without evidence, the kind is
  * UNKNOWN, because a wrong cause does more harm than none. */
 #ifndef MV_LEAK_KIND_H
 #define MV_LEAK_KIND_H

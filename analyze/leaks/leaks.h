@@ -1,5 +1,5 @@
-/* The leak report: memory that grows step by step and is never freed, and all other memory that is
- * alive at the end.
+/* Makes the leak report, which lists memory that grows step by step and is never freed, and all
+ * other memory that is alive at the end.
  *
  * Every allocation that is alive when the trace ends belongs to exactly one row. Therefore:
  *

@@ -1,5 +1,5 @@
-/* Stacks of CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2", followed by
- * the functions that called the library. */
+/* Makes stacks for CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2",
+ * followed by the functions that called the library. */
 #ifndef MV_CALL_STACKS_H
 #define MV_CALL_STACKS_H
 

@@ -1,4 +1,5 @@
-/* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
+/* Replays heaps, which are allocators that the program registered, from mv_heap_calls
+ * (docs/heaps.md).
  *
  *     alloc     begins a block at the address, and ends an older block of the heap at this address
  *     free      ends the heap's block at the address; without a heap, the newest block there

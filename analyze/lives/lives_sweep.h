@@ -1,5 +1,5 @@
-/* The sweep, which applies one device's events to its heap, block by block. It is private to
- * mv_lives_find.
+/* Sweeps over one device's events, and applies them to the device's heap block by block. The sweep
+ * is private to mv_lives_find.
  *
  *     mv_lives_init      prepares the final heap by rank, once the ranks of all addresses are known
  *     mv_lives_undo      goes backwards from the final heap to the heap before the first event

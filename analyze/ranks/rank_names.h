@@ -1,4 +1,4 @@
-/* Names that distinguish several ranks, devices or files in reports and in the viewer.
+/* Makes names that distinguish several ranks, devices or files in reports and in the viewer.
  *
  *     run1/rank0.pickle, run1/rank1.pickle   rank0.pickle, rank1.pickle
  *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle

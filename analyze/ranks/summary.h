@@ -1,7 +1,7 @@
-/* A summary of one device of one snapshot. It is small and self-contained, and can be compared with
- * the summaries of other processes that run the same code. `memviz ranks` needs only summaries, so
- * a snapshot can be released as soon as it is summarized. docs/ranks.md explains the comparison and
- * the file format.
+/* Summarizes one device of one snapshot. A summary is small and self-contained, and can be compared
+ * with the summaries of other processes that run the same code. `memviz ranks` needs only
+ * summaries, so a snapshot can be released as soon as it is summarized. docs/ranks.md explains the
+ * comparison and the file format.
  *
  * The keys of sites depend on content (functions, base names of files, lines) rather than on row
  * numbers or folders, so that equal keys stand for the same code in any process. */

@@ -1,6 +1,6 @@
-/* The code of a summary, which is a trace that contains only strings, frames and stacks, in arrays
- * of exactly the right size. Thousands of summaries are kept, and each list of a builder would need
- * its own memory mapping. */
+/* Stores the code of a summary, which is a trace that contains only strings, frames and stacks, in
+ * arrays of exactly the right size. Thousands of summaries are kept, and each list of a builder
+ * would need its own memory mapping. */
 #ifndef MV_SUMMARY_CODE_H
 #define MV_SUMMARY_CODE_H
 

@@ -1,5 +1,5 @@
-/* The releases of PyTorch that may have written a snapshot, which are the releases whose files have
- * exactly the keys of the snapshot. If a key is present, the snapshot is from the release that
+/* Finds the PyTorch releases that may have written a snapshot. These are the releases whose files
+ * have exactly the snapshot's keys. If a key is present, the snapshot is from the release that
  * introduced the key, or a later one. If a key is missing although newer releases always write it,
  * the snapshot is from an earlier release. The table in release.c names the source of each fact. */
 #ifndef MV_RELEASE_H

@@ -1,4 +1,4 @@
-/* A simulation of PyTorch's caching allocator, which serves requests from the heap of one device.
+/* Simulates PyTorch's caching allocator, which serves requests from the heap of one device.
  *
  *     mv_replay_heap_init(&heap, arena, &conf, pools);
  *     block = mv_replay_malloc(&heap, bytes, stream, pool, false);   MV_NO_ROW: out of memory

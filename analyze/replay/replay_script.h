@@ -1,4 +1,4 @@
-/* A trace that was converted to operations on the allocator. Replays run these operations, and
+/* Converts a trace to a script of operations on the allocator. Replays run these operations, and
  * changes to the program edit them (replay_edit.h). A script also contains facts that a replay
  * needs in advance. One is the heap before the first event. The other is which releases of memory
  * the program requested (torch.cuda.empty_cache()), as opposed to releases with which the allocator

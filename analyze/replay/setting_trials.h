@@ -1,6 +1,6 @@
-/* Trials of allocator settings. A trial uses an exact replay to find how much memory one device
- * would have reserved under another PYTORCH_CUDA_ALLOC_CONF, and how far this number can be
- * trusted. Every report that names a setting uses these trials, so that all reports agree.
+/* Tries allocator settings. A trial uses an exact replay to find how much memory one device would
+ * have reserved under another PYTORCH_CUDA_ALLOC_CONF, and how far this number can be trusted.
+ * Every report that names a setting uses these trials, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
  *     if (mv_trials_are_conclusive(&trials)) {

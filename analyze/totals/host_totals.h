@@ -1,6 +1,6 @@
-/* Pinned host memory at the end of a trace, according to the file's host segments, which PyTorch
- * 2.13 and later record (record_pinned_host_memory=True). Peaks and their bounds are in the totals
- * of the level `host` (analyze/levels).
+/* Computes the pinned host memory at the end of a trace from the file's host segments, which
+ * PyTorch 2.13 and later record (record_pinned_host_memory=True). Peaks and their bounds are in the
+ * totals of the level `host` (analyze/levels).
  *
  * The host allocator rounds requests up to powers of two, except above max_round_threshold
  * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So the

@@ -1,7 +1,7 @@
-/* Every change of the four measures in totals.h, in order of events. Totals and series are computed
- * from these changes. Most changes follow from the event alone. The other changes, which are
- * prepared and sorted, are those of segments, which may end in pieces, and of allocations without a
- * recorded free. */
+/* Lists every change of the four measures in totals.h, in order of events. Totals and series are
+ * computed from these changes. Most changes follow from the event alone. The other changes, which
+ * are prepared and sorted, are those of segments, which may end in pieces, and of allocations
+ * without a recorded free. */
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
