@@ -99,7 +99,7 @@ typedef struct {
     const mv_trace *trace; /* the trace of a level (analyze/levels), used for all other reports */
     bool with_others;      /* also look for leaks on other levels; `trace` must be of the default
                             * level */
-    bool no_whatif;        /* do not try other settings, which takes the most time */
+    bool no_whatif;        /* do not try other settings, because trying them takes the most time */
     uint32_t first, end;   /* devices [first, end); end UINT32_MAX: all devices, and the host */
 } mv_triage_query;
 

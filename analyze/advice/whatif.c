@@ -15,8 +15,8 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool ran_out_of_memory; /* the out-of-memory report says that the last failed request was
-                             * short of memory */
+    bool ran_out_of_memory; /* according to the out-of-memory report, the last failed request failed
+                             * for lack of memory */
     bool out_of_memory;
 } whatif_state;
 

@@ -434,8 +434,8 @@ static bool is_library_file(const char *file)
            starts_with_any(name, generated_files, LENGTH(generated_files));
 }
 
-/* Recognizes noise. This must be tested before the file name: in a library without symbols, the
- * file has the name of the library's first function. */
+/* Recognizes noise. This must be tested before the file name, because in a library without symbols,
+ * the file has the name of the library's first function. */
 static bool is_noise(const char *file, signature s, mv_native_kind *kind)
 {
     if (s.name.length == 0 || words_start(s.name, "??"))

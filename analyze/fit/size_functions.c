@@ -417,8 +417,8 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
 }
 
 /* Whether a workspace grew at two different rates, the first of which was not in proportion to the
- * size. This happens if the algorithm changed at a limit between two sizes, and it may change
- * back. */
+ * size. This happens if the algorithm changed at a limit between two sizes. The algorithm may
+ * change back at other sizes. */
 static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
 {
     for (uint32_t i = 2; i < count; i++) {

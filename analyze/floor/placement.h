@@ -52,7 +52,8 @@ static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t effort, mv_placement *out, mv_err *err);
 
-/* Finds the most bytes alive at once. *at is set to the first time of this load. O(n log n). */
+/* Finds the largest number of bytes alive at once, and sets *at to the first time of this load. O(n
+ * log n). */
 mv_code mv_placement_load(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t *load, uint32_t *at, mv_err *err);
 

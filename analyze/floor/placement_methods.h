@@ -1,5 +1,6 @@
 /* The methods of mv_placement_find. Each method fills `offset` and returns the top of its
- * placement, or UINT64_MAX if it gave up or memory ran out (problem.out_of_memory). */
+ * placement, or UINT64_MAX if the method was abandoned or memory ran out
+ * (problem.out_of_memory). */
 #ifndef MV_PLACEMENT_METHODS_H
 #define MV_PLACEMENT_METHODS_H
 
@@ -27,8 +28,8 @@ typedef enum {
 } mv_stack_order;
 
 /* Stacks the blocks that are alive at `anchor`. Later blocks are placed in order of birth, each at
- * the lowest free address; earlier blocks are placed likewise, in reverse order of death. If the
- * anchor is 0, this method is first fit. O(n log n). */
+ * the lowest free address. Earlier blocks are also placed at the lowest free address, but in
+ * reverse order of death. If the anchor is 0, this method is first fit. O(n log n). */
 uint64_t mv_place_from(mv_placement_problem *p, uint32_t anchor, mv_stack_order order,
                        uint64_t *offset);
 

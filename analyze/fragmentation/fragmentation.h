@@ -48,7 +48,8 @@ typedef struct {
 
 typedef struct {
     mv_moment at;
-    bool chosen;         /* no moment was given, so the moment that shows the most was chosen */
+    bool chosen;         /* no moment was given, so the moment at which memory was highest was
+                          * chosen */
     bool fragmented;     /* the verdict is that memory is fragmented */
     bool is_known;       /* the verdict is certain, because no event before the trace could change
                           * it */
@@ -96,8 +97,8 @@ typedef struct {
 } mv_fragmentation;
 
 typedef struct {
-    const mv_moment *at;               /* moment to examine; NULL: the moment within `window`
-                                        * that shows the most */
+    const mv_moment *at;               /* moment to examine; NULL: the moment within `window` at
+                                        * which memory was highest */
     mv_window window;                  /* events to examine; may end after the end of the trace */
     bool no_advice;                    /* replay nothing, and only make a diagnosis */
     const mv_segment_growths *growths; /* growths of this window, which must be open-ended; NULL:

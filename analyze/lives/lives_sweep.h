@@ -118,8 +118,8 @@ bool mv_lives_hold_before(mv_lives_sweep *r);
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
 void mv_lives_settle_segments(mv_lives_sweep *r);
 
-/* lives_apply.c: ends the allocations that start in [low, high), because they must have been freed
- * before `event` without a recorded free. */
+/* lives_apply.c: ends the allocations that start in [low, high), which were evidently freed before
+ * `event`, although no free was recorded. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 
 /* Applies the events [first, end). */

@@ -152,7 +152,7 @@ static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
     return false;
 }
 
-/* Returns the small class of a stage if all ranks of this class are in the stage and are most of
+/* Returns the small class of a stage if all ranks of the class are in the stage and make up most of
  * its ranks. */
 static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage)
 {
@@ -192,8 +192,8 @@ static bool accept_ends(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Whether all ranks of large enough classes are in stages of their class, and no small class is
- * most of a stage. */
+/* Whether all ranks of large enough classes are in stages of their class, and no small class makes
+ * up most of a stage. */
 static bool fits(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;

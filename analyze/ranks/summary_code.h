@@ -6,8 +6,8 @@
 
 #include "parse/model/trace.h"
 
-/* Allocate arrays with room for this number of rows; the table's count is still 0. Returns false
- * when out of memory. */
+/* Allocate arrays with room for this number of rows. The table's count stays 0. Returns false when
+ * out of memory. */
 bool mv_code_push_strings(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t bytes);
 bool mv_code_push_frames(mv_arena *arena, mv_trace *code, uint64_t count);
 bool mv_code_push_stacks(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t frames);

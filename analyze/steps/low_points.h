@@ -6,9 +6,9 @@
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *     low#K         1   2   3              `low` is the last one: low#3
  *
- * The bytes that a line holds at every low point are the fewest bytes that it holds at any of them,
- * whether in the same blocks or in different ones. The program holds this memory although it
- * offloads, sleeps or drops its activations between steps. */
+ * The bytes that a line holds at every low point are the fewest bytes that the line holds at any
+ * low point, whether in the same blocks or in different blocks. The program holds this memory
+ * although it offloads, sleeps or drops its activations between steps. */
 #ifndef MV_LOW_POINTS_H
 #define MV_LOW_POINTS_H
 
