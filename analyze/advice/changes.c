@@ -32,7 +32,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- arguments --------------------------------------------------------------------------- */
 
-/* The filter of a change, which is its argument without the factor of scale. */
+/* Returns the filter of a change, which is the change's argument without the factor for `scale`. */
 static const char *filter_text(mv_arena *arena, const mv_code_change *change)
 {
     const char *sign = change->kind == MV_CODE_CHANGE_SCALE ? strrchr(change->text, '=') : NULL;
@@ -98,7 +98,7 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
 
 /* ---- matching allocations ---------------------------------------------------------------- */
 
-/* The number and total size of the selected rows: "5 allocations, 240 MiB in all". */
+/* Returns the number and total size of the selected rows: "5 allocations, 240 MiB in all". */
 static const char *count_rows(reading *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -143,7 +143,8 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
-/* Returns the facts, which are computed if the caller gave none. NULL when out of memory. */
+/* Returns the facts, which are computed if the caller gave none. Returns NULL when out of
+ * memory. */
 static const mv_code_facts *facts_of(reading *r, mv_err *err)
 {
     mv_code_facts *facts;

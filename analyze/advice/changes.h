@@ -1,4 +1,4 @@
-/* Changes to the program's code, as written on a command line, converted to edits of the program's
+/* Converts changes to the program's code, as written on a command line, to edits of the program's
  * operations (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
  *
  * F stands for a filter (analyze/filter/filter.h) that selects the allocations to change. */
@@ -40,7 +40,7 @@ typedef struct {
     mv_edit *edits;       /* [count] */
     const char **changes; /* [count] description of each change: "drop make_aux: 5 allocations,
                            * 240 MiB in all" */
-    const char **assumed; /* [count] assumptions of each edit, without a full stop */
+    const char **assumed; /* [count] assumptions that each edit makes, without a full stop */
 } mv_code_changes;
 
 /* Returns whether the argument of the change is valid, without looking at a trace. If it is not,

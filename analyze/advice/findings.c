@@ -36,7 +36,7 @@ static const char *number_of(findings_builder *g, uint64_t number)
     return mv_make_text(&g->words, "%s", mv_count_text(text, number));
 }
 
-/* "1 block", "1,200 blocks". */
+/* Returns "1 block", "1,200 blocks". */
 static const char *blocks_of(findings_builder *g, uint32_t blocks)
 {
     return mv_make_text(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
@@ -255,9 +255,9 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* Adds memory that remains although the program offloads its model or sleeps. Such a program holds
- * less at its low points than its parameters and optimizer state take at the peak. Other programs
- * keep these at every low point, which is not worth a finding. */
+/* Adds memory that remains although the program offloads its model or sleeps. At its low points,
+ * such a program holds less memory than its parameters and optimizer state take at the peak. Other
+ * programs keep these at every low point, which is not worth a finding. */
 static void add_held(findings_builder *g, const mv_low_held *held)
 {
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);
@@ -317,7 +317,7 @@ static void add_leaks(findings_builder *g)
         add_graphs(g, g->of->graphs);
 }
 
-/* "after event 417". */
+/* Returns "after event 417". */
 static const char *moment_of(findings_builder *g, uint32_t event)
 {
     return event == MV_BEFORE ? "before the first event"
@@ -379,7 +379,8 @@ static void add_waiting(findings_builder *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-/* A file with only a heap state has no run, so the state is not called a peak. */
+/* Returns HELD for a file that contains only a heap state, because a file without a run has no
+ * peak. */
 static mv_finding_kind kind_of_peak(const findings_builder *g)
 {
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
@@ -442,7 +443,7 @@ static const char **labels_of(findings_builder *g, const mv_peak_site *const *si
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
-/* Adds the bytes that belong to no site, as the first finding if no site has as many bytes. */
+/* Adds the bytes that belong to no site, and puts them first if no site has as many bytes. */
 static void add_unattributed(findings_builder *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);

@@ -1,4 +1,4 @@
-/* A list of one device's memory problems, with the verdicts of all reports, most serious first. The
+/* Lists one device's memory problems, with the verdicts of all reports, most serious first. The
  * figures and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`,
  * `whatif` and `peak`. The viewer lists all findings; `memviz FILE` shows only the first finding of
  * each report (triage.h).
@@ -56,8 +56,8 @@ typedef enum {
     MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
-/* What the last of `count` failed requests in another tool's file may mean: the program may have
- * caught the error and continued. */
+/* Returns what the last of `count` failed requests in another tool's file may mean: the program may
+ * have caught the error and continued. */
 const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 
 /* The blocks that a finding counts. The viewer highlights these blocks. */
@@ -80,7 +80,8 @@ typedef struct {
     const char *verdict; /* the verdict in one word, for scripts: "leak", "clean", "unknown" */
     bool is_aside;       /* the finding is not the verdict of its report, so `memviz FILE` shows
                           * it on a separate line */
-    const char *text;    /* the verdict as one plain sentence with bytes, without a full stop */
+    const char *text;    /* the verdict as one plain sentence that states the bytes, without a full
+                          * stop */
     uint64_t bytes;      /* number of bytes affected */
     const char *title;   /* short title, such as "100 MiB requested, capacity" */
     const char *culprit; /* line to blame, such as "train.py:62 forward", or "" if there is none */
@@ -90,8 +91,8 @@ typedef struct {
     bool has_place;       /* whether the fields below are set */
     bool is_about_heap;   /* the finding is visible in the heap at that moment, not in the events */
     uint32_t event;       /* the moment directly after this event, or MV_BEFORE */
-    uint32_t first, last; /* first and last event of the finding, or MV_BEFORE; if last < first,
-                           * only `first` counts */
+    uint32_t first, last; /* first and last event of the finding, or MV_BEFORE. If last < first, the
+                           * finding has only the event `first` */
     mv_stack_id stack;    /* stack of the line to blame, or MV_NO_STACK */
     mv_frame_id frame;    /* frame of that line, or MV_NO_FRAME */
     uint32_t category;    /* category of the counted blocks; MV_NO_ROW: all blocks of the line */
@@ -100,7 +101,7 @@ typedef struct {
     uint32_t leak;       /* MV_BLOCKS_OF_LEAK: row of the leak report */
     const mv_pins *pins; /* MV_BLOCKS_OF_PINS: the blocks next to holes */
     uint64_t held;       /* total size of these blocks in bytes */
-    uint32_t blocks;     /* number of these blocks; for MV_BLOCKS_OF_LEAK, counted when the
+    uint32_t blocks;     /* number of these blocks; for MV_BLOCKS_OF_LEAK, their number when the
                           * program exits */
 } mv_finding;
 

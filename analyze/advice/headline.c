@@ -66,7 +66,8 @@ static void add_ooms(heading *h)
     add(h, row);
 }
 
-/* Where a leak is: " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
+/* Returns where a leak is: " at train.py:74", " (no stack)", " in backward of linear
+ * (AddmmBackward0)". */
 static const char *place_of(heading *h, const mv_leak *leak)
 {
     char label[256], line[32] = "";
@@ -82,8 +83,8 @@ static const char *place_of(heading *h, const mv_leak *leak)
     return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
-/* The text if no leak was found. A file with several levels of memory may leak on another level, so
- * the text names the level. */
+/* Returns the text if no leak was found. A file with several levels of memory may leak on another
+ * level, so the text names the level. */
 static const char *clean_text(heading *h)
 {
     const mv_trace *trace = h->of->trace;

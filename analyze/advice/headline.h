@@ -1,5 +1,5 @@
-/* The verdicts of the reports on one device in short form, for the titles of pictures and pages and
- * for the badge in the viewer's toolbar.
+/* Shortens the verdicts of one device's reports for the titles of pictures and pages, and for the
+ * badge in the viewer's toolbar.
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need
@@ -7,7 +7,7 @@
  *     no leak · fragmentation ok · no request failed
  *     PyTorch's allocator: no leak · ...            if the file has other levels of memory
  *
- * If the verdict of any report is unknown, the headline's verdict is unknown, too. */
+ * If any report's verdict is unknown, so is the headline's. */
 #ifndef MV_HEADLINE_H
 #define MV_HEADLINE_H
 
@@ -30,8 +30,9 @@ typedef struct {
 
 typedef struct {
     uint32_t count, alarms;  /* `count` rows, of which the first `alarms` are problems */
-    mv_headline_row rows[3]; /* alarms first: failed requests, then the alarms with the most
-                              * bytes; after the alarms, leaks, fragmentation and failed requests */
+    mv_headline_row rows[3]; /* alarms come first: failed requests, then the other alarms, largest
+                              * number of bytes first. After the alarms come leaks, fragmentation
+                              * and failed requests */
     const char *line; /* all alarms on one line, or all rows if there are no alarms; "" if there
                        * are no reports */
 } mv_headline;
@@ -41,20 +42,21 @@ typedef struct {
  * memory. */
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
-/* The name of a problem in a badge, such as "leak", or NULL if this kind of finding is not a
- * problem. */
+/* Returns the name of a problem in a badge, such as "leak", or NULL if this kind of finding is not
+ * a problem. */
 const char *mv_headline_problem(mv_finding_kind kind);
 
 /* Returns "leaks unknown" if `text` is the sentence for unknown leaks, or NULL otherwise. */
 const char *mv_headline_unknown(const char *text);
 
-/* The number of problems that the reports found. */
+/* Returns the number of problems that the reports found. */
 uint32_t mv_headline_problems(const mv_reports *reports);
 
-/* A short form for a badge: the number of problems and the worst problem ("3: leak"). Without
- * problems, the first unknown verdict and its reason ("leaks unknown: no stacks"); otherwise
- * "fine", or "fine (file damaged)" for a damaged file. The headline must have been built from these
- * reports, and their `trace` must be set. NULL when out of memory. */
+/* Returns a short text for a badge, which consists of the number of problems and the worst problem
+ * ("3: leak"). If there are no problems, returns the first unknown verdict and its reason ("leaks
+ * unknown: no stacks"). If all verdicts are known, returns "fine", or "fine (file damaged)" for a
+ * damaged file. The headline must have been built from these reports, and their `trace` must be
+ * set. Returns NULL when out of memory. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
 

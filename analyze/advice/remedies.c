@@ -55,9 +55,9 @@ static uint64_t find_rest(const mv_oom *oom)
     return f->forecast.peak > with ? f->forecast.peak - with : 0;
 }
 
-/* Whether what the run still needs after the failed request fits, too. A forecast continues from
- * the failed request, whereas growth continues from the most memory that was ever in use. If the
- * forecast is only a lower bound, both must fit. */
+/* Whether the memory that the run still needs after the failed request fits, too. A forecast
+ * continues from the failed request, whereas growth continues from the most memory that was ever in
+ * use. If the forecast is only a lower bound, both must fit. */
 static bool has_room(const remedy_search *s, const mv_remedy *row)
 {
     const mv_replay_result *r = &row->trial.result;
@@ -220,7 +220,8 @@ static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
     return rows;
 }
 
-/* A filter for all stacks that pass through the line of a loop ("train.py:62:"), or NULL. */
+/* Returns a filter for all stacks that pass through the line of a loop ("train.py:62:"), or
+ * NULL. */
 static const char *filter_through(remedy_search *s, mv_frame_id line)
 {
     char term[512];
@@ -324,8 +325,8 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-/* Describes what is still missing with `best`. If `best` has room for the rest of the step, it has
- * too little room for the growth. */
+/* Describes what the run still lacks with `best`. If `best` leaves enough room for the rest of the
+ * step, it leaves too little for the growth. */
 static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
     const mv_oom_outlook *f = &s->failure.outlook;

@@ -142,7 +142,7 @@ static mv_code first_error(const mv_triage *t, mv_err *err)
 
 /* ---- the verdicts ------------------------------------------------------------------------ */
 
-/* The first finding of a report that is a verdict, or NULL. */
+/* Returns the first finding of a report that is a verdict, or NULL. */
 static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -204,7 +204,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* Sorts rows like the findings of one device; equal rows are sorted by device. */
+/* Sorts rows in the order of one device's findings, and equal rows by device. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;
@@ -326,7 +326,7 @@ static mv_code find_levels(mv_budget *budget, triage_run *q, uint32_t threads, m
     return open_others(budget, q, err);
 }
 
-/* The leak report on a device of the main level, or NULL. */
+/* Returns the leak report on a device of the main level, or NULL. */
 static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 {
     for (uint32_t i = 0; i < t->device_count; i++)

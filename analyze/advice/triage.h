@@ -1,5 +1,5 @@
-/* The first look at a file, which `memviz FILE` prints: the verdicts of all reports on all
- * devices, most serious first.
+/* Takes a first look at a file: lists the verdicts of all reports on all devices, most serious
+ * first. `memviz FILE` prints them.
  *
  *     mv_triage_query ask = {&read, &trace, .end = UINT32_MAX};
  *     mv_triage_find(&budget, ask, 0, &triage, &err);
@@ -9,8 +9,7 @@
  * The verdicts are findings (findings.h): the first finding of each report and device.
  *
  * All reports cover one level of memory, except that leaks are also searched for on the file's
- * other levels, because memory that grows there ends the run as well. docs/triage.md has the
- * rules. */
+ * other levels, because growth there can end the run, too. docs/triage.md has the rules. */
 #ifndef MV_TRIAGE_H
 #define MV_TRIAGE_H
 
@@ -100,7 +99,7 @@ typedef struct {
     const mv_trace *trace; /* the trace of a level (analyze/levels), used for all other reports */
     bool with_others;      /* also look for leaks on other levels; `trace` must be of the default
                             * level */
-    bool no_whatif;        /* do not try other settings, which takes the most time */
+    bool no_whatif;        /* do not try other settings, because trying them takes the most time */
     uint32_t first, end;   /* devices [first, end); end UINT32_MAX: all devices, and the host */
 } mv_triage_query;
 
@@ -111,19 +110,20 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
 
-/* The number of problems found. Rows with problems come first. */
+/* Returns the number of problems found. Rows with problems come first. */
 uint32_t mv_triage_problems(const mv_triage *triage);
 
-/* The row that explains why leaks are unknown, or NULL. */
+/* Returns the row that explains why leaks are unknown, or NULL. */
 const mv_triage_row *mv_triage_unknown(const mv_triage *triage);
 
-/* A short form for a badge: the number of problems and the worst problem, "3: leak". Without
- * problems, the unknown verdict on leaks, or "fine", or "fine (file damaged)" for a damaged file.
- * NULL when out of memory. */
+/* Returns a short text for a badge, which consists of the number of problems and the worst problem
+ * ("3: leak"). If there are no problems, returns the unknown verdict on leaks or, if leaks are
+ * excluded, "fine", or "fine (file damaged)" for a damaged file. Returns NULL when out of
+ * memory. */
 const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_trace *read);
 
-/* The memory that a trace covers: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
- * whole device. */
+/* Returns the memory that a trace covers: "PyTorch's allocator", "pinned memory", "heap pool"; ""
+ * for the whole device. */
 const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words);
 
 #endif

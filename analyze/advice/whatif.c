@@ -15,12 +15,12 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool ran_out_of_memory; /* the out-of-memory report says that the last failed request was
-                             * short of memory */
+    bool ran_out_of_memory; /* according to the out-of-memory report, the last failed request failed
+                             * for lack of memory */
     bool out_of_memory;
 } whatif_state;
 
-/* A copy of the string in the arena, or "" when out of memory. */
+/* Returns a copy of the string in the arena, or "" when out of memory. */
 static const char *keep(whatif_state *s, const char *text)
 {
     s->out_of_memory = s->out_of_memory || !text;
@@ -136,7 +136,7 @@ static bool exceeds_limit(const mv_trials *t)
     return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
 }
 
-/* The best run other than the recorded run; NULL if no run is worthwhile. */
+/* Returns the best run other than the recorded run; NULL if no run is worthwhile. */
 static const mv_trial *best_run(const whatif_state *s)
 {
     const mv_trial *best = NULL;
@@ -154,7 +154,8 @@ static const char *name_of(const char *conf)
     return *conf ? conf : "the default settings";
 }
 
-/* The beginning of a sentence: "With X", or "Within 8.00 GiB, with X" if a limit is given. */
+/* Returns the beginning of a sentence: "With X", or "Within 8.00 GiB, with X" if a limit is
+ * given. */
 static const char *with(whatif_state *s, const mv_trial *run)
 {
     const mv_trials *t = &s->out->trials;
@@ -242,8 +243,8 @@ static bool line_is_worth(const whatif_state *s)
     return line->found && mv_trials_helps(&s->out->trials, &line->apart);
 }
 
-/* The reason if no limit is known. A limit in the file may differ from the limit at the time of the
- * failure. */
+/* Returns the reason if no limit is known. A limit in the file may differ from the limit at the
+ * time of the failure. */
 static const char *none_is_known(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -268,7 +269,7 @@ static bool some_run_fits(const mv_whatif *w)
     return false;
 }
 
-/* Why there is no advice within a given limit. */
+/* Returns why there is no advice within a given limit. */
 static const char *none_within(whatif_state *s)
 {
     char limit[MV_SIZE_TEXT];
@@ -281,7 +282,7 @@ static const char *none_within(whatif_state *s)
                                    limit));
 }
 
-/* Why there is no advice; NULL if there may be some. */
+/* Returns why there is no advice; NULL if there may be some. */
 static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 {
     if (s->out->trials.trust == MV_TRUST_NONE)
@@ -336,7 +337,7 @@ static const char *format_saving(whatif_state *s, const char *what)
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
-/* The result of the changes under the recorded settings. */
+/* Returns the result of the changes under the recorded settings. */
 static const char *describe_changes(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -356,7 +357,7 @@ static const char *describe_changes(whatif_state *s)
                                 mv_trials_are_conclusive(t) ? "" : "; the replay is inconclusive"));
 }
 
-/* The result of the advice in a few words. */
+/* Returns the result of the advice in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
     const mv_whatif *w = s->out;
@@ -380,7 +381,7 @@ static const char *find_verdict(whatif_state *s)
     return format_saving(s, what);
 }
 
-/* A note on given settings that have no effect on the device. */
+/* Returns a note on given settings that have no effect on the device. */
 static const char *find_idle_note(whatif_state *s)
 {
     const char *keys[MV_MOST_IDLE_KEYS];

@@ -1,4 +1,4 @@
-/* The effect of other allocator settings on one device of a trace: the settings are tried
+/* Predicts the effect of other allocator settings on one device of a trace. The settings are tried
  * (setting_trials.h) and ranked, and the best settings become advice. docs/whatif.md explains the
  * report. */
 #ifndef MV_WHATIF_H
@@ -22,9 +22,9 @@ typedef struct {
 typedef struct {
     const char *setting; /* setting to use, or "" if the program should be changed instead */
     const char *text;
-    int64_t saves;     /* reduction of the recorded peak of reserved memory */
-    int64_t gain;      /* reduction, within the limit if there is one, of the bytes needed under
-                        * the recorded settings */
+    int64_t saves;     /* how far the recorded peak of reserved memory falls */
+    int64_t gain;      /* how many bytes less the run needs than under the recorded settings, within
+                        * the limit if there is one */
     mv_stack_id stack; /* stack of the line to change, or MV_NO_STACK */
 } mv_whatif_advice;
 
@@ -59,8 +59,8 @@ typedef struct {
 typedef struct {
     uint32_t conf_count;          /* number of given settings; 0: use the built-in set */
     const char *const *conf;      /* [conf_count] strings for mv_alloc_conf_parse */
-    uint32_t change_count;        /* number of program changes; all of them together are one run,
-                                   * which is repeated under each of `conf` */
+    uint32_t change_count;        /* number of program changes. All changes are applied together in
+                                   * one run, which is repeated under each setting in `conf` */
     const mv_code_change *change; /* [change_count] changes whose arguments
                                    * mv_code_change_is_fine accepts */
     uint64_t capacity;            /* memory of the device or of the process in bytes; 0: unknown */
@@ -74,11 +74,11 @@ typedef struct {
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err);
 
-/* Adds up the results for the devices of one process, which share its settings. Each device's peak
- * counts at its own time, and the lowest trust of all devices applies. Devices with nothing to
- * replay count only if there are no other devices. The sum has only the runs that all devices have.
- * The limit is the limit that all devices share, or UINT64_MAX if their limits differ. Fails only
- * when out of memory. */
+/* Adds up the results for the devices of one process, which share its settings. The devices' peaks
+ * are added even if they occur at different times, and the lowest trust of all devices applies.
+ * Devices with nothing to replay count only if there are no other devices. The sum has only the
+ * runs that all devices have. The limit is the limit that all devices share, or UINT64_MAX if their
+ * limits differ. Fails only when out of memory. */
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
                       mv_err *err);
 

@@ -1,7 +1,8 @@
-/* How far the peak of reserved memory would fall if one site did not allocate. For each site of the
- * peak's attribution, the trace is replayed without the site's allocations, as in `whatif --drop`.
- * The results include holes and whole segments, so they differ from the marginal bytes of allocated
- * memory. A result is negative if the other allocations fit worse without the site.
+/* Finds out how far the peak of reserved memory would fall if a given site did not allocate. For
+ * each site of the peak's attribution, the trace is replayed without the site's allocations, as in
+ * `whatif --drop`. The results include holes and whole segments, so they differ from the marginal
+ * bytes of allocated memory. A result is negative if the other allocations fit worse without the
+ * site.
  *
  *     mv_without_sites(&arena, &trace, &lives, &attribution, 12, &found, &err);
  *     if (i < found.count)  found.fall[i]  for attribution.sites[i] */

@@ -311,8 +311,8 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How vague a frame outside the user's code is. least_vague is the minimum for the frame's kind;
- * the function after it computes the exact value. */
+/* Returns how vague a frame outside the user's code is. least_vague is the minimum for the frame's
+ * kind; the function after it computes the exact value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_INFORMATIVE    ? (uint32_t)kind
@@ -333,8 +333,8 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
     return MV_FRAME_INFORMATIVE + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
-/* Whether main() belongs to the interpreter, because other frames of the interpreter are on the
- * stack. */
+/* Whether main() belongs to the interpreter, which is the case if the stack contains other
+ * interpreter frames. */
 static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
 {
     const mv_frames *f = &trace->frames;

@@ -158,7 +158,7 @@ static void open_item(label_row *i, const mv_labelled *row, uint32_t number, boo
 
 /* ---- differences between rows ------------------------------------------------------------ */
 
-/* The position of the frame at `p` in a row's stack, or NO_POSITION. */
+/* Returns the position of the frame at `p` in a row's stack, or NO_POSITION. */
 static int64_t position_at(const label_row *i, frame_place p)
 {
     int64_t step = p.from == INWARDS ? -1 : 1;
@@ -289,7 +289,7 @@ static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_
     each_run(l, items, count, add_frames, depth + 1);
 }
 
-/* The number of files that the last `parts` folders of their paths distinguish. */
+/* Returns the number of files that the last `parts` folders of their paths distinguish. */
 static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 {
     char folders[LABEL_SIZE];

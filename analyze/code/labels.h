@@ -1,4 +1,4 @@
-/* Labels for the rows of one table, all different.
+/* Makes labels for the rows of one table, such that no two labels are equal.
  *
  * A row's label is the label of its stack's culprit. If several rows share a culprit, their labels
  * also contain the frames in which their stacks differ, outermost first. These are lines of the
@@ -30,7 +30,7 @@ typedef struct {
 
 /* Returns [count] labels, in `arena`. With `shows_inner`, each label also contains the innermost
  * line of another package that the culprit calls, even if the labels differ without this line.
- * O(frames of the rows that share a label, times log rows). NULL when out of memory. */
+ * O(frames of the rows that share a label, times log rows). Returns NULL when out of memory. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
 
@@ -44,9 +44,9 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
                                const void *rows, uint32_t count, size_t size, size_t stack,
                                size_t bytes);
 
-/* Adds to each label the operator of the row's tag and the operator's inputs, if they are known:
+/* Adds to each label the operator in the row's tag and the operator's inputs, if they are known:
  * "train.py:62 forward · aten::addmm [64,10] bf16". `tag` is the offset of an mv_tag_id in a row.
- * `labels` may be NULL if an earlier call failed. NULL when out of memory. */
+ * `labels` may be NULL if an earlier call failed. Returns NULL when out of memory. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);
 

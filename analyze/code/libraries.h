@@ -1,4 +1,4 @@
-/* Common names of libraries that call CUDA.
+/* Finds the common names of libraries that call CUDA.
  *
  *     /opt/…/nvidia/nccl/lib/libnccl.so.2                        NCCL
  *     /opt/…/cupy_backends/cuda/api/runtime.cpython-312-….so     CuPy

@@ -31,11 +31,12 @@ static const char *const dispatch_names[] = {
 
 static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redispatch"};
 
-/* Names of helpers with which operators make their outputs. */
+/* Names of helpers that operators use to allocate their outputs. */
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
-                                           "aten::empty", /* operators, in traces of the profiler */
+                                           "aten::empty", /* operator names in the profiler's
+                                                           * traces */
                                            "aten::resize_",
                                            "at::Tensor",
                                            "at::meta::",
@@ -210,8 +211,8 @@ typedef struct {
     bool has_args; /* C++ functions have arguments here; C functions have only a name */
 } signature;
 
-/* The length of the section at `at` that contains brackets or spaces; 0 if no such section begins
- * there. */
+/* Returns the length of the section at `at` that contains brackets or spaces; 0 if no such section
+ * begins there. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",
@@ -433,8 +434,8 @@ static bool is_library_file(const char *file)
            starts_with_any(name, generated_files, LENGTH(generated_files));
 }
 
-/* Recognizes noise. This must be tested before the file name: in a library without symbols, the
- * file has the name of the library's first function. */
+/* Recognizes noise. This must be tested before the file name, because in a library without symbols,
+ * the file has the name of the library's first function. */
 static bool is_noise(const char *file, signature s, mv_native_kind *kind)
 {
     if (s.name.length == 0 || words_start(s.name, "??"))

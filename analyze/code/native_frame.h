@@ -1,5 +1,5 @@
-/* The kind of a C or C++ frame, which is found from its name and file. The kind shows who owns the
- * code and how specific the frame is.
+/* Determines the kind of a C or C++ frame from its name and file. The kind shows who owns the code
+ * and how specific the frame is.
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder
@@ -12,8 +12,8 @@
  *     Net::forward(at::Tensor)                         own        the program's own code
  *     execute_native_thread_routine, clone             start      start of a thread or the program
  *
- * PyTorch records names as its unwinder finds them. A name may be demangled, with arguments and,
- * for templates, with the return type; it may be mangled; it may be "??"; and it may end in "[clone
+ * PyTorch records names as its unwinder finds them. A demangled name has arguments and, for
+ * templates, the return type. Other names are mangled, or are "??". A name may end in "[clone
  * .cold]". A file is a base name ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or empty. Line
  * numbers are mostly 0. Source: torch/csrc/profiler/combined_traceback.cpp,
  * torch/csrc/profiler/unwind/. */
@@ -49,9 +49,9 @@ bool mv_frame_is_native(const char *file, const char *function, int64_t line);
 mv_native_kind mv_native_kind_of(const char *file, const char *function);
 
 /* Writes the frame's label: "backward of linear (AddmmBackward0)" for a node of the backward pass,
- * MV_BACKWARD_LABEL for its engine. For any other frame, the label is the function without return
- * type, arguments and suffixes, after "pool.cu:42" or, for the program's own code without line
- * numbers, after the file's name. The label is cut to fit. */
+ * MV_BACKWARD_LABEL for its engine. For any other frame, the label is "pool.cu:42", followed by the
+ * function without return type, arguments and suffixes. For the program's own code without line
+ * numbers, the label begins with the file's name. The label is cut to fit. */
 void mv_native_label(const char *file, const char *function, int64_t line, char *out, size_t size);
 
 /* The label for memory of the backward pass whose stack contains neither Python nor a node. */

@@ -1,5 +1,5 @@
-/* The annotated range in which an event happened: the innermost record_function range that was
- * open or, in files without ranges, the event's user metadata
+/* Finds the annotated range in which an event happened. This is the innermost record_function range
+ * that was open or, in files without ranges, the event's user metadata
  * (torch.cuda.memory._set_memory_metadata). */
 #ifndef MV_OPEN_RANGE_H
 #define MV_OPEN_RANGE_H

@@ -94,8 +94,8 @@ static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_
     return n->count++;
 }
 
-/* The number of one stack by the wanted frames or, if the stack has no such frames, by wider
- * views. */
+/* Returns the number of one stack by the wanted frames or, if the stack has no such frames, by
+ * wider views. */
 static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack, mv_frame_kind wanted)
 {

@@ -1,4 +1,4 @@
-/* Allocation sites: stacks that differ only in native frames are one site.
+/* Finds allocation sites. Stacks that differ only in native frames are one site.
  *
  * One line of Python may reach the allocator through different C++ frames (different kernels for
  * different shapes), so native frames would split one line of the program into several sites. Sites

@@ -175,9 +175,9 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
 
 /* ---- the user's own optimizers -------------------------------------------------------- */
 
-/* The functions called step(), and whether they run modules or a backward pass. A function that
- * does so is a whole training step rather than an optimizer step. A function is identified by its
- * file and name, so all its frames have the same number. */
+/* The functions named step(), each with a flag that is set if the function runs modules or a
+ * backward pass. Such a function is a whole training step rather than an optimizer step. A function
+ * is identified by its file and name, so all its frames have the same number. */
 typedef struct {
     const mv_trace *trace;
     uint32_t *of_frame; /* [frames.count] function + 1; 0: the function is not called step */
@@ -215,7 +215,7 @@ static bool find_step_functions(mv_arena *scratch, const mv_trace *trace, const 
     return true;
 }
 
-/* The innermost step() of the stack as function + 1; 0 if the stack has no step(). */
+/* Returns the innermost step() of the stack as function + 1; 0 if the stack has no step(). */
 static uint32_t step_of(const step_functions *steps, uint32_t stack)
 {
     uint32_t count;

@@ -1,4 +1,4 @@
-/* Marks that show the purpose of a stack's allocations: inside a module call, an optimizer, the
+/* Marks stacks with the purpose of their allocations: inside a module call, an optimizer, the
  * backward pass, and so on. A mark is set by known frames of PyTorch (1.13 to 2.14) and of a few
  * libraries that contain optimizers or load weights. */
 #ifndef MV_STACK_MARKS_H
@@ -30,7 +30,7 @@ bool mv_frame_calls_module(const mv_trace *trace, const uint8_t *kinds, mv_frame
 
 /* Returns the marks of every stack: [stacks.count] bit sets. Linear in the number of frames. An
  * empty stack, such as those of the backward pass's threads, has the mark BACKWARD if another stack
- * shows a backward pass. NULL when out of memory. */
+ * shows a backward pass. Returns NULL when out of memory. */
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
 
 /* Whether any frame belongs to a backward pass or an optimizer, in which case empty stacks belong

@@ -1,6 +1,6 @@
-/* The code of one side of a comparison, as its trace shows it: files, functions and lines. Used by
- * mv_frames_match. All tables are sorted by content: files by path, functions by file and name,
- * lines by number. */
+/* Lists the code on one side of a comparison, as shown by its trace: files, functions and lines.
+ * Used by mv_frames_match. All tables are sorted by content: files by path, functions by file and
+ * name, lines by number. */
 #ifndef MV_CODE_SIDE_H
 #define MV_CODE_SIDE_H
 
@@ -31,7 +31,7 @@ typedef struct {
     uint32_t *function_of;  /* [frames.count] the frame's row in functions */
 } mv_code_side;
 
-/* Numbers the strings of both traces into text[0] and text[1]. False when out of memory. */
+/* Numbers the strings of both traces into text[0] and text[1]. Returns false when out of memory. */
 bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *text[2]);
 
 bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,

@@ -83,8 +83,8 @@ static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives
 
 /* ---- classes: lines of the user's code --------------------------------------------------- */
 
-/* The class of a stack before classes are joined: the line of its culprit, or the class of all
- * stacks without a line. */
+/* Returns the class of a stack before classes are joined: the line of its culprit, or the class of
+ * all stacks without a line. */
 static uint32_t class_of(const mv_diff_code *code, int s, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(code->trace[s], code->sites[s].kinds, stack);

@@ -1,5 +1,5 @@
-/* The difference between two snapshots. The bytes that are allocated at one moment of each snapshot
- * are compared by the line of code that allocated them.
+/* Finds the difference between two snapshots. The bytes that are allocated at one moment in each
+ * snapshot are compared by the line of code that allocated them.
  *
  *     before                        after                          rows
  *     train.py:62 forward  200 MiB  train.py:64 forward  500 MiB   grown   +300 MiB

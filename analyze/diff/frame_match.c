@@ -22,8 +22,8 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* A key for the last `components` components of a path, or no key if the path is shorter. Both
- * kinds of slash separate components. */
+/* Returns a key for the last `components` components of a path, or no key if the path is shorter.
+ * Both kinds of slash separate components. */
 static uint64_t suffix_key(mv_span path, uint32_t components)
 {
     uint64_t at = path.length, hash = components;
@@ -78,7 +78,7 @@ static void match_files(frame_matcher *m)
 
 typedef enum { BY_NAME, BY_FILE, BY_BOTH } function_trait;
 
-/* The number that a file and its partner share. */
+/* Returns the number that a file and its partner share. */
 static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
 {
     uint32_t partner = m->files.partner[s][file];

@@ -38,9 +38,9 @@ static int64_t shift_of(const alignment *al, uint32_t i, uint32_t j)
     return (int64_t)((uint64_t)al->b->line[j] - (uint64_t)al->a->line[i]);
 }
 
-/* The penalty for joining lines i and j after the pair `last`. It is 0 if both lines moved by the
- * same distance, small if lines between them were added or removed, and larger if added or removed
- * lines do not explain the distance or even contradict it. */
+/* Returns the penalty for joining lines i and j after the pair `last`. It is 0 if both lines moved
+ * by the same distance, and small if lines between them were added or removed. It is larger if
+ * added or removed lines do not explain the distance, or contradict it. */
 static uint32_t jump(const alignment *al, uint32_t last, uint32_t i, uint32_t j)
 {
     uint32_t width = al->b->count + 1;

@@ -25,7 +25,7 @@ typedef struct {
 /* Pairs the lines of two functions. `expected` is the number of lines by which the code before the
  * function has moved; it is set to the shift of the last joined line. Swapping the sides (and the
  * sign) swaps the result. The cost is the product of the numbers of lines, or their sum if the
- * product exceeds 2^18. False when out of memory. */
+ * product exceeds 2^18. Returns false when out of memory. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
 

@@ -1,6 +1,6 @@
-/* Pairs of rows from two sides, found in several rounds, of which the strictest come first. In each
- * round every row has a key, and rows of both sides that have equal keys become pairs. Pairs are
- * final, so no row is matched twice, and later rounds only use the rows that are left.
+/* Pairs the rows of two sides in several rounds, strictest round first. In each round, every row
+ * has a key, and rows on different sides become a pair if their keys are equal. Pairs are final, so
+ * no row is matched twice, and later rounds only use rows that have no partner yet.
  *
  *     before  a b b c        keys of one round
  *     after   a b d d
@@ -31,7 +31,7 @@ typedef enum {
     MV_PAIR_ANY   /* pair as many rows as the smaller side has */
 } mv_pair_rule;
 
-/* Prepares for `before` and `after` rows. False when out of memory. */
+/* Prepares for `before` and `after` rows. Returns false when out of memory. */
 bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after);
 
 /* Runs one round over the rows that have no partner. O(n log n). */
@@ -51,7 +51,7 @@ static inline uint64_t mv_pair_mix_text(uint64_t hash, mv_span text)
     return mv_pair_mix(hash, text.length);
 }
 
-/* A hash as a key, which is never MV_NO_KEY. */
+/* Returns a hash as a key, which is never MV_NO_KEY. */
 static inline uint64_t mv_pair_key(uint64_t hash)
 {
     return hash == MV_NO_KEY ? 1 : hash;

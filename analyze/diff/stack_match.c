@@ -104,8 +104,8 @@ static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
     return true;
 }
 
-/* The key of a stack without frames. An empty stack matches only an empty stack, and a missing
- * stack only a missing stack. */
+/* Returns the key of a stack without frames. An empty stack matches only an empty stack, and a
+ * missing stack only a missing stack. */
 static uint64_t empty_key(mv_stack_id stack)
 {
     return stack.row == MV_NO_STACK.row ? 1 : 2;
@@ -153,7 +153,7 @@ static void match_groups(stack_matcher *m)
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* The number that a group and its partner share, or 0. */
+/* Returns the number that a group and its partner share, or 0. */
 static uint64_t shared_group(const stack_matcher *m, int s, uint32_t group)
 {
     uint32_t partner = m->groups.partner[s][group];

@@ -31,7 +31,7 @@ static const char *event_of(event_writer *t, uint32_t event)
 
 static const char no_events[] = "no events were recorded, so its lifetime is unknown";
 
-/* Appends to `then`, which follows the first sentence. */
+/* Appends to the sentence `then`, which follows the first sentence. */
 static void then(event_writer *t, const char *text)
 {
     t->out->then = mv_make_text(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
@@ -59,7 +59,7 @@ static const char *span_of(event_writer *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward", preceded by `before`; "" if the line is unknown. */
+/* Returns "train.py:62 forward", preceded by `before`; "" if the line is unknown. */
 static const char *line_of(event_writer *t, const char *before, mv_stack_id stack,
                            const char *after)
 {
@@ -193,7 +193,8 @@ static void write_end(event_writer *t)
     write_next(t);
 }
 
-/* Writes a block of a heap without events. Only the existence of the block is known. */
+/* Describes a block in a heap without events, for which nothing but the block's existence is
+ * known. */
 static void write_block(event_writer *t, uint32_t alloc)
 {
     t->out->what =
@@ -216,8 +217,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* The line of the freeing call if its stack differs from the alloc's stack, because some files
- * repeat the alloc's stack in the free. */
+/* Returns the line of the freeing call if its stack differs from the alloc's stack, otherwise "".
+ * Some files repeat the alloc's stack in the free. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -300,7 +301,7 @@ static void write_annotation(event_writer *t, uint32_t event)
 /* Maximum number of events to search for the end of a call; real calls have only a few events. */
 enum { MOST_OF_CALL = 4096 };
 
-/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
+/* Returns the alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)
 {
     const mv_events *e = t->events;
@@ -314,8 +315,8 @@ static uint32_t needed_by(const event_writer *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment if the row is as large as the segment in the event. Smaller rows were cut
- * off later. */
+/* Returns the row of a segment if the row is as large as the segment in the event. Smaller rows
+ * were cut off later. */
 static uint32_t whole_segment(event_writer *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;

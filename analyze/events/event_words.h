@@ -1,4 +1,4 @@
-/* The effect of one event in a sentence or two, and what happens to its bytes next.
+/* Describes in a sentence or two what an event does and what happens to its bytes next.
  *
  *     event 8,407   Allocates 2.00 MiB (1.97 MiB requested) at 0x7f1200000000 in train.py:62
  *                   forward; freed after 12 ms by event 9,120; the address is used next by event
@@ -12,9 +12,9 @@
  * allocations that use the allocation's first byte before and after it
  * (analyze/lives/address_users.h).
  *
- * Missing data is named in words: "allocated before the first event", "still allocated at the last
- * event", "no allocation is recorded there". Sentences have no full stop. Times between events come
- * from the file; without times, events are counted. */
+ * Missing data is described in words: "allocated before the first event", "still allocated at the
+ * last event", "no allocation is recorded there". Sentences have no full stop. Times between events
+ * come from the file; without times, events are counted. */
 #ifndef MV_EVENT_WORDS_H
 #define MV_EVENT_WORDS_H
 
@@ -51,27 +51,28 @@ typedef struct {
 
 /* Explains an event. `event` must be less than lives->events.count. O(1), except that for a segment
  * event the events of its call are searched for the allocation that needed the segment. The strings
- * are in `arena`. False when out of memory. */
+ * are in `arena`. Returns false when out of memory. */
 bool mv_event_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
                                mv_event_explanation *out);
 
-/* Explains an allocation. The result is the explanation of its alloc event or, for an allocation
- * from before the first event, an explanation of its row: "Allocated before the first event: 2.00
- * MiB at 0x7f1200000000; freed by event 12; ...". */
+/* Explains an allocation. The result explains its alloc event. For an allocation from before the
+ * first event, the result explains its row: "Allocated before the first event: 2.00 MiB at
+ * 0x7f1200000000; freed by event 12; ...". */
 bool mv_alloc_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
                                mv_event_explanation *out);
 
-/* Explains a row of lives->segments. The result is the explanation of its segment event or, if the
- * row is a part of a segment or from before the first event, an explanation of the row: "A segment
- * of 20.0 MiB at 0x7f..., held since before the first event". */
+/* Explains a row of lives->segments. The result explains its segment event. If the row is a part of
+ * a segment or from before the first event, the result explains the row: "A segment of 20.0 MiB at
+ * 0x7f..., held since before the first event". */
 bool mv_segment_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
                                  mv_event_explanation *out);
 
-/* The words for an allocation in sentences: "event 9,133 (layers.py:40 forward)", or "a block from
- * before the first event". NULL when out of memory. */
+/* Returns the words for an allocation in sentences: "event 9,133 (layers.py:40 forward)", or "a
+ * block from before the first event". Returns NULL when out of memory. */
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc);
 
-/* The time from event `from` to event `to`: "12 ms", or "713 events" if the file has no times. */
+/* Returns the time from event `from` to event `to`: "12 ms", or "713 events" if the file has no
+ * times. */
 const char *mv_event_span_text(mv_arena *arena, const mv_events *events, uint32_t from,
                                uint32_t to);
 

@@ -1,4 +1,4 @@
-/* Words for the tool that recorded a trace: the name of its allocator, and how to record more. All
+/* Describes the tool that recorded a trace: the name of its allocator, and how to record more. All
  * sentences use the names of allocators and recorders that are defined here. */
 #ifndef MV_RECORDER_H
 #define MV_RECORDER_H

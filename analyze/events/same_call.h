@@ -1,8 +1,9 @@
-/* Whether events belong to the same call of the allocator, because one request may release memory,
- * take a segment and allocate a block. In a pickle, the rows of a call share one stack object. In
- * files that have a separate stack for each row (plain .msgpack), they do not, so neighbouring
- * events with equal stacks count as one call: all events of a request have the request's stack.
- * Events without a stack do not belong to a known call. */
+/* Finds out which events belong to the same allocator call. One request may release memory, take a
+ * segment and allocate a block, and each of these actions is a separate event. In a pickle, the
+ * rows of a call share one stack object. In files that have a separate stack for each row (plain
+ * .msgpack), they do not. There, neighbouring events with equal stacks count as one call, because
+ * all events of a request have the request's stack. Events without a stack do not belong to a known
+ * call. */
 #ifndef MV_SAME_CALL_H
 #define MV_SAME_CALL_H
 

@@ -202,7 +202,7 @@ static const struct {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-/* The row of a name such as "size>" at the start of `text`, or NAMES. */
+/* Returns the row of a name such as "size>" at the start of `text`, or NAMES. */
 static int find_name(const char *text)
 {
     int i = 0;

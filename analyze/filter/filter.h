@@ -1,5 +1,5 @@
-/* Filters: the terms of --filter and of the viewer's search field, and the allocations that match
- * these terms.
+/* Reads filters, whose terms come from --filter or the viewer's search field, and finds the
+ * allocations that match them.
  *
  *     forward              a frame of the stack contains this text, ignoring case
  *     "a b"                text with blanks, or text that would be another term without quotes
@@ -67,8 +67,8 @@ typedef struct {
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
-    bool is_unknown;  /* STREAM, POOL: the term matches blocks whose stream or pool is missing
-                       * from the file */
+    bool is_unknown;  /* STREAM, POOL: the term matches blocks for which the file contains no stream
+                       * or pool */
     const char *text; /* TEXT, CATEGORY, SITE, BLOCK: the term without quotes, in lower case
                        * except for SITE and CATEGORY */
     uint32_t length;  /* length of `text` */
@@ -106,7 +106,7 @@ typedef struct {
     uint64_t *words;  /* [rows / 64 + 1] bits of the rows */
 } mv_filter_bits;
 
-/* A set of `rows` bits, all cleared. False when out of memory. */
+/* Makes a set of `rows` bits, all of them cleared. Returns false when out of memory. */
 static inline bool mv_filter_bits_init(mv_arena *arena, uint32_t rows, mv_filter_bits *out)
 {
     *out = (mv_filter_bits){.rows = rows,

@@ -69,8 +69,8 @@ static bool is_on_frames(const mv_filter_term *term)
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
 }
 
-/* Returns a set of bits for each frame, with one bit for each term that the frame matches. NULL
- * when out of memory. */
+/* Returns a set of bits for each frame, with one bit for each term that the frame matches. Returns
+ * NULL when out of memory. */
 static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_filter *filter)
 {
     uint64_t *found = mv_push_array(arena, uint64_t, trace->frames.count);
@@ -156,7 +156,7 @@ static uint64_t terms_of_stack(const stack_matcher *m, uint32_t stack)
     return found;
 }
 
-/* Finds the trace's sites. NULL when out of memory. */
+/* Finds the trace's sites. Returns NULL when out of memory. */
 static const mv_sites *find_sites(mv_arena *scratch, const mv_trace *trace)
 {
     mv_sites *sites = mv_push_struct(scratch, mv_sites);
@@ -165,7 +165,7 @@ static const mv_sites *find_sites(mv_arena *scratch, const mv_trace *trace)
     return sites && mv_sites_find(scratch, trace, sites, &err) == MV_OK ? sites : NULL;
 }
 
-/* Computes the tables that the terms need. False when out of memory. */
+/* Computes the tables that the terms need. Returns false when out of memory. */
 static bool open_stacks(mv_arena *scratch, stack_matcher *m)
 {
     bool has_frames = false, has_sites = false, has_groups = false;
@@ -298,7 +298,7 @@ static bool matches(const filter_matcher *m, mv_stack_id stack, const row_facts 
     return true;
 }
 
-/* The number of events from birth to end, or the highest number if the block never ends. */
+/* Returns the number of events from birth to end, or the highest number if the block never ends. */
 static uint64_t life_of(uint32_t birth, uint32_t end)
 {
     if (end == MV_NEVER)

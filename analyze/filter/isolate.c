@@ -62,8 +62,9 @@ static bool is_in_window(const mv_alloc_lives *a, uint32_t row, uint32_t from, u
     return begins && a->block[row] > 0 && a->freed[row] >= from;
 }
 
-/* The size of the `top`-th largest row, which is found byte by byte, starting at the highest byte.
- * *larger is set to the number of larger rows. Returns 0 if there are fewer than `top` rows. */
+/* Returns the size of the `top`-th largest row, which is found byte by byte, starting at the
+ * highest byte. *larger is set to the number of larger rows. Returns 0 if there are fewer than
+ * `top` rows. */
 static uint64_t least_of_top(const mv_alloc_lives *a, uint32_t from, uint32_t to, uint32_t top,
                              uint32_t *larger)
 {

@@ -1,5 +1,5 @@
-/* Lives tables that contain only some of the allocations (matches of a filter, the largest N,
- * blocks of a pool), so that all functions on lives tables work with these allocations. */
+/* Makes lives tables that contain only some of the allocations (matches of a filter, the largest N,
+ * blocks of a pool). All functions on lives tables then work with these allocations. */
 #ifndef MV_ISOLATE_H
 #define MV_ISOLATE_H
 

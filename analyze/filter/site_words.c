@@ -61,7 +61,8 @@ static bool is_only(const mv_trace *trace, mv_frame_id frame, mv_span word)
     return mv_site_is(trace, frame, word);
 }
 
-/* The last `folders` + 1 components of the path. *has_more is set if the path has more folders. */
+/* Returns the last `folders` + 1 components of the path. *has_more is set if the path has more
+ * folders. */
 static const char *tail_of(const char *file, uint32_t folders, bool *has_more)
 {
     const char *at = file + strlen(file);

@@ -54,7 +54,7 @@ static uint64_t bytes_before(const mv_lives *lives)
     return mv_moment_levels(lives, MV_BEFORE).requested;
 }
 
-/* Why a recording cannot be used, as a sentence without a full stop, or NULL. */
+/* Returns why a recording cannot be used, as a sentence without a full stop, or NULL. */
 static const char *refuse_run(fit_state *f, const mv_sized_run *run)
 {
     const mv_lives *lives = run->lives;
@@ -251,8 +251,8 @@ static double factor(uint64_t a, uint64_t b)
     return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/* The recording whose size has the smallest ratio to `at`. If two recordings are equally near, the
- * larger one is returned. */
+/* Returns the recording whose size has the smallest ratio to `at`. If two recordings are equally
+ * near, the larger one is returned. */
 static uint32_t nearest(const fit_state *f, mv_input at)
 {
     uint32_t best = 0;
@@ -422,7 +422,7 @@ static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
 
 /* ---- notes on sizes ---------------------------------------------------------------------- */
 
-/* The row whose bounds at a size are the widest, or MV_NO_ROW. */
+/* Returns the row whose bounds at a size are the widest, or MV_NO_ROW. */
 static uint32_t widest(const fit_base *b, mv_input at)
 {
     uint32_t row = MV_NO_ROW;

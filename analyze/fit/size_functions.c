@@ -146,8 +146,8 @@ static bool is_line(const known *k, int axis, int power, line *out)
     return has_slope;
 }
 
-/* The kind that the bytes suggest. A function is not certain if only two sizes along an axis show
- * it. */
+/* Returns the kind that the bytes suggest. A function is not certain if only two sizes along an
+ * axis show it. */
 static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varies[2],
                             bool *is_certain)
 {
@@ -297,10 +297,10 @@ static mv_code open_functions(mv_arena *arena, const mv_sized_run *runs, uint32_
     return MV_OK;
 }
 
-/* Whether an allocation has the same bytes for all sizes. This is the case if it is from before
- * the first event (fit.c checks that the sum of these allocations is equal in all recordings),
- * if it is outside all steps, or if it has no counterpart but is in use during a step of a
- * different size. */
+/* Whether an allocation has the same bytes for all sizes. This is true of an allocation from before
+ * the first event, because fit.c checks that these allocations have the same sum in all recordings.
+ * It is also true of an allocation outside all steps, and of one that has no counterpart but is in
+ * use during a step of a different size. */
 static bool is_state(const mv_size_functions *f, const mv_size_steps *steps, uint32_t row)
 {
     const mv_alloc_lives *a = &f->runs[f->base].lives->allocs;
@@ -369,7 +369,7 @@ mv_code mv_size_functions_find(mv_arena *arena, const mv_sized_run *runs, uint32
     return find_kinds(arena, NULL, out, err);
 }
 
-/* The nearest step of a different size. If two steps are equally near, the earlier one is
+/* Returns the nearest step of a different size. If two steps are equally near, the earlier one is
  * returned. */
 static uint32_t find_nearest(const mv_size_steps *steps, uint32_t step, uint8_t kind)
 {
@@ -416,9 +416,9 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
     return a < b ? (mv_size_bounds){a, b} : (mv_size_bounds){b, a};
 }
 
-/* Whether a workspace grew at two different rates, the first of which was not in proportion to
- * the size. A limit between two sizes would explain this: the algorithm changed, and may change
- * back. */
+/* Whether a workspace grew at two different rates, the first of which was not in proportion to the
+ * size. This happens if the algorithm changed at a limit between two sizes. The algorithm may
+ * change back at other sizes. */
 static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
 {
     for (uint32_t i = 2; i < count; i++) {
@@ -545,7 +545,7 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_inp
     return beyond(n, k.bytes, k.count, along(size, axis));
 }
 
-/* The bytes of an allocation whose function is exact but not constant. */
+/* Returns the bytes of an allocation whose function is exact but not constant. */
 static uint64_t bytes_at(const mv_size_functions *f, uint32_t row, mv_input size)
 {
     const mv_size_form *form = &f->form[row];

@@ -1,4 +1,4 @@
-/* The bytes of each allocation of a recording as a function of the input's size. */
+/* Finds the bytes of each allocation in a recording as a function of the input's size. */
 #ifndef MV_SIZE_FUNCTIONS_H
 #define MV_SIZE_FUNCTIONS_H
 
@@ -12,9 +12,9 @@ typedef enum {
                           * below these sizes */
     MV_SIZE_POWER,       /* in proportion to the size or its square, or to a product of powers of
                           * batch and length */
-    MV_SIZE_LINE,        /* a + b * size with integers, confirmed by three recordings or because the
-                          * block is a tensor; if both numbers vary, multiplied by a power of the
-                          * other number */
+    MV_SIZE_LINE,        /* a + b * size, where a and b are integers. Three recordings confirm this,
+                          * or the block is a tensor. If both numbers vary, the bytes are also
+                          * multiplied by a power of the other number */
     MV_SIZE_UNCONFIRMED, /* like one of the exact kinds in two recordings, but may be a workspace
                           * with an upper limit */
     MV_SIZE_ODD,         /* none of these kinds */
@@ -27,8 +27,8 @@ static inline bool mv_size_is_exact(mv_size_kind kind)
     return kind <= MV_SIZE_LINE;
 }
 
-/* How exact bytes depend on the size. For a LINE they are (a + b * axis) * (other axis)^power; for
- * a POWER they are in proportion to batch^power[0] * length^power[1]. */
+/* How exact bytes depend on the size. For a LINE, they are (a + b * axis) * (other axis)^power. For
+ * a POWER, they are in proportion to batch^power[0] * length^power[1]. */
 typedef struct {
     uint8_t axis; /* for a LINE: 0 is the batch, 1 is the length */
     uint8_t power[2];

@@ -37,7 +37,7 @@ typedef struct {
 
 /* Returns a number for each allocation. Two numbers are equal if the stacks have the same
  * functions, files and lines and if both allocations, or neither of them, are on the default
- * stream. NULL when out of memory. */
+ * stream. Returns NULL when out of memory. */
 uint64_t *mv_size_codes(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
 
 #define MV_MOST_SIZE_POWER 2

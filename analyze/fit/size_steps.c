@@ -20,7 +20,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- starts of steps --------------------------------------------------------------------- */
 
-/* The first row that was born at or after an event. */
+/* Returns the first row that was born at or after an event. */
 static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -177,8 +177,8 @@ static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t si
 }
 
 /* Sets the sizes of all steps, assuming `size` for the middle step: each step is given the size at
- * which the most of its allocations are similar to those of the middle step. Returns the number of
- * allocations that are alike. */
+ * which as many of its allocations as possible are similar to those of the middle step. Returns the
+ * number of allocations that are alike. */
 static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t size,
                            uint32_t *partner, uint8_t *kind)
 {
@@ -222,7 +222,7 @@ static bool explain(const finder *f, mv_size_steps *steps, uint64_t *alike)
     return true;
 }
 
-/* A given size that no step has, or MV_NO_ROW. */
+/* Returns a given size that no step has, or MV_NO_ROW. */
 static uint32_t find_missing(const mv_size_steps *steps, uint32_t count)
 {
     for (uint32_t size = 0; size < count; size++) {

@@ -4,8 +4,8 @@
  *     rows      set-up | step 16 | step 16 | step 8 | step 16
  *
  * Steps begin at their marks, or at the moment of lowest memory between two marks, whichever
- * explains more allocations. The size of a step is the size at which the most of its allocations
- * are as large as in other steps, or in proportion to them (mv_sizes_are_alike). */
+ * explains more allocations. The size of a step is chosen such that as many of its allocations as
+ * possible are as large as those in other steps, or in proportion to them (mv_sizes_are_alike). */
 #ifndef MV_SIZE_STEPS_H
 #define MV_SIZE_STEPS_H
 

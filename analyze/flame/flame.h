@@ -1,8 +1,9 @@
-/* The rows of flame graphs. A flame graph of `memory` has bytes by stack. A flame graph of
- * `segments` has the bytes of each segment by the state of its parts, then by stack.
+/* Makes the rows of flame graphs. A flame graph of `memory` shows bytes by stack. A flame graph of
+ * `segments` shows the bytes of each segment, first by the state of the segment's parts, then by
+ * stack.
  *
- *     memory     sum of rows = allocated at the moment
- *     segments   sum of rows = reserved at the moment: allocated, pending and free parts */
+ *     memory     sum of rows = allocated at the given moment
+ *     segments   sum of rows = reserved at the given moment: allocated, pending and free parts */
 #ifndef MV_FLAME_H
 #define MV_FLAME_H
 

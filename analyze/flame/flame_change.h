@@ -1,4 +1,5 @@
-/* The difference between two moments as a flame graph: each site's change, by its stack.
+/* Shows the difference between two moments as a flame graph: each site's change, by the site's
+ * stack.
  *
  *     all            +42.0 MiB       width: |change| of every site below
  *     ├ forward      +50.0 MiB       node.bytes 50, less  0
@@ -19,7 +20,7 @@ mv_code mv_flame_change_find(mv_arena *arena, const mv_diff_code *code, const mv
                              bool has_all_frames, mv_flame_tree_opts opts, mv_flame_tree *out,
                              mv_err *err);
 
-/* The change in bytes below a node. */
+/* Returns the change in bytes below a node. */
 static inline int64_t mv_flame_change(const mv_flame_node *node)
 {
     return (int64_t)(node->bytes - 2 * node->less);

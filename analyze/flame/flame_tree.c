@@ -31,7 +31,7 @@ typedef struct {
     uint32_t *label_of_node;              /* [tree->count] */
 } tree_builder;
 
-/* The number of a label, from 1; 0 when out of memory. */
+/* Returns the number of a label, from 1; 0 when out of memory. */
 static uint32_t label_number(tree_builder *p, const char *text)
 {
     size_t length = strlen(text);

@@ -1,5 +1,5 @@
-/* A flame graph's rows as a tree, in which each node is the sum of all rows that begin with the
- * same frames.
+/* Arranges a flame graph's rows as a tree, in which each node is the sum of all rows that begin
+ * with the same frames.
  *
  *     main;step;forward 4      all 7 ── main 7 ─┬─ step 6 ─┬─ forward 4
  *     main;step         2                       │          └─ (2 end here)
@@ -73,7 +73,8 @@ mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t si
                          const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
                          mv_flame_tree *out, mv_err *err);
 
-/* Bytes below a chain of labels, outermost label first. The strings belong to the caller. */
+/* A path of labels, outermost label first, and the bytes at its end. The strings belong to the
+ * caller. */
 typedef struct {
     const char *const *label; /* [count] */
     uint32_t count;

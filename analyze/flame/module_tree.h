@@ -1,5 +1,5 @@
-/* Allocated memory by module, arranged like a directory, with one level for each part of a tensor's
- * name.
+/* Arranges allocated memory by module, like a directory tree, with one level for each part of a
+ * tensor's name.
  *
  *     layers.7.up.weight [64,64] f32      all ─┬─ layers ── 7 ─┬─ up ─┬─ weight [64,64] f32
  *     layers.7.up.weight, its gradient         │               │      └─ weight ... · gradient

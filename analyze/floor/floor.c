@@ -303,9 +303,9 @@ static graph_end *list_ends(floor_state *s)
 }
 
 /* Finds the bytes that the groups need together. Between two releases of memory, a group's memory
- * only grows, so at the end of such a period each group holds at least its peak in the period, and
- * all groups together hold the sum of these peaks. Of events at the same time, deaths come first,
- * then releases, then births. */
+ * only grows. So at the end of such a period, each group holds at least its peak in the period, and
+ * all groups together hold at least the sum of these peaks. Of events at the same time, deaths come
+ * first, then releases, then births. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
@@ -381,8 +381,9 @@ static const char *note_of(const floor_state *s)
     return "";
 }
 
-/* Finds the placement. If a pool is placed as one block, a proof that the bound is higher does not
- * count, because such a block is as large as the whole pool as soon as the pool is first used. */
+/* Finds the placement. If a pool is placed as one block, a proof that the bound is higher is
+ * ignored. Such a block is as large as the whole pool from the pool's first use, although the pool
+ * itself grows later. */
 static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
 {
     mv_minimum *out = s->out;

@@ -1,5 +1,5 @@
-/* The minimum memory that any allocator would have had to reserve for one device of a trace, and
- * the reasons why PyTorch reserved more.
+/* Finds the minimum memory that any allocator would have had to reserve for one device of a trace,
+ * and the reasons why PyTorch reserved more.
  *
  *     reserved = lower + separation + placement
  *
@@ -35,14 +35,15 @@ typedef struct {
 } mv_minimum;
 
 /* Finds the floor. The cost is that of mv_placement_find. All results are in `arena`. With
- * `bound_only` the cost is O(n), except for pools and segments: nothing is placed, `upper` is not
- * set, and `arena` is used only for its budget, so another thread may use the arena at the same
- * time. Fails only when out of memory. */
+ * `bound_only`, nothing is placed and `upper` is not set, so the cost is O(n), except for pools and
+ * segments. Then `arena` is used only for its budget, so another thread may use the arena at the
+ * same time. Fails only when out of memory. */
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         bool bound_only, mv_minimum *out, mv_err *err);
 
 /* "3.88 GiB reserved at the peak = 3.47 GiB that any allocator needs + ...", and further sentences
- * that explain it. A sentence that does not apply is "". In `arena`; NULL when out of memory. */
+ * that explain it. A sentence that does not apply is "". Allocated in `arena`; NULL when out of
+ * memory. */
 enum { MV_MINIMUM_SENTENCES = 3 };
 const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *floor);
 const char *mv_minimum_line(mv_arena *arena, const mv_minimum *floor); /* for other reports */

@@ -1,4 +1,4 @@
-/* The lines that caused memory to be reserved beyond the floor at the peak.
+/* Finds the lines that caused memory beyond the floor to be reserved at the peak.
  *
  *     segments at the peak, oldest first   | 20 | 64 | 20 | 100 | 20 |
  *     the floor                            |------------|
@@ -23,13 +23,13 @@ typedef struct {
     mv_minimum_cost *rows; /* [count] costs sorted by bytes, largest first */
 } mv_minimum_costs;
 
-/* Finds the costs. O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails
- * only when out of memory. */
+/* Finds the costs. O(n log n). There are no costs if the floor is unknown. All results are in
+ * `arena`. Fails only when out of memory. */
 mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_minimum *floor,
                               mv_minimum_costs *out, mv_err *err);
 
-/* "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; "" if there
- * are no costs. NULL when out of memory. */
+/* Returns "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; ""
+ * if there are no costs. Returns NULL when out of memory. */
 const char *mv_minimum_costs_sentence(mv_arena *arena, const mv_trace *trace,
                                       const mv_minimum_costs *costs);
 

@@ -18,7 +18,7 @@ typedef struct {
     mv_key_row *spare;
 } mv_near;
 
-/* Prepares the search. Takes memory from p->arena. False when out of memory. */
+/* Prepares the search. Takes memory from p->arena. Returns false when out of memory. */
 bool mv_near_init(mv_near *near, const mv_placement_problem *p);
 
 void mv_near_add(mv_near *near, uint32_t row);

@@ -24,7 +24,7 @@ typedef struct {
 } mv_placed_block;
 
 typedef struct {
-    uint64_t load;    /* the most bytes alive at the same time */
+    uint64_t load;    /* largest number of bytes alive at the same time */
     uint32_t load_at; /* first time of this load */
     uint64_t lower;   /* lower bound for the top of any placement: the load, or a higher bound
                        * that exhaustive search proved */
@@ -39,7 +39,7 @@ typedef struct {
 #define MV_PLACEMENT_EACH   (1 << 18)
 #define MV_PLACEMENT_EFFORT 450000000
 
-/* The part of `effort` that may be spent on `count` blocks. */
+/* Returns the part of `effort` that may be spent on `count` blocks. */
 static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 {
     uint64_t most = (uint64_t)count * MV_PLACEMENT_EACH;
@@ -52,7 +52,8 @@ static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t effort, mv_placement *out, mv_err *err);
 
-/* Finds the most bytes alive at once. *at is set to the first time of this load. O(n log n). */
+/* Finds the largest number of bytes alive at once, and sets *at to the first time of this load. O(n
+ * log n). */
 mv_code mv_placement_load(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t *load, uint32_t *at, mv_err *err);
 

@@ -2,8 +2,8 @@
 #include "analyze/floor/near_blocks.h"
 #include "base/search.h"
 
-/* The lowest address at which `size` bytes are free between the near blocks or, with `best_fit`,
- * the start of the smallest gap. */
+/* Returns the lowest address at which `size` bytes are free between the near blocks. With
+ * `best_fit`, returns the start of the smallest gap that is large enough. */
 static uint64_t find_gap(const mv_near *s, uint64_t size, bool best_fit)
 {
     uint64_t at = 0, best = UINT64_MAX, best_size = UINT64_MAX;

@@ -37,9 +37,9 @@ static void wait_for_place(repair *r, uint32_t row)
     r->queue[(r->first + r->waiting++) % r->p->count] = row;
 }
 
-/* The cost of moving a block out of the way. The cost rises with each move, so that the search does
- * not run in circles. Large blocks are harder to place again. How much harder depends on the trace,
- * so the cost uses either sizes or their square roots. */
+/* Returns the cost of moving a block out of the way. The cost rises with each move, so that the
+ * search does not run in circles. Large blocks are harder to place again. How much harder depends
+ * on the trace, so the cost uses either sizes or their square roots. */
 static uint64_t cost_of(const repair *r, uint32_t row)
 {
     uint64_t weight = 1 + (uint64_t)r->evictions[row];
@@ -67,7 +67,8 @@ static void sum_costs(repair *r)
     }
 }
 
-/* The sum of the costs of rows whose keys are below `key` or, if `inclusive`, at most `key`. */
+/* Returns the total cost of the rows with keys below `key` or, if `inclusive`, of those with keys
+ * up to `key`. */
 static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t count,
                           uint64_t key, bool inclusive)
 {
@@ -78,8 +79,8 @@ static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t
     return sums[b.low];
 }
 
-/* The cost of all blocks in [low, high), which is the cost of the blocks that begin below `high`
- * minus the cost of the blocks that end at or below `low`. */
+/* Returns the cost of all blocks in [low, high), which is the cost of the blocks that begin below
+ * `high` minus the cost of the blocks that end at or below `low`. */
 static uint64_t cost_at(const repair *r, uint64_t low, uint64_t high)
 {
     return sum_until(r->near.rows, r->sums, r->near.count, high, false) -
@@ -177,8 +178,8 @@ static uint64_t top_of(const repair *r)
     return top;
 }
 
-/* Half of a distance, rounded down to a multiple of the unit of block sizes, so that every address
- * remains a multiple of this unit. */
+/* Returns half of a distance, rounded down to a multiple of the unit of block sizes, so that every
+ * address remains a multiple of this unit. */
 static uint64_t middle_of(uint64_t distance)
 {
     uint64_t half = distance / 2;

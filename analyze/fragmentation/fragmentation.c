@@ -30,8 +30,8 @@ typedef struct {
 /* ---- the moment -------------------------------------------------------------------------- */
 
 /* Finds the moment at which the most memory was taken. If all of this memory was taken before the
- * first event, the trace does not show why. Then the moment at which the most memory was in use is
- * chosen, because holes at that moment are never filled. */
+ * first event, the trace does not show why. In that case, finds the moment at which the most memory
+ * was in use, because holes at that moment are never filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -78,8 +78,8 @@ static bool list_domains(fragmentation_state *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* The bytes that the run needed. The past of a heap from before the first event is not in the
- * trace, so all memory of such a heap counts as needed. */
+/* Returns the bytes that the run needed. The past of a heap from before the first event is not in
+ * the trace, so all memory of such a heap counts as needed. */
 static uint64_t needed_by(const fragmentation_state *q)
 {
     const mv_demand *d = &q->out->demand;
@@ -89,7 +89,7 @@ static uint64_t needed_by(const fragmentation_state *q)
     return d->needed;
 }
 
-/* The most memory beyond a given need that is usual. */
+/* Returns how much memory beyond `needed` still counts as normal. */
 static uint64_t allowance(uint64_t needed)
 {
     uint64_t usual = SLACK + needed / SLACK_SHARE;
@@ -98,7 +98,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* Describes the rule for this allowance. */
+/* Describes how the allowance is computed. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)
@@ -122,7 +122,7 @@ static bool is_hollow(const fragmentation_state *q)
            f->stranded > f->bytes.allocated + f->bytes.pending;
 }
 
-/* The proportion of `more` bytes beyond `base`: "12 % more than", "3.4 times". */
+/* Returns the proportion of `more` bytes beyond `base`: "12 % more than", "3.4 times". */
 static const char *proportion(char text[32], uint64_t more, uint64_t base)
 {
     double part = base ? (double)more / (double)base : more ? 100 : 0;
@@ -140,7 +140,7 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* Names the need with which the allocator's memory is compared. */
+/* Names the kind of need with which the allocator's memory is compared. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -167,14 +167,14 @@ static bool is_reserved_unknown(const mv_lives *lives)
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
-/* Whether the taken memory may be too high. Segments that were held one after the other may look
- * like segments that were held at the same time. */
+/* Whether the figure for taken memory may be too high, because segments that were held one after
+ * another may look as if they were held at the same time. */
 static bool is_too_high(const fragmentation_state *q)
 {
     return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
 }
 
-/* Explains why no verdict is certain. NULL when out of memory. */
+/* Explains why no verdict is certain. Returns NULL when out of memory. */
 static const char *why_unknown(const fragmentation_state *q)
 {
     const mv_lives *lives = q->lives;
@@ -220,9 +220,9 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* Explains the verdict "ok" with the figures that decide about "fragmented": bytes beyond the need,
- * and the usual amount. Memory that was reserved before the trace counts as beyond the need here,
- * because the verdict does not depend on it. */
+/* Explains the verdict "ok" with the figures that rule out "fragmented": the bytes beyond the need,
+ * and the amount that is normal. Memory that was reserved before the trace counts as beyond the
+ * need here, because the verdict does not depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -238,7 +238,7 @@ static const char *why_ok(const fragmentation_state *q)
                            mv_size_text(allowed, allowance(need)), allowance_text(need));
 }
 
-/* Explains the verdict. NULL when out of memory. */
+/* Explains the verdict. Returns NULL when out of memory. */
 static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
@@ -315,7 +315,7 @@ static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
     return taken <= need || !is_far_beyond(taken - need, need);
 }
 
-/* Decides the verdict. False when out of memory. */
+/* Decides the verdict. Returns false when out of memory. */
 static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;

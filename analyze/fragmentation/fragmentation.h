@@ -1,14 +1,15 @@
-/* Fragmentation of one device at one moment: how much reserved memory is not in use, how this
- * memory is split up, which blocks pin it, why each segment was added, and what to do about it.
+/* Examines the fragmentation of one device at one moment. Reports how much reserved memory is not
+ * in use, how this memory is split up, which blocks pin it, why each segment was added, and what to
+ * do about it.
  *
  *     reserved = allocated + pending + free + unexplained       in total, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use
  *                                        whole: could be returned to the device
  *
  * The verdict compares the memory taken from the device with the most memory that the run ever
- * needed at once. If the difference is usual, the verdict also depends on whether most
- * unallocated memory was freed but waits for a stream. docs/fragmentation.md has the rules and
- * their reasons. */
+ * needed at once. If the difference is normal, the verdict also depends on whether most unallocated
+ * memory was freed but waits for a stream. docs/fragmentation.md has the rules and their
+ * reasons. */
 #ifndef MV_FRAGMENTATION_H
 #define MV_FRAGMENTATION_H
 
@@ -38,7 +39,7 @@ typedef struct {
     uint64_t bytes;      /* number of bytes that the advice concerns; for settings, equal to
                           * `saves` */
     bool is_replayed;
-    int64_t saves;     /* reduction of the peak of reserved memory; set only if replayed */
+    int64_t saves;     /* how far the peak of reserved memory falls; set only if replayed */
     mv_stack_id stack; /* stack of the line to change; MV_NO_STACK: the advice does not name a
                         * line */
 } mv_advice;
@@ -47,11 +48,12 @@ typedef struct {
 
 typedef struct {
     mv_moment at;
-    bool chosen;         /* the moment was not given: it is the moment that shows the most */
+    bool chosen;         /* no moment was given, so the moment at which memory was highest was
+                          * chosen */
     bool fragmented;     /* the verdict is that memory is fragmented */
-    bool is_known;       /* the verdict is certain, because nothing before the trace could change
+    bool is_known;       /* the verdict is certain, because no event before the trace could change
                           * it */
-    bool over_plain;     /* at the moment, reserved memory exceeds 3/2 of allocated memory */
+    bool over_plain;     /* at the given moment, reserved memory exceeds 3/2 of allocated memory */
     bool is_unseen;      /* each block of the level fills its segment, so no verdict is possible */
     bool waits;          /* the verdict is "waiting", because most unallocated memory waits for a
                           * stream */
@@ -60,14 +62,15 @@ typedef struct {
     const char *figures; /* figures behind the verdict: "1.37 GiB reserved, 0.98 GiB needed", or
                           * "at least 0.98 GiB" if the history is incomplete */
     const char *why;     /* the reason for the verdict as one sentence; never NULL */
-    mv_heap_sums bytes;  /* bytes of the whole heap at the moment */
+    mv_heap_sums bytes;  /* bytes of the whole heap at the given moment */
     uint64_t whole, stranded, largest;
     mv_demand demand;   /* memory that the whole run needed */
-    uint64_t failed;    /* size of the segment that the device refused at the moment; usually 0 */
+    uint64_t failed;    /* size of the segment that the device refused at the given moment; usually
+                         * 0 */
     uint64_t base;      /* bytes needed: demand.needed or, if the past is unknown and this number
                          * is larger, the bytes reserved before the first event */
-    uint64_t beyond;    /* bytes taken at the moment beyond `base`; 0: none */
-    uint64_t allowed;   /* highest value of `beyond` that is usual */
+    uint64_t beyond;    /* bytes taken at the given moment beyond `base`; 0: none */
+    uint64_t allowed;   /* highest value of `beyond` that still counts as normal */
     mv_waiting waiting; /* which code freed the pending blocks */
     uint32_t domain_count;
     mv_domain_report *domains; /* [domain_count] domains that hold memory */
@@ -77,7 +80,7 @@ typedef struct {
     bool is_replayed;           /* whether settings were tried */
     uint32_t tried;
     mv_trust trust;           /* how far these replays can be trusted */
-    const char *trust_why;    /* why, as one sentence; NULL without replays */
+    const char *trust_why;    /* one sentence that explains `trust`; NULL without replays */
     const char *not_replayed; /* why nothing was replayed although there are settings to try; or
                                * NULL */
     /* The best setting that serves the failed requests but does not reserve less memory, or
@@ -94,10 +97,10 @@ typedef struct {
 } mv_fragmentation;
 
 typedef struct {
-    const mv_moment *at;               /* moment to examine; NULL: the moment within `window`
-                                        * that shows the most */
+    const mv_moment *at;               /* moment to examine; NULL: the moment within `window` at
+                                        * which memory was highest */
     mv_window window;                  /* events to examine; may end after the end of the trace */
-    bool no_advice;                    /* only make a diagnosis, without replays */
+    bool no_advice;                    /* replay nothing, and only make a diagnosis */
     const mv_segment_growths *growths; /* growths of this window, which must be open-ended; NULL:
                                         * computed by mv_fragmentation_find. The result contains
                                         * these rows in a different order */
@@ -109,7 +112,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);
 
-/* The verdict as a word: "fragmented", "waiting", "ok". */
+/* Returns the verdict as a word: "fragmented", "waiting", "ok". */
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
 
 #endif

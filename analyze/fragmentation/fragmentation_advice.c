@@ -54,7 +54,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
-/* A copy of the string in the arena, or "" when out of memory. */
+/* Returns a copy of the string in the arena, or "" when out of memory. */
 static const char *keep(adviser *a, const char *text)
 {
     a->failed = a->failed || !text;
@@ -180,7 +180,7 @@ static bool has_much_whole(const adviser *a)
     return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
 }
 
-/* The kinds of settings that the figures suggest. */
+/* Returns the kinds of settings that the figures suggest. */
 static uint32_t plausible(const adviser *a)
 {
     uint32_t set = 0;
@@ -198,7 +198,8 @@ static uint32_t plausible(const adviser *a)
 
 /* ---- settings that save memory ----------------------------------------------------------- */
 
-/* The line with the most bytes in segments that were added because no hole was large enough. */
+/* Returns the line with the most bytes in segments that were added because no hole was large
+ * enough. */
 static const char *line_most_added_for(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -319,7 +320,7 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 
 /* ---- changes of the program -------------------------------------------------------------- */
 
-/* Advice on collectives, which called record_stream() themselves before PyTorch 2.8
+/* Returns advice on collectives, which called record_stream() themselves before PyTorch 2.8
  * (ProcessGroupNCCL.cpp) unless this was disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {

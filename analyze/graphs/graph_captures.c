@@ -131,8 +131,8 @@ static bool is_innermost(const graph_range *r)
     return r->inners == 0 && r->to_us != MV_NO_TIME;
 }
 
-/* The name of a capture's range. If the program has its own range around a single capture, the name
- * of that range is better. */
+/* Returns the name of a capture's range. If the program itself opened a range around a single
+ * capture, returns the name of that range. */
 static const char *range_name(const builder *b, uint32_t range)
 {
     const graph_range *r = &b->rows[range];
@@ -223,8 +223,8 @@ static bool captures_of_ranges(builder *b)
     return true;
 }
 
-/* The first of the segment events directly before a capture's first allocation, which needed the
- * segments. */
+/* Returns the first of the segment events directly before a capture's first allocation, which
+ * needed the segments. */
 static uint32_t first_of(const mv_events *e, uint32_t event)
 {
     while (event > 0 && (e->action[event - 1] == MV_ACTION_SEGMENT_ALLOC ||
@@ -275,8 +275,8 @@ static bool captures_of_pools(builder *b)
 
 /* ---- graphs of captures ------------------------------------------------------------------ */
 
-/* The time of the last allocation. Graphs that are destroyed later are destroyed only because the
- * program ends, which destroys every graph. */
+/* Returns the time of the last allocation. Graphs that are destroyed later are destroyed only
+ * because the program ends, which destroys every graph. */
 static int64_t last_allocation_us(const mv_lives *lives)
 {
     for (uint32_t e = lives->events.count; e-- > 0;)

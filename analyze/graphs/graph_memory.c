@@ -10,9 +10,9 @@
  *     points      p   p     p p      p    p
  *     first         1    1   1    -    2        the first capture with a block in the piece
  *
- * Different segments are kept apart, even if one segment reuses the addresses of another, because
- * points are sorted by group of segments, then by address. The pieces of an expandable segment are
- * one group, because a block may span several pieces. */
+ * Points are sorted by group of segments, then by address. This keeps different segments apart,
+ * even if one segment reuses the addresses of another. The pieces of an expandable segment are one
+ * group, because a block may span several pieces. */
 typedef struct {
     uint32_t group;
     uint64_t addr;
@@ -308,7 +308,7 @@ static bool place_segments(address_map *m)
     return true;
 }
 
-/* The capture during which an event happened, or NULL. */
+/* Returns the capture during which an event happened, or NULL. */
 static mv_graph_capture *capture_at(const mv_graphs *out, uint32_t event)
 {
     uint32_t low = 0, high = out->count;
@@ -360,7 +360,7 @@ static void join_stacks(const mv_trace *trace, mv_stack_id first, mv_stack_id ot
     *common = same;
 }
 
-/* The innermost user frame among the `common` outer frames, or MV_NO_FRAME. */
+/* Returns the innermost user frame among the `common` outer frames, or MV_NO_FRAME. */
 static mv_frame_id common_frame(const mv_graph_search *s, mv_stack_id stack, uint32_t common)
 {
     uint32_t count;

@@ -1,5 +1,5 @@
-/* Memory of captured CUDA graphs. Graphs that share a pool also share memory, so together they take
- * less than the sum of what each takes.
+/* Finds the memory of captured CUDA graphs. Graphs that share a pool also share memory, so together
+ * they take less than the sum of their separate needs.
  *
  *     addresses of the pool  ------------------------------------->
  *     capture 1              ################              own 16
@@ -39,7 +39,7 @@ typedef struct {
                            * events.count: the end of the trace */
     uint32_t blocks;      /* number of blocks that the capture allocated */
     uint64_t allocated;   /* total size of these blocks in bytes */
-    uint64_t memory;      /* number of bytes at different addresses */
+    uint64_t memory;      /* number of distinct bytes that these blocks occupied */
     uint64_t own;         /* part of `memory` at addresses where no earlier capture had a block */
     uint64_t shared;      /* the remaining part of `memory` */
     uint64_t released;    /* part of `own` in segments that are no longer reserved */
@@ -83,8 +83,8 @@ mv_code mv_graphs_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 /* Whether a range of the program may be a capture. */
 bool mv_graphs_have_ranges(const mv_trace *trace);
 
-/* "at least 35 captures of CUDA graphs: 3.40 GiB one by one, 412 MiB together"; "" if there are no
- * captures. In `arena`; NULL when out of memory. */
+/* Returns "at least 35 captures of CUDA graphs: 3.40 GiB one by one, 412 MiB together"; "" if there
+ * are no captures. Allocated in `arena`; NULL when out of memory. */
 const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_graphs *graphs);
 
 const char *mv_graph_state_name(mv_graph_state state); /* "destroyed" */

@@ -3,7 +3,7 @@
  *
  * A free block only serves requests of its own pool (the default pool or a private one), its own
  * kind (small, up to 1 MiB, or large) and its own stream. Source: get_pool() and get_free_block(),
- * PyTorch CUDACachingAllocator.cpp. Domains of the same kind are next to each other, and so are
+ * PyTorch CUDACachingAllocator.cpp. Domains of the same kind have consecutive numbers, and so do
  * domains that differ only in the stream:
  *
  *     domain      0        1        2        3        4

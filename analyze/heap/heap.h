@@ -1,17 +1,17 @@
-/* The heap of one device at a moment, which moves forward event by event. It contains the reserved,
- * allocated, pending and free bytes of each domain, and the holes.
+/* Follows the heap of one device event by event. The heap contains the reserved, allocated, pending
+ * and free bytes of each domain, and the holes, at the current moment.
  *
  *     reserved = allocated + pending + free + unexplained
  *
  * This is true for each domain and in total, to the byte. `unexplained` is 0 unless the trace
- * contradicts itself, which is the case if blocks overlap or are outside all segments; see the
- * doubts of analyze/lives/lives.h.
+ * contradicts itself, which is the case if blocks overlap or are outside all segments; see `doubts`
+ * in analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
  *     while (mv_heap_next(&heap))                          after event heap.event
  *         ... mv_heap_total(&heap), mv_holes_largest(&heap.now, span) ...
  *     mv_heap_map_make(arena, &heap, &map, err);           its segments, blocks and holes
- */
+ * */
 #ifndef MV_HEAP_H
 #define MV_HEAP_H
 
@@ -41,7 +41,7 @@ typedef struct {
     mv_holes now;     /* holes that requests can use */
     mv_holes settled; /* holes as they would be if no free were pending; only if `defers`, see
                        * mv_heap_settled */
-    bool defers;      /* some frees of the trace wait for a stream */
+    bool defers;      /* some frees in the trace wait for a stream */
     mv_heap_sums all; /* sums over the whole heap, without `free`: use mv_heap_total */
     mv_heap_sums *of; /* [domains.count] sums of each domain, without `free`: use mv_heap_domain */
 } mv_heap;
@@ -96,7 +96,8 @@ typedef struct {
     uint32_t *first_piece; /* [count + 1] first piece of each segment */
     uint64_t *piece_addr;  /* [first_piece[count]] */
     uint64_t *piece_size;  /* [first_piece[count]] */
-    uint64_t *piece_whole; /* [first_piece[count]] for a hole, its bytes that are part of `whole` */
+    uint64_t *piece_whole; /* [first_piece[count]] for a hole, how many of its bytes are part of
+                            * `whole` */
     uint32_t *piece_row;   /* [first_piece[count]] row of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 

@@ -17,9 +17,9 @@
 #include "analyze/lives/ranges.h"
 #include "analyze/replay/gaps.h"
 
-/* A tournament tree, which finds the maximum of any range of numbers while the numbers change. */
+/* A tournament tree, which finds the maximum of any range of values while the values change. */
 typedef struct {
-    uint32_t count;  /* number of numbers, 0 to count - 1; each is initially 0 */
+    uint32_t count;  /* number of values, all of which are initially 0 */
     uint32_t leaves; /* number of leaves, a power of two */
     uint64_t *node;  /* [2 * leaves] node i is the larger of nodes 2i and 2i + 1; the leaves are the
                       * second half */
@@ -30,8 +30,7 @@ typedef struct {
     const mv_address_ranks *ranks;
     const mv_domains *domains;
     mv_ranges held;        /* segments that are held; `row` is a row of lives->segments */
-    mv_rankset walls;      /* starts of runs, each of which is one cudaMalloc, or pieces that are
-                            * adjacent */
+    mv_rankset walls;      /* starts of runs. A run is one cudaMalloc, or several adjacent pieces */
     mv_rankset ends;       /* ends of runs */
     mv_rankset used;       /* starts of used blocks */
     uint64_t *used_end;    /* [ranks] end address of the used block that starts here */
@@ -44,8 +43,8 @@ typedef struct {
     uint32_t *first; /* [domains + 1] index in by_segment at which each domain begins */
     uint64_t *free;  /* [domains] bytes in holes in each domain */
     uint64_t free_all;     /* bytes in holes in all domains */
-    mv_gaps *by_size;      /* [domains] distinct sizes of holes; the owner is the number of holes of
-                            * this size. NULL unless mv_holes_order_sizes was called */
+    mv_gaps *by_size;      /* [domains] distinct sizes of holes. The owner of a size is the number
+                            * of holes that have it. NULL unless mv_holes_order_sizes was called */
     bool is_missing_sizes; /* a size is missing because memory ran out */
 } mv_holes;
 
@@ -58,12 +57,12 @@ bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_rank
  * a later failure sets `is_missing_sizes`. */
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
-/* Handle the beginning and the end of a segment row. The row's used blocks must be cleared before
- * its end. */
+/* Update the holes when a segment row begins or ends. The row's used blocks must be cleared before
+ * it ends. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
 void mv_holes_unhold(mv_holes *holes, uint32_t segment);
 
-/* Handle the event that a row of lives->allocs at `rank` starts or stops using its bytes.
+/* Update the holes when a row of lives->allocs at `rank` starts or stops using its bytes.
  * mv_holes_clear does nothing for a row that is not there. */
 void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row);
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);

@@ -23,7 +23,7 @@ const char *mv_reserved_part_text(mv_reserved_part part)
 typedef struct {
     mv_heap heap;
     mv_heap_sums need; /* sums over all domains at the moment of the highest need */
-    uint64_t *most;    /* [domains] the most bytes in use in each domain */
+    uint64_t *most;    /* [domains] largest number of bytes in use in each domain */
     uint64_t *whole;   /* [domains] bytes in unused segments in each domain */
 } parts_search;
 

@@ -9,7 +9,7 @@
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
 
-/* Reasons for adding a segment, of which the first that applies is chosen. docs/fragmentation.md
+/* Reasons for adding a segment. The first reason that applies is chosen. docs/fragmentation.md
  * explains them. */
 #define MV_GROWTH_REASON_LIST(X)         \
     X(SPLIT_LIMIT, "split limit")        \
@@ -42,11 +42,11 @@ typedef struct {
 /* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
  * counts as if it had succeeded, so its request counts as needed, and its segment as taken. */
 typedef struct {
-    uint64_t needed; /* the most bytes in use (allocated or pending) at once */
+    uint64_t needed; /* largest number of bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated;   /* the most bytes allocated at once, which would be the need if no free
-                           * had to wait for a stream */
-    uint64_t taken;       /* the most bytes reserved at once within the window */
+    uint64_t allocated;   /* largest number of bytes allocated at once, which would be the need if
+                           * no free had to wait for a stream */
+    uint64_t taken;       /* largest number of bytes reserved at once within the window */
     uint32_t taken_event; /* event after which the segment's request is served, or MV_BEFORE */
     uint64_t failed;      /* the part of `taken` that was refused: the size of the segment of an
                            * out-of-memory event, which is then taken_event; otherwise 0 */
@@ -66,10 +66,10 @@ typedef struct {
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* Runs mv_segment_growths_find in pieces: mv_growth_search_begin, then mv_growth_search_some with a
- * number of events until it returns false, then mv_growth_search_end in any case, which accepts
- * NULL. mv_growth_search_begin returns NULL where mv_segment_growths_find would fail. The search
- * itself is also allocated in `arena`. */
+/* Run mv_segment_growths_find in pieces. Call mv_growth_search_begin, then mv_growth_search_some
+ * with a number of events until it returns false, then mv_growth_search_end. The last call is
+ * always necessary, and accepts NULL. mv_growth_search_begin returns NULL where
+ * mv_segment_growths_find would fail. The search itself is also allocated in `arena`. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,

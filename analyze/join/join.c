@@ -175,8 +175,8 @@ static bool has_times(const mv_trace *trace)
     return false;
 }
 
-/* The time in seconds between the end of one recording and the start of the other, or 0 if they
- * overlap. */
+/* Returns the time in seconds between the end of one recording and the start of the other, or 0 if
+ * they overlap. */
 static double seconds_between(const joining *j)
 {
     uint64_t least = UINT64_MAX;

@@ -131,7 +131,8 @@ typedef struct {
     uint32_t rises, chances; /* rises: number of floors above the previous floor; chances: number of
                               * floors compared. There is a floor for each number of live objects at
                               * which a sample was taken */
-    int64_t fall;            /* the most bytes by which a floor was below an earlier floor */
+    int64_t fall;            /* largest number of bytes by which a floor was below an earlier
+                              * floor */
 } shape;
 
 /* Closes a floor, because more objects were created or because the samples end. */
@@ -176,9 +177,9 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
     seen->chances -= seen->chances > 0;
 }
 
-/* Whether the unexplained bytes grew with the number of objects, which means that more than half of
- * the floors were higher than the previous one, and that no floor fell by more than a quarter of
- * the total growth. */
+/* Whether the unexplained bytes grew with the number of objects. More than half of the floors must
+ * be higher than the previous floor, and no floor may be lower than an earlier one by more than a
+ * quarter of the total growth. */
 static bool grows(const mv_driver_growth *out, const shape *seen)
 {
     int64_t growth = out->last - out->first;

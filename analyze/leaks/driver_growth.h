@@ -1,6 +1,7 @@
-/* CUDA objects, such as executable graphs and streams, that a line creates in each step and never
- * destroys. The driver allocates memory for these objects without a recorded call, so no level
- * contains that memory, but the device's samples show it as unexplained memory (analyze/ledger).
+/* Finds CUDA objects, such as executable graphs and streams, that a line creates in each step and
+ * never destroys. The driver allocates memory for these objects without a recorded call, so no
+ * level contains that memory, but the device's samples show it as unexplained memory
+ * (analyze/ledger).
  *
  *     steps                1      2      3      4      5      6
  *     graphs alive         1      2      3      4      5      6      according to the calls
@@ -32,7 +33,8 @@ typedef struct mv_driver_growth {
     const char *advice;        /* one sentence with advice; "" when nothing is found */
 } mv_driver_growth;
 
-/* The bytes by which driver memory grew between the first and the last floor of the samples. */
+/* Returns the bytes by which driver memory grew between the first and the last floor of the
+ * samples. */
 static inline uint64_t mv_driver_growth_bytes(const mv_driver_growth *grown)
 {
     return grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;
@@ -45,8 +47,8 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
                               const int64_t *step_us, uint32_t steps, int64_t end_us,
                               mv_driver_growth *out, mv_err *err);
 
-/* Looks for driver growth; if some is found, sets leaks->driver and updates the verdict. `trace`
- * and `lives` must be the ones from which `leaks` was made. Fails only when out of memory. */
+/* Looks for driver growth. If driver memory grows, sets leaks->driver and updates the verdict.
+ * `leaks` must have been made from `trace` and `lives`. Fails only when out of memory. */
 mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_leaks *leaks, mv_err *err);
 

@@ -1,6 +1,6 @@
-/* Handles recordings in which steps are missing. In a bounded recording (docs/recorder.md), only
- * the memory that is still alive is known about the first part of the run: its steps are unknown,
- * and so is everything that was freed. A recording that was paused and never resumed
+/* Handles recordings in which steps are missing. In a bounded recording (docs/recorder.md), little
+ * is known about the first part of the run. The memory that is still alive is known, but the steps
+ * are not, and neither is any memory that was freed. A recording that was paused and never resumed
  * (analyze/thin/pauses.h) has no steps at its end. */
 #include "analyze/leaks/leak_state.h"
 

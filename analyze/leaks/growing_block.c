@@ -4,9 +4,9 @@
 
 #include "analyze/code/stack_marks.h"
 
-/* A larger block must have replaced the site's block from one step mark to the next this many
- * times, and in this fraction of the steps. (With six marks, five whole steps can be compared,
- * which gives four rises.) */
+/* A larger block must have replaced the site's block between two step marks this many times, and in
+ * this fraction of the steps. (Six marks allow five whole steps to be compared, which gives four
+ * rises.) */
 #define LEAST_RISES 4
 #define RISING      0.8
 

@@ -1,5 +1,5 @@
-/* Finds sites that hold a single block which keeps growing. Such a block is a leak, too: buf =
- * torch.cat([buf, x]).
+/* Finds sites that hold a single block which keeps growing, for example with buf = torch.cat([buf,
+ * x]). Such a block is a leak, too.
  *
  *     bins       1     2      3       4        5
  *     block    |--|
@@ -10,10 +10,10 @@
  *
  * Such a site keeps no block for long, so the births of its blocks do not show growth, but the
  * bytes that it holds at the step marks do. The input of a language model that generates tokens
- * looks similar, because it grows with each token; but then the steps' temporary memory grows, too,
- * and by more. In training, batches of growing size look similar as well if each batch lives until
- * the next one is loaded (`follows_work`). Three to eight steps may be too few to show whether a
- * block grows. */
+ * looks similar, because it grows with each token. But then the temporary memory of the steps
+ * grows, too, and grows faster. In training, batches of growing size look similar as well if each
+ * batch lives until the next one is loaded (`follows_work`). Three to eight steps may be too few to
+ * show whether a block grows. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 

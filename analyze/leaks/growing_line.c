@@ -4,9 +4,9 @@
 #include "analyze/leaks/growth.h"
 
 /* A line must rise, that is, hold more at the floor than one whole step before, in at least this
- * many whole steps and in this fraction of all steps, and must never fall. In recordings of
- * conversations that ended, lines rose up to 9 times; in recordings of a single conversation, up to
- * 30 times. */
+ * many whole steps and in this fraction of all steps, and must never fall. Lines rose up to 9 times
+ * in recordings of conversations that ended, and up to 30 times in recordings of a single
+ * conversation. */
 #define LEAST_RISES 20
 #define RISING      0.8
 

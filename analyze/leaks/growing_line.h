@@ -7,8 +7,8 @@
  *     user c              |---------|------     hold more at each floor
  *
  * The cache of a single request looks similar, but there each step replaces all blocks of the line.
- * A line that frees hardly any blocks is judged only by its births (growth.h), because it may be a
- * cache with an entry for each key, or hold the outputs of CUDA graphs, one for each batch size. */
+ * A line that frees hardly any blocks is judged only by its births (growth.h). It may be a cache
+ * with an entry for each key, or may hold the outputs of CUDA graphs, one for each batch size. */
 #ifndef MV_GROWING_LINE_H
 #define MV_GROWING_LINE_H
 

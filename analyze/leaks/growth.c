@@ -24,8 +24,8 @@
  * keeps the blocks of the last five steps has births in five bins before it is full, so six are
  * needed. If births occur in exactly every second, third, ... step, one bin fewer is enough,
  * because chance does not produce this pattern. If every block has a different size, the site may
- * be a cache with an entry for each shape: with eight shapes, seven steps in a row meet only new
- * shapes in one of fifty cases. */
+ * be a cache with an entry for each shape. With eight shapes, the chance that seven steps in a row
+ * meet only new shapes is one in fifty. */
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
@@ -154,8 +154,8 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
-/* Whether a site with uneven births looks like a cache that adds an entry for each new key, because
- * it frees hardly any blocks and its entries differ in size. */
+/* Whether a site with uneven births looks like a cache that adds an entry for each new key. Such a
+ * cache frees hardly any blocks, and its entries differ in size. */
 static bool is_cache(const mv_growth_site *s)
 {
     return !s->is_one_size && MV_KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
@@ -174,7 +174,7 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* the youngest births may be too young to judge; this excuses at most two bins, because a site
+    /* the youngest births may be too young to judge. At most two bins are excused, because a site
      * with more young bins merely keeps its blocks for a while */
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }

@@ -10,9 +10,9 @@ typedef struct {
     const uint8_t *kinds; /* kind of each frame */
 } graphs;
 
-/* The frames that all blocks of a graph have in common, which are the caller of the modules and its
- * outer frames. For a block that this caller allocated without a module (a loss), the whole stack
- * is common. */
+/* The frames that all blocks of a graph have in common: the caller of the modules, and the frames
+ * outside the caller. For a block that this caller allocated without a module (a loss), the whole
+ * stack is common. */
 typedef struct {
     const mv_frame_id *frames;
     uint32_t count;

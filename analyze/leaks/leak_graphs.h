@@ -1,6 +1,6 @@
-/* A kept autograd graph is one entry of the report. Its blocks are allocated on many lines, but
- * their stacks all share the frames outwards from the caller of the outermost module. This caller
- * is the culprit, because it could detach the result. */
+/* Combines the blocks of a kept autograd graph into one entry of the report. These blocks are
+ * allocated on many lines, but their stacks all share the frames outwards from the caller of the
+ * outermost module. This caller is the culprit, because it could detach the result. */
 #ifndef MV_LEAK_GRAPHS_H
 #define MV_LEAK_GRAPHS_H
 

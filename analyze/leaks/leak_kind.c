@@ -249,7 +249,7 @@ static const struct {
          "them"},
 };
 
-/* Advice on the memory of certain libraries, which replaces the advice on other CUDA calls. A heap
+/* Advice on memory of certain libraries, which replaces the general advice on CUDA calls. A heap
  * may also have the name of a library. */
 static const struct {
     const char *library, *advice;

@@ -1,4 +1,4 @@
-/* The cause of a leak, if the trace shows the cause, and advice on it. Without evidence the kind is
+/* Finds the cause of a leak, if the trace shows it, and gives advice. Without evidence, the kind is
  * UNKNOWN, because a wrong cause does more harm than none. */
 #ifndef MV_LEAK_KIND_H
 #define MV_LEAK_KIND_H
@@ -37,8 +37,8 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
  * alive by one result. */
 bool mv_leak_is_graph(mv_leak_kind kind);
 
-/* Returns the index of the frame that called the outermost module, because this caller received the
- * result; the number of frames if the stack contains no module. */
+/* Returns the index of the frame that called the outermost module and therefore received the
+ * result. If the stack contains no module, returns the number of frames. */
 uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
 /* Returns the library that called CUDA, or that called the heap, in a trace of CUDA calls

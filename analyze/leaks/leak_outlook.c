@@ -16,7 +16,7 @@ static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t fi
 
 /* Finds the capacity from an out-of-memory event, like `limit_least` in analyze/oom/oom.h. It is
  * the bytes reserved at that event plus the device's free bytes. If the refused segment would have
- * fitted into the free bytes, it was refused because of a limit of the process. The capacity is
+ * fitted into the free bytes, it was refused because of a limit on the process. The capacity is
  * then at least the most that was reserved before the event, unless the refused level was not above
  * that, because the limit had been lowered. A higher level that was reserved later counts, too. */
 static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom,

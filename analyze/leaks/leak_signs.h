@@ -1,5 +1,5 @@
-/* Evidence for a leak's cause that does not come from its stacks: how long its blocks lived, and
- * what else ran at that time. */
+/* Finds evidence for a leak's cause that does not come from its stacks: how long its blocks lived,
+ * and what else ran at that time. */
 #ifndef MV_LEAK_SIGNS_H
 #define MV_LEAK_SIGNS_H
 

@@ -192,7 +192,7 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
     use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 
-/* How the sizes of the blocks that a site keeps are repeated. */
+/* How often sizes recur among the blocks that a site keeps. */
 typedef struct {
     bool recur;  /* at least one in four sizes occurs in several bins */
     bool is_one; /* most blocks have the same size */
@@ -344,8 +344,8 @@ typedef struct {
     bool is_state;
 } alive_block;
 
-/* Whether the parameters explain the optimizer state, because layers that are unfrozen one after
- * another get their state in one step after another. Each parameter and each gradient may have two
+/* Whether the parameters explain the optimizer state. If layers are unfrozen one after another,
+ * their state is allocated in one step after another. Each parameter and each gradient may have two
  * state blocks of its size. Optimizers that are created again and again have more state. */
 static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
 {
@@ -631,9 +631,9 @@ static bool add_growing_lines(mv_leak_state *w)
     return true;
 }
 
-/* Whether inferred steps may be layers of a single pass. This is the case if a block freed before
- * the end of the first judged step still waits for a stream, because the program is then ahead of
- * the device by all the steps since. */
+/* Whether inferred steps may be layers of a single pass. This is the case if a block that was freed
+ * before the end of the first judged step still waits for a stream, because the program is then
+ * ahead of the device by all later steps. */
 static bool is_one_pass(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -133,10 +133,10 @@ bool mv_floor_without_gone(mv_leak_state *w);
  * damaged, or has too few spans. Returns false when out of memory. */
 bool mv_folded_lines_find(mv_leak_state *w);
 
-/* Changes the verdict "clean" to unknown if recording was paused at the end, or if a line grew in
- * the second half of the folded time (folded_lines.c), because the last events may be too few to
- * show this growth. Without counters by line, live memory that was allocated in that half may be
- * growth. Returns false when out of memory. */
+/* Changes the verdict "clean" to unknown if recording was paused at the end. Also does so if a line
+ * grew in the second half of the folded time (folded_lines.c), because the remaining events may be
+ * too few to show this growth. Without counters by line, live memory that was allocated in that
+ * half may be growth. Returns false when out of memory. */
 bool mv_folded_time_check(mv_leak_state *w);
 
 /* Sets w->out->floor.rises again, without the blocks of lines that allocate only once or twice.

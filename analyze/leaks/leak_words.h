@@ -1,6 +1,6 @@
-/* Sentences about the leaks of one device that are composed when they are displayed. The sentences
- * that explain the verdict, and the advice on each leak, are in mv_leaks itself. All sentences are
- * truncated to fit and have no full stop; all functions return `out`. */
+/* Writes the sentences about one device's leaks that are composed only when they are displayed. The
+ * sentences that explain the verdict, and the advice on each leak, are in mv_leaks itself. All
+ * sentences are truncated to fit and have no full stop; all functions return `out`. */
 #ifndef MV_LEAK_WORDS_H
 #define MV_LEAK_WORDS_H
 

@@ -1,5 +1,5 @@
-/* The leak report: memory that grows step by step and is never freed, and all other memory that is
- * alive at the end.
+/* Makes the leak report, which lists memory that grows step by step and is never freed, and all
+ * other memory that is alive at the end.
  *
  * Every allocation that is alive when the trace ends belongs to exactly one row. Therefore:
  *
@@ -90,7 +90,8 @@ typedef struct {
  * because the events are not available. */
 typedef struct {
     uint64_t bytes;    /* `to` minus `from` */
-    uint64_t from, to; /* the fewest bytes held in the middle span, and in the last whole span */
+    uint64_t from, to; /* smallest number of bytes held in the middle span, and in the last whole
+                        * span */
     uint64_t allocations, born, freed; /* totals for the whole folded time: number of allocations,
                                         * allocated bytes, freed bytes */
     uint64_t span_us;                  /* duration of a span */
@@ -118,7 +119,7 @@ typedef enum {
 /* Blocks that pile up over several steps and are freed all at once (piles.h). They are not a leak,
  * but they are part of the peak. A block waits from the end of its step until it is freed. */
 typedef struct {
-    uint64_t bytes;                   /* the most bytes that waited at the same time */
+    uint64_t bytes;                   /* largest number of bytes that waited at the same time */
     uint32_t blocks;                  /* number of blocks that waited then */
     uint64_t at_peak;                 /* bytes that waited at the peak of allocated memory */
     uint64_t peak;                    /* allocated bytes at that peak */
@@ -150,9 +151,9 @@ typedef struct {
     const char *lacks;  /* what a verdict needs but the recording does not contain, in a few words:
                          * "no stacks"; "": nothing is missing */
     const char *settle; /* for UNKNOWN, what would settle the verdict; otherwise "" */
-    bool may_grow; /* the verdict is UNKNOWN, but memory seems to grow: the floor rises over two
-                    * steps or more, or a line of the program keeps so many blocks that they are a
-                    * list or a leak */
+    bool may_grow; /* the verdict is UNKNOWN, but memory seems to grow. Either the floor rises over
+                    * two steps or more, or a line of the program keeps so many blocks that they are
+                    * either a list or a leak */
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] leaks, sorted by bytes, largest first */
@@ -175,8 +176,9 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
-    uint32_t exit_event; /* event at which a captured program begins to exit; only blocks alive
-                          * before it count. If no exit was found, the number of events */
+    uint32_t exit_event; /* event at which a captured program begins to exit; if no exit was found,
+                          * the number of events. Only blocks that are alive before this event
+                          * count */
     uint64_t preexisting_bytes; /* part of retained_bytes that was allocated before the first
                                  * event */
     mv_leak_floor floor;
@@ -216,15 +218,15 @@ typedef struct {
 } mv_leak_outlook;
 
 /* Finds the outlook. `capacity` is the user's value; if it is MV_NO_BYTES, it is taken from an
- * out-of-memory event of the trace or from the samples of a capture. The number of steps is
- * computed from the peak of the last complete step; with fragmentation, memory runs out sooner.
+ * out-of-memory event in the trace or from the samples in a capture. The number of steps is
+ * computed from the peak of the last complete step. If memory is fragmented, it runs out sooner.
  * O(events). */
 mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, uint64_t capacity, mv_leak_outlook *out,
                          mv_err *err);
 
-/* Compares two mv_leak for qsort: the leak with more bytes comes first; if both have equally many,
- * the earlier leak. */
+/* Compares two mv_leak for qsort: the leak with more bytes comes first. If both have the same
+ * number of bytes, the earlier leak comes first. */
 int mv_leak_order(const void *a, const void *b);
 
 /* Combines the verdicts of several devices: LEAK if one device leaks, otherwise UNKNOWN if the

@@ -47,7 +47,7 @@ static double mean_of(const quarters *q, uint32_t quarter)
     return q->sum[quarter] / (q->cut[quarter + 1] - q->cut[quarter]);
 }
 
-/* Adds a block's bytes to the floors of which the block is part. */
+/* Adds a block's bytes to each floor that includes the block. */
 static void add_block(quarters *q, const mv_floor *floor, const mv_alloc_lives *a, uint32_t row)
 {
     uint32_t from = mv_floor_bin(floor, a->birth[row]), end = mv_floor_bin(floor, a->freed[row]);
@@ -84,8 +84,8 @@ static bool is_given_back(const quarters *kept, const quarters *held, uint32_t b
 }
 
 /* Whether a site that frees old blocks is a full cache. If growth is even, a third of the growth
- * from the first quarter to the last comes after the third quarter; in a full cache, less than half
- * of that third does. */
+ * from the first quarter to the last comes after the third quarter. In a full cache, less than half
+ * of that amount does. */
 static bool is_full(const quarters *held)
 {
     return held->frees_old &&

@@ -1,5 +1,5 @@
-/* Only net growth counts, because the blocks that a line keeps may replace blocks that this line or
- * another one frees.
+/* Checks whether sites that seem to grow really do. Only net growth counts, because the blocks that
+ * a line keeps may replace blocks that this line or another one frees.
  *
  *     bins                      2    3    4    5    6
  *     append(x)      kept      +1   +1

@@ -1,4 +1,5 @@
-/* Finds old live blocks (mv_older in leaks.h). Requires only the lives and the sites. */
+/* Finds old live blocks (mv_older in leaks.h). Requires only that the lives and the sites are
+ * set. */
 #include "analyze/leaks/leak_state.h"
 
 #include "base/sort.h"

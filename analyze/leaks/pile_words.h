@@ -1,4 +1,4 @@
-/* Sentences about piles (piles.h). */
+/* Writes sentences about piles (piles.h). */
 #ifndef MV_PILE_WORDS_H
 #define MV_PILE_WORDS_H
 

@@ -11,9 +11,9 @@
  *
  * A sample may be taken during a call that allocates memory, which is then numbered after the
  * sample, or during a call that frees memory, which is then numbered before the sample. If used -
- * held is larger than at the neighbouring samples, and the memory of such a call explains the
- * difference, the sample is moved to a position after the allocating call, or before the freeing
- * call. Samples after the end of the process are dropped.
+ * held is larger than at the neighbouring samples, the memory of such a call may explain the
+ * difference. The sample is then moved to a position after the allocating call, or before the
+ * freeing call. Samples after the end of the process are dropped.
  *
  * If calls are lost in damaged parts of the file, the context is unknown and set to 0.
  *
@@ -63,9 +63,9 @@ bool mv_device_use_walk(mv_holdings *h, const mv_device_use *use, mv_sample_watc
  * If both amounts are equally close, the sample that is nearer in time is returned. */
 #define MV_NEAR_US 250000
 
-/* A sample may be older than a call by up to this much and still have been taken during the call,
- * because a call is recorded when it returns, and calls that load code or create a context take
- * long. Samples are about 100 ms apart. */
+/* A sample that is older than a call by up to this much may have been taken during the call. A call
+ * is recorded when it returns, and calls that load code or create a context take a long time.
+ * Samples are about 100 ms apart. */
 #define MV_UNDER_WAY_US 110000
 uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,
                           uint64_t held);

@@ -27,7 +27,7 @@
 
 typedef enum { MV_LOT_DEVICE, MV_LOT_HOST, MV_LOT_FOREIGN, MV_LOT_KINDS } mv_lot_kind;
 
-/* The memory that one alloc or create call made. */
+/* Memory that one alloc or create call allocated. */
 typedef struct {
     uint32_t call;                /* row of api_calls that made the memory */
     uint32_t references, mapping; /* number of references and mappings, for created memory;
@@ -56,7 +56,7 @@ typedef struct {
     void *user;          /* passed to `watch` */
     uint32_t call;       /* the call being applied */
     int32_t device;
-    bool takes_unplaced; /* calls whose device is unknown count for this device */
+    bool takes_unplaced; /* calls whose device is unknown count towards this device */
     mv_map by_addr;      /* lots of allocated memory, by address */
     mv_map by_array;     /* lots of arrays, by handle */
     mv_map by_handle;    /* lots of created memory with references, by handle */
@@ -88,8 +88,8 @@ void mv_holdings_drop(mv_holdings *holdings);
 bool mv_is_device_alloc(uint8_t action);
 bool mv_is_alloc(uint8_t action);
 
-/* Whether the memory of a device call is on the host, because it was created there or comes from a
- * host pool. */
+/* Whether the memory of a device call is on the host. This is the case if it was created there or
+ * comes from a host pool. */
 bool mv_is_on_host(const mv_api_calls *calls, uint32_t call);
 
 #endif

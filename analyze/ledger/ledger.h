@@ -56,7 +56,7 @@ typedef struct {
  * process has. */
 typedef struct {
     mv_held held;
-    uint64_t peak;    /* the most bytes reserved at any time up to the moment */
+    uint64_t peak;    /* largest number of bytes reserved at any time up to the moment */
     uint64_t refused; /* number of requests refused up to the moment */
 } mv_ledger_addresses;
 
@@ -77,8 +77,8 @@ typedef struct {
     uint64_t by_sum;          /* sum of the bytes in `by` */
     uint64_t held_at_sample;  /* bytes held by calls at the sample, for comparison with `by_sum` */
     int64_t context_estimate; /* estimate for contexts and code; 0 if `used` is unknown */
-    uint64_t context_pools;   /* upper bound of the part of the estimate that is kept by pools,
-                               * which no call shows */
+    uint64_t context_pools;   /* upper bound of the bytes in the estimate that pools may keep
+                               * without any call that shows it */
     int64_t unexplained;      /* bytes that nothing explains; 0 if `used` is unknown */
 
     uint64_t framework_reserved;

@@ -13,7 +13,7 @@
 
 typedef struct {
     int64_t time_us; /* time of the column's moment */
-    uint64_t held;   /* bytes held by calls, which is the sum of `by` */
+    uint64_t held;   /* bytes held by calls: the sum of `by` */
     uint64_t used;   /* bytes in use by the process; MV_NO_BYTES: there are no samples */
     int64_t context_estimate, unexplained;
     uint64_t most_used; /* highest use at any sample in the column; `used` if there is no sample */

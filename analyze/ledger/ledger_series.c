@@ -115,8 +115,8 @@ typedef struct {
     uint32_t id;
 } ranked;
 
-/* Assigns columns to libraries: one column to each of the largest, and one column to all others
- * together. */
+/* Assigns columns to libraries: one to each of the largest libraries, and one to all other
+ * libraries together. */
 static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
 {
     mv_ledger_series *out = l->out;

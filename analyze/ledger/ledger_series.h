@@ -20,7 +20,7 @@ enum { MV_LEDGER_LIBRARIES = 24 };
 typedef struct {
     const char *name;  /* name of the library, such as "NCCL" (analyze/code/libraries.h), or
                         * "others" */
-    uint64_t most;     /* the most bytes held at any time; 0 for "others" */
+    uint64_t most;     /* largest number of bytes held at any time; 0 for "others" */
     bool is_framework; /* the library is PyTorch's allocator */
 } mv_ledger_library;
 

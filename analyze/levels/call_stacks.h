@@ -1,11 +1,11 @@
-/* Stacks of CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2", followed by
- * the functions that called the library. */
+/* Makes stacks for CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2",
+ * followed by the functions that called the library. */
 #ifndef MV_CALL_STACKS_H
 #define MV_CALL_STACKS_H
 
 #include "parse/model/trace.h"
 
-/* Adds to the trace a frame for each pair of library and function, and a stack for each combination
+/* Adds a frame to the trace for each pair of library and function, and a stack for each combination
  * of such a frame with the stack of a call that allocates memory. of_call: [api_calls.count] the
  * new stack of each such call; MV_NO_STACK for other calls. Existing rows keep their numbers. O(n
  * log n). */
@@ -14,7 +14,7 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 /* ---- parts ------------------------------------------------------------------------------- */
 
 /* Makes a copy of the stacks with room for `stacks` more stacks, which have `stack_frames` frames
- * in total. False when out of memory. */
+ * in total. Returns false when out of memory. */
 bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
                     mv_stacks *out);
 

@@ -25,7 +25,8 @@ void mv_heaps_drop(mv_heaps *heaps)
     mv_arena_drop(heaps->arena, heaps->blocks);
 }
 
-/* The row of the heap with this name, which is added if needed; MV_NO_ROW when out of memory. */
+/* Returns the row of the heap with this name, which is added if needed; MV_NO_ROW when out of
+ * memory. */
 static uint32_t heap_named(mv_heaps *h, mv_string_id name)
 {
     uint32_t at = mv_map_find(&h->by_name, name.row);
@@ -39,7 +40,7 @@ static uint32_t heap_named(mv_heaps *h, mv_string_id name)
     return h->count - 1;
 }
 
-/* The block at an address that belongs to `heap` or, for MV_NO_ROW, to any heap. */
+/* Returns the block at an address that belongs to `heap` or, for MV_NO_ROW, to any heap. */
 static uint32_t block_at(const mv_heaps *h, uint32_t heap, uint64_t address)
 {
     uint32_t at = mv_map_find(&h->by_addr, address);
@@ -98,7 +99,7 @@ static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
     return true;
 }
 
-/* Removes the block from the chain of blocks at its address. False when out of memory. */
+/* Removes the block from the chain of blocks at its address. Returns false when out of memory. */
 static bool unchain(mv_heaps *h, uint32_t at)
 {
     uint64_t address = h->blocks[at].address;

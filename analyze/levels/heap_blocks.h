@@ -1,8 +1,9 @@
-/* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
+/* Replays heaps, which are allocators that the program registered, from mv_heap_calls
+ * (docs/heaps.md).
  *
  *     alloc     begins a block at the address, and ends an older block of the heap at this address
  *     free      ends the heap's block at the address; without a heap, the newest block there
- *     resize    replaces the block by a block of the new size at the address, in the same heap
+ *     resize    replaces the block with a block of the new size at the address, in the same heap
  *     reset     ends all blocks of the heap
  *
  * Contradictory calls are counted and have no other effect. A block of 0 bytes, or of more bytes
@@ -62,8 +63,8 @@ typedef struct {
 /* Prepares for the first call. Memory comes from `arena`. */
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace);
 
-/* Applies one call. `call` is a row of heap_calls, and calls must be applied in order. False when
- * out of memory. */
+/* Applies one call. `call` is a row of heap_calls, and calls must be applied in order. Returns
+ * false when out of memory. */
 bool mv_heaps_apply(mv_heaps *heaps, uint32_t call);
 
 /* Frees the memory of the heaps. */

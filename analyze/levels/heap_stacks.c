@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     call_row *rows; /* [count] sorted by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* number of stacks to add, each of which may need a frame of its own */
+    uint32_t stacks; /* number of stacks to add, each of which may need a separate frame */
     uint64_t stack_frames;
 } call_rows;
 

@@ -1,6 +1,6 @@
-/* Stacks of heap blocks. In these stacks, the function that registered the block becomes a frame of
- * the heap: "malloc_postprocess, cupy", followed by its callers. This function is part of the
- * allocator, and therefore never to blame:
+/* Makes the stacks of heap blocks. In these stacks, the function that registered the block becomes
+ * a frame of the heap: "malloc_postprocess, cupy", followed by its callers. This function is part
+ * of the allocator, and therefore never to blame:
  *
  *     memviz_alloc was called   that function is                when
  *     through ctypes or cffi    the innermost Python function   another Python function called it

@@ -73,8 +73,8 @@ static bool has_calls(const mv_trace *trace, bool of_host)
     return false;
 }
 
-/* The first call that allocates in the heap or, for MV_LEVEL_DEFAULT, in any heap. MV_NO_ROW if
- * there is no such call. */
+/* Returns the first call that allocates in the heap or, for MV_LEVEL_DEFAULT, in any heap.
+ * MV_NO_ROW if there is no such call. */
 static uint32_t first_alloc(const mv_trace *trace, mv_level level)
 {
     const mv_heap_calls *c = &trace->heap_calls;

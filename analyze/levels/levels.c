@@ -64,7 +64,7 @@ static event_origin at_call(const maker *m, uint32_t call, mv_stack_id stack)
                           call_id(stack, (uint64_t)m->trace->calls + call)};
 }
 
-/* The origin of a heap call. Heap calls are numbered after all CUDA calls. */
+/* Returns the origin of a heap call. Heap calls are numbered after all CUDA calls. */
 static event_origin at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
     uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
@@ -382,7 +382,7 @@ static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
 
 /* ---- whole levels ------------------------------------------------------------------------ */
 
-/* The largest device number of a call or an event, plus one. */
+/* Returns the largest device number of a call or an event, plus one. */
 static uint32_t devices_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;

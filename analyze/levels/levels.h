@@ -1,6 +1,6 @@
-/* Levels of memory. A level contains the blocks of PyTorch's caching allocator, memory of CUDA
- * calls, pinned memory of the host, the whole device, or blocks of an allocator that the program
- * registered (a heap). docs/levels.md explains how they are layered.
+/* Levels of memory. A level contains one kind of memory: the blocks of PyTorch's caching allocator,
+ * memory from CUDA calls, pinned host memory, the whole device, or the blocks of an allocator that
+ * the program registered (a heap). docs/levels.md explains how they are layered.
  *
  *     mv_level level;
  *     mv_level_read(&trace, "cuda", &level)       or another name for --level
@@ -15,7 +15,7 @@
  * The additional frame is the innermost frame. Its function is the call ("cudaMalloc"), its file is
  * the calling library, and it has no line. Its row is `origin.first_call_frame` or higher.
  *
- * The blocks of a heap are made from mv_heap_calls likewise. If the function that registered them
+ * The blocks of a heap are similarly made from mv_heap_calls. If the function that registered them
  * is known, it is their innermost frame, with the heap as its file.
  *
  * Sizes and times come from the calls. Memory without an address (cuMemCreate, arrays) is given an
@@ -37,13 +37,13 @@ typedef enum {
     MV_LEVEL_HEAP     /* this value plus the row of the heap's name in the strings */
 } mv_level;
 
-/* Reads the name of a level: "pytorch", "cuda", "host", "all", or the name of a heap of the trace.
- * For a file of another tool, the allocator's name stands for MV_LEVEL_PYTORCH, and "host" is also
- * allowed. False for any other string. */
+/* Reads the name of a level: "pytorch", "cuda", "host", "all", or the name of a heap in the trace.
+ * For another tool's file, the allocator's name means MV_LEVEL_PYTORCH, and "host" is also allowed.
+ * False for any other string. */
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);
 
-/* The name of a level. For a level that may be a heap, use mv_level_name_of; its `trace` must be
- * the original trace or the trace of one of its levels. */
+/* Returns the name of a level. For a level that may be a heap, use mv_level_name_of; its `trace`
+ * must be the original trace or the trace of one of its levels. */
 const char *mv_level_name(mv_level level);
 const char *mv_level_name_of(const mv_trace *trace, mv_level level);
 
@@ -56,7 +56,7 @@ static inline mv_level mv_level_of_heap(mv_string_id name)
  * level. */
 bool mv_level_has(const mv_trace *trace, mv_level level);
 
-/* The level for which MV_LEVEL_DEFAULT stands in an original trace. */
+/* Returns the level for which MV_LEVEL_DEFAULT stands in an original trace. */
 mv_level mv_level_default(const mv_trace *trace);
 
 /* The levels of an original trace, as arguments for --level, in the order in which they are shown.
@@ -70,7 +70,7 @@ typedef struct {
 
 mv_level_list mv_levels_of(const mv_trace *trace);
 
-/* A short description of the level that has this name. */
+/* Returns a short description of the level that has this name. */
 const char *mv_level_about(const char *name);
 
 /* Whether a trace has an allocator that reserves more than it allocates. This is PyTorch's
@@ -78,8 +78,8 @@ const char *mv_level_about(const char *name);
  * segment. */
 bool mv_level_reserves(const mv_trace *trace);
 
-/* The term for memory that is held on the trace's level: "allocated" for PyTorch, "held by CUDA
- * calls". */
+/* Returns the term for memory that is held on the trace's level: "allocated" for PyTorch, "held by
+ * CUDA calls". */
 const char *mv_level_held(const mv_trace *trace);
 
 /* Whether `name` is the name of the host level; false for NULL. */
@@ -89,7 +89,7 @@ bool mv_level_is_host(const char *name);
 #define MV_PLACE_TEXT 24
 const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_PLACE_TEXT]);
 
-/* The message for a trace without memory of the level. */
+/* Returns the message for a trace without memory of the level. */
 const char *mv_level_missing_text(mv_level level);
 
 /* Does the same as mv_level_take for the argument of --level; NULL or "" stands for

@@ -128,7 +128,7 @@ static bool event_step_marks(mv_arena *arena, const mv_steps *steps, const mv_ev
     return out->time_us != NULL;
 }
 
-/* The device with the most events. */
+/* Returns the device with the most events. */
 static uint32_t busiest(const mv_trace *trace)
 {
     uint32_t best = 0;

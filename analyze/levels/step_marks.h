@@ -30,7 +30,7 @@ typedef struct {
 mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
                            mv_step_marks *out, mv_err *err);
 
-/* Adds a mark for each step to the annotations of `out`. False when out of memory. */
+/* Adds a mark for each step to the annotations of `out`. Returns false when out of memory. */
 bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* The allocations that use an allocation's bytes before and after it.
+/* Finds the allocations that used an allocation's bytes before it, and those that used them after
+ * it.
  *
  *     bytes │        ┌── 5 ──┐        user of the first byte of 7 before it: 5
  *           │ ┌─ 3 ─┐│       │┌─ 7 ─┐                    and after it: none

@@ -1,5 +1,5 @@
-/* Block sizes: how the caching allocator rounds a request, and when it splits off the remainder of
- * a free block. Source: round_size(), get_alloc_size(), should_split() in PyTorch
+/* Computes block sizes: how the caching allocator rounds a request, and when it splits off the
+ * remainder of a free block. Source: round_size(), get_alloc_size(), should_split() in PyTorch
  * CUDACachingAllocator.cpp, and roundup_power2_next_division() in CUDAAllocatorConfig.cpp, which
  * are unchanged from PyTorch 2.0 to 2.14. torch_npu has the same allocator, except that its
  * round_size() first adds 32 bytes to the request (NPUCachingAllocator.cpp). */

@@ -1,4 +1,5 @@
-/* Digests of devices, which include the history kind of their lives (parse/model/digest.h). */
+/* Computes the digests of devices, which include the kind of history that the lives have
+ * (parse/model/digest.h). */
 #ifndef MV_DIGESTS_H
 #define MV_DIGESTS_H
 

@@ -1,6 +1,6 @@
-/* The lives table contains every allocation of one device, from its alloc event to its free events,
- * with the bytes that it really occupied, and every segment, from the event that added it to its
- * end. All reports and pictures start from this table.
+/* The lives table contains every allocation on one device, from its alloc event to its free events,
+ * with the bytes that it really occupied. It also contains every segment, from the event that added
+ * it to its end. All reports and pictures start from this table.
  *
  * Rows are in order of birth: first the allocations from before the first event ("preexisting"
  * allocations, found by undoing the events backwards from the final heap), then one row for each
@@ -77,9 +77,9 @@ typedef struct {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence with the reason for `history`; never NULL */
-    uint32_t ring;    /* size of the event buffer if the buffer was full, which means that older
-                       * events were dropped and that a larger max_entries would have kept them. 0:
-                       * the buffer is not known to have been full */
+    uint32_t ring;    /* size of the event buffer if the buffer was full; 0: it is not known to have
+                       * been full. A full buffer dropped older events, which a larger max_entries
+                       * would have kept */
     mv_events events; /* the device's events, as columns of the trace */
     bool has_later_events;          /* the trace has later events that are not in the table
                                      * (lives_window.h) */
@@ -147,7 +147,7 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
 mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                              mv_err *err);
 
-/* Runs mv_lives_find_ranked in pieces of about `events` events, for callers that do other work in
+/* Run mv_lives_find_ranked in pieces of about `events` events, for callers that do other work in
  * between. mv_lives_search_begin returns NULL when out of memory. mv_lives_search_some sets *again
  * if pieces remain, and must not be called after a failure. mv_lives_search_end may be called at
  * any time. */

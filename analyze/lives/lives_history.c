@@ -207,8 +207,8 @@ static fullness fullness_of(const mv_lives_sweep *r)
     return recorded_fullness(r, has_most);
 }
 
-/* Whether these could be the first events of a device, because nothing is allocated or freed before
- * the first segment is added. */
+/* Whether these could be a device's first events, which is the case if nothing is allocated or
+ * freed before the first segment is added. */
 static bool begins_fresh(const mv_events *ev)
 {
     for (uint32_t i = 0; i < ev->count; i++)

@@ -44,8 +44,8 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether a comparison is impossible, because the file has no final heap, or because the device is
- * the CPU in a capture, whose tensors do not lie in segments. */
+/* Whether a comparison is impossible. This is the case if the file has no final heap, or if the
+ * device is the CPU in a capture, because CPU tensors do not lie in segments. */
 static bool is_heapless(const mv_lives_sweep *r)
 {
     return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));

@@ -1,5 +1,5 @@
-/* The sweep, which applies one device's events to its heap, block by block. It is private to
- * mv_lives_find.
+/* Sweeps over one device's events, and applies them to the device's heap block by block. The sweep
+ * is private to mv_lives_find.
  *
  *     mv_lives_init      prepares the final heap by rank, once the ranks of all addresses are known
  *     mv_lives_undo      goes backwards from the final heap to the heap before the first event
@@ -9,8 +9,8 @@
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
  *     mv_lives_history   finds the kind of history
  *
- * The events are not trusted. An event that contradicts the layout is counted in the doubts of
- * `lives`, and the contradiction is resolved in favour of the newest event. */
+ * The events are not trusted. An event that contradicts the layout is counted in lives->doubts, and
+ * the contradiction is resolved in favour of the newest event. */
 #ifndef MV_LIVES_SWEEP_H
 #define MV_LIVES_SWEEP_H
 
@@ -97,9 +97,9 @@ typedef struct {
     uint32_t first_row;        /* the first row of this span; lower rows belong to other spans */
 } mv_lives_sweep;
 
-/* The phases of the sweep; each function returns false when out of memory. mv_lives_begin_apply and
- * mv_lives_apply_some are the forward sweep. If there are several spans, they form one piece;
- * otherwise, a piece has `events` events. *again is set if pieces remain. */
+/* These functions run the phases of the sweep; each returns false when out of memory.
+ * mv_lives_begin_apply and mv_lives_apply_some are the forward sweep. If there are several spans,
+ * they form one piece; otherwise, a piece has `events` events. *again is set if pieces remain. */
 bool mv_lives_init(mv_lives_sweep *r);
 bool mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_begin_apply(mv_lives_sweep *r);
@@ -118,8 +118,8 @@ bool mv_lives_hold_before(mv_lives_sweep *r);
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
 void mv_lives_settle_segments(mv_lives_sweep *r);
 
-/* lives_apply.c: ends the allocations that start in [low, high), because they must have been freed
- * before `event` without a recorded free. */
+/* lives_apply.c: ends the allocations that start in [low, high), which were evidently freed before
+ * `event`, although no free was recorded. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 
 /* Applies the events [first, end). */

@@ -1,5 +1,5 @@
-/* Positions in one device's trace as users specify them (an event number, a time or an annotation),
- * and the windows between two positions. */
+/* Finds positions in one device's trace, which users specify by an event number, a time or an
+ * annotation, and the windows between two positions. */
 #ifndef MV_POSITION_H
 #define MV_POSITION_H
 
@@ -29,7 +29,7 @@ static inline mv_window mv_window_cut(mv_window window, uint32_t events)
  * has a time. Times on the command line and in the output count from this time. */
 int64_t mv_position_start_us(const mv_trace *trace);
 
-/* The position that a name specifies:
+/* A position, as specified by a name:
  *
  *                    event                     after
  *     number N       N                         N + 1
@@ -45,7 +45,7 @@ typedef struct {
 
 /* Finds the position that `x` specifies: an event number ("1234"), a time since
  * mv_position_start_us ("1.5s", "20ms", "300us", "2min") or the K-th start of an annotation,
- * counted from 1 ("@NAME#K"; an annotation whose own name ends in #K is tried first). Returns
+ * counted from 1 ("@NAME#K"). An annotation whose own name ends in #K is tried first. Returns
  * false, with a sentence in `why`, if `x` is not a position. */
 bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_position *out,
                       char *why, uint32_t why_size);

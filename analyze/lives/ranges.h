@@ -1,5 +1,5 @@
-/* Address ranges that do not overlap, such as the segments held at some moment. Addresses are ranks
- * in mv_address_ranks. */
+/* Stores address ranges that do not overlap, such as the segments held at some moment. Addresses
+ * are ranks in mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 

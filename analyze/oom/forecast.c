@@ -5,10 +5,10 @@
 #include "analyze/ranks/batch_factor.h"
 #include "base/intern.h"
 
-/* Two sizes count as having changed alike if their ratios differ by less than this. */
+/* Two sizes count as having changed by the same factor if their ratios differ by less than this. */
 #define SAME 0.002
-/* A factor counts as the factor of the whole step if at least this fraction of the step's bytes
- * changed by it. */
+/* A factor applies to the whole step if at least this fraction of the step's bytes changed by
+ * it. */
 #define CHANGED 0.05
 /* Sizes that cannot be predicted may add up to at most this fraction of the allocated bytes. */
 #define GUESSED 0.05
@@ -22,8 +22,7 @@
 /* A step that is larger by at least this factor is of a different kind, for example one with a
  * thousand samples instead of one. */
 #define MOST_FACTOR 1000
-/* Maximum number of different sizes of the current step to compare, and size of the cache of
- * results. */
+/* Maximum number of distinct sizes to compare in the current step, and size of the result cache. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
 
@@ -55,13 +54,14 @@ typedef struct {
     uint32_t matched;
     uint64_t matched_bytes;
     uint64_t current_bytes;               /* bytes of all allocations in the current step */
-    uint32_t *after[MV_MOST_REPETITIONS]; /* counterparts, in each repetition, of the base's rows
-                                           * after its point */
+    uint32_t *after[MV_MOST_REPETITIONS]; /* for each repetition, the counterparts of the base's
+                                           * rows after the base's point */
     sizes *answer;                        /* [ANSWERS] cached predictions, by hash */
     uint32_t *current; /* [base.row - low] the current rows that correspond to the base's rows */
     uint32_t low;
     uint32_t end; /* row of the base at which the forecast ends */
-    /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once, so not again */
+    /* [end - base.row] predicted bytes of the base's rows; 0: the row will not be allocated
+     * again */
     uint64_t *bytes;
     uint64_t *sure; /* [end - base.row] predicted bytes without guesses */
     uint32_t next_count;
@@ -195,8 +195,8 @@ static bool find_factor(prediction *t)
     return true;
 }
 
-/* Whether the current step has shown so far that the base is an earlier step of the same kind,
- * rather than another part of the program in which a few of the same sites occur. */
+/* Whether the current step shows so far that the base is an earlier step of the same kind. The base
+ * may instead be another part of the program in which a few of the same sites occur. */
 static bool is_of_this_kind(const prediction *t)
 {
     uint32_t allocated = t->found->now - t->found->current;
@@ -207,9 +207,9 @@ static bool is_of_this_kind(const prediction *t)
 
 /* ---- the remaining operations --------------------------------------------------------------- */
 
-/* Returns in how many other repetitions `a` and `b` changed alike, relative to the base; -1 if they
- * changed differently in too many of them (a few counterparts may be wrong). Sets *varied if the
- * sizes differ from those in the base. */
+/* Returns the number of other repetitions in which `a` and `b` changed by the same factor relative
+ * to the base, or -1 if the factors differ in too many repetitions (a few counterparts may be
+ * wrong). Sets *varied if the sizes differ from those in the base. */
 static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];

@@ -21,8 +21,8 @@
 #include "analyze/steps/recurrence.h"
 
 typedef struct {
-    uint64_t peak;    /* the most bytes allocated between this point and the same point of the next
-                       * step; 0: no earlier step of this kind reached this point */
+    uint64_t peak;    /* largest number of bytes allocated between this point and the same point of
+                       * the next step; 0: no earlier step of this kind reached this point */
     uint64_t least;   /* the peak without guesses, which is the certain part of the forecast: a size
                        * for which this step shows no evidence is copied from the earlier step
                        * without scaling */

@@ -1,6 +1,6 @@
-/* Whether other settings could have let a run continue after the request that ended it; it is not
- * enough if only this request would have been served. Reports that recommend settings use this
- * check, so that they agree with the report on out-of-memory events. */
+/* Finds out whether other settings could have let a run continue after the request that ended it.
+ * It is not enough if only this request would have been served. Reports that recommend settings use
+ * this check, so that they agree with the report on out-of-memory events. */
 #ifndef MV_LAST_FAILURE_H
 #define MV_LAST_FAILURE_H
 

@@ -28,15 +28,15 @@ typedef struct {
     const mv_sites *sites;
     mv_block_rules rules;
     mv_heap heap;
-    uint64_t most_reserved; /* the most bytes reserved so far */
+    uint64_t most_reserved; /* largest number of bytes reserved so far */
     uint64_t least_refused; /* lowest level that a limit of the process refused; UINT64_MAX: none */
-    uint64_t most_seen;     /* the most bytes reserved and free together at any failure */
+    uint64_t most_seen;     /* largest number of bytes reserved and free together at any failure */
     bool has_call_ids;      /* mv_calls_have_ids */
     uint32_t release;       /* last release event of the current call that releases memory, or
                              * MV_NO_ROW */
     uint64_t held;          /* bytes reserved before that call */
     bool collects;  /* segments may also be released because of garbage_collection_threshold */
-    uint64_t *most; /* [events] the most bytes allocated so far */
+    uint64_t *most; /* [events] largest number of bytes allocated so far */
     mv_oom_prospect prospect;
     bool only_last; /* only the last failure is evaluated; for the others, only the figures are
                      * computed */

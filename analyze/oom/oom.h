@@ -75,14 +75,16 @@ typedef enum {
 typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve, estimated as the middle between
                            * limit_least and limit_most */
-    uint64_t limit_least; /* lower bound of `limit`: the most bytes that PyTorch did reserve */
+    uint64_t limit_least; /* lower bound of `limit`: largest number of bytes that PyTorch did
+                           * reserve */
     uint64_t limit_most;  /* upper bound of `limit`: the level that was refused. All three are equal
                            * if the device was full */
     /* Bytes of `limit` that would remain after the request (or be missing, if negative) if all
      * holes of its pool, on any stream, were a single hole. */
     int64_t margin;
     int64_t margin_least, margin_most; /* the margin computed with `limit_least` and `limit_most` */
-    uint64_t most;                     /* the most bytes ever allocated, including the request */
+    uint64_t most;                     /* largest number of bytes ever allocated, including the
+                                        * request */
     uint64_t rise; /* increase of `most` over the second half of the events so far; if the trace
                     * does not begin with the run, only the increase above the bytes reserved before
                     * the trace */
@@ -94,7 +96,7 @@ typedef struct {
     bool serves; /* this replay served the request, and all requests that had been served before */
     bool surely; /* a replay within `limit_least` served them, too */
     const char *conf;       /* the complete settings of this replay */
-    uint64_t would_reserve; /* the most bytes reserved in this replay */
+    uint64_t would_reserve; /* largest number of bytes reserved in this replay */
     uint64_t spare;         /* bytes of `limit` that are left after the request in this replay */
     uint64_t sure_spare;    /* bytes of `limit_least` that are left after the request; only if
                              * `surely` */
@@ -162,11 +164,11 @@ static inline uint32_t mv_oom_moment(const mv_oom *oom)
 #define MV_OOM_AT_TEXT 16
 const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 
-/* Limits on the work. Details cost more on larger heaps, so only the first failures get them.
+/* Limits on the work. Details cost more on larger heaps, so they are limited to the first failures.
  * Replays, forecasts and leaks cost more on longer traces. They are limited to the first failures,
- * then to as many failures as together need this many events, and to the last failure; all replays
- * together take at most mv_replay_most_work. Therefore the time is linear in the size of the trace,
- * regardless of how many requests failed. */
+ * to further failures that together need at most this many events, and to the last failure. All
+ * replays together take at most mv_replay_most_work steps. Therefore, the time is linear in the
+ * size of the trace, regardless of how many requests failed. */
 #define MV_MOST_OOM_DETAILS        64
 #define MV_MOST_OOM_TRIALS         8
 #define MV_MOST_OOM_EVENTS(events) (((uint64_t)1 << 19) + ((uint64_t)(events) << 6))
@@ -197,7 +199,7 @@ typedef struct {
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
-/* Explains only the last failure, without details. Sets *found to whether there is one. O(n log
+/* Explains only the last failure, without details. Sets *found to true if there is one. O(n log
  * n). */
 mv_code mv_oom_last_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, mv_window window, mv_oom *out, bool *found,

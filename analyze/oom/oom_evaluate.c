@@ -150,8 +150,8 @@ bool mv_oom_is_above_limit(const mv_oom *o)
 }
 
 /* Returns the certain part of the recent rise in need. If the trace does not begin with the run,
- * and a step had ended before the failure, memory may rise like this within every step, so the rise
- * continues only if there is a leak. */
+ * and a step had ended before the failure, memory may rise like this within every step. In that
+ * case, the rise is certain to continue only if there is a leak. */
 static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;

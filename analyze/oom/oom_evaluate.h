@@ -1,4 +1,4 @@
-/* The verdict on one failed request. docs/oom.md contains the rules. */
+/* Decides the verdict on one failed request. docs/oom.md contains the rules. */
 #ifndef MV_OOM_EVALUATE_H
 #define MV_OOM_EVALUATE_H
 

@@ -1,4 +1,4 @@
-/* What a run needs after a request that failed (see mv_oom_outlook). */
+/* Finds out what a run needs after a request that failed (see mv_oom_outlook). */
 #ifndef MV_OOM_OUTLOOK_H
 #define MV_OOM_OUTLOOK_H
 
@@ -27,11 +27,11 @@ typedef struct {
     const mv_sites *sites;
     const mv_block_rules *rules;
     mv_steps steps;
-    const uint64_t *most; /* [events] the most bytes allocated so far */
+    const uint64_t *most; /* [events] largest number of bytes allocated so far */
     uint64_t before; /* bytes that may have been allocated before the trace; 0 if the trace begins
                       * with the run */
-    int64_t stepped_us;     /* time of an event by which an optimizer had completed a step */
-    uint64_t most_reserved; /* the most bytes reserved up to the failure */
+    int64_t stepped_us;     /* time of an event before which an optimizer completed a step */
+    uint64_t most_reserved; /* largest number of bytes reserved up to the failure */
     mv_trials trials;       /* trials that cover all events */
     const char *expandable; /* the complete recorded settings, with expandable segments; NULL:
                              * `trials` are not open */

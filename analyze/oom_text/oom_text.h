@@ -6,10 +6,11 @@
  *
  * A printed size stands for all numbers of bytes that round to it. Sums and differences keep this
  * range as bounds, and a conclusion is drawn only if it is true for the whole range. `requested` is
- * the size of the segment that was requested from the device. The tensor is smaller: up to 1 MiB
- * for a request of 2 MiB, more than 1 MiB for a request of 20 MiB, and otherwise less than 2 MiB
- * smaller, because segments are rounded to 2 MiB (get_allocation_size of CUDACachingAllocator.cpp).
- * cudaMallocAsync prints the size of the tensor itself.
+ * the size of the segment that was requested from the device. The tensor is smaller. If `requested`
+ * is 2 MiB, the tensor has up to 1 MiB, and if it is 20 MiB, the tensor has more than 1 MiB.
+ * Otherwise, the tensor is less than 2 MiB smaller than `requested`, because segments are rounded
+ * to 2 MiB (get_allocation_size in CUDACachingAllocator.cpp). cudaMallocAsync prints the size of
+ * the tensor itself.
  *
  * Provable conclusions:
  *
@@ -30,7 +31,7 @@
 
 #include "parse/error_text/error_text.h"
 
-/* Verdicts as in analyze/oom/oom.h, and `limit`. */
+/* Some of the verdicts of analyze/oom/oom.h, and `limit`. */
 #define MV_TEXT_VERDICT_LIST(X)   \
     X(LIMIT, "limit")             \
     X(CAPACITY, "capacity")       \
@@ -90,6 +91,7 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 
-bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* returns false when out of memory */
+bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* Writes the sentences; returns false when
+                                                          * out of memory */
 
 #endif

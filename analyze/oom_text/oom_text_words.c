@@ -262,8 +262,8 @@ static const char *why_open(text_writer *w)
                         is_others ? inside : others);
 }
 
-/* Whether the message is a sentence of PyTorch's allocator without its sizes, because it was cut
- * off or reworded. */
+/* Whether the message is a sentence from PyTorch's allocator whose sizes are missing, because the
+ * message was cut off or reworded. */
 static bool is_cut(const mv_error_text *e)
 {
     return strcmp(e->phrase, "CUDA out of memory") == 0 ||

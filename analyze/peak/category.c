@@ -9,8 +9,8 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Default sizes of the workspaces of cuBLAS and cuBLASLt, of which each thread and stream has its
- * own. They are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
+/* Default sizes of cuBLAS and cuBLASLt workspaces. Each thread and stream has separate workspaces.
+ * The sizes are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
  * capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize,
  * ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
@@ -283,16 +283,16 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
 }
 
 /* Whether the block was allocated before any module call and is still alive after the next backward
- * pass, which therefore did not need the block, regardless of when it is freed. */
+ * pass. That pass did not need the block, regardless of when it is freed. */
 static bool is_there_for_steps(const category_search *s, const candidate *c)
 {
     return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
            c->freed >= mv_phases_end(&s->phases, c->run + 1);
 }
 
-/* Whether the block is alive from before the trace to its end, so that it is not an activation of
- * any step in the trace. The workspaces of libraries are such blocks, and no other block of their
- * stack shows what they are. */
+/* Whether the block is alive from before the trace until the end of the trace. Such a block is not
+ * an activation of any step in the trace. A library's workspaces are such blocks, and no other
+ * block from the same stack shows what they are. */
 static bool spans_trace(const candidate *c)
 {
     return c->birth == MV_BEFORE && c->freed == MV_NEVER;

@@ -1,4 +1,5 @@
-/* The purpose of an allocation: parameter, gradient, optimizer state, activation...
+/* Finds the purpose of each allocation: parameter, gradient, optimizer state, activation, and so
+ * on.
  *
  * The category follows from the stack of the allocation and the time of its free, according to the
  * rules in docs/peak.md; if no rule is certain, it is "unknown". The stack shows the phase of an
@@ -48,8 +49,8 @@ typedef struct {
 } mv_categories;
 
 /* Finds the category of every allocation. When a request fails, stack unwinding frees the memory of
- * the current phase. Such frees do not show a category, so the freed blocks get the category that
- * blocks from the same stack have in earlier steps.
+ * the current phase. Such frees do not show a category, so the freed blocks are given the category
+ * that blocks from the same stack have in earlier steps.
  *
  * O(frames + n log n). `kinds` comes from mv_frame_kinds; `rules` may be NULL. Fails only when out
  * of memory. */
@@ -57,7 +58,7 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);
 
-/* Runs mv_categories_find in pieces of `allocs` allocations, for callers that do other work in
+/* Run mv_categories_find in pieces of `allocs` allocations, for callers that do other work in
  * between. mv_category_search_begin returns NULL when out of memory. mv_category_search_some sets
  * *again if pieces remain, and must not be called after a failure. mv_category_search_end may be
  * called at any time. */

@@ -113,8 +113,8 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
         bytes[curve->steps[i].part] += (uint64_t)curve->steps[i].bytes;
 }
 
-/* The highest levels of the curve, from which the peaks without a part are found. A part's bytes
- * change only at its own steps, so between two of these steps, the level without the part is
+/* The highest levels of the curve, which are needed to find the peaks without a part. A part's
+ * bytes change only at its own steps, so between two of these steps, the level without the part is
  * highest where the whole curve is highest. The highest levels since each past moment are stored as
  * a descending list of maxima, which are the levels that no later level reaches. */
 typedef struct {

@@ -1,5 +1,5 @@
-/* The allocated bytes of one device as a curve over its events, and the peak of this curve without
- * some of the allocations.
+/* Represents the allocated bytes of one device as a curve over its events, and finds the peak of
+ * this curve without some of the allocations.
  *
  * The caller assigns the allocations to parts (such as lines of code). The curve contains every
  * change of every part. */
@@ -17,8 +17,8 @@ typedef struct {
 } mv_curve_step;
 
 /* The curve has a level after each event of the window, and one at the window's first moment. The
- * first level comes from the steps of event MV_BEFORE, of which there is one for each part, with
- * all of the part's bytes from before the window. */
+ * first level comes from the steps of event MV_BEFORE. Each part has one such step, with all of the
+ * part's bytes from before the window. */
 typedef struct {
     uint32_t parts;
     uint64_t count;

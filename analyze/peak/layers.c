@@ -181,8 +181,8 @@ static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t
     return a == a_end;
 }
 
-/* Whether all parts are alike. The last of three or more parts may be unfinished, so it only needs
- * to begin like the shortest of the others. */
+/* Whether all parts are similar. The last of three or more parts may be unfinished, so it only
+ * needs to begin like the shortest of the others. */
 static bool are_alike(layer_search *s, const splitting *by)
 {
     uint32_t shortest = 0, shortest_end = 0, longest = 0, part = 0;
@@ -237,7 +237,7 @@ static void drop_end(layer_search *s, splitting *by)
     }
 }
 
-/* Splits a line's visits at the first place that results in parts that are alike. */
+/* Splits a line's visits at the first place that results in similar parts. */
 static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 {
     uint32_t starts = 0;

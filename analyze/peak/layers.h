@@ -7,10 +7,10 @@
  *         layer 1               layer 2               layer 3
  *
  * A loop is such a line, together with the lines that lead to it, inside a module call. The visits
- * to this line are split where the first place recurs, provided that every part contains the places
- * of the shortest part in the same order, and that there are at least two such places, or three if
- * there are only two parts. Otherwise there are no layers. Library workspaces do not belong to any
- * call, because the first of many calls creates them.
+ * to this line are split where the first place recurs. Every part must contain the places of the
+ * shortest part in the same order, and there must be at least two such places, or three if there
+ * are only two parts. Otherwise there are no layers. Library workspaces do not belong to any call,
+ * because the first of many calls creates them.
  *
  * A trace does not show whether a line calls different modules or calls the same module for each
  * time step, so both count as calls. See "Layers" in docs/peak.md. */

@@ -22,7 +22,7 @@ typedef struct {
     mv_frame_id frame;   /* frame of the line; MV_NO_FRAME: its stacks have no frames */
     mv_stack_id stack;   /* stack of the line's first allocation that was held or made in the
                           * window; it distinguishes an empty stack from a missing one */
-    uint64_t peak;       /* the most bytes that the line's blocks held at once */
+    uint64_t peak;       /* largest number of bytes that the line's blocks held at once */
     uint32_t peak_event; /* first event after which the peak was reached; MV_BEFORE: it was reached
                           * before the first event */
     uint64_t start, total, freed, live;

@@ -15,7 +15,7 @@ typedef struct {
     uint32_t *first_part;     /* [sites.groups] first part of each group + 1; 0: none */
     uint32_t *next_part;      /* next part of the same group + 1; 0: none */
     uint32_t unattributed;    /* the part for allocations without a stack, or MV_NO_ROW */
-    mv_alive alive;           /* rows that are allocated at the moment */
+    mv_alive alive;           /* rows that are allocated at the given moment */
     mv_string_id *annotation; /* [alive.count] */
 } site_search;
 

@@ -34,7 +34,7 @@ typedef struct {
     uint64_t bytes;
 } mv_peak_range;
 
-/* A part of the curve, which is a site. It may hold no memory at the moment. */
+/* A part of the curve, which is a site. It may hold no memory at the given moment. */
 typedef struct {
     mv_stack_id stack; /* stack of the part's first allocation */
     uint16_t category;
@@ -101,9 +101,9 @@ typedef struct {
     uint64_t *fall; /* [count] how much further the peak falls without this site */
 } mv_peak_target;
 
-/* Chooses sites one by one, each time the site without which the remaining peak is lowest; if
- * several sites are equal in this, the one with the most bytes at the remaining peak. O(n log n)
- * for each chosen site. */
+/* Chooses sites one by one. Each time, chooses the site without which the remaining peak is lowest.
+ * If several sites are equally good, chooses the one with the most bytes at the remaining peak. O(n
+ * log n) for each chosen site. */
 mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim aim,
                       mv_peak_target *out, mv_err *err);
 

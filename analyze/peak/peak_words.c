@@ -25,7 +25,7 @@ static const char *history_doubt(mv_arena *arena, mv_history_kind history)
                            mv_history_name(history));
 }
 
-/* Returns the doubt about inexact block sizes. NULL when out of memory. */
+/* Returns the doubt about inexact block sizes. Returns NULL when out of memory. */
 static const char *inexact_text(mv_arena *arena, uint64_t blocks)
 {
     if (blocks == 0)

@@ -1,5 +1,5 @@
-/* Sentences for the report on the peak: doubts about the report's figures, advice on the memory of
- * a category, and the result for a target. */
+/* Writes sentences for the report on the peak: doubts about the report's figures, advice on the
+ * memory of a category, and the result for a target. */
 #ifndef MV_PEAK_WORDS_H
 #define MV_PEAK_WORDS_H
 

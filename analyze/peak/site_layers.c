@@ -3,7 +3,7 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A block that is allocated at the moment and belongs to a loop. */
+/* A block that is allocated at the given moment and belongs to a loop. */
 typedef struct {
     uint32_t site, loop, index;
     uint64_t bytes;

@@ -1,4 +1,4 @@
-/* Splits the sites at a moment by layer (layers.h). */
+/* Splits the bytes that each site holds at a moment by layer (layers.h). */
 #ifndef MV_SITE_LAYERS_H
 #define MV_SITE_LAYERS_H
 
@@ -17,14 +17,14 @@ typedef struct {
     uint32_t count;        /* number of calls in which the site holds memory */
     mv_site_layer *layers; /* [count] in the order of the calls */
     uint64_t bytes; /* bytes in these layers; the site's other bytes do not belong to a call */
-    uint64_t least, most; /* the fewest and the most bytes in one layer */
+    uint64_t least, most; /* smallest and largest number of bytes in one layer */
     uint32_t fewest_blocks, most_blocks;
     uint32_t odd; /* the only one of three or more layers whose bytes differ from the others, or
                    * MV_NO_ROW */
 } mv_site_layers;
 
 /* Returns the layers of each site, [found->count], in the order of found->sites; NULL when out of
- * memory. O(n + b log b), where b is the number of blocks at the moment. */
+ * memory. O(n + b log b), where b is the number of blocks at the given moment. */
 mv_site_layers *mv_site_layers_find(mv_arena *arena, const mv_lives *lives, const mv_layers *layers,
                                     const mv_attribution *found);
 

@@ -17,7 +17,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES];
 } size_list;
 
-/* The sizes of one site in ascending order, without sizes that the other site also has. */
+/* Returns the sizes of one site in ascending order, without sizes that the other site also has. */
 static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *other)
 {
     size_list list = {0};

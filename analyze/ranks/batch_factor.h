@@ -19,21 +19,21 @@ typedef struct {
 void mv_scaled_size_add(mv_scaled_size *sizes, uint32_t *count, uint64_t before, uint64_t after,
                         uint32_t times);
 
-/* The median of the ratios by bytes: half of the bytes have a higher ratio and half a lower one. 0
- * without sizes. Sorts the sizes. */
+/* Returns the median of the ratios, weighted by bytes, so that half of the bytes have a higher
+ * ratio and half have a lower one. Returns 0 if there are no sizes. Sorts the sizes. */
 double mv_scaled_sizes_median(mv_scaled_size *sizes, uint32_t count);
 
-/* The bytes of sizes that changed by this factor or by its square. */
+/* Returns the total weight of the sizes that changed by this factor or by its square. */
 double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, double factor);
 
-/* The bytes of all sizes. */
+/* Returns the total weight of all sizes. */
 double mv_scaled_sizes_weight(const mv_scaled_size *sizes, uint32_t count);
 
 /* Fraction of the changed bytes that must agree on a factor. */
 #define MV_FACTOR_AGREEING 0.7
 
-/* The factor by which `rank` differs from `reference`; 0 if no single factor explains the change,
- * or when out of memory. O(n log n). */
+/* Returns the factor by which `rank` differs from `reference`; 0 if no single factor explains the
+ * change, or when out of memory. O(n log n). */
 double mv_batch_factor(mv_arena *scratch, const mv_summary *reference, const mv_summary *rank);
 
 #endif

@@ -5,7 +5,7 @@ static bool is_used(const mv_trace *trace, uint32_t device)
     return device < mv_trace_devices(trace) && mv_device_is_used(trace, device);
 }
 
-/* The only device that a file uses, if the file uses exactly one device. */
+/* Returns the only device that a file uses, if the file uses exactly one device. */
 static uint32_t lone_device(const mv_trace *trace)
 {
     uint32_t lone = MV_NO_DEVICE;

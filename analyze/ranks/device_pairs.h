@@ -1,4 +1,4 @@
-/* Pairs of devices in two files that are compared with each other. */
+/* Finds pairs of devices in two files that are compared with each other. */
 #ifndef MV_DEVICE_PAIRS_H
 #define MV_DEVICE_PAIRS_H
 

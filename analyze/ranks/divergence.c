@@ -5,7 +5,7 @@ bool mv_sequence_is_whole(const mv_summary *summary)
     return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;
 }
 
-/* The point after `count` allocations. `count` must be a multiple of the stride. */
+/* Returns the point after `count` allocations. `count` must be a multiple of the stride. */
 static const mv_summary_point *point_after(const mv_summary *summary, uint64_t count)
 {
     return &summary->point[(count >> summary->stride) - 1];

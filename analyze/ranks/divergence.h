@@ -24,7 +24,7 @@ typedef struct {
 /* Compares sizes and sites or, with `sites_alone`, only sites. O(log n). */
 mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, bool sites_alone);
 
-/* The point of exactly this allocation; NULL if the summary does not contain it. */
+/* Returns the point at exactly this allocation, or NULL if the summary has no point there. */
 const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t allocation);
 
 /* Whether the summary has every allocation since the process started. */

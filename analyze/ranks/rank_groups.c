@@ -42,8 +42,8 @@ typedef struct {
     uint32_t number;
 } signed_rank;
 
-/* A hash of the sites and, for BY_HOLDINGS, of the bytes at each site at the peak. Sites are sorted
- * by key. */
+/* Returns a hash of the sites and, for BY_HOLDINGS, of the bytes at each site at the peak. Sites
+ * are sorted by key. */
 static uint64_t signature_of(const mv_summary *rank, class_kind kind)
 {
     uint64_t hash = 1;
@@ -104,7 +104,7 @@ static bool find_small(grouping *g)
 
 /* ---- stages by number --------------------------------------------------------------------- */
 
-/* The number of the i-th rank in a stage. */
+/* Returns the number of the i-th rank in a stage. */
 static uint32_t member(mv_rank_grid grid, uint32_t stage, uint32_t i)
 {
     return (i / grid.inner * grid.stages + stage) * grid.inner + i % grid.inner;
@@ -115,8 +115,8 @@ static uint32_t stage_of(mv_rank_grid grid, uint32_t number)
     return number / grid.inner % grid.stages;
 }
 
-/* The class of more than half of a stage's ranks; NO_CLASS if there is no such class. *most is set
- * to the number of these ranks. */
+/* Returns the class of more than half of a stage's ranks; NO_CLASS if there is no such class. *most
+ * is set to the number of these ranks. */
 static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t stage, uint32_t *most)
 {
     uint32_t length = g->count / grid.stages, class = NO_CLASS, ahead = 0;
@@ -152,8 +152,8 @@ static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
     return false;
 }
 
-/* The small class of a stage if all ranks of this class are in the stage and are most of its
- * ranks. */
+/* Returns the small class of a stage if all ranks of the class are in the stage and make up most of
+ * its ranks. */
 static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage)
 {
     uint32_t most, class = class_of_most(g, grid, stage, &most);
@@ -192,8 +192,8 @@ static bool accept_ends(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Whether all ranks of large enough classes are in stages of their class, and no small class is
- * most of a stage. */
+/* Whether all ranks of large enough classes are in stages of their class, and no small class makes
+ * up most of a stage. */
 static bool fits(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
@@ -211,7 +211,7 @@ static bool fits(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Makes each stage a group of its own. */
+/* Makes each stage a separate group. */
 static void assign_stages(grouping *g, mv_rank_grid grid)
 {
     g->length = g->count / grid.stages;
@@ -241,7 +241,7 @@ static void assign_by_number(grouping *g, mv_rank_grid grid)
 
 /* ---- stages by content -------------------------------------------------------------------- */
 
-/* The number of bytes at the peak that only one of the two ranks has. */
+/* Returns the number of bytes at the peak that only one of the two ranks has. */
 static uint64_t difference(const mv_summary *a, const mv_summary *b)
 {
     uint64_t sum = 0;
@@ -256,13 +256,15 @@ static uint64_t difference(const mv_summary *a, const mv_summary *b)
     return sum;
 }
 
-/* The number of ranks missing from the last stage of a class if each stage has `length` ranks. */
+/* Returns the number of ranks missing from the last stage of a class if each stage has `length`
+ * ranks. */
 static uint32_t missing_ranks(uint32_t size, uint32_t length)
 {
     return (length - size % length) % length;
 }
 
-/* The most similar class that has room for `class`; NO_CLASS if no stage has too few ranks. */
+/* Returns the most similar class that has room for `class`; NO_CLASS if no stage has too few
+ * ranks. */
 static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length)
 {
     uint64_t least = UINT64_MAX;
@@ -282,8 +284,8 @@ static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length
     return best;
 }
 
-/* Assigns small classes to similar stages. Ranks for which no stage has room form a stage of their
- * own. */
+/* Assigns small classes to similar stages. Ranks for which no stage has room form a separate
+ * stage. */
 static bool assign_by_content(grouping *g)
 {
     uint32_t *joined = mv_push_array(g->scratch, uint32_t, g->classes);

@@ -1,15 +1,15 @@
-/* Groups of ranks of a job that should hold the same memory. Each rank is compared only with the
- * ranks of its group.
+/* Finds groups of a job's ranks that should hold the same memory. Each rank is compared only with
+ * the ranks of its group.
  *
  *     rank    0 1 2 3 4 5 6 7 8 9 ...      pipeline parallelism: ranks of one stage hold the same
  *     holds   a a a a b b x b c c ...      memory, other ranks do not; x belongs to b's stage
  *
- * Ranks are in one class if they hold the same bytes at the same sites at their peaks. If this
- * is true of hardly any two ranks, ranks are in one class if they run the same code and their
- * peaks are close. All stages of a job have the same number of ranks, so a class that is far
- * smaller than usual is not a stage. Its ranks belong to the stage that their numbers suggest
- * or, if numbers do not show stages, to the most similar class that has too few ranks.
- * docs/ranks.md has the rules. */
+ * Ranks are in one class if they hold the same bytes at the same sites at their peaks. If this is
+ * true of hardly any two ranks, ranks are in one class if they run the same code and their peaks
+ * are close. All stages of a job have the same number of ranks, so a class that is far smaller than
+ * usual is not a stage. Its ranks belong to the stage that their numbers suggest or, if numbers do
+ * not show stages, to the most similar class that has too few ranks. docs/ranks.md has the
+ * rules. */
 #ifndef MV_RANK_GROUPS_H
 #define MV_RANK_GROUPS_H
 
@@ -39,7 +39,8 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
 
 /* Finds groups, in `arena`. Ranks are numbered in the order of their names, and numbers in names
  * are compared as numbers. If `grid` is zero, the stages are inferred. O(n log n) in the sites of
- * all ranks, plus O(divisors of n squared) passes over the ranks. False when out of memory. */
+ * all ranks, plus O(divisors of n squared) passes over the ranks. Returns false when out of
+ * memory. */
 bool mv_rank_groups_find(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_rank_grid grid, mv_rank_groups *out);
 

@@ -3,8 +3,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The `back`th character from the end of the path. Slashes and the start of the path are less than
- * all other characters. */
+/* Returns the `back`th character from the end of the path. Slashes and the start of the path are
+ * less than all other characters. */
 static int letter(const char *path, size_t length, size_t back)
 {
     if (back >= length || path[length - 1 - back] == '/')
@@ -34,7 +34,7 @@ static int in_order(const void *left, const void *right, const void *context)
     return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
-/* The start of the component that ends before `end`. */
+/* Returns the start of the component that ends before `end`. */
 static size_t part_start(const char *path, size_t end)
 {
     while (end > 0 && path[end - 1] != '/')
@@ -42,7 +42,7 @@ static size_t part_start(const char *path, size_t end)
     return end;
 }
 
-/* The number of components that two different paths have in common at their ends. */
+/* Returns the number of components that two different paths have in common at their ends. */
 static uint32_t common_parts(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b);
@@ -59,7 +59,7 @@ static uint32_t common_parts(const char *a, const char *b)
     return common;
 }
 
-/* The last `parts` components of a path, or the whole path. */
+/* Returns the last `parts` components of a path, or the whole path. */
 static const char *last_parts(const char *path, uint32_t parts)
 {
     size_t start = strlen(path);

@@ -5,7 +5,8 @@
 
 #include "analyze/ranks/ranks.h"
 
-/* Fills names, verdict and leak_note, and the `text` of each outlier. False when out of memory. */
+/* Fills names, verdict and leak_note, and the `text` of each outlier. Returns false when out of
+ * memory. */
 bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out);
 
 #endif

@@ -70,8 +70,8 @@ static uint64_t peak_reserved(const mv_summary *summary)
     return summary->peak_reserved;
 }
 
-/* The rank with the (lower) median. *off is set to the distance from the median above which a value
- * is an outlier. */
+/* Returns the rank with the (lower) median. *off is set to the distance from the median above which
+ * a value is an outlier. */
 static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
@@ -125,7 +125,7 @@ static bool is_unplaced(const mv_summary *rank)
     return without > with;
 }
 
-/* The number of ranks whose sites are known. */
+/* Returns the number of ranks whose sites are known. */
 static uint32_t placed_ranks(const comparison *c)
 {
     return c->count - c->group->unplaced;
@@ -136,7 +136,7 @@ static bool is_missing_once(const comparison *c, const shared_site *site)
     return site->ranks > 1 && site->ranks == placed_ranks(c) - 1;
 }
 
-/* The only rank, among those whose sites are known, that does not have a site. */
+/* Returns the only rank, among those whose sites are known, that does not have a site. */
 static uint32_t absent_rank(const comparison *c, const shared_site *site)
 {
     uint64_t sum = 0;
@@ -264,8 +264,8 @@ static void add_outlier(comparison *c, mv_rank_outlier outlier)
     c->out->outliers[c->out->count++] = outlier;
 }
 
-/* The stack of the site that differs the most from the reference in the given direction. A site
- * with frames is preferred if its difference is at least half as large. */
+/* Returns the stack of the site that differs the most from the reference in the given direction. A
+ * site with frames is preferred if its difference is at least half as large. */
 static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
@@ -427,7 +427,7 @@ static mv_divergence compare(const comparison *c, uint32_t a, uint32_t b)
     return mv_sequences_compare(c->ranks[a], c->ranks[b], false);
 }
 
-/* The number of ranks in `class` that agree with `rank` beyond allocation `at`. */
+/* Returns the number of ranks in `class` that agree with `rank` beyond allocation `at`. */
 static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint32_t size,
                                uint32_t rank, uint64_t at)
 {
@@ -438,9 +438,9 @@ static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint3
     return count;
 }
 
-/* The rank of a class with which the most other ranks agree beyond `at`; if several have equally
- * many, the first of them. If more than half of the ranks agree, one pass finds the rank; otherwise
- * LEADERS ranks are tried. */
+/* Returns the rank of a class with which the most other ranks agree beyond `at`; if several have
+ * equally many, the first of them. If more than half of the ranks agree, one pass finds the rank;
+ * otherwise LEADERS ranks are tried. */
 static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0, ahead = 0, step = (size + LEADERS - 1) / LEADERS;
@@ -462,7 +462,7 @@ static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t
     return best;
 }
 
-/* The first allocation at which any rank of a class differs from the leader, or
+/* Returns the first allocation at which any rank of a class differs from the leader, or
  * MV_NO_DIVERGENCE. */
 static uint64_t first_difference(const comparison *c, const uint32_t *class, uint32_t size,
                                  uint32_t leader)

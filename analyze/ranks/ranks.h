@@ -40,7 +40,7 @@ typedef struct {
     uint64_t bytes;    /* number of bytes that the reason explains */
     double factor;     /* ratio of the bytes for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
     uint32_t code_of;  /* rank whose code contains `stack` */
-    mv_stack_id stack; /* stack with the most of the bytes; MV_NO_STACK: not recorded */
+    mv_stack_id stack; /* stack that accounts for the most bytes; MV_NO_STACK: not recorded */
     uint64_t at_stack; /* part of `bytes` at the culprit of `stack`; MV_NO_BYTES: unknown */
     const char *text;  /* the reason, with figures, as the predicate of a sentence */
 } mv_rank_outlier;
@@ -74,7 +74,7 @@ typedef struct {
     const char *leak_note;     /* sentence that notes that most ranks leak, or "" */
 } mv_ranks;
 
-/* The rank with which a rank is compared. */
+/* Returns the rank with which a rank is compared. */
 static inline uint32_t mv_rank_reference(const mv_ranks *ranks, uint32_t rank)
 {
     return ranks->each[ranks->group[rank]].reference;

@@ -37,8 +37,8 @@ void mv_shared_parts_release(mv_shared_parts *shared);
  * mean. */
 mv_part_key mv_part_key_of(mv_part_kind kind, uint64_t context, mv_span bytes);
 
-/* Finds a part that was added before, and copies its members to `out`. False if there is no such
- * part. */
+/* Finds a part that was added before, and copies its members to `out`. Returns false if there is no
+ * such part. */
 bool mv_shared_parts_find(mv_shared_parts *shared, mv_part_kind kind, mv_part_key key,
                           mv_summary *out);
 

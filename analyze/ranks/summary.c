@@ -47,8 +47,8 @@ static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
     return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }
 
-/* The key of a site. If there are Python frames, only these are used, because different kernels may
- * have different native frames. */
+/* Returns the key of a site. If there are Python frames, only these are used, because different
+ * kernels may have different native frames. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
 {
     mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
@@ -240,7 +240,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* Finds the levels of a window, to which the final heap does not belong. */
+/* Finds the levels of a window, which does not include the final heap. */
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {

@@ -1,7 +1,7 @@
-/* A summary of one device of one snapshot. It is small and self-contained, and can be compared with
- * the summaries of other processes that run the same code. `memviz ranks` needs only summaries, so
- * a snapshot can be released as soon as it is summarized. docs/ranks.md explains the comparison and
- * the file format.
+/* Summarizes one device of one snapshot. A summary is small and self-contained, and can be compared
+ * with the summaries of other processes that run the same code. `memviz ranks` needs only
+ * summaries, so a snapshot can be released as soon as it is summarized. docs/ranks.md explains the
+ * comparison and the file format.
  *
  * The keys of sites depend on content (functions, base names of files, lines) rather than on row
  * numbers or folders, so that equal keys stand for the same code in any process. */
@@ -37,8 +37,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES]; /* number of requests of each size */
 } mv_summary_site;
 
-/* Hashes of the sequence of allocations that ends with one particular allocation, which is
- * included. */
+/* Hashes of the sequence of all allocations up to and including a certain allocation. */
 typedef struct {
     uint64_t chain; /* hash of the sizes and sites */
     uint64_t shape; /* hash of the sites only */
@@ -57,8 +56,8 @@ typedef struct {
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
     mv_bound allocated;       /* bound of peak_allocated */
-    mv_bound reserved;        /* bound of peak_reserved. In files, the doubts about both peaks are
-                               * stored together, with the information which peak is exact */
+    mv_bound reserved;        /* bound of peak_reserved. Files store the doubts about both peaks
+                               * together, along with a flag for each peak that is exact */
     bool is_missing_reserved; /* the file is from another tool and does not contain
                                * reserved memory */
     bool is_missing_failures; /* the file is from another tool and does not contain
@@ -82,11 +81,11 @@ typedef struct {
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
-/* The site that has this key, or NULL. */
+/* Returns the site that has this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
-/* Returns [count] files and devices from which the summaries were made, in `arena`. NULL when out
- * of memory. */
+/* Returns the [count] files and devices that the summaries describe, in `arena`. Returns NULL when
+ * out of memory. */
 mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
                                  uint32_t count);
 

@@ -63,8 +63,8 @@ static void put_text(writer *w, mv_span text)
     put(w, text.data, (uint32_t)text.length);
 }
 
-/* The doubts about both peaks in the form that older versions read, and which of the two peaks is
- * exact. */
+/* Returns the doubts about both peaks in the form that older versions read, and which of the two
+ * peaks is exact. */
 static uint32_t flags_of(const mv_summary *s)
 {
     mv_bound both = s->allocated | s->reserved;
@@ -227,7 +227,7 @@ static mv_code take_text(reader *r, const char *what, mv_span *out)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what) : MV_OK;
 }
 
-/* The bounds of the peaks. Files of older versions contain only lower bounds. */
+/* Returns the bounds of the peaks. Files of older versions contain only lower bounds. */
 static mv_bound peaks_of(uint32_t flags)
 {
     return flags & 1    ? MV_BOUND_EXACT

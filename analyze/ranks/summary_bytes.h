@@ -1,6 +1,6 @@
-/* Summaries as bytes: the .summary files of `memviz summarize`. A file contains any number of
- * summaries, so files are merged by collecting their summaries. docs/ranks.md describes every
- * byte. */
+/* Encodes and decodes summaries as the bytes of .summary files, which `memviz summarize` writes. A
+ * file contains any number of summaries, so files are merged by collecting their summaries.
+ * docs/ranks.md describes every byte. */
 #ifndef MV_SUMMARY_BYTES_H
 #define MV_SUMMARY_BYTES_H
 

@@ -127,7 +127,8 @@ static bool take_bool(conf_text *t, bool *out)
            refuse(t, "expected True or False, not '%s'", text);
 }
 
-/* The end of the setting that begins at `at`, which is its comma or the end of the string. */
+/* Returns the end of the setting that begins at `at`, which is its comma or the end of the
+ * string. */
 static const char *end_of_setting(const char *at)
 {
     uint32_t depth = 0;
@@ -205,7 +206,7 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is not a backend", t->token);
 }
 
-/* The form of the value of a key that has no effect on the device. */
+/* The format of a value whose key has no effect on the device. */
 typedef enum {
     BOOL,
     NUMBER,         /* whole number */
@@ -320,7 +321,8 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* The string after the variable's name, if it begins with the name: PYTORCH_ALLOC_CONF=... */
+/* Returns the string after the variable's name, if it begins with the name:
+ * PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {

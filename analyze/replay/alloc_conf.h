@@ -1,5 +1,5 @@
-/* PYTORCH_CUDA_ALLOC_CONF, which contains the settings of PyTorch's caching allocator, as a string
- * and as numbers.
+/* Converts PYTORCH_CUDA_ALLOC_CONF, which contains the settings of PyTorch's caching allocator,
+ * from a string to numbers and back.
  *
  *     expandable_segments:True,roundup_power2_divisions:[256:1,512:2,>:8]
  *
@@ -33,11 +33,11 @@ mv_alloc_conf mv_alloc_conf_default(void);
  * names the key. The string may begin with the name of the variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
-/* The settings under which a trace was recorded. They are taken from allocator_settings, then from
- * the string that PyTorch stored with the settings, and then from the defaults. */
+/* Returns the settings under which a trace was recorded. They are taken from allocator_settings,
+ * then from the string that PyTorch stored with the settings, and then from the defaults. */
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 
-/* The string that PyTorch stored, or "". */
+/* Returns the string that PyTorch stored, or "". */
 const char *mv_alloc_conf_text(const mv_trace *trace);
 
 /* Whether both settings always lead to the same heap for the same requests. */
@@ -53,7 +53,7 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
 uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS]);
 
 /* Returns a copy of the string in which one setting has a new value or, if `value` is NULL, is
- * removed. All other settings are unchanged. In `arena`; NULL when out of memory. */
+ * removed. All other settings are unchanged. Allocated in `arena`; NULL when out of memory. */
 const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
                                  const char *value);
 

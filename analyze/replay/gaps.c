@@ -117,8 +117,8 @@ uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size)
     return find_room(gaps, size, false);
 }
 
-/* A neighbour of an address: the last gap that starts below it or, if `is_below` is false, the
- * first gap that starts at or above it. */
+/* Returns a neighbour of an address: the last gap that starts below it or, if `is_below` is false,
+ * the first gap that starts at or above it. */
 static uint32_t neighbor(const mv_gaps *gaps, uint64_t addr, bool is_below)
 {
     uint32_t row = gaps->root, found = MV_NO_GAP;

@@ -1,6 +1,7 @@
-/* Free ranges of an address space, among which the lowest or the highest range that is large enough
- * is found in O(log n). The ranges are a treap sorted by address, in which every node contains the
- * largest size of its subtree. Ranges must not overlap. Adjoining ranges are not joined here. */
+/* Stores the free ranges of an address space, and finds the lowest or the highest range that is
+ * large enough in O(log n). The ranges are a treap sorted by address, in which every node contains
+ * the largest size of its subtree. Ranges must not overlap. Adjoining ranges are not joined
+ * here. */
 #ifndef MV_GAPS_H
 #define MV_GAPS_H
 
@@ -26,8 +27,8 @@ typedef struct {
     uint32_t spare; /* list of removed rows, linked by `right` */
 } mv_gaps;
 
-/* The priority of a row in a treap. It is a hash of the row's number, so that no file can unbalance
- * the tree. */
+/* Returns the priority of a row in a treap. It is a hash of the row's number, so that no file can
+ * unbalance the tree. */
 static inline uint32_t mv_treap_priority(uint32_t row)
 {
     row ^= row >> 16;
@@ -39,7 +40,7 @@ static inline uint32_t mv_treap_priority(uint32_t row)
 
 void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 
-/* False when out of memory. */
+/* Returns false when out of memory. */
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 

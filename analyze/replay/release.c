@@ -113,7 +113,7 @@ static evidence evidence_of(const mv_trace *t)
     return e;
 }
 
-/* The release that precedes another. */
+/* Returns the release that precedes another. */
 static uint32_t before(uint32_t release)
 {
     return release == 200 ? 113 : release - 1;

@@ -1,5 +1,5 @@
-/* The releases of PyTorch that may have written a snapshot, which are the releases whose files have
- * exactly the keys of the snapshot. If a key is present, the snapshot is from the release that
+/* Finds the PyTorch releases that may have written a snapshot. These are the releases whose files
+ * have exactly the snapshot's keys. If a key is present, the snapshot is from the release that
  * introduced the key, or a later one. If a key is missing although newer releases always write it,
  * the snapshot is from an earlier release. The table in release.c names the source of each fact. */
 #ifndef MV_RELEASE_H
@@ -26,7 +26,7 @@ typedef struct {
 
 mv_release mv_release_of(const mv_trace *trace);
 
-/* The name of the variable that sets the allocator of the release that wrote a file. It is
+/* Returns the name of the variable that sets the allocator of the release that wrote a file. It is
  * PYTORCH_ALLOC_CONF for 2.9 and later releases, which warn that the old name is deprecated.
  * Otherwise it is PYTORCH_CUDA_ALLOC_CONF, which every release accepts. */
 const char *mv_release_conf(const mv_trace *trace);

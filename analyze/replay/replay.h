@@ -18,7 +18,7 @@ typedef struct {
     uint32_t allocs;           /* number of recorded alloc events */
     uint32_t allocs_matched;   /* number of alloc events whose address was predicted */
     uint32_t first_difference; /* first event that differs from its prediction, or MV_NEVER */
-    char why[128];             /* how this event differs, or "" */
+    char why[128];             /* how this event differs from its prediction, or "" */
     bool gave_up;              /* there were too many differences or steps, so all later events
                                 * count as different */
     bool exact;                /* everything matched, and the history is complete and consistent */
@@ -65,8 +65,8 @@ typedef struct {
     const mv_replay_script *script; /* script to run, which runs may share; NULL: a script is
                                      * made for this run */
     uint64_t *left;                 /* number of steps that this and other replays may still take
-                                     * (mv_replay_most_work), from which the replay subtracts the
-                                     * steps that it takes. NULL: the maximum for one trace */
+                                     * (mv_replay_most_work); NULL: the maximum for one trace. The
+                                     * replay subtracts the steps that it takes */
 } mv_replay_opts;
 
 typedef struct {

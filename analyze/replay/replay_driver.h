@@ -1,10 +1,10 @@
 /* Simulates where the device's driver places memory: the addresses of cudaMalloc and of expandable
  * segments.
  *
- * Addresses decide ties, because of two free blocks of the same size the allocator takes the block
- * with the lower address. Recorded traces show how the driver chooses addresses (docs/whatif.md).
- * It takes chunks of address space, in multiples of 32 MiB, from the top downwards, and puts a
- * segment into the lowest chunk that has enough room. */
+ * Addresses matter, because if two free blocks have the same size, the allocator takes the one with
+ * the lower address. Recorded traces show how the driver chooses addresses (docs/whatif.md). It
+ * takes chunks of address space, in multiples of 32 MiB, from the top downwards, and puts a segment
+ * into the lowest chunk that has enough room. */
 #ifndef MV_REPLAY_DRIVER_H
 #define MV_REPLAY_DRIVER_H
 
@@ -40,7 +40,7 @@ typedef struct {
     uint64_t rising; /* next address for MV_PLACE_RISING */
     uint64_t next_reservation;
 
-    /* As long as the replay requests the same sizes as the recorded run, it is given the recorded
+    /* As long as the replay requests the same sizes as the recorded run, it receives the recorded
      * addresses. */
     const mv_driver_record *recorded;
     uint32_t recorded_count, recorded_at;

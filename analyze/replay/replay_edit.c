@@ -111,13 +111,14 @@ static void set_apart(edit_state *e)
 
 /* ---- buffers ----------------------------------------------------------------------------- */
 
-/* The size of a section of a buffer. Like blocks, sections begin at multiples of 512 bytes. */
+/* Returns the size of a section of a buffer. Like blocks, sections begin at multiples of 512
+ * bytes. */
 static uint64_t part_of(uint64_t bytes)
 {
     return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
 }
 
-/* The most bytes that the rows occupy at once. */
+/* Returns the most bytes that the rows occupy at once. */
 static uint64_t most_at_once(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -339,8 +340,8 @@ static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint3
     return gone > next ? gone : next;
 }
 
-/* The positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
- * request ended the run before the free. */
+/* Returns the positions of the allocations or, with `of_frees`, of their first frees; op_count if a
+ * failed request ended the run before the free. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
@@ -441,8 +442,8 @@ static bool is_late(const call_list *l, uint32_t id)
 
 /* Whether something other than the backward pass frees a block. The backward pass goes from each
  * call to the previous one and allocates in between. So if a block is freed together with blocks of
- * more distant calls, something else frees it, such as the end of autocast, which drops its casts
- * of weights, or the end of a list of outputs. An exception, however, frees all blocks. */
+ * more distant calls, something else frees it. This may be the end of autocast, which drops its
+ * casts of weights, or the end of a list of outputs. An exception, however, frees all blocks. */
 static bool is_shared(const call_list *l, uint32_t id)
 {
     uint32_t at = l->freed[id], run;
@@ -518,7 +519,7 @@ static bool is_cut(const call_list *l, const call_span *c)
     return is_unwound(&l->runs, c->last, c->back);
 }
 
-/* Ends the first life of a block that a call keeps, which is recomputed later. */
+/* Ends the first life of a block that a call keeps. The block is recomputed later. */
 static void leave(call_list *l, late_ops *late, uint32_t at)
 {
     const mv_replay_op *op = &l->e->out->ops[at];

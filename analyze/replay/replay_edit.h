@@ -1,4 +1,4 @@
-/* Changes to the program, expressed as changes to its operations (replay_script.h). An edit
+/* Applies changes to the program, expressed as changes to its operations (replay_script.h). An edit
  * produces the operations that the program would have made with different code. docs/whatif.md
  * lists the assumptions of each edit.
  *

@@ -202,7 +202,7 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
     return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
 }
 
-/* The size to which a block could grow with the unmapped space after it. */
+/* Returns the size to which a block could grow with the unmapped space after it. */
 static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
 {
     const mv_replay_block *b = &heap->blocks[block];

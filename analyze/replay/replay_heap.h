@@ -1,5 +1,4 @@
-/* A simulation of PyTorch's caching allocator. It consists of the heap of one device, which serves
- * requests.
+/* Simulates PyTorch's caching allocator, which serves requests from the heap of one device.
  *
  *     mv_replay_heap_init(&heap, arena, &conf, pools);
  *     block = mv_replay_malloc(&heap, bytes, stream, pool, false);   MV_NO_ROW: out of memory
@@ -28,10 +27,10 @@
  * is never used up. */
 #define MV_RESERVATION ((uint64_t)1 << 40)
 
-/* The maximum number of steps (blocks visited, and events) that all replays of a trace together may
- * take. A release iterates over the free blocks, as in PyTorch, and without this limit a trace
- * could be crafted to keep releases busy for hours. Recorded programs that are tried under all
- * built-in settings take 20 to 60 steps per event. */
+/* Returns the maximum number of steps (blocks visited, and events) that all replays of a trace
+ * together may take. A release iterates over the free blocks, as in PyTorch, and without this limit
+ * a trace could be crafted to keep releases busy for hours. Recorded programs that are tried under
+ * all built-in settings take 20 to 60 steps per event. */
 static inline uint64_t mv_replay_most_work(uint32_t events)
 {
     return ((uint64_t)1 << 20) + ((uint64_t)events << 8);
@@ -45,7 +44,7 @@ typedef enum {
     MV_REPLAY_GONE      /* the row is unused */
 } mv_replay_state;
 
-/* A block has 80 bytes. The fields that a search reads come first. */
+/* A block takes 80 bytes. The fields that a search reads come first. */
 typedef struct {
     uint64_t stream; /* value of the stream, which is not a row number */
     uint64_t size;
@@ -154,7 +153,7 @@ typedef struct {
 } mv_replay_heap;
 
 /* Starts with an empty heap that has the default pool and `pools - 1` private pools. The heap
- * allocates memory from `arena` as it grows. False when out of memory. */
+ * allocates memory from `arena` as it grows. Returns false when out of memory. */
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools);
 

@@ -22,7 +22,7 @@ static void note_releasable(mv_replay_heap *heap, uint32_t block)
     heap->pools[b->pool].may_have_pages |= b->expandable;
 }
 
-/* The pointer from `up` to its child `block`, or the root pointer if `up` is MV_NO_ROW. */
+/* Returns the pointer from `up` to its child `block`, or the root pointer if `up` is MV_NO_ROW. */
 static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32_t up,
                          uint32_t block)
 {
@@ -95,7 +95,7 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     blocks[block].left = blocks[block].right = blocks[block].up = MV_NO_ROW;
 }
 
-/* The previous or next block in the tree, or MV_NO_ROW. */
+/* Returns the previous or next block in the tree, or MV_NO_ROW. */
 static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
 {
     uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;

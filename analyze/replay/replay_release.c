@@ -10,7 +10,7 @@ static void plan_add(mv_replay_heap *heap, uint32_t block)
 }
 
 /* Plans to release the free blocks in `order` that are whole segments or, with `pages`, that
- * contain whole pages. False if there are none. */
+ * contain whole pages. Returns false if there are none. */
 static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool pages)
 {
     uint32_t before = heap->plan.count;

@@ -51,8 +51,8 @@ static void run_alloc(run_state *r, const mv_replay_op *op)
         r->result.first_oom = op->event;
 }
 
-/* The block of an allocation if the block is in `state`. A free may occur without a request, or may
- * already be complete because the allocator waited for all pending frees. */
+/* Returns the block of an allocation if the block is in `state`. A free may occur without a
+ * request, or may already be complete because the allocator waited for all pending frees. */
 static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
     uint32_t block = r->block_of[id];

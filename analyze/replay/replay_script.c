@@ -96,8 +96,9 @@ static void note_private_release(mv_replay_script *s, uint32_t event)
         s->release_from[pool] = event;
 }
 
-/* Notes a request that had to release memory, or that failed. It did not fit, so the limit is below
- * the bytes that it needed. The limit is at least the most bytes that were ever reserved. */
+/* Notes a request that had to release memory, or that failed. The request did not fit, so the limit
+ * is below the number of bytes that it needed. The limit is at least the most bytes that were ever
+ * reserved. */
 static void note_refusal(mv_replay_script *s, uint64_t reserved, uint64_t size, uint64_t most)
 {
     if (s->conf.gc_threshold > 0 || reserved + size <= most)

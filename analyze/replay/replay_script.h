@@ -1,8 +1,8 @@
-/* A trace that was converted to operations on the allocator. Replays run these operations, and
+/* Converts a trace to a script of operations on the allocator. Replays run these operations, and
  * changes to the program edit them (replay_edit.h). A script also contains facts that a replay
- * needs in advance. They are the heap before the first event, and which releases of memory the
- * program requested (torch.cuda.empty_cache()), as opposed to those with which the allocator itself
- * served a request. */
+ * needs in advance. One is the heap before the first event. The other is which releases of memory
+ * the program requested (torch.cuda.empty_cache()), as opposed to releases with which the allocator
+ * itself served a request. */
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
@@ -19,14 +19,14 @@ typedef enum {
     MV_OP_EMPTY     /* torch.cuda.empty_cache() */
 } mv_replay_op_kind;
 
-/* An operation has 24 bytes. */
+/* An operation takes 24 bytes. */
 typedef struct {
     uint64_t bytes : 61;     /* ALLOC, TRY: requested bytes, > 0 */
     uint64_t kind : 3;       /* mv_replay_op_kind */
     uint32_t id;             /* ALLOC, FREE, COMPLETE: row of lives->allocs; ids at or above
                               * allocs.count are allocations that an edit added */
-    uint32_t event;          /* event from which the operation was made, or before which an edit
-                              * inserted it; never decreases */
+    uint32_t event;          /* event that the operation was made from, or before which an edit
+                              * inserted the operation; never decreases */
     mv_stream_id stream;     /* ALLOC, TRY: stream of the request */
     uint32_t pool : 30;      /* ALLOC: row of the pool id */
     uint32_t capturing : 1;  /* ALLOC: no cached blocks are released for this request */
@@ -68,8 +68,8 @@ static inline bool mv_is_release_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* The row of the pool id of an allocation or of a segment, and the value of a stream in an alloc or
- * oom event. */
+/* Return the row of an allocation's or a segment's pool id, and the value of a stream in an alloc
+ * or oom event. */
 uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row);
 uint32_t mv_replay_segment_pool_id(const mv_replay_script *script, uint32_t segment_row);
 uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream);

@@ -63,8 +63,8 @@ static void fill_segment(start_state *st, uint32_t block)
         mv_replay_block_settle(heap, block);
 }
 
-/* The lowest address in the trace that belongs to this address space, which is taken as the start
- * of the space. */
+/* Returns the lowest address in the trace that belongs to this address space, which is taken as the
+ * start of the space. */
 static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -116,7 +116,7 @@ static uint32_t open_segment(start_state *st, uint32_t segment, uint64_t size)
                                  size, place.home);
 }
 
-/* The rows of the segments before the first event, sorted by address. */
+/* Returns the rows of the segments before the first event, sorted by address. */
 static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -131,8 +131,8 @@ static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *are
     return rows;
 }
 
-/* The number of bytes, starting at rows[*at], that one block may fill, because adjoining mapped
- * ranges count as one. Moves *at to the last of these rows. */
+/* Returns the number of bytes, starting at rows[*at], that one block may fill, because adjoining
+ * mapped ranges count as one. Moves *at to the last of these rows. */
 static uint64_t run_of(const mv_replay_script *script, const mv_key_row *rows, uint32_t count,
                        uint32_t *at)
 {

@@ -92,7 +92,7 @@ static void apply_segment_event(verification *v, uint32_t event)
     }
 }
 
-/* Places an allocation at its recorded address, in free bytes. */
+/* Places an allocation at its recorded address, where the bytes must be free. */
 static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];
@@ -114,8 +114,9 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
 
 /* ---- releases ---------------------------------------------------------------------------- */
 
-/* How many releases of the plan agree with the releases that were recorded from `event` to `end`.
- * Releases without an effect do not count. *whole is set if all releases of the plan agree. */
+/* Returns how many releases of the plan agree with the releases that were recorded from `event` to
+ * `end`. Releases without an effect do not count. *whole is set if all releases of the plan
+ * agree. */
 static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end, bool *whole)
 {
     const mv_events *ev = v->script->ev;

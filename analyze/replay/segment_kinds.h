@@ -1,4 +1,4 @@
-/* Conclusions about the settings of a recording from the kinds of segments in its trace. When a
+/* Draws conclusions about a recording's settings from the kinds of segments in its trace. When a
  * segment is added, the setting expandable_segments decides the segment's kind, except that a
  * torch.cuda.MemPool with a custom allocator never has expandable segments
  * (CUDACachingAllocator.cpp, 2.12: active_user_pool). */
@@ -7,8 +7,8 @@
 
 #include "analyze/lives/lives.h"
 
-/* A sentence, without a full stop, about what a replay under other settings cannot predict; may be
- * "". In `arena`; NULL when out of memory. O(segments). */
+/* Returns a sentence, without a full stop, about what a replay under other settings cannot predict;
+ * may be "". Allocated in `arena`; NULL when out of memory. O(segments). */
 const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
 
 #endif

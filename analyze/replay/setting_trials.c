@@ -42,7 +42,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- the recorded run -------------------------------------------------------------------- */
 
-/* The string in the file, unless the settings in the file contradict it. */
+/* Returns the string in the file, unless the settings in the file contradict it. */
 static const char *recorded_text(mv_trials *t)
 {
     const char *text = mv_alloc_conf_text(t->trace);
@@ -200,7 +200,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* By how much the replay of the recorded settings misses the recorded peak. */
+/* Returns by how much the replay of the recorded settings misses the recorded peak. */
 static uint64_t miss(const mv_trials *t)
 {
     uint64_t was = t->recorded_reserved, is = t->self.peak.reserved;
@@ -208,8 +208,8 @@ static uint64_t miss(const mv_trials *t)
     return is > was ? is - was : was - is;
 }
 
-/* The trust in a trace that begins with a heap in use. No replay shows why memory that was
- * reserved, and cached, before the trace began was reserved. */
+/* Sets the trust in a trace that begins with a heap in use, and returns the reason. If memory was
+ * reserved and cached before the trace began, no replay shows why. */
 static const char *trust_late(mv_trials *t)
 {
     char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
@@ -242,8 +242,8 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
-/* The trust in a replay whose events were all predicted. The time of a free does not affect
- * reserved bytes, but the time at which the block can be reused does. */
+/* Sets the trust in a replay whose events were all predicted, and returns the reason. The time of a
+ * free does not affect reserved bytes, but the time at which the block can be reused does. */
 static const char *trust_events(mv_trials *t)
 {
     const mv_lives *lives = t->lives;
@@ -263,7 +263,7 @@ static const char *trust_events(mv_trials *t)
     return "every recorded event is predicted";
 }
 
-/* The trust in a replay that predicts most of the trace. */
+/* Sets the trust in a replay that predicts most of the trace, and returns the reason. */
 static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -725,8 +725,8 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
     return strcmp(a->conf, b->conf);
 }
 
-/* The possible error of the peak under `conf` that is caused by laying out the heap from before the
- * trace anew; 0 if this heap was kept. */
+/* Returns the possible error of the peak under `conf` that is caused by laying out the heap from
+ * before the trace anew; 0 if this heap was kept. */
 static uint64_t error_of(const mv_trials *trials, const char *conf)
 {
     mv_alloc_conf parsed;

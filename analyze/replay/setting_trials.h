@@ -1,5 +1,5 @@
-/* Trials of allocator settings. A trial finds the memory that one device would have reserved under
- * another PYTORCH_CUDA_ALLOC_CONF, by an exact replay, and how far this number can be trusted.
+/* Tries allocator settings. A trial uses an exact replay to find how much memory one device would
+ * have reserved under another PYTORCH_CUDA_ALLOC_CONF, and how far this number can be trusted.
  * Every report that names a setting uses these trials, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
@@ -137,8 +137,8 @@ static inline bool mv_trials_are_conclusive(const mv_trials *trials)
     return trials->trust < MV_TRUST_LOW;
 }
 
-/* The recorded settings with one setting changed or, if `value` is NULL, removed. The string is
- * complete and in the arena. NULL when out of memory. */
+/* Returns the recorded settings with one setting changed or, if `value` is NULL, removed. The
+ * string is complete and in the arena. Returns NULL when out of memory. */
 const char *mv_trials_with(mv_trials *trials, const char *key, const char *value);
 
 /* Replays the trace under one complete string of settings, which mv_alloc_conf_parse must accept.
@@ -182,20 +182,20 @@ bool mv_trials_collect_garbage(const mv_trials *trials);
 /* Tries each setting of a set once, and sorts the trials by mv_trial_order. */
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err);
 
-/* Compares two trials; negative if `a` is better. Runs without failures are better than others.
- * Then fewer failures, less reserved memory, fewer calls for device memory, the recorded settings,
- * and a single change are better, in this order. */
+/* Compares two trials, and returns a negative number if `a` is better. Runs without failures come
+ * first. Further criteria, in this order, are fewer failures, less reserved memory, fewer calls for
+ * device memory, the recorded settings, and a single change. */
 int mv_trial_order(const mv_trial *a, const mv_trial *b);
 
-/* The number from which savings are counted. It is the recorded peak of reserved memory or, if a
- * limit is given, the peak of the recorded settings within the limit. */
+/* Returns the number from which savings are counted. It is the recorded peak of reserved memory or,
+ * if a limit is given, the peak of the recorded settings within the limit. */
 static inline uint64_t mv_trials_base(const mv_trials *trials)
 {
     return trials->limit_source == MV_LIMIT_GIVEN ? trials->self.peak.reserved
                                                   : trials->recorded_reserved;
 }
 
-/* How much less a trial needs than mv_trials_base; negative if it needs more. */
+/* Returns how much less a trial needs than mv_trials_base; negative if it needs more. */
 static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *trial)
 {
     return (int64_t)(mv_trials_base(trials) - trial->result.peak.reserved);
@@ -206,17 +206,16 @@ static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *tr
  * it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
-/* Whether a trial is worth advising, because it saves enough, or because it avoids failures that
- * the recorded settings cause within the same limit. */
+/* Whether a trial is worth advising. Either it saves enough, or it avoids failures that the
+ * recorded settings cause within the same limit. */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
 
 /* Whether the recorded settings serve every request within the limit, including the requests that
  * failed. */
 bool mv_trials_self_fits(const mv_trials *trials);
 
-/* Whether it means anything that a trial serves the failed requests. It does only if, under the
- * recorded settings, each of these requests fails within the limit. Also false if no request
- * failed. */
+/* Whether a trial proves anything by serving the failed requests. It does only if each of these
+ * requests fails within the limit under the recorded settings. Also false if no request failed. */
 static inline bool mv_trials_record_failures(const mv_trials *trials)
 {
     return trials->recorded_ooms > 0 && !trials->unexplained;
@@ -230,8 +229,8 @@ static inline bool mv_trials_know_failures(const mv_trials *trials, const mv_tri
            (trial->is_recorded && !trial->is_changed);
 }
 
-/* The figures of a run as reports show them. If the replay serves a request that failed, the
- * figures of the recorded run come from the trace. */
+/* Returns the figures of a run as reports show them. If the replay serves a request that failed,
+ * the figures of the recorded run come from the trace. */
 mv_replay_result mv_trials_figures(const mv_trials *trials, const mv_trial *trial);
 
 /* Phrases about the figures of a trial. In the arena; NULL when out of memory.

@@ -1,14 +1,14 @@
 /* Finds low points. A low point is the moment within a whole step at which the fewest bytes are
- * allocated, so its bytes are the floor of step_floor.h.
+ * allocated. The bytes allocated then are the floor of the step (step_floor.h).
  *
  *     allocated    /\  /\  /\  /\
  *                 /  \/  \/  \/  \_
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *     low#K         1   2   3              `low` is the last one: low#3
  *
- * The bytes that a line holds at every low point are the fewest bytes that it holds at any of them,
- * whether in the same blocks or in different ones. The program holds this memory although it
- * offloads, sleeps or drops its activations between steps. */
+ * The bytes that a line holds at every low point are the fewest bytes that the line holds at any
+ * low point, whether in the same blocks or in different blocks. The program holds this memory
+ * although it offloads, sleeps or drops its activations between steps. */
 #ifndef MV_LOW_POINTS_H
 #define MV_LOW_POINTS_H
 
@@ -33,7 +33,7 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* A line of code that holds memory at every low point. */
 typedef struct {
-    uint64_t bytes;    /* the fewest bytes that the line holds at any low point */
+    uint64_t bytes;    /* smallest number of bytes that the line holds at any low point */
     uint64_t staying;  /* bytes of the blocks that exist at all low points; the line's other blocks
                         * are replaced */
     mv_stack_id stack; /* stack of the line's first block; MV_NO_STACK: not recorded */

@@ -7,14 +7,14 @@
  * All allocations within an outermost call of a module count once, so layers and time steps within
  * a pass do not count as steps. Several consecutive allocations by one place also count once. A
  * place may be the only one in its loop (for example, "x = randn(n); r = x * 2" on one line). A
- * step is then the period with which the sizes and lifetimes of its blocks repeat, provided that
- * each repetition passes something on to the next, because assigning to a variable frees the
- * variable's old value only after the new value has been created. A list built during set-up passes
- * nothing on and has no period.
+ * step is then the period with which the sizes and lifetimes of its blocks repeat. Each repetition
+ * must also pass something on to the next, because assigning to a variable frees the variable's old
+ * value only after the new value has been created. A list built during set-up passes nothing on and
+ * has no period.
  *
  * Six or more objects of a user's class that are created one after another, with nothing else in
- * between, count as steps, too, because a program that drops objects whose memory is never freed
- * leaves no other pattern. */
+ * between, count as steps, too. A program that drops objects whose memory is never freed leaves no
+ * other pattern. */
 #ifndef MV_PERIOD_H
 #define MV_PERIOD_H
 

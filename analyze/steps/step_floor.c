@@ -193,8 +193,8 @@ static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[
                             (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
 }
 
-/* Returns the number of pairs of parts in which the later part is not higher, which is 0 if all
- * parts rise. */
+/* Returns the number of pairs of parts in which the later part is not higher. The result is 0 if
+ * each part is higher than all earlier ones. */
 static uint32_t inversions(const uint64_t least[RISING_PARTS])
 {
     uint32_t found = 0;
@@ -225,7 +225,7 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
 }
 
 /* Whether the floor rises although it varies with the requests under way. At most one of the 15
- * pairs of parts may be out of order, which happens by chance 6 times in 720, and the floor must
+ * pairs of parts may be out of order, which happens by chance 6 times in 720. The floor must also
  * rise from the fourth part to the last by at least half as much as it would if it rose evenly. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {

@@ -21,9 +21,9 @@ int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *befor
 /* The floor in each bin. Bins are defined in steps.h; bins 1 to bins - 2 are whole steps. */
 typedef struct {
     uint32_t bins;    /* number of bins: steps.count + 1 */
-    uint64_t *least;  /* [bins] the fewest bytes allocated within the bin, including at its first
-                       * moment */
-    uint64_t *most;   /* [bins] the most bytes allocated within the bin */
+    uint64_t *least;  /* [bins] smallest number of bytes allocated within the bin, including at its
+                       * first moment */
+    uint64_t *most;   /* [bins] largest number of bytes allocated within the bin */
     uint32_t *moment; /* [bins] the event directly after the moment at which `least` was reached */
 } mv_floor;
 
@@ -76,18 +76,18 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  * The highest single step of the floor is ignored, because a one-time allocation is not a trend.
  * The floor then rises if three conditions are met. First, the last third of the floor is above the
  * whole first third, or the floor rises through six equal parts, which happens by chance once in
- * 720 times; with four to eleven bins, it must also never fall. Second, late in the last third, the
- * floor still rises by at least half as much as it would if it rose evenly; for a floor that never
- * falls, this may be measured over the length of its longest pause instead. Third, the floor has
- * not stopped rising, that is, the time since its last rise is shorter than twice the longest
- * earlier pause.
+ * 720 times. With four to eleven bins, the floor must also never fall. Second, late in the last
+ * third, the floor still rises by at least half as much as it would if it rose evenly. For a floor
+ * that never falls, this rise may instead be measured over the length of its longest pause. Third,
+ * the floor has not stopped rising, that is, the time since its last rise is shorter than twice the
+ * longest earlier pause.
  *
- * A floor that varies with the requests under way also rises if it rises through six parts except
- * for one pair of neighbours (which happens by chance 6 times in 720), and if it rises from the
- * fourth part to the last by at least half as much as it would if it rose evenly. Both tests are
- * repeated without the first third of the bins and without the first half, because a server fills
- * up in this time. *plainly is set to false if only these additional tests show the rise. O(bins).
- * Returns false when out of memory. */
+ * A floor that varies with the requests under way also counts as rising if two conditions are met.
+ * It must rise through six parts, except for one pair of neighbours (which happens by chance 6
+ * times in 720). It must also rise from the fourth part to the last by at least half as much as it
+ * would if it rose evenly. Both tests are repeated without the first third of the bins and without
+ * the first half, because a server fills up in this time. *plainly is set to false if only these
+ * additional tests show the rise. O(bins). Returns false when out of memory. */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
                     bool *plainly);
 

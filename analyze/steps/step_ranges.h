@@ -19,8 +19,8 @@ typedef struct {
 mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
                             mv_err *err);
 
-/* Returns the range that contains a time, where its start and end belong to the range; MV_NO_ROW if
- * there is none. O(log ranges). */
+/* Returns the range that contains a time, or MV_NO_ROW. A range includes its start and its end.
+ * O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
 
 #endif

@@ -29,8 +29,8 @@ typedef struct {
     mv_stack_id stack; /* INFERRED: the stack that occurs once per step; otherwise MV_NO_STACK */
     bool is_of_lines;  /* INFERRED: most steps do not call any module */
     /* The first event of the unfinished step at the end. This is the position of the last mark,
-     * even if there is only one mark; without marks, it is the start of the last outermost module
-     * call; without either, it is the number of events. */
+     * even if there is only one mark. Without marks, it is the start of the last outermost module
+     * call. Without such calls, it is the number of events. */
     uint32_t under_way;
     bool is_marked; /* the unfinished step begins with one of the program's ranges or marks, not
                      * with a call */

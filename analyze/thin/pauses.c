@@ -52,7 +52,7 @@ static int64_t time_of_name(const mv_trace *trace, const char *x)
     return INT64_MAX;
 }
 
-/* The time of a step on the first device that has this many steps. */
+/* Finds the time of a step on the first device that has this many steps. */
 static mv_code time_of_step(mv_arena *arena, const mv_trace *trace, uint64_t number, int64_t *out,
                             mv_err *err)
 {

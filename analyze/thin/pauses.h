@@ -1,6 +1,6 @@
-/* The periods in which a recording was paused: between its marks MV_MARK_PAUSE and
- * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment
- * of --stop-after. */
+/* Finds the periods in which a recording was paused: between the marks MV_MARK_PAUSE and
+ * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment of
+ * --stop-after. */
 #ifndef MV_PAUSES_H
 #define MV_PAUSES_H
 
@@ -29,7 +29,7 @@ bool mv_pause_moment_is_valid(const char *x);
 mv_code mv_pauses_find(mv_arena *arena, const mv_trace *trace, const char *start_after,
                        const char *stop_after, mv_pauses *out, mv_err *err);
 
-/* The row of the pause that contains a time, or MV_NO_ROW. */
+/* Returns the row of the pause that contains a time, or MV_NO_ROW. */
 uint32_t mv_pause_at(const mv_pauses *pauses, int64_t time_us);
 
 #endif

@@ -114,7 +114,7 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a thinner trace");
 }
 
-/* The block of an event; MV_NO_ROW for an event that must be kept. */
+/* Returns the block of an event; MV_NO_ROW for an event that must be kept. */
 static uint32_t row_at(const thinning *t, uint32_t event)
 {
     uint32_t row = t->lives->alloc_of[event];
@@ -219,7 +219,8 @@ static bool mark_what_stays(thinning *t)
 
 /* ---- blocks larger than needed ----------------------------------------------------------- */
 
-/* The end of a block that was also given the free bytes left over behind it; 0 for other blocks. */
+/* Returns the end of a block that was also given the free bytes left over behind it; 0 for other
+ * blocks. */
 static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -283,7 +284,8 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Counts the events of the rows of each weight. Returns the number of events that must be kept. */
+/* Counts the events of all rows with each weight. Returns the number of events that must be
+ * kept. */
 static uint64_t count_costs(thinning *t)
 {
     const mv_lives *lives = t->lives;
@@ -368,7 +370,7 @@ static uint64_t share_of(const thin_ask *ask, uint32_t events)
 
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
-/* The most bytes that are missing at any moment. */
+/* Returns the largest number of bytes missing at any moment. */
 static uint64_t most_missing(const thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

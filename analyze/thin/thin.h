@@ -44,12 +44,12 @@ mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t mos
 mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
                        mv_thinned *out, mv_err *err);
 
-/* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL if no
- * events were removed or when out of memory. */
+/* Returns "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL
+ * if no events were removed or when out of memory. */
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
-/* The number of a device's kept events before the original event `event`, which may also be the
- * number of all events. */
+/* Returns the number of a device's kept events before the original event `event`, which may also be
+ * the number of all events. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct {
     uint64_t *bytes;     /* [stacks.count + 1] listed bytes of each stack */
 } search;
 
-/* The row of a stack in the tables above; the last row is for MV_NO_STACK. */
+/* Returns the row of a stack in the tables above; the last row is for MV_NO_STACK. */
 static uint32_t row_of(const search *s, mv_stack_id stack)
 {
     return stack.row < s->trace->stacks.count ? stack.row : s->trace->stacks.count;
@@ -77,7 +77,8 @@ static void find_moments(search *s)
         s->out->since_us = MV_NO_TIME;
 }
 
-/* The block's age. For a block that existed before the first event, this is a lower bound. */
+/* Returns the block's age. For a block that existed before the first event, this is a lower
+ * bound. */
 static int64_t age_of(const search *s, uint32_t row)
 {
     const mv_events *e = &s->lives->events;

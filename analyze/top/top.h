@@ -1,6 +1,6 @@
-/* The lines of code that hold a device's memory now: how much they hold, how much more than a while
- * ago, and for how long. No steps are needed, so the report also works on a recording that is still
- * growing.
+/* Finds the lines of code that hold a device's memory now: how much they hold, how much more that
+ * is than a while ago, and for how long they have held it. No steps are needed, so the report also
+ * works on a recording that is still growing.
  *
  * The line of an allocation is its culprit (analyze/code/culprit.h). Every allocated byte belongs
  * to one line:

@@ -1,4 +1,5 @@
-/* Bounds for the figures of a lives table, which show whether a figure may be too low or too high.
+/* Finds bounds for figures from a lives table, which show whether a figure may be too low or too
+ * high.
  *
  * A figure is a lower bound only if nothing can have made it too high, and vice versa:
  *
@@ -39,14 +40,14 @@ typedef struct {
     mv_bound blocks; /* bound of the total bytes of all blocks ever allocated */
 } mv_bounds;
 
-/* The bound of a figure from the events if the final heap contains `residual` bytes more than the
- * events show. */
+/* Returns the bound of a figure from the events if the final heap contains `residual` bytes more
+ * than the events show. */
 mv_bound mv_bound_of_residual(int64_t residual);
 
-/* The bounds of the highest levels in a lives table. */
+/* Returns the bounds of the highest levels in a lives table. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
-/* The bounds of levels at and after the first event, regardless of earlier events. */
+/* Returns the bounds of levels at and after the first event, regardless of earlier events. */
 mv_bounds mv_bounds_within(const mv_lives *lives);
 
 /* mv_bound_of_end is the bound of the bytes allocated after the last event, including the blocks of

@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* The largest request that is rounded. */
+/* Returns the largest request that is rounded. */
 static uint64_t most_rounded(const mv_trace *trace)
 {
     uint32_t row = mv_setting_find(trace, NULL, "max_round_threshold");

@@ -1,6 +1,6 @@
-/* Pinned host memory at the end of a trace, according to the file's host segments, which PyTorch
- * 2.13 and later record (record_pinned_host_memory=True). Peaks and their bounds are in the totals
- * of the level `host` (analyze/levels).
+/* Computes the pinned host memory at the end of a trace from the file's host segments, which
+ * PyTorch 2.13 and later record (record_pinned_host_memory=True). Peaks and their bounds are in the
+ * totals of the level `host` (analyze/levels).
  *
  * The host allocator rounds requests up to powers of two, except above max_round_threshold
  * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So the
@@ -27,9 +27,10 @@ typedef struct {
     uint64_t events;
 } mv_host_totals;
 
-/* "11.6 GiB of 32.0 GiB pinned is rounding to powers of two"; "up to ..." if the file does not
- * contain the requests. "" if the rounding is less than a tenth of the pinned bytes or less than 64
- * MiB, which is too little to change a program for. In `arena`; NULL when out of memory. */
+/* Returns "11.6 GiB of 32.0 GiB pinned is rounding to powers of two"; "up to ..." if the file does
+ * not contain the requests. Returns "" if the rounding is less than a tenth of the pinned bytes or
+ * less than 64 MiB, because so little is not worth a change to the program. Allocated in `arena`;
+ * NULL when out of memory. */
 const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host);
 
 /* Computes the totals. O(rows). */

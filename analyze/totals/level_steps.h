@@ -1,7 +1,7 @@
-/* Every change of the four measures in totals.h, in order of events. Totals and series are computed
- * from these changes. Most changes follow from the event alone. The other changes, which are
- * prepared and sorted, are those of segments, which may end in pieces, and of allocations without a
- * recorded free. */
+/* Lists every change of the four measures in totals.h, in order of events. Totals and series are
+ * computed from these changes. Most changes follow from the event alone. The other changes, which
+ * are prepared and sorted, are those of segments, which may end in pieces, and of allocations
+ * without a recorded free. */
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
@@ -35,7 +35,7 @@ typedef struct {
     uint8_t own_done; /* number of the event's own changes that were already returned */
 } mv_level_steps;
 
-/* Prepares the changes. False when out of memory. */
+/* Prepares the changes. Returns false when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
 /* Moves to the changes at `event`, so that the next call returns them. */
@@ -46,7 +46,7 @@ static inline bool mv_is_free_action(uint8_t action)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Finds the nth change (from 0) that follows from the event alone. False if there are fewer
+/* Finds the nth change (from 0) that follows from the event alone. Returns false if there are fewer
  * changes. */
 static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint32_t nth,
                                      mv_level_step *out)
@@ -119,8 +119,8 @@ static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t
     return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
 }
 
-/* The allocation that `event` alone can change, or MV_NO_ROW if the event has no change of its
- * own. */
+/* Returns the allocation that `event` alone can change, or MV_NO_ROW if the event alone changes
+ * nothing. */
 static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
 {
     uint8_t action = lives->events.action[event];
@@ -142,7 +142,7 @@ static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv
 }
 
 /* Adds all changes by `event`. This is faster than mv_level_steps_next, because nearly all events
- * have only changes of their own. */
+ * have no prepared changes. */
 static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
 {
     const mv_lives *lives = steps->lives;

@@ -11,7 +11,7 @@ static uint32_t event_before(uint32_t next_event)
     return next_event == 0 ? MV_BEFORE : next_event - 1;
 }
 
-/* K for "NAME#K", `alone` for "NAME", and 0 for any other string. */
+/* Returns K for "NAME#K", `alone` for "NAME", and 0 for any other string. */
 static uint64_t number_of(const char *at, const char *name, uint64_t alone)
 {
     size_t length = strlen(name);

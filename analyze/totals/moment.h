@@ -1,4 +1,4 @@
-/* Moments of one device's trace, as named by --at, and the totals at a moment.
+/* Finds the moments of one device's trace that --at names, and the totals at a moment.
  *
  * A moment is a time directly after an event, when all effects of the event are complete and the
  * next event has not begun. MV_BEFORE is the moment before the first event.
@@ -52,7 +52,7 @@ bool mv_moment_is_valid(const char *at);
     "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, low, low#K, an event " \
     "number, time (1.5s) or annotation (@NAME)"
 
-/* K for "oom#K", 1 for "oom", and 0 for any other string. */
+/* Returns K for "oom#K", 1 for "oom", and 0 for any other string. */
 uint64_t mv_moment_oom_number(const char *at);
 
 /* Whether the string is "low" (*number is then 0) or "low#K" (*number is then K). */
@@ -74,7 +74,7 @@ mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_query a
  * the alloc; otherwise returns `event`. */
 uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end);
 
-/* The totals after one event. O(rows). */
+/* Returns the totals after one event. O(rows). */
 mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event);
 
 #endif

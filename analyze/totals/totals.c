@@ -33,8 +33,7 @@ struct mv_totals_search {
     uint64_t index_capacity;
     course *courses; /* [FIRST_POOL + slots]: in total, by kind, by pool */
     uint64_t course_capacity;
-    bool kinds_are_pools; /* each kind has at most one pool, so kinds have no courses of their
-                           * own */
+    bool kinds_are_pools; /* each kind has at most one pool, so kinds have no separate courses */
     bool continues;       /* earlier pieces were already added */
 
     /* fields for the current piece: */
@@ -87,9 +86,9 @@ static uint8_t index_kind(uint32_t index)
     return index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
 }
 
-/* The pool that is assumed for memory without a known pool in a file that has pools. It is the
- * default pool, for released segments (whose pools only newer files contain) and for memory outside
- * segments. */
+/* Returns the pool that is assumed for memory without a known pool in a file that has pools. It is
+ * the default pool, for released segments (whose pools only newer files contain) and for memory
+ * outside segments. */
 static mv_pool_id guess_pool(const mv_totals_search *t)
 {
     return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
@@ -157,7 +156,7 @@ bool mv_totals_take_pieces(const mv_trace *trace)
     return trace->pools.count <= 1;
 }
 
-/* Finds the slot of a pool, and adds the pool if needed. False when out of memory. */
+/* Finds the slot of a pool, and adds the pool if needed. Returns false when out of memory. */
 static bool add_pool(mv_totals_search *t, uint32_t index)
 {
     if (t->slot_of[index] != MV_NO_ROW)
@@ -195,7 +194,7 @@ static bool add_pools(mv_totals_search *t)
     return is_enough;
 }
 
-/* The sort key of a pool_index. Unknown pools come last. */
+/* Returns the sort key of a pool_index. Unknown pools come last. */
 static pool_key key_of(const mv_totals_search *t, uint64_t index)
 {
     const mv_pools *pools = &t->trace->pools;
@@ -224,8 +223,8 @@ static bool begin_pools(mv_totals_search *t)
     return true;
 }
 
-/* As soon as a kind has a second pool, gives the kind a course of its own, which begins as a copy
- * of the first pool's course. */
+/* As soon as a kind has a second pool, gives the kind a separate course, which begins as a copy of
+ * the first pool's course. */
 static void part_kinds(mv_totals_search *t)
 {
     uint32_t count = t->slots;
@@ -358,8 +357,8 @@ static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
     c->now.requested -= a->requested[row];
 }
 
-/* A fast path for the most frequent events without prepared changes, which are an alloc, or a free
- * together with its completion. Does the same as apply_step. Returns the number of events, or 0 for
+/* Does the same as apply_step, but faster, for the most frequent events: an alloc, or a free
+ * together with its completion, without prepared changes. Returns the number of events, or 0 for
  * any other event. */
 static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
@@ -447,7 +446,7 @@ static bool prepare_walks(mv_arena *scratch, mv_totals_search *t)
     return t->walks != NULL;
 }
 
-/* The event number of a row of the piece. */
+/* Returns the event number of a row of the piece. */
 static uint32_t number_of(const mv_totals_search *t, uint32_t event)
 {
     return t->continues ? mv_event_number(t->trace, t->lives->device, event) : event;

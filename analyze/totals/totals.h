@@ -1,5 +1,5 @@
-/* Totals of one device: how many bytes were allocated, active, requested and reserved, now and at
- * their peaks, in total and for each pool, and bounds of these figures.
+/* Computes the totals of one device: how many bytes are allocated, active, requested and reserved,
+ * now and at the peaks, in total and for each pool. Also finds bounds for these figures.
  *
  * The four measures are the same as in torch.cuda.memory_stats():
  *

@@ -13,7 +13,7 @@ typedef struct {
     bool has_private_pools;   /* some segment is known to be in a private pool */
 } mv_totals_findings;
 
-/* Fills out->audit from the other fields of `out`. False when out of memory. */
+/* Fills out->audit from the other fields of `out`. Returns false when out of memory. */
 bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_totals_findings *found, mv_totals *out);
 
