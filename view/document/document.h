@@ -58,7 +58,7 @@ typedef struct {
     mv_spilled spilled; /* used only by the loader */
     /* valid at MV_DEVICE_SHOWN and later */
     mv_lives lives;
-    mv_lives segment_lives; /* lives of the segments, in the form of allocations */
+    mv_lives segment_lives; /* the segments' lives, in the form of allocations */
     mv_index index;
     mv_index segment_index;
     mv_pyramid pyramid;
@@ -104,8 +104,8 @@ struct mv_document {
     mv_saved_index saved; /* no longer changes once has_saved is set */
     mv_saved_key key;
     bool has_key;
-    bool is_sketch; /* `saved` was made from this run's events; no longer changes once has_saved is
-                       set */
+    bool is_sketch; /* `saved` was made from this run's events; this flag no longer changes once
+                       has_saved is set */
     _Atomic bool has_saved;
     mv_err failure; /* the error at MV_DOCUMENT_FAILED */
     char why[512];  /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
@@ -123,8 +123,8 @@ struct mv_document {
 };
 
 /* mv_document_load_outline looks for outlines from an earlier run, before the file is read.
- * mv_document_save_outline saves the outlines of a trace with at least `least_events` events, once
- * all its devices are shown, unless its file has changed since. */
+ * mv_document_save_outline saves the outlines of a trace with at least `least_events` events once
+ * all its devices are shown. Nothing is saved if the file has changed since it was read. */
 void mv_document_load_outline(mv_document *document, mv_budget *budget);
 void mv_document_save_outline(const mv_document *document, uint64_t least_events);
 
@@ -144,8 +144,8 @@ mv_reports mv_document_reports(const mv_document *document, const mv_document_de
 void mv_document_release(mv_document *document);
 
 /* Saves memory if the document has at least `least_events` events. Moves the data of the trace and
- * of a device to files (parse/model/spill.h), and releases the memory of data that was moved
- * earlier and has been read again since. A viewer shows only a small part of a long trace at a
+ * of a device to files (parse/model/spill.h). Data that was moved earlier may have been read into
+ * memory again, and that memory is released. A viewer shows only a small part of a long trace at a
  * time, so most of the trace need not be in memory. Must be called after each stage of a device, by
  * the thread that runs the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
@@ -175,7 +175,7 @@ mv_document *mv_loader_add(mv_loader *loader, const char *path, const char *leve
 mv_document *mv_loader_level(mv_loader *loader, mv_document *document, const char *level);
 
 /* Adds a document with a trace and the lives of one device, which the caller must keep until the
- * loader is closed. The device is shown and its reports are made at once, on this thread; no file
+ * loader is closed. The device is shown and its reports are made at once, on this thread. No file
  * is read, and no saved index is used or written. Returns NULL when out of memory. */
 mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trace *trace,
                               const mv_lives *lives);

@@ -27,18 +27,20 @@ typedef struct {
 typedef struct {
     mv_paper_opts opts;
     uint8_t main;            /* mv_main_view */
-    bool is_of_moment;       /* the cursor is at opts.event; if false, at the window's peak */
+    bool is_of_moment;       /* the cursor is at opts.event; if false, the cursor is at the window's
+                              * peak */
     uint32_t hover_bytes;    /* number of bytes left for tooltips, which limits the size of the
                                 file */
     uint32_t events;         /* number of events in the window */
     uint32_t rows;           /* number of allocations, or of segments, in the window */
-    uint32_t matches;        /* how many of these rows opts.only selects; all of them without
-                                opts.only */
+    uint32_t matches;        /* number of these rows that opts.only selects; without opts.only, all
+                                of them */
     const uint64_t *largest; /* one bit for each rank, set if it is drawn separately; NULL: all
                                 are */
     uint32_t others; /* number of rows that share one colour; 0: all rows after the largest of
                         `matches` */
-    uint64_t drawn;  /* number of rows drawn as a shape, or as part of a shape for their line */
+    uint64_t drawn;  /* number of rows that are drawn, either as a separate shape or as part of the
+                      * shape for their line */
 } mv_paper_sheet;
 
 #endif

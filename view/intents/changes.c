@@ -84,8 +84,8 @@ void mv_view_settle(mv_view *view)
     mv_level_open_lanes(view);
     mv_heap_settle(view);
     mv_tour_offer(view);
-    if (view->intents->change.depth == 0) /* otherwise the change is within a drag, which is one
-                                             step */
+    if (view->intents->change.depth == 0) /* otherwise the change is part of a drag, and the whole
+                                             drag is one step */
         view->intents->change.before = *view->now;
 }
 

@@ -147,8 +147,8 @@ bool mv_spot_input(mv_view *view, const mv_input *input);
 void mv_spot_clicked(mv_view *view, const mv_zone *zone);
 
 /* Gives an input to a pane, as described below. A key without a command, such as an arrow, goes to
- * the pane in two cases: if the keyboard focus is inside the pane but not on one of its zones
- * (view->spot.command is MV_DO_NOTHING), or after the pane's last zone. A pane that uses the key
+ * the pane if the keyboard focus is inside the pane but not on one of its zones (view->spot.command
+ * is MV_DO_NOTHING). It also goes to the pane after the pane's last zone. A pane that uses the key
  * stores and marks its own position. */
 bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input);
 

@@ -37,7 +37,7 @@ typedef enum {
     MV_LISTING_LIST(MV_LISTING_ENUM) MV_LISTING_COUNT
 } mv_listing_kind;
 
-enum { MV_ROW_FILTER = 128 /* bytes of the row filter that count */ };
+enum { MV_ROW_FILTER = 128 /* size of a row filter in bytes */ };
 
 /* What a cell's number means, and how it is formatted. Strings have no number. */
 typedef enum {
@@ -158,7 +158,7 @@ enum { MV_CELL_SIZE = 64 };
  * unchanged. */
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]);
 
-/* Returns up to `most` rows of the table as tab-separated lines with exact numbers; the first line
+/* Returns up to `most` rows of the table as tab-separated lines with exact numbers. The first line
  * contains the column names. Returns NULL when out of memory. */
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                            uint32_t most);

@@ -267,7 +267,8 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
     return is_ascending != (kind == MV_LISTING_MARKERS);
 }
 
-/* Finds the selected events [a, b); without a selection, the events that the timeline shows. */
+/* Finds the selected events [a, b), or if nothing is selected, the events that the timeline
+ * shows. */
 void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
 /* Copies the search whose hits are isolated. Returns false, and "", if there is none. */
@@ -323,8 +324,9 @@ const char *mv_panel_moment(mv_view *view, uint32_t event);
  * lacks the next user of the address; NULL: there is no such event. Valid until the next frame. */
 const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
 
-/* Returns the query of Details: the pinned allocation or segment; if there is none, the one under
- * the pointer; otherwise the cursor's event. */
+/* Returns the query for Details. It describes the pinned allocation or segment, or if nothing is
+ * pinned, the one under the pointer. If there is none there either, it describes the cursor's
+ * event. */
 mv_explanation_question mv_details_question(const mv_view *view);
 
 /* Returns the part of the story that is available immediately, without the previous and next users

@@ -70,7 +70,7 @@ bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out);
 
 /* Returns the marks of the shown device, which are found again when the device changes. */
 const mv_device_marks *mv_timeline_device_marks(mv_view *view);
-void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask); /* an mv_job_fn */
 
 /* ---- timeline_axes.c ---- */
 void mv_plot_axes(mv_plot *p);
@@ -183,7 +183,7 @@ float mv_plot_cursor_x(const mv_plot *p);
 void mv_bookmark_flags(mv_view *view, const mv_viewport *at, float y);
 void mv_plot_notes(mv_plot *p); /* paints the text of the notes where there is room */
 void mv_plot_readout(mv_plot *p);
-void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* an mv_job_fn */
 
 /* ---- timeline_hover.c ---- */
 void mv_plot_hover(mv_plot *p);
@@ -198,8 +198,8 @@ const char *mv_plot_row_text(mv_plot *p, uint32_t rank);
 void mv_plot_legend(mv_plot *p);
 mv_colouring mv_plot_colouring(const mv_plot *p); /* returns the colouring of the shown rows;
                                                      segments are coloured by line */
-/* Returns the box of the next row in the legend. `box` is what is left of a column; when the column
- * is full, it becomes the next column. The result is empty if there is no room left. */
+/* Returns the box of the next row in the legend. `box` is what is left of a column, and becomes the
+ * next column when the column is full. The result is empty if there is no room left. */
 mv_box mv_plot_key_row(const mv_plot *p, mv_box *box);
 /* Paints a legend row with a short piece of a line, in a strip that is cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);

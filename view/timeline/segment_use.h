@@ -25,7 +25,7 @@ typedef struct {
                         mv_fullness_level */
 } mv_segment_use;
 
-/* A mv_job_fn. Returns NULL when out of memory. O(rows alive + events of the window + samples x
+/* An mv_job_fn. Returns NULL when out of memory. O(rows alive + events of the window + samples x
  * segments alive). */
 void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask);
 

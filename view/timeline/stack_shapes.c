@@ -178,8 +178,8 @@ static bool lay_out(mv_stack *s)
     return mv_layout_find(&s->scratch, s->lives, &opts, &s->layout, &err) == MV_OK;
 }
 
-/* Raises the columns. The other rows are alive too, and the grey area below all shapes is as high
- * as all matching rows. */
+/* Raises the columns to the height of all matching rows. The rows that are not drawn separately are
+ * alive too, and are part of the grey area below all shapes. */
 static void raise_columns(mv_stack *s)
 {
     const mv_plot *p = s->plot;

@@ -16,7 +16,7 @@ enum { STEP = 12, LEAST_HEIGHT = 15, MOST_OPEN = 64, MOST_LABELS = 40, LABEL = 2
 typedef struct {
     uint32_t rank;
     float x0, x1, top, bottom;
-    bool is_seen; /* whether it is in the current sample */
+    bool is_seen; /* the row is in the current sample */
 } flat;
 
 typedef struct {

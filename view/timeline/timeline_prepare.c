@@ -1,5 +1,5 @@
-/* The rows that the pane shows, which change with the device, the clock and the isolated rows; and
- * the marks of the device. */
+/* The rows that the pane shows, which change with the device, the clock and the isolated rows, and
+ * the device's marks. */
 
 #include "view/timeline/plot.h"
 
@@ -58,8 +58,9 @@ static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clo
     return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->only_key == only_key;
 }
 
-/* Returns the best result available. This is the answer; or else all rows on the event clock, which
- * need no preparation, so they are also used when out of memory. NULL: there is none yet. */
+/* Returns the best result available, which is the answer to the query if there is one. Otherwise it
+ * is all rows on the event clock. They need no preparation, so they are also used when out of
+ * memory. NULL: there is no result yet. */
 static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
     const mv_timeline_rows *rows;

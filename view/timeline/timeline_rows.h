@@ -1,5 +1,6 @@
-/* What a timeline is drawn from: a clock, and the drawn rows. A worker finds these, because all
- * times have to be read, and outlines need the slides. */
+/* The data that a timeline is drawn from, which is a clock and the drawn rows. A worker prepares
+ * this data, because all times have to be read, and because outlines need to know where rows
+ * slide. */
 #ifndef MV_TIMELINE_ROWS_H
 #define MV_TIMELINE_ROWS_H
 
@@ -35,7 +36,7 @@ typedef struct {
                           and the bytes allocated in them */
 } mv_timeline_rows;
 
-/* A mv_job_fn. Returns NULL when out of memory. O(n). */
+/* An mv_job_fn. Returns NULL when out of memory. O(n). */
 void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* Makes the rows at once, for all rows on the event clock, without `drawn`. */

@@ -55,7 +55,7 @@ float mv_viewport_x(const mv_viewport *v, double event);
 float mv_viewport_y(const mv_viewport *v, double bytes);
 double mv_viewport_event(const mv_viewport *v, float x);
 
-/* Returns the moment shown at x, as if every moment were visible; see mv_timescale_moment. */
+/* Returns the moment shown at x, like mv_timescale_moment, as if every moment were visible. */
 uint32_t mv_viewport_moment(const mv_viewport *v, float x);
 
 /* Returns the moments [first, end) of a pixel column: the moments after each event in it or, if

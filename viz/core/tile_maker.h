@@ -1,5 +1,5 @@
-/* The tools of one worker, and the tile that it makes with these tools. The cache and the threads
- * are in viz/core/tiles.c. */
+/* One worker's tools, and the tile that the worker makes with them. The cache and the threads are
+ * in viz/core/tiles.c. */
 #ifndef MV_TILE_MAKER_H
 #define MV_TILE_MAKER_H
 

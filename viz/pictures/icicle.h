@@ -35,9 +35,9 @@ typedef struct {
     uint32_t depth; /* depth of the deepest box */
 } mv_icicle_boxes;
 
-/* Lays out the boxes of at least `least` bytes, of which it keeps the `most` heaviest, down to
- * `deepest` levels. Boxes at the same depth do not overlap. O(n log n) in the number of nodes.
- * Fails only when out of memory. */
+/* Lays out boxes of at least `least` bytes, down to `deepest` levels. If there are more than `most`
+ * such boxes, only the heaviest are kept. Boxes at the same depth do not overlap. O(n log n) in the
+ * number of nodes. Fails only when out of memory. */
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 

@@ -52,8 +52,8 @@ typedef struct {
     uint64_t *offset;       /* [map.count] how many bytes of its group are shown before each
                                segment */
     uint32_t box_count;
-    mv_state_box *boxes; /* in the order in which they are shown; the boxes of a row touch each
-                            other */
+    mv_state_box *boxes; /* boxes in the order in which they are shown. The boxes of a row touch
+                            each other */
     uint32_t *row_box;   /* [rows + 1] the first box of each row */
 } mv_state;
 

@@ -249,8 +249,8 @@ static const char *part_of(mv_scene *scene, const char *text, size_t from, size_
                            text[to] ? ELLIPSIS : "");
 }
 
-/* Returns the name with text[from, to) in it, and with as much of its surroundings as fits, first
- * what follows. */
+/* Returns the name with text[from, to) in it, and with as much of its surroundings as fits. The
+ * text that follows has priority over the text before it. */
 static const char *grown(mv_scene *scene, const char *text, size_t from, size_t to, float size,
                          float width)
 {

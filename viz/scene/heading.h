@@ -1,4 +1,5 @@
-/* Strings for the heading of a picture: what it shows, and what data is missing. */
+/* Strings for a picture's heading, which describe what the picture shows and what data is
+ * missing. */
 #ifndef MV_HEADING_H
 #define MV_HEADING_H
 

@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    mv_cover all[MV_MOST_COVERS]; /* in scene order; if there are more covers, only the first
+    mv_cover all[MV_MOST_COVERS]; /* covers in scene order; if a scene has too many, only the first
                                      ones */
 } mv_occlusion;
 

@@ -38,8 +38,8 @@ enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
  * receptors and without green receptors. */
 uint32_t mv_site_colour(uint32_t index);
 
-/* Colours for what holds the memory of the whole device: PyTorch first, then libraries. They are
- * duller than the colours of lines of code in the same window. */
+/* Colours for the holders of the whole device's memory, which are PyTorch first and then libraries.
+ * They are duller than the colours of lines of code in the same window. */
 enum { MV_HOLDER_COLOURS = 4 };
 uint32_t mv_holder_colour(uint32_t index);
 
