@@ -51,7 +51,7 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export);
  * counters show the allocated, active, requested and reserved bytes after each event. Annotations
  * become slices. If the device of an annotation is not exported, the first device shows the slice.
  * Out-of-memory events are included. Times are in nanoseconds since the Unix epoch. If the file has
- * no times, each event lasts one microsecond. Write errors are reported later, by
+ * no times, events are one microsecond apart. Write errors are reported later, by
  * mv_sink_commit. */
 void mv_perfetto_write(const mv_export *export, mv_sink *sink);
 

@@ -5,8 +5,8 @@
 enum {
     LOOK_MS = 1000, /* time between two checks of the files */
     SOON_MS = 30,   /* time between two checks while newer data is being prepared */
-    SHARE = 10      /* after each time the files were read, following pauses for this many times as
-                       long as that took */
+    SHARE = 10      /* after the files have been read, following pauses for this many times as long
+                       as the reading took */
 };
 
 /* Returns a hash of what the live files contain; 0: no file is being written. *has_ended is set if

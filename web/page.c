@@ -1,11 +1,11 @@
 /* Functions that JavaScript calls, in this order:
  *
- *     mv_web_open                   once; then for each file
- *     mv_web_file, mv_web_add       its number, for requesting bytes; shows it
+ *     mv_web_open                   called once, before all other functions
+ *     mv_web_file, mv_web_add       called for each file, to register and to show it
  *     mv_web_key, _pointer, _wheel  user inputs (web/events.c)
- *     mv_web_turn                   a piece of the work; until it returns 0
- *     mv_web_frame                  a picture: mv_web_image, and its new parts: mv_web_drawn
- *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
+ *     mv_web_turn                   does a piece of work; called until it returns 0
+ *     mv_web_frame                  draws a picture; mv_web_image, mv_web_drawn return it
+ *     mv_web_run                    runs a command, which writes to the file MV_FILE_OUT
  *
  * All strings are passed through one buffer, mv_web_texts. Numbers are doubles or 32-bit
  * integers. */

@@ -1,4 +1,4 @@
-/* The dialogue for opening a file: a field, and the files that match its text.
+/* The dialogue for opening a file, which consists of a field and the files that match its text.
  *
  *     runs/gp            names in runs/ that begin with "gp"; .. goes up
  *     (empty)            recent files, then the working directory

@@ -399,7 +399,8 @@ static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, boo
 static mv_code evaluate_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
                                       mv_err *err)
 {
-    /* A printed picture shows the verdict without the advice, which needs replays. */
+    /* A printed picture shows the verdict without the advice, because finding the advice needs
+     * replays. */
     mv_fragmentation_opts opts = {
         .window = MV_ALL_EVENTS, .growths = &v->growths, .no_advice = v->has_lives};
 

@@ -45,9 +45,9 @@ bool mv_jobs_run_one_task(mv_jobs *jobs);
 /* Whether no query is waiting and no worker is running. */
 bool mv_jobs_are_idle(mv_jobs *jobs);
 
-/* Returns how many queries have so far not received a result at once. If this count does not change
- * while a frame is drawn, the frame shows every result, even if some workers finished while it was
- * being drawn. */
+/* Returns the number of queries so far that did not receive a result at once. If this count does
+ * not change while a frame is drawn, the frame shows every result, even if some workers finished
+ * while it was being drawn. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct {
                                            "drop" */
 } mv_whatif_row;
 
-/* Facts that all replays of a device share. The first replay finds them. */
+/* Facts that all replays of a device share. The first replay computes them. */
 typedef struct mv_whatif_facts mv_whatif_facts;
 struct mv_whatif_facts {
     mv_whatif_facts *next;

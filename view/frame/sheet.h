@@ -1,5 +1,5 @@
-/* Settings of a printed frame, in addition to the view's state (view/paper/paper.h), and what was
- * drawn. A window has no sheet. */
+/* Settings for a printed frame (view/paper/paper.h), in addition to the view's state, and counts of
+ * what was drawn. A window has no sheet. */
 #ifndef MV_FRAME_SHEET_H
 #define MV_FRAME_SHEET_H
 

@@ -149,8 +149,7 @@ struct mv_view {
      * MV_NO_ROW: none. */
     uint32_t hover;
     uint32_t hover_segment;
-    uint64_t requested; /* requested bytes at the cursor, while that curve is shown; otherwise
-                           MV_NO_BYTES */
+    uint64_t requested; /* requested bytes at the cursor; MV_NO_BYTES if their curve is not shown */
 
     mv_slot *verdict_slot;
     const mv_file_verdicts
@@ -199,8 +198,8 @@ void mv_view_add(mv_view *view, const char *path);
 void mv_view_drop(mv_view *view, const char *path);
 
 /* Returns the index of the session's first file that is not a regular file on disk, or file_count
- * if there is none. Such a session is not opened, because anyone may have written it, and a pipe or
- * a device in it could block the viewer forever. */
+ * if there is none. A session with such a file is not opened, because anyone may have written the
+ * session, and a pipe or a device in it could block the viewer forever. */
 uint32_t mv_session_special_file(const mv_session *session);
 
 /* Adds a file of any kind without showing it. Returns false if there is no room. */

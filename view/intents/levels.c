@@ -138,8 +138,8 @@ static bool has_same_interval(const mv_kept_events *a, const mv_kept_events *b)
     return a->has_interval == b->has_interval && a->a == b->a && a->b == b->b;
 }
 
-/* A level may have few events. If the user has not changed the position since the last switch of
- * levels, the time that the user chose is kept, rather than the time of the nearest event at this
+/* A level may have few events. If the user has not changed the position since the level was last
+ * switched, the time that the user chose is kept, rather than the time of the nearest event at this
  * level. */
 static mv_kept_times times_of(const mv_view *view)
 {

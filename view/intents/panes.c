@@ -1,4 +1,5 @@
-/* Actions of the panes next to the timeline: the heap, one allocation, the reports. */
+/* Actions for the panes next to the timeline, which show the heap, one allocation and the
+ * reports. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

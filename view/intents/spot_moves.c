@@ -147,7 +147,7 @@ static bool pane_takes(mv_view *view, const mv_input *input)
     return false;
 }
 
-/* Scrolls the pane, because there may be more below its last zone. */
+/* Scrolls the pane, because it may contain more below its last zone. */
 static void scroll(mv_view *view, float notches)
 {
     mv_input wheel = {.kind = MV_INPUT_WHEEL, .dy = notches};

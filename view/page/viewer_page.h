@@ -48,9 +48,9 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
                              const mv_viewer_page_opts *opts, mv_sink *sink, mv_page_gap *gap,
                              mv_err *err);
 
-/* Adds the verdicts on one device. A page shows the verdicts on the first device with an alarm, or
- * on the first device if there is no alarm. The text is allocated in `arena`; `work` may be
- * released afterwards. O(n log n). */
+/* Adds the verdicts on one device. A page shows the verdicts on the first device with an alarm. If
+ * no device has an alarm, it shows the verdicts on the first device. The text is allocated in
+ * `arena`; `work` may be released afterwards. O(n log n). */
 mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
                                 const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err);
 

@@ -21,7 +21,8 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     const mv_event_explanation *story;
-    const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
+    const mv_allocation_history *history; /* the allocation's history; NULL: not known yet, or not
+                                           * an allocation */
     mv_panel_lines lines;                 /* lines of the current column */
     uint32_t longest;                     /* number of lines in the longest column */
 } details_frame;

@@ -177,8 +177,8 @@ static void set_marks(state_frame *p)
 
 /* ---- callbacks of the scene -------------------------------------------------------------- */
 
-/* Whether the block does not match the current search, or in a printed picture, whether it is left
- * out. */
+/* Whether the block is painted grey, because it does not match the current search, or in a printed
+ * picture, because it is not in sheet->largest. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
     if (p->view->sheet)

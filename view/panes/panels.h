@@ -1,5 +1,5 @@
-/* The panes next to the timeline: the data that they keep between frames, and the queries that
- * workers run for them. Only the files of these panes include this header.
+/* The panes next to the timeline. This header declares the data that they keep between frames, and
+ * the queries that workers run for them. Only the files of these panes include this header.
  *
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
@@ -28,7 +28,7 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state_scene.h"
 
-/* Data of a device that several jobs use. The first job that needs the data builds it. */
+/* Data about a device that several jobs use. The first job that needs the data builds it. */
 typedef struct mv_panel_facts mv_panel_facts;
 struct mv_panel_facts {
     mv_panel_facts *next;
@@ -39,7 +39,8 @@ struct mv_panel_facts {
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
-/* The previous and next users of each block's bytes. The first job that needs them finds them. */
+/* The previous and next users of each block's bytes. The first job that needs these users finds
+ * them. */
 typedef struct mv_panel_users mv_panel_users;
 struct mv_panel_users {
     mv_panel_users *next;
@@ -228,8 +229,8 @@ struct mv_panels {
     const char *whatif_items[MV_MOST_TICKS]; /* items in the last frame, whose strings stay valid
                                                 until the next one */
 
-    /* The results that were painted in the last frame. Each is valid until the query of the next
-     * frame. */
+    /* The results that were painted in the last frame. Each result is valid until the next frame
+     * sends its query. */
     const mv_heap_answer *heap_shown;
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
@@ -325,8 +326,8 @@ const char *mv_panel_moment(mv_view *view, uint32_t event);
 const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
 
 /* Returns the query for Details. It describes the pinned allocation or segment, or if nothing is
- * pinned, the one under the pointer. If there is none there either, it describes the cursor's
- * event. */
+ * pinned, the one under the pointer. If nothing is under the pointer either, it describes the
+ * cursor's event. */
 mv_explanation_question mv_details_question(const mv_view *view);
 
 /* Returns the part of the story that is available immediately, without the previous and next users

@@ -26,8 +26,8 @@ uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y);
  * false if there is no segment. */
 bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *segment);
 
-/* Returns the item of the check box with this number in the last frame; "": there was no such check
- * box. */
+/* Returns the item that the check box with this number had in the last frame; "": there was no such
+ * check box. */
 const char *mv_whatif_item(const mv_view *view, uint64_t number);
 
 /* Returns all rows of the shown table as tab-separated lines; NULL: there is no table, or memory

@@ -177,8 +177,8 @@ static bool start(char *words[], char why[MV_SOURCE_WHY])
     return failed == 0;
 }
 
-/* Finds a source file. Its path is absolute, so that it cannot be an option of the editor, whatever
- * the recording contains. */
+/* Finds a source file. The result is an absolute path, so that the editor cannot mistake it for an
+ * option, whatever the recording contains. */
 static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE_WHY])
 {
     struct stat st;

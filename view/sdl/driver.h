@@ -1,5 +1,5 @@
-/* Chooses the SDL renderer for the window. It uses a GPU, unless there is none or it is slower than
- * drawing in software, as with OpenGL without a GPU. */
+/* Chooses the SDL renderer for the window. It uses a GPU, unless there is none or the GPU driver is
+ * slower than drawing in software, as is OpenGL without a GPU. */
 #ifndef MV_DRIVER_H
 #define MV_DRIVER_H
 
@@ -10,7 +10,7 @@
 typedef struct {
     const mv_sdl *sdl;
     SDL_Renderer *renderer;
-    bool has_vsync; /* presenting waits for the display */
+    bool has_vsync; /* presenting a frame waits for the display */
 } mv_driver;
 
 /* Opens a renderer. `name` is an SDL driver ("software", "opengl", "opengles2"); NULL: the driver

@@ -102,8 +102,8 @@ static mv_code open_window(shell *s, mv_err *err)
     sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
-    /* Without this variable, the library of Wayland complains on standard error even if Wayland is
-     * not used. */
+    /* Without this variable, the Wayland library complains on standard error even if Wayland is not
+     * used. */
     if (!getenv("WAYLAND_DISPLAY"))
         setenv("XDG_RUNTIME_DIR", "/", 0);
     /* Only video is initialised, because joysticks and sensors would make SDL poll instead of

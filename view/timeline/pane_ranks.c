@@ -167,8 +167,8 @@ static double common_top(const ranks_frame *f)
 
 /* ---- results of `ranks` ----------------------------------------------------------------- */
 
-/* Asks for the comparison of the ranks. Waits until nothing is loading, because earlier results
- * would soon be wrong. */
+/* Asks for the comparison of the ranks. Does not ask until nothing is loading, because earlier
+ * results would soon be wrong. */
 static const mv_compared_ranks *ask_ranks(const ranks_frame *f)
 {
     mv_view *view = f->p.view;

@@ -42,7 +42,8 @@ typedef struct {
     uint32_t from, end; /* columns [from, end) to draw; the other device has no events outside of
                            them */
     uint32_t count, capacity;
-    uint32_t coarse;    /* for another device: how many columns are merged at first; 0: 1 */
+    uint32_t coarse;    /* for another device, the number of columns that are merged at first; 0
+                         * counts as 1 */
     uint32_t exact;     /* number of columns at the start that are exact. The borders of all other
                         columns are off by less than a column */
     mv_extent *columns; /* [count] */

@@ -14,12 +14,12 @@ typedef struct {
     const mv_trace *trace;
     const mv_document *document;
     const mv_document_device *device;
-    const mv_lives *lives; /* the rows to stack: allocations, or segments in the form of
+    const mv_lives *lives; /* the rows to stack, which are allocations, or segments in the form of
                               allocations */
-    const mv_index *index; /* index of these rows */
+    const mv_index *index; /* index of the rows in the stack */
     const mv_timeline_rows *rows;
-    mv_pyramid_reader *levels;  /* reads the levels of the shown rows, which may be only a part of
-                                   all rows */
+    mv_pyramid_reader *levels;  /* reads the levels of the shown rows, which may be only some of all
+                                   rows */
     const mv_mark_lanes *marks; /* NULL: not known yet */
     const mv_segment_use *use;  /* NULL: not known yet, or the plot does not show segments */
     bool of_segments;

@@ -1,4 +1,5 @@
-/* How full each segment is, as bytes used of bytes reserved, at many moments of a window. */
+/* How full each segment is at many moments of a window, that is, how many of its reserved bytes are
+ * used. */
 #ifndef MV_SEGMENT_USE_H
 #define MV_SEGMENT_USE_H
 

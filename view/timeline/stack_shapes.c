@@ -57,7 +57,7 @@ static bool choose_part(mv_stack *s)
     return s->rank != NULL;
 }
 
-/* Marks the largest rows for the legend, which counts them. */
+/* Marks the largest rows, so that the legend counts them. */
 static bool mark_largest(mv_stack *s)
 {
     uint64_t words = ((uint64_t)s->plot->index->count + 63) / 64;

@@ -263,8 +263,9 @@ uint64_t mv_plot_capacity(const mv_plot *p)
     return o ? o->limit_least : p->device->outlook.capacity;
 }
 
-/* Describes the capacity. If a limit of the process refused a request, the capacity is only known
- * to be between the reserved bytes and the total that was refused. */
+/* Describes the capacity. If a request was refused because of a limit on the process, all that is
+ * known about the capacity is that it lies between the reserved bytes and the total that was
+ * refused. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
     const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);

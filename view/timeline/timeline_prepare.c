@@ -17,8 +17,8 @@ static uint64_t only_key_of(const mv_view *view, bool of_segments)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* Copies the bits of the isolated rows. The bits of segments are ordered by row of lives->segments,
- * and the bits of the index by birth. */
+/* Copies the bits of the isolated rows. The bits of segments follow the rows of lives->segments,
+ * while the index is sorted by birth. */
 static void copy_bits(const mv_view *view, uint32_t k, uint64_t *out)
 {
     const mv_alloc_lives *a = &mv_view_device(view)->segment_lives.allocs;

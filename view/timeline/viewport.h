@@ -22,8 +22,7 @@ typedef struct {
 double mv_stretch_place(const mv_timescale *scale, double event);
 double mv_stretch_event(const mv_timescale *scale, double place);
 
-/* Returns a valid window instead of one that is empty, reversed, outside the trace or too
- * narrow. */
+/* Returns the window, corrected if it is empty, reversed, outside the trace or too narrow. */
 mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown);
 
 /* Returns a window that is `factor` times as wide. The event at `x`, a fraction of the width from 0

@@ -8,7 +8,7 @@
 #define MV_COOPERATIVE 0xffffffffu
 
 /* Lowers the calling thread's priority, so that the thread that draws runs first even if there are
- * fewer processors than threads. */
+ * more threads than processors. */
 void mv_background_begin(void);
 
 #endif

@@ -19,8 +19,8 @@
  *
  * A moment is identified by the event before it, as in analyze/lives/alive.h; MV_BEFORE is the
  * moment before the first event. The index borrows the columns of `lives`, which must outlive it.
- * It takes another 0.7 bytes per event, for two bitmaps of events and two trees with 16 children
- * per node. docs/internals/layout.md lists the costs.
+ * In addition, it takes 0.7 bytes per event, for two bitmaps of events and two trees with 16
+ * children per node. docs/internals/layout.md lists the costs.
  *
  * For segments, pass the lives from mv_segment_lives_as_allocs. These have no alloc_of, so all
  * their ends are in `odd`, and all measures are the same. */
@@ -68,7 +68,8 @@ typedef struct {
     uint32_t length[MV_INDEX_LEVELS];      /* number of nodes on each level */
     uint32_t *latest_end[MV_INDEX_LEVELS]; /* [length] the latest end of the 16^(level + 1) ranks
                                               below a node */
-    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] the most bytes of any of these ranks */
+    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] the largest number of bytes that any of these
+                                            * ranks has */
 } mv_index;
 
 /* Makes the index. `arena` keeps the trees. O(n). Fails only when out of memory. */

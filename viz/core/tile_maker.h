@@ -13,7 +13,7 @@ typedef struct {
     mv_column_stack stack; /* stack of `subject.index`, valid while `epoch` equals that of the
                               tiles */
     mv_pyramid_reader levels;
-    const mv_index *index; /* NULL: no tile has been made yet */
+    const mv_index *index; /* index of the last subject; NULL: no tile has been made yet */
     const mv_pyramid *pyramid;
     uint64_t epoch;
     uint64_t middle[MV_TILE_ROWS]; /* byte of the stack at the middle of each row of pixels */

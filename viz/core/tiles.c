@@ -73,7 +73,7 @@ struct mv_tiles {
     worker *workers; /* [thread_count] */
     sem_t work;
     _Atomic bool is_closing;
-    _Atomic bool is_awake; /* `wake` has been called, and there was no frame since */
+    _Atomic bool is_awake; /* `wake` has been called, and no frame has been requested since */
 };
 
 /* ---- workers ------------------------------------------------------------------------------ */

@@ -58,7 +58,7 @@ static inline uint64_t mv_instant_open(uint64_t bytes, uint32_t slid)
     return bytes - (bytes >> 16) * slid - ((bytes & 0xffff) * slid >> 16);
 }
 
-/* Makes a timescale, which borrows `index` and `slides`. Times that go backwards are replaced by
+/* Makes a timescale, which borrows `index` and `slides`. Times that go backwards are replaced with
  * the largest time before them. That needs a column in `arena`; otherwise nothing is allocated. If
  * any time is unknown (MV_NO_TIME), the scale becomes an EVENTS scale, and `clock` is set
  * accordingly. `slides`, tallied, are the events at which drawn rows slide down, for TICKS. Fails

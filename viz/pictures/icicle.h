@@ -50,8 +50,9 @@ mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t 
 uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node);
 
 /* Returns the colour of a node in a difference (analyze/flame/flame_change.h): orange for more,
- * blue for less, and grey for no change. The colour is pale if more than a quarter of the node
- * changed in the other direction. The colours can be told apart with red-green colour blindness. */
+ * blue for less, and grey for no change. The colour is pale if more than a quarter of the node's
+ * change was in the opposite direction. The colours can be told apart with red-green colour
+ * blindness. */
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
 
 enum { MV_ICICLE_KEYS = 8 };

@@ -77,8 +77,8 @@ static double weight_of(const sweep *s, uint32_t alloc)
     return (double)a->block[alloc] * (to > from ? to - from : 0.5);
 }
 
-/* Finds the site with the largest part of a run that several sites share, by a majority vote by
- * weight, and how large its part is. */
+/* Finds the site with the largest part of a run that several sites share, and the size of that
+ * part, by a weighted majority vote. */
 static void find_majority(const sweep *s, mv_element *e)
 {
     double lead = 0, own = 0, all = 0;

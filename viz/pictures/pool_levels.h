@@ -12,7 +12,7 @@
 #include "analyze/lives/position.h"
 #include "viz/pictures/envelopes.h"
 
-/* The group of rows that a filter leaves out. They are not counted. */
+/* The group of the rows that a filter leaves out. These rows are not counted. */
 #define MV_POOL_HIDDEN UINT8_MAX
 
 /* Maximum number of groups. The last group contains all rows that are in no other group. */

@@ -36,7 +36,8 @@ enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot i
 struct mv_font {
     mv_font_memory memory; /* memory of the font library */
     FT_Library library;
-    FT_Face regular, bold; /* NULL: the bitmap font is used; bold may be the same face as regular */
+    FT_Face regular, bold; /* faces of a scalable font, which may be the same; NULL: the bitmap font
+                            * is used */
 };
 
 static bool open_face(mv_font *font, const char *place, FT_Face *face)
