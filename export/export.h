@@ -36,7 +36,7 @@ typedef struct {
     const mv_export_device *devices; /* [device_count] */
     bool is_part;                    /* some devices of the file were not requested and are missing
                                         from `devices` */
-    mv_progress_fn *progress;        /* NULL: none */
+    mv_progress_fn *progress;        /* called to report progress; may be NULL */
     void *user;
     const uint64_t *blocks_before;    /* [segments.count + 1] total number of blocks in all segments
                                        * before segment i; set by mv_export_prepare */
@@ -90,7 +90,7 @@ typedef struct {
     void (*read)(const mv_export *export, uint32_t device, uint64_t row, mv_cell *cells);
 } mv_export_table;
 
-extern const mv_export_table mv_export_tables[]; /* ends with a NULL name */
+extern const mv_export_table mv_export_tables[]; /* the last entry has a NULL name */
 
 const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is none */
 

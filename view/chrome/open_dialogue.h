@@ -15,7 +15,7 @@ typedef enum { MV_OPEN_UP, MV_OPEN_RECENT, MV_OPEN_ENTRY } mv_open_kind;
 
 typedef struct {
     uint8_t kind;               /* mv_open_kind */
-    const mv_file_entry *entry; /* NULL for MV_OPEN_UP */
+    const mv_file_entry *entry; /* file or folder of the row; NULL for MV_OPEN_UP */
 } mv_open_row;
 
 typedef struct {

@@ -12,7 +12,8 @@ typedef struct {
     uint32_t width, height;     /* size in pixels; 0: MV_PAPER_WIDTH, MV_PAPER_HEIGHT */
     bool is_dark;               /* use the dark theme */
     mv_window window;           /* events to show; if `end` is 0, all events */
-    uint32_t event;             /* pictures of one point in time show the heap after this event */
+    uint32_t event;             /* event after which the heap is shown, for pictures of one point in
+                                 * time */
     const mv_filter_bits *only; /* rows that pass a filter, among lives->allocs, or among
                                    lives->segments if the kind shows segments; NULL: all rows */
     const char *filter;         /* the filter as text; NULL if `only` is NULL */
@@ -21,7 +22,7 @@ typedef struct {
     bool by_line; /* colour segments by the line of code that requested them; if false, by how full
                      they are */
     const mv_flame_tree *flame; /* tree to draw, for flame graphs */
-    const char *what;           /* for kinds without a document: the first figure of the heading */
+    const char *what;           /* first figure of the heading, for kinds without a document */
 } mv_paper_opts;
 
 typedef struct {

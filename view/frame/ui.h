@@ -14,8 +14,8 @@ enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* p
 
 typedef struct {
     mv_box box;
-    mv_command_id command; /* MV_DO_NOTHING: the zone has only a tooltip, and clicks go to the
-                              pane */
+    mv_command_id command; /* command that a click runs; MV_DO_NOTHING: the zone has only a tooltip,
+                              and clicks go to the pane */
     uint64_t arg;
     const char *tip; /* tooltip; NULL: the help text of the command */
 } mv_zone;
@@ -40,11 +40,12 @@ typedef struct {
     mv_zone *zones;
     uint32_t list_count;
     mv_row_list lists[MV_UI_LISTS];
-    float pointer_x, pointer_y; /* negative if there is no pointer */
+    float pointer_x, pointer_y; /* position of the pointer; negative if there is no pointer */
     bool has_no_buttons;        /* the frame is printed, so elements that can only be clicked are
                                    left out */
     bool is_animating;          /* a pane needs another frame soon */
-    mv_box caret;               /* caret of the last painted field with the keyboard focus */
+    mv_box caret;               /* box of the caret in the field that has the keyboard focus, as
+                                 * last painted */
     bool ran_out_of_memory;     /* memory ran out, so part of the frame is missing and will not be
                                  * added later */
 } mv_ui;

@@ -58,8 +58,9 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 
 typedef struct {
     bool is_dark;
-    bool is_threaded;    /* false: every frame is complete when it is returned, for tests */
-    bool is_cooperative; /* with is_threaded: there is only one thread, and it calls
+    bool is_threaded;    /* work is done by other threads; if false, every frame is complete when it
+                          * is returned, for tests */
+    bool is_cooperative; /* together with is_threaded, there is only one thread, which calls
                             mv_view_run_one_task */
     bool tries_settings; /* reports include how much other settings would save, as soon as these
                             settings have been replayed */
@@ -70,8 +71,8 @@ typedef struct {
     const char *(*paste)(void *user); /* returns the clipboard's text, valid until the next call;
                                          may return NULL */
     void *user;
-    const mv_file_system *files;    /* for the dialogue that opens files; NULL: the dialogue has no
-                                       list */
+    const mv_file_system *files;    /* file access for the dialogue that opens files; NULL: the
+                                       dialogue has no list */
     const mv_source_files *sources; /* source files of the recorded program; NULL: source is never
                                        shown */
     const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: there

@@ -34,7 +34,7 @@ struct mv_panel_facts {
     mv_panel_facts *next;
     const mv_document_device *device;
     mv_arena arena;
-    bool is_made;    /* false: memory ran out */
+    bool is_made;    /* the data was built; if false, memory ran out */
     mv_index active; /* index that measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
@@ -90,7 +90,7 @@ typedef struct {
     uint32_t event, a, b;
     uint32_t width; /* width in pixels */
     uint64_t is_evaluated;
-    const mv_document *other; /* for MV_FLAMES_CHANGE: the device to compare with */
+    const mv_document *other; /* device to compare with, for MV_FLAMES_CHANGE */
     const mv_document_device *other_device;
     char only[MV_SEARCH_TEXT]; /* a search, of which only the hits are counted; "": everything is
                                   counted */
@@ -101,10 +101,10 @@ typedef struct {
     mv_flames_question ask;
     mv_filter_bits only; /* the rows that ask.only selects */
     mv_flames flames;
-    mv_levels level[2];    /* for MV_FLAMES_CHANGE: the levels before and after */
+    mv_levels level[2];    /* levels before and after, for MV_FLAMES_CHANGE */
     uint32_t focus;        /* node in focus */
-    mv_icicle_boxes boxes; /* the boxes; their depths are relative to the node in focus */
-    uint32_t levels;       /* printed pictures: number of levels that fit */
+    mv_icicle_boxes boxes; /* boxes, whose depths are relative to the node in focus */
+    uint32_t levels;       /* number of levels that fit, for printed pictures */
 } mv_flames_answer;
 
 /* Returns the query for the device's allocations. */
@@ -191,7 +191,7 @@ typedef struct {
 struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock;       /* guards `facts` and `changes` */
-    pthread_mutex_t users_lock; /* guards `users`, which take longest to find */
+    pthread_mutex_t users_lock; /* guards `users`, which take the longest time to find */
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;

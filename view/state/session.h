@@ -41,7 +41,7 @@ typedef struct {
     mv_view_state now;
     mv_view_desk desk; /* setup of the window; only members that are kept in sessions */
     mv_bookmarks bookmarks;
-    bool is_given[MV_STATE_MOST]; /* whether the text contains each row of mv_state_members */
+    bool is_given[MV_STATE_MOST]; /* true for each row of mv_state_members that the text contains */
 } mv_session;
 
 /* Records that the text contains a member. `member` points to it in session->now or

@@ -46,7 +46,7 @@ typedef struct mv_device_lane {
     double *border; /* [ask.columns + 1] borders of the columns, as event numbers with fractions */
     mv_ledger_columns found;
     mv_device_parts *parts; /* [ask.columns] */
-    bool has_unused;        /* MV_DEVICE_UNUSED is known */
+    bool has_unused;        /* the bytes of MV_DEVICE_UNUSED are known */
 } mv_device_lane;
 
 /* Whether the device has a lane for the whole device's memory. */

@@ -69,7 +69,7 @@ typedef struct {
     bool is_others;
     bool is_all_leaks; /* the row stands for leaks of several lines or stacks */
     uint32_t groups;   /* number of groups in the row */
-    uint32_t colour;   /* 0: none */
+    uint32_t colour;   /* colour of the row's swatch; 0: there is none */
     uint64_t bytes;
     uint32_t blocks;
     const char *label;

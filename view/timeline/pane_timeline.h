@@ -67,11 +67,11 @@ typedef enum {
     MV_DRAG_SCRUB,  /* the cursor follows the pointer */
     MV_DRAG_MOMENT, /* like MV_DRAG_SCRUB, in the minimap below the allocator's state */
     MV_DRAG_LEGEND, /* the legend's edge follows the pointer */
-    MV_DRAG_WINDOW, /* in the minimap: the window follows the pointer, or with the next two, one
-                       edge of it */
+    MV_DRAG_WINDOW, /* the window follows the pointer in the minimap; for the next two kinds, one
+                       edge of the window does */
     MV_DRAG_WINDOW_FROM,
     MV_DRAG_WINDOW_TO,
-    MV_DRAG_WINDOW_NEW /* in the minimap: a drag makes a new window, and a click moves the window to
+    MV_DRAG_WINDOW_NEW /* a drag in the minimap makes a new window, and a click moves the window to
                           the pointer */
 } mv_drag_kind;
 

@@ -20,8 +20,9 @@ typedef struct {
     const mv_timeline_rows *rows;
     mv_pyramid_reader *levels;  /* reads the levels of the shown rows, which may be only some of all
                                    rows */
-    const mv_mark_lanes *marks; /* NULL: not known yet */
-    const mv_segment_use *use;  /* NULL: not known yet, or the plot does not show segments */
+    const mv_mark_lanes *marks; /* lanes of marks; NULL: not known yet */
+    const mv_segment_use
+        *use; /* how full segments are; NULL: not known yet, or the plot does not show segments */
     bool of_segments;
     bool of_ranks;    /* the plot shows lanes of several devices, and `plot` surrounds all of
                          them */
@@ -125,12 +126,12 @@ uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window); /* returns th
 void mv_plot_whatif(mv_plot *p);
 void mv_plot_whatif_key(mv_plot *p, mv_box *box); /* paints the replayed run's legend rows in a
                                                    * strip that is cut off the box */
-const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* NULL: there is nothing to
-                                                                     show */
+const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* returns NULL if there is
+                                                                     nothing to show */
 
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
-void mv_plot_stack_shapes(mv_plot *p); /* the same for printed pictures (stack_shapes.h) */
+void mv_plot_stack_shapes(mv_plot *p); /* paints the stack of a printed picture (stack_shapes.h) */
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and returns a key for its colours */

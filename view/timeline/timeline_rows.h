@@ -28,10 +28,10 @@ typedef struct {
     uint64_t *only; /* NULL: all rows */
     bool has_drawn; /* `drawn` is ready, so outlines are available */
     mv_drawn drawn;
-    /* Only with `only`: */
+    /* Valid only if `only` is not NULL. */
     mv_lives part;     /* the lives in `index`, with only the selected rows */
-    mv_lives held;     /* the rows that `levels` is computed from: the selected allocations, or what
-                          is in the selected segments */
+    mv_lives held;     /* the rows that `levels` is computed from, which are the selected
+                          allocations, or those in the selected segments */
     mv_pyramid levels; /* levels of the selected allocations; or for segments, their reserved bytes
                           and the bytes allocated in them */
 } mv_timeline_rows;

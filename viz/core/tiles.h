@@ -79,9 +79,9 @@ typedef struct mv_tiles mv_tiles;
 #define MV_TILES_SCRATCH ((uint64_t)1 << 30)
 
 typedef struct {
-    uint32_t threads; /* 0: there are no threads, and mv_tiles_frame makes every tile that it shows
-                         before it returns. MV_COOPERATIVE (viz/core/background.h):
-                         mv_tiles_run_one_task makes the tiles */
+    uint32_t threads; /* number of workers. 0: mv_tiles_frame makes every tile that it shows before
+                         it returns. MV_COOPERATIVE (viz/core/background.h): mv_tiles_run_one_task
+                         makes the tiles */
     uint64_t bytes;   /* maximum memory for tiles; 0: 64 MiB */
     uint64_t scratch; /* maximum memory for the sums of one worker; 0: MV_TILES_SCRATCH */
     void (*wake)(void *user); /* called by a worker when there are tiles that no frame has shown

@@ -17,7 +17,7 @@
 #include "analyze/lives/lives.h"
 
 typedef struct {
-    mv_pool_id pool;    /* MV_NO_POOL: the pool is missing from the file */
+    mv_pool_id pool;    /* id of the pool; MV_NO_POOL: the file does not contain the pool */
     uint32_t pools;     /* 1, or the number of pools that are merged because there are too many */
     uint64_t held;      /* the largest number of bytes in the pool's segments at any moment of the
                          * window */

@@ -21,15 +21,16 @@
 
 typedef struct {
     uint32_t node;   /* row in the tree; for a box that merges nodes, their parent */
-    uint32_t rest;   /* 0: the box is a node; otherwise the number of the parent's lightest children
-                        that are merged in it */
-    uint32_t depth;  /* 0 for the root */
+    uint32_t rest;   /* number of the parent's lightest children that are merged in this box; 0: the
+                        box is a single node */
+    uint32_t depth;  /* depth in the tree, which is 0 for the root */
     uint64_t offset; /* number of bytes to the left of the box */
     uint64_t bytes;
 } mv_icicle_box;
 
 typedef struct {
-    uint32_t count; /* boxes are ordered by node, so parents come before children */
+    uint32_t count; /* number of boxes, which are ordered by node, so parents come before
+                     * children */
     mv_icicle_box *boxes;
     uint32_t nodes; /* number of boxes that are nodes */
     uint32_t depth; /* depth of the deepest box */
