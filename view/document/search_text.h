@@ -8,9 +8,10 @@
 enum { MV_SEARCH_LINE = 512 };
 
 /* Writes a filter (analyze/filter/filter.h) that matches every stack with this frame, such as
- * "train.py:62:forward". It is put in quotation marks if it would otherwise be read as a term.
- * Frames in other folders with the same file name, line and function also match. If the filter had
- * to be cut to fit, frames with the same beginning match too. "" for MV_NO_FRAME. Returns `out`. */
+ * "train.py:62:forward". The frame is put in quotation marks if it would otherwise be read as a
+ * term. Frames in other folders with the same file name, line and function also match. If the
+ * filter had to be cut to fit, frames with the same beginning match too. "" for MV_NO_FRAME.
+ * Returns `out`. */
 const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 /* Finds the lines of code that a frame can identify. of_group[g] is the frame that is the culprit

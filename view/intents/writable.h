@@ -8,7 +8,8 @@
 
 /* A change in progress. */
 typedef struct {
-    uint32_t depth; /* number of begins without an end; 0: no change is in progress */
+    uint32_t depth; /* number of changes that have begun but not ended; 0: no change is in
+                     * progress */
     uint8_t kind;   /* mv_change_kind */
     mv_view_state before;
 } mv_change;

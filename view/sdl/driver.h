@@ -14,8 +14,8 @@ typedef struct {
 } mv_driver;
 
 /* Opens a renderer. `name` is an SDL driver ("software", "opengl", "opengles2"); NULL: the driver
- * is chosen automatically. Fails if there is no such driver or if it does not work. Closing is
- * always safe. */
+ * is chosen automatically. Fails if there is no such driver, or if the driver does not work.
+ * Closing is always safe. */
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err);
 void mv_driver_close(mv_driver *driver);

@@ -5,8 +5,8 @@
 
 enum {
     ONE_BY_ONE =
-        4000 /* if at most this many of the largest rows are drawn, small rows also have separate
-                shapes */
+        4000 /* if a picture is limited to at most this many of the largest rows, even small rows
+                have separate shapes */
 };
 
 /* ---- positions --------------------------------------------------------------------------- */

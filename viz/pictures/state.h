@@ -63,7 +63,7 @@ typedef struct {
     uint32_t columns;     /* columns in a row; boxes that are narrower than a column are merged */
     bool by_address;      /* all segments are in one group, sorted by address */
     bool has_no_kinds;    /* small and large segments are in the same group, because on a level of
-                           * calls they are blocks */
+                           * calls, segments are blocks */
 } mv_state_opts;
 
 /* Lays out the state. O(n log n) in the number of pieces in the map. Fails only when out of

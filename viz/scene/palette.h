@@ -43,8 +43,9 @@ uint32_t mv_site_colour(uint32_t index);
 enum { MV_HOLDER_COLOURS = 4 };
 uint32_t mv_holder_colour(uint32_t index);
 
-/* Returns the site colour that a hash chooses, or the next one that is not in the bit set *used. It
- * is a plain hue while any is free, and then a shade. Adds the colour to *used. */
+/* Returns the site colour that a hash chooses, or the next one that is not in the bit set *used.
+ * The colour is a plain hue as long as one is free, and otherwise a shade. Adds the colour to
+ * *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 
 /* Colours for items that only a hash distinguishes: the site colours, followed by pale ones. */
