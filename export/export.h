@@ -36,12 +36,12 @@ typedef struct {
     const mv_export_device *devices; /* [device_count] */
     bool is_part;                    /* some devices of the file were not requested and are missing
                                         from `devices` */
-    mv_progress_fn *progress;        /* NULL: none */
+    mv_progress_fn *progress;        /* called to report progress; may be NULL */
     void *user;
     const uint64_t *blocks_before;    /* [segments.count + 1] total number of blocks in all segments
                                        * before segment i; set by mv_export_prepare */
-    bool leaves_out[MV_MOST_DEVICES]; /* whether each device has events but was not requested; set
-                                       * by mv_export_prepare */
+    bool leaves_out[MV_MOST_DEVICES]; /* true for each device that has events but was not requested;
+                                       * set by mv_export_prepare */
 } mv_export;
 
 /* Completes an mv_export whose devices are already set. Returns false when out of memory. */
@@ -49,9 +49,10 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export);
 
 /* Perfetto's native format (a protobuf of TracePackets). Each device becomes a process whose
  * counters show the allocated, active, requested and reserved bytes after each event. Annotations
- * become slices, which move to the first device if their own device is not exported; out-of-memory
- * events are included. Times are in nanoseconds since the Unix epoch. If the file has no times,
- * each event lasts one microsecond. Write errors are reported later, by mv_sink_commit. */
+ * become slices. If the device of an annotation is not exported, the first device shows the slice.
+ * Out-of-memory events are included. Times are in nanoseconds since the Unix epoch. If the file has
+ * no times, events are one microsecond apart. Write errors are reported later, by
+ * mv_sink_commit. */
 void mv_perfetto_write(const mv_export *export, mv_sink *sink);
 
 /* Writes Speedscope's JSON. For each device it contains two profiles by stack: the bytes allocated
@@ -75,7 +76,7 @@ typedef struct {
     const char *name;
     const char *help;    /* a short description, such as "one row per event" */
     const char *columns; /* names of the first columns, such as "device event compile_context:text".
-                          * Columns that exist in `model` are read from there; `read` fills the
+                          * Columns that exist in `model` are read from there. `read` fills the
                           * other columns, which contain numbers unless the name is followed by
                           * ":text" */
     uint16_t model;      /* kind of the model's table that has the same rows; 0: none. Its other
@@ -84,11 +85,12 @@ typedef struct {
                             0 */
     uint64_t (*rows)(const mv_export *export, uint32_t device); /* returns the number of rows; NULL:
                                                                    use the model's row count */
-    /* Fills the cells that are not in the model, and may change others. NULL: nothing to do. */
+    /* Fills the cells that are not in the model, and may change the other cells. NULL: nothing to
+     * do. */
     void (*read)(const mv_export *export, uint32_t device, uint64_t row, mv_cell *cells);
 } mv_export_table;
 
-extern const mv_export_table mv_export_tables[]; /* ends with a NULL name */
+extern const mv_export_table mv_export_tables[]; /* the last entry has a NULL name */
 
 const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is none */
 
@@ -125,10 +127,10 @@ bool mv_export_keeps(const mv_export *export, const mv_export_columns *columns,
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 
 /* Writes a database that contains all tables. Numbers above 2^63 - 1 are stored as strings. Number
- * columns have no declared type, because an integer column would round such a string. Strings are
- * stored exactly as in the file, except that NUL and invalid UTF-8 bytes, which a database string
- * cannot contain, become \xNN. The database is built in memory and takes about 60 bytes per row.
- * Returns MV_NOMEM if it would not fit in what is left of `budget`. */
+ * columns have no declared type, because a column declared as integer would round these strings.
+ * Strings are stored exactly as in the file, except that NUL and invalid UTF-8 bytes, which a
+ * database string cannot contain, become \xNN. The database is built in memory and takes about 60
+ * bytes per row. Returns MV_NOMEM if it would not fit in what is left of `budget`. */
 mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
                         mv_err *err);
 

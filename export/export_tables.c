@@ -18,7 +18,8 @@ static mv_cell bytes_of(uint64_t value)
     return value == MV_NO_BYTES ? none() : number(value);
 }
 
-/* Returns the cell for a row number or an event. If all bits are set, there is none. */
+/* Returns the cell for a row number or an event. If all its bits are set, there is no such row or
+ * event, and the cell is empty. */
 static mv_cell row_of(uint32_t value)
 {
     return value == UINT32_MAX ? none() : number(value);
@@ -439,8 +440,8 @@ static void leave_out(mv_export *export, const int32_t *device, uint32_t rows)
 }
 
 /* Marks the devices whose rows are left out. An annotation belongs to the device that was current,
- * even if the program did not use that device, so annotations are kept if nothing else happened on
- * their device. */
+ * even if the program did not use that device. Therefore annotations are kept if nothing else
+ * happened on their device. */
 static void leave_out_others(mv_export *export)
 {
     const mv_trace *t = export->trace;

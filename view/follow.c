@@ -5,8 +5,8 @@
 enum {
     LOOK_MS = 1000, /* time between two checks of the files */
     SOON_MS = 30,   /* time between two checks while newer data is being prepared */
-    SHARE = 10      /* after each reading, following pauses for this many times as long as the
-                       reading took */
+    SHARE = 10      /* after the files have been read, following pauses for this many times as long
+                       as the reading took */
 };
 
 /* Returns a hash of what the live files contain; 0: no file is being written. *has_ended is set if
@@ -42,7 +42,7 @@ static void begin(mv_follow *f, mv_view *view, uint64_t mark, double ms)
     f->is_reading = true;
 }
 
-/* Checks the files. A missing file belonged to a run that has ended, whose launcher has written the
+/* Checks the files. If a file is missing, its run has ended, and the launcher has written the
  * result. */
 static void look(mv_follow *f, mv_view *view, double ms)
 {

@@ -1,7 +1,7 @@
 /* Follows live files (docs/live.md): while recordings are still being written, the view keeps
  * showing their newest data. Every second, each file is checked for new records
- * (parse/live/live_progress.h) and is read again if there are any, but at most a tenth of the time
- * is spent reading. Following ends when all recordings have ended and all their data is shown. */
+ * (parse/live/live_progress.h), and is read again if there are any. At most a tenth of the time is
+ * spent reading. Following ends when all recordings have ended and all their data is shown. */
 #ifndef MV_FOLLOW_H
 #define MV_FOLLOW_H
 

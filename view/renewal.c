@@ -36,7 +36,7 @@ static mv_view *open_again(const mv_view *view)
     mv_view *next;
 
     opts.offers_tour = false;
-    opts.files = NULL; /* the files are already in its list of recent files */
+    opts.files = NULL; /* the files are already in the list of recent files */
     next = mv_view_open(view->budget, &opts);
     if (!next)
         return NULL;

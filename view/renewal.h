@@ -1,6 +1,6 @@
-/* Replaces a view by one that shows newer data from the same files. The new view reads the files on
- * its own threads while the old view stays in use. As soon as the new view is ready, no button is
- * held and no list is open, it replaces the old one. It keeps the same position, selection, tab,
+/* Replaces a view with one that shows newer data from the same files. The new view reads the files
+ * on its own threads while the old view stays in use. As soon as the new view is ready, no button
+ * is held and no list is open, it replaces the old one. It keeps the same position, selection, tab,
  * notes and history, except that a window or cursor at the last event moves to the new last event.
  *
  *     mv_renewal_begin(&r, view);
@@ -18,8 +18,8 @@ typedef enum {
     MV_RENEWAL_NONE,    /* nothing has been read yet */
     MV_RENEWAL_READING, /* the second view is loading */
     MV_RENEWAL_DONE,    /* the last update returned the second view */
-    MV_RENEWAL_FAILED   /* an open file can no longer be read, or memory ran out; the view shows an
-                         * error */
+    MV_RENEWAL_FAILED   /* an open file can no longer be read, or memory ran out, so the view shows
+                         * an error */
 } mv_renewal_stage;
 
 /* State of a renewal. All zeros: nothing is being read. */

@@ -379,7 +379,7 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-/* Splits `words` at blanks. `line` stays whole, for commands that take text. */
+/* Splits `words` at blanks. `line` is not split, because some commands take text. */
 static void split(script *s, const char *line, char *words)
 {
     char *save = NULL;

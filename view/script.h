@@ -22,7 +22,7 @@
  *     # a comment
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop counts as one input. A key with a
- * count is that many inputs. `move` does not count. */
+ * count counts as that many inputs. `move` does not count. */
 #ifndef MV_SCRIPT_H
 #define MV_SCRIPT_H
 

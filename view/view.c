@@ -98,7 +98,7 @@ void mv_view_close(mv_view *view)
 
     if (!view)
         return;
-    /* Readers are closed before what they read. */
+    /* Readers are closed before the data that they read. */
     if (view->timeline)
         mv_timeline_pane_close(view);
     mv_jobs_close(view->jobs);
@@ -339,8 +339,8 @@ bool mv_view_is_idle(const mv_view *view)
            mv_jobs_are_idle(view->jobs) && mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }
 
-/* Paints the frame without overlays and buttons. It is complete, because it waits until other
- * threads have finished all missing tiles and tables. */
+/* Paints the frame without overlays and buttons. The frame is complete, because this function waits
+ * until other threads have finished all missing tiles and tables. */
 static const mv_scene *bare_frame(mv_view *view)
 {
     float width = view->ui.scene.width, height = view->ui.scene.height;

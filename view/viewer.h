@@ -38,24 +38,24 @@ typedef struct {
     const char *script;    /* text of a script (view/script.h) to run first; its shots are written
                               as files. NULL: no script. With a script, no file has to be given. */
     FILE *dump;            /* where the script's dumps are written; NULL: dumps are ignored */
-    uint32_t bench_frames; /* if > 0, number of frames in which the path of view/headless/panzoom.h
-                              is played */
+    uint32_t bench_frames; /* number of frames over which the path in view/headless/panzoom.h is
+                              played; 0: the path is not played */
     const char *shot;      /* path of the file for a picture of the last frame; NULL: none */
 } mv_viewer_play_opts;
 
-/* Times are in milliseconds. They are 0 for parts that did not run. */
+/* Timings in milliseconds, or 0 for phases that did not run. */
 typedef struct {
     double window_ms;      /* from the start to the first frame, whatever that frame shows */
     double first_frame_ms; /* from the start to the first frame that shows the timeline or its saved
                               outline (view/document/saved_index.h) */
-    double read_ms;        /* to read the first file */
+    double read_ms;        /* time to read the first file */
     double index_ms;       /* from the end of reading until the timeline is ready */
     double settled_ms;     /* from the start until nothing was left to compute; only measured for a
                               shot */
     double p50_ms, p90_ms, p99_ms, max_ms; /* time per frame, for inputs, scene and pixels */
     double cpu_p50_ms,
         cpu_p99_ms; /* CPU time per frame of the thread that draws, without other threads */
-    double scene_p50_ms, scene_p99_ms; /* part of the frame time until the scene is complete */
+    double scene_p50_ms, scene_p99_ms; /* the part of the frame time before the scene is complete */
     uint32_t frames;
     uint64_t events; /* number of events on the shown device */
     uint64_t rss_bytes, peak_rss_bytes;

@@ -1,8 +1,8 @@
-const PART = 4 << 20; // bytes of a file that are read at once
+const PART = 4 << 20; // a file is read in parts of this many bytes
 
-// The program in WebAssembly, and its imports from JavaScript. `host` has read(blob, from, to), which
-// returns bytes synchronously, copy(text), written(name) and progress(file, share). With `pauses`, progress may
-// return a promise, for which a turn waits: other functions may be called in the meantime, but no other turn.
+// The program in WebAssembly, and its imports from JavaScript. `host` has the functions read(blob, from, to),
+// which returns bytes synchronously, copy(text), written(name) and progress(file, share). If `host.pauses` is set,
+// progress may return a promise, and the turn waits for it. In the meantime, all functions except turn may be called.
 class Core {
   constructor(module, host) {
     const text = (at, length) => new TextDecoder().decode(new Uint8Array(this.memory.buffer, at >>> 0, length));
@@ -26,7 +26,7 @@ class Core {
     this.texts = this.exports.mv_web_texts() >>> 0;
   }
 
-  // Puts NUL-terminated texts into the buffer.
+  // Writes NUL-terminated strings into the buffer.
   put(...texts) {
     const bytes = new TextEncoder().encode(texts.join('\0') + '\0\0');
     if (bytes.length > 256 << 10) throw new Error('the text is too long');
@@ -37,7 +37,7 @@ class Core {
     return this.textAt(this.texts);
   }
 
-  // A copy of a file's bytes in memory; null: there is none.
+  // Returns a copy of a file's bytes; null if they are not in memory.
   bytes(name) {
     this.put(name);
     const length = this.exports.mv_web_length(), at = this.exports.mv_web_bytes() >>> 0;
@@ -55,7 +55,7 @@ class Core {
     const number = this.exports.mv_web_file(blob.size);
     if (!number) throw new Error(name + ': too many files');
     this.blobs[number] = blob;
-    this.part = null; // numbers are reused
+    this.part = null; // it may belong to an earlier file with the same number
   }
 
   read(number, from, to, count) {
@@ -71,7 +71,7 @@ class Core {
     }
   }
 
-  // The bytes of a file from one place on, up to the end of the part there.
+  // Returns the bytes of a file from `at` to the end of the part that contains `at`.
   partAt(number, at) {
     const blob = this.blobs[number], from = at - at % PART;
     if (!this.part || this.part.number !== number || this.part.from !== from)
@@ -80,7 +80,7 @@ class Core {
     return this.part.bytes.subarray(at - from);
   }
 
-  // The text at an address; null: there is none.
+  // Returns the string at an address; null if the address is 0.
   textAt(at) {
     if (!at) return null;
     const bytes = new Uint8Array(this.memory.buffer, at >>> 0);
@@ -94,12 +94,12 @@ class Core {
     return new Int32Array(this.memory.buffer, this.exports.mv_web_drawn() >>> 0, 4 * count);
   }
 
-  // The pixels of the last frame, not copied.
+  // Returns the pixels of the last frame, without copying them.
   pixels(width, height) {
     return new Uint8ClampedArray(this.memory.buffer, this.exports.mv_web_image() >>> 0, width * height * 4);
   }
 
-  // Runs a command of the program: {status, out, errors}.
+  // Runs a command of the program. Returns {status, out, errors}.
   run(words) {
     this.put(...words);
     const status = this.exports.mv_web_run(words.length);

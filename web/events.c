@@ -6,7 +6,7 @@
 
 #include "web/exports.h"
 
-/* KeyboardEvent.key; all other keys are single characters. */
+/* Names of keys in KeyboardEvent.key. The names of all other keys are single characters. */
 static const struct {
     const char *name;
     uint32_t key;
@@ -18,7 +18,7 @@ static const struct {
     {"PageDown", MV_KEY_PAGE_DOWN},  {"F1", MV_KEY_F1},         {"F6", MV_KEY_F6},
 };
 
-/* 0: a key unknown to the viewer. */
+/* Returns the code of a key; 0: the viewer does not use the key. */
 static uint32_t key_of(const char *name)
 {
     for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++)
@@ -29,7 +29,7 @@ static uint32_t key_of(const char *name)
     return name[0] >= 'a' && name[0] <= 'z' ? (uint32_t)(name[0] - 'a' + 'A') : (uint32_t)name[0];
 }
 
-/* Handles the key named in the texts. False: the browser may use it. */
+/* Handles the key that is named in the buffer. Returns false if the browser may use the key. */
 bool EXPORT(mv_web_key)(uint32_t mods, bool is_down)
 {
     mv_input input = {.kind = is_down ? MV_INPUT_KEY : MV_INPUT_KEY_UP, .mods = (uint8_t)mods};
@@ -40,7 +40,8 @@ bool EXPORT(mv_web_key)(uint32_t mods, bool is_down)
     return input.key;
 }
 
-/* The text in the buffer was typed: passed on in parts, which end between characters. */
+/* Handles typed text, which is in the buffer. The text is passed on in parts that end between
+ * characters. */
 void EXPORT(mv_web_text)(void)
 {
     const char *text = mv_web_texts();
@@ -56,7 +57,8 @@ void EXPORT(mv_web_text)(void)
     }
 }
 
-/* `what` 0: moved, 1: pressed, 2: released, 3: left. `button` is MouseEvent's: 0, 1, 2. */
+/* Handles the pointer. `what` is 0 if it moved, 1 if a button was pressed, 2 if a button was
+ * released, and 3 if the pointer left the canvas. `button` is MouseEvent.button (0, 1 or 2). */
 void EXPORT(mv_web_pointer)(uint32_t what, uint32_t mods, uint32_t button, uint32_t clicks, float x,
                             float y)
 {
@@ -73,7 +75,7 @@ void EXPORT(mv_web_pointer)(uint32_t what, uint32_t mods, uint32_t button, uint3
     mv_web_give(&input);
 }
 
-/* Notches, as in MV_INPUT_WHEEL. */
+/* Handles the wheel. dx and dy are notches, as in MV_INPUT_WHEEL. */
 void EXPORT(mv_web_wheel)(uint32_t mods, float x, float y, float dx, float dy)
 {
     mv_input input = {
@@ -87,8 +89,9 @@ static bool is_in(mv_box box, float x, float y)
     return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
 }
 
-/* mv_web_pointer for a finger. It drags the picture, like the middle button, or scrolls a list;
- * elsewhere it is a pointer. If it has not moved, lifting it is a click. */
+/* Like mv_web_pointer, for a finger. In the picture, the finger drags like the middle button. In a
+ * list, it scrolls. Everywhere else, it acts like the mouse. If the finger has not moved, lifting
+ * it is a click. */
 void EXPORT(mv_web_touch)(uint32_t what, uint32_t mods, uint32_t button, uint32_t clicks, float x,
                           float y)
 {

@@ -1,4 +1,5 @@
-/* Stubs for commands and files that are not available in the page; they report that. */
+/* Stubs for commands and files that are not available in a page. The commands report that they are
+ * not available. */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/live/live_files.h"
@@ -10,7 +11,7 @@
 bool mv_sample_is(const char *path)
 {
     (void)path;
-    return false; /* the page's button has it */
+    return false; /* the page has a button for the sample */
 }
 
 mv_span mv_sample(void)

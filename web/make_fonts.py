@@ -28,7 +28,7 @@ def tables_of(font):
     return {name.decode(): font[at:at + length] for name, _, at, length in rows}
 
 
-# {character: glyph}, from a format 12 or 4 table.
+# Returns {character: glyph}, from a table in format 12 or 4.
 def characters_of(cmap):
     found = {}
     places = {u16(cmap, u32(cmap, 8 + 8 * i)): u32(cmap, 8 + 8 * i) for i in range(u16(cmap, 2)) if u16(cmap, 4 + 8 * i) in (0, 3)}
@@ -40,7 +40,7 @@ def characters_of(cmap):
 
 
 def parts_of(glyph):
-    """(offset of each component's row, its end)"""
+    """Returns (the offset of each component's row, the end of the rows)."""
     at, rows = 10, []
     while True:
         flags = u16(glyph, at)
@@ -55,7 +55,7 @@ def is_composite(glyph):
 
 
 def bare(glyph, number_of):
-    """A glyph without its instructions, with its components renumbered."""
+    """Returns a glyph without its instructions and with renumbered components."""
     if not glyph:
         return glyph
     if is_composite(glyph):
@@ -82,7 +82,7 @@ def subset(font):
     glyphs = [0]
     for character in wanted:
         glyphs += [characters[character]] if characters[character] not in glyphs else []
-    for number in glyphs:  # grows during the loop
+    for number in glyphs:  # the list grows during the loop
         glyph = glyph_at(number)
         for at in parts_of(glyph)[0] if is_composite(glyph) else []:
             glyphs += [u16(glyph, at + 2)] if u16(glyph, at + 2) not in glyphs else []

@@ -1,13 +1,14 @@
-/* Functions for JavaScript, in calling order:
+/* Functions that JavaScript calls, in this order:
  *
- *     mv_web_open                   once; then for each file
- *     mv_web_file, mv_web_add       its number, for requesting bytes; shows it
+ *     mv_web_open                   called once, before all other functions
+ *     mv_web_file, mv_web_add       called for each file, to register and to show it
  *     mv_web_key, _pointer, _wheel  user inputs (web/events.c)
- *     mv_web_turn                   a piece of the work; until it returns 0
- *     mv_web_frame                  a picture: mv_web_image, and its new parts: mv_web_drawn
- *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
+ *     mv_web_turn                   does a piece of work; called until it returns 0
+ *     mv_web_frame                  draws a picture; mv_web_image, mv_web_drawn return it
+ *     mv_web_run                    runs a command, which writes to the file MV_FILE_OUT
  *
- * Texts go through one buffer, mv_web_texts; numbers are doubles or 32-bit. */
+ * All strings are passed through one buffer, mv_web_texts. Numbers are doubles or 32-bit
+ * integers. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,11 +27,11 @@
 #include "web/system/files.h"
 
 #define MOST_MEMORY ((uint64_t)3840 << 20)
-#define TEXTS       (256u << 10) /* room for the names of all files; as in core.js */
+#define TEXTS       (256u << 10) /* room for the names of all files; same size as in core.js */
 #define MOST_WORDS  (MV_MOST_FILES + 16)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
-/* Reports the share of `file` that has been read. Called in the middle of a turn. */
+/* Reports the fraction of `file` that has been read. Called in the middle of a turn. */
 IMPORT(void, progress) page_progress(uint32_t file, double share);
 
 static struct {
@@ -38,7 +39,7 @@ static struct {
     mv_view *view;
     mv_renewal renewal;
     bool wants_renewal;
-    double began_ms; /* the renewal */
+    double began_ms; /* time when the renewal began */
     mv_raster *raster;
     mv_raster_frame frame;
     char texts[TEXTS];
@@ -86,7 +87,7 @@ static void woken(void *user)
     }
 }
 
-/* False: out of memory. */
+/* Opens the viewer. Returns false when out of memory. */
 bool EXPORT(mv_web_open)(bool is_dark, float scale, bool offers_tour)
 {
     mv_view_opts opts = {.is_dark = is_dark,
@@ -105,13 +106,14 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale, bool offers_tour)
     return page.view && page.raster;
 }
 
-/* Returns the number of a new file named in the texts; 0: there are too many. */
+/* Adds a file with the name in the buffer, and returns its number; 0: there are too many files. */
 uint32_t EXPORT(mv_web_file)(double length)
 {
     return mv_file_new(page.texts, (uint64_t)length);
 }
 
-/* The initial state for the first file: a session line (view/state/session.h), in the texts. */
+/* Sets the initial state for the first file, which is a session line (view/state/session.h) in the
+ * buffer. */
 void EXPORT(mv_web_begin)(void)
 {
     mv_session *session = mv_push_struct(&page.view->arena, mv_session);
@@ -139,8 +141,9 @@ static bool is_open(const char *path)
     return false;
 }
 
-/* Replaces the session's name in the texts with the names of its missing files, separated by ", ";
- * empty if it cannot be read: mv_web_add will report why. */
+/* Replaces the session's name in the buffer with the names of the session's missing files,
+ * separated by ", ". If the session cannot be read, the result is empty, because mv_web_add will
+ * report the reason. */
 void EXPORT(mv_web_lacks)(void)
 {
     mv_session session = {0};
@@ -161,7 +164,8 @@ void EXPORT(mv_web_lacks)(void)
     mv_arena_release(&arena);
 }
 
-/* The current view as a session text, valid until the next call; NULL: out of memory. */
+/* Returns the current view as a session, which is valid until the next call; NULL: out of
+ * memory. */
 const char *EXPORT(mv_web_session)(void)
 {
     static mv_arena arena;
@@ -173,7 +177,8 @@ const char *EXPORT(mv_web_session)(void)
     return mv_view_session(page.view, &arena, &session) ? mv_session_text(&arena, &session) : NULL;
 }
 
-/* What a link to the current view has after its '#', valid until the next call; NULL: out of memory. */
+/* Returns the part after '#' in a link to the current view, which is valid until the next call;
+ * NULL: out of memory. */
 const char *EXPORT(mv_web_link)(void)
 {
     static mv_arena arena;
@@ -184,7 +189,8 @@ const char *EXPORT(mv_web_link)(void)
     return mv_view_link(page.view, &arena);
 }
 
-/* Sets the browser's theme and the screen's scale; scale 0: unchanged. */
+/* Sets the theme and the scale that the browser uses. If `scale` is 0, the scale does not
+ * change. */
 void EXPORT(mv_web_look)(bool is_dark, double scale)
 {
     mv_view_look(page.view, is_dark, scale > 0 ? scale : page.view->desk->scale);
@@ -195,13 +201,14 @@ double EXPORT(mv_web_scale)(void)
     return page.view->desk->scale;
 }
 
-/* The frame for a screen reader (view/chrome/spoken.h), valid until the next frame. */
+/* Returns the frame as text for a screen reader (view/chrome/spoken.h), which is valid until the
+ * next frame. */
 const char *EXPORT(mv_web_spoken)(void)
 {
     return mv_view_spoken(page.view);
 }
 
-/* Two numbers: the heights of the bars at the top and at the bottom, which are not printed. */
+/* Returns the heights of the bars at the top and at the bottom, which are not printed. */
 const float *EXPORT(mv_web_bars)(void)
 {
     static float bars[2];
@@ -211,13 +218,13 @@ const float *EXPORT(mv_web_bars)(void)
     return bars;
 }
 
-/* Four numbers: where the caret of the field is. */
+/* Returns the position and size of the field's caret. */
 const mv_box *EXPORT(mv_web_caret)(void)
 {
     return &page.view->ui.caret;
 }
 
-/* The file has been read: its bytes are no longer needed. */
+/* Removes the file named in the buffer, which has been read, so its bytes are no longer needed. */
 void EXPORT(mv_web_forget)(void)
 {
     mv_file_remove(page.texts);
@@ -229,7 +236,7 @@ void EXPORT(mv_web_paste)(void)
     memcpy(page.pasted, page.texts, sizeof page.pasted);
 }
 
-/* 0: no work is left. */
+/* Does one piece of pending work. Returns false if there was nothing to do. */
 bool EXPORT(mv_web_turn)(void)
 {
     return mv_view_run_one_task(page.view) || mv_renewal_run_one_task(&page.renewal);
@@ -237,13 +244,15 @@ bool EXPORT(mv_web_turn)(void)
 
 /* ---- following ----------------------------------------------------------------------------- */
 
-/* An open file has newer bytes: they are read, and replace what is shown once they are ready. */
+/* Begins to read the newer bytes of an open file. As soon as they are ready, they replace the data
+ * that is shown. */
 void EXPORT(mv_web_renew)(void)
 {
     page.wants_renewal = true;
 }
 
-/* A file that is open is being written, and has nothing newer; or nothing more will come. */
+/* Records that an open file is still being written but has no newer bytes now, or with `has_ended`,
+ * that it will have no more. */
 void EXPORT(mv_web_live)(bool has_ended, double ms)
 {
     page.view->live.is_followed = true;
@@ -264,8 +273,8 @@ static void renew(double ms)
         page.view->live.fresh_ms = page.began_ms;
 }
 
-/* Draws a frame; returns the number of rectangles that changed since the previous one. -1: out of
- * memory. */
+/* Draws a frame, and returns the number of rectangles that have changed since the previous frame;
+ * -1: out of memory. */
 int EXPORT(mv_web_frame)(float width, float height, double ms)
 {
     const mv_scene *scene;
@@ -278,28 +287,29 @@ int EXPORT(mv_web_frame)(float width, float height, double ms)
     return (int)page.frame.count;
 }
 
-/* Four numbers for each rectangle: x, y, width, height. */
+/* Returns the rectangles that have changed, each as x, y, width and height. */
 const mv_pixel_rect *EXPORT(mv_web_drawn)(void)
 {
     return page.frame.drawn;
 }
 
-/* The pixels of the frame, in canvas format. */
+/* Returns the pixels of the frame, in canvas format. */
 const uint8_t *EXPORT(mv_web_image)(void)
 {
     return page.frame.image.pixels;
 }
 
-/* A device is shown and only its reports are missing: a long piece of work. */
+/* Whether a device is shown and only its reports are missing, which take long to compute. */
 static bool is_missing_reports(const mv_view *view)
 {
     return mv_view_device(view) && !mv_view_is_evaluated(view) && mv_jobs_are_idle(view->jobs) &&
            mv_timeline_is_idle(view);
 }
 
-/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32 only
- * reports are missing, 64 a device is shown, 128 the tour, 256 newer data is being read, 512 the user
- * does not want it. */
+/* Returns the sum of these bits: 1 something is moving, 2 a field accepts text, 4 the user wants to
+ * close the viewer, 8 the theme is dark, 16 the viewer is idle, 32 only reports are missing, 64 a
+ * device is shown, 128 the tour is open, 256 newer data is being read, 512 the user has paused
+ * following. */
 uint32_t EXPORT(mv_web_state)(void)
 {
     bool is_renewing = page.wants_renewal || page.renewal.next;
@@ -311,8 +321,9 @@ uint32_t EXPORT(mv_web_state)(void)
            (mv_view_device(page.view) ? 64u : 0) | (page.view->desk->tour ? 128u : 0);
 }
 
-/* 0 to 3: a file waits, is being read, is open, has failed, with the reason in the texts; -1: there
- * is no such file. */
+/* Returns the stage of a file. The stages are 0 if the file is waiting, 1 if it is being read, 2 if
+ * it is open, and 3 if it could not be read, with the reason in the buffer. -1: there is no such
+ * file. */
 int EXPORT(mv_web_stage)(uint32_t file)
 {
     const mv_document *d = file < page.view->document_count ? page.view->documents[file] : NULL;
@@ -325,8 +336,8 @@ int EXPORT(mv_web_stage)(uint32_t file)
 
 /* ---- commands ---------------------------------------------------------------------------- */
 
-/* Runs the program with `count` NUL-terminated words from the texts: "leaks", "--json",
- * "train.pickle". Returns its exit status. */
+/* Runs the program with `count` NUL-terminated words from the buffer, such as "leaks", "--json",
+ * "train.pickle". Returns the exit status. */
 int EXPORT(mv_web_run)(uint32_t count)
 {
     char *words[MOST_WORDS + 2] = {(char *)"memviz"}, *at = page.texts;
@@ -348,7 +359,8 @@ int EXPORT(mv_web_run)(uint32_t count)
     return status;
 }
 
-/* Bytes of the file named in the texts, or NULL. */
+/* Returns the bytes of the file named in the buffer; NULL: there is no such file, or its bytes are
+ * not in memory. */
 const uint8_t *EXPORT(mv_web_bytes)(void)
 {
     const mv_file *file = mv_file_find(page.texts);

@@ -4,10 +4,10 @@
 // container. The program's server (cli/serve/) documents the responses.
 
 const TRIES = 5;    // attempts after a broken connection, each resuming where the last one ended
-const SOON_MS = 300; // between two progress requests
-const LIST_MS = 1000; // between two requests for verdicts that are not found yet
-const PROBLEMS = ['WAITING', 'FRAGMENTED', 'LEAK', 'OUT OF MEMORY']; // the worst one last
-// By file address: results, and files being fetched. `order`: the key and direction that sort the list.
+const SOON_MS = 300; // time between two requests for progress
+const LIST_MS = 1000; // time between two requests while some verdicts are missing
+const PROBLEMS = ['WAITING', 'FRAGMENTED', 'LEAK', 'OUT OF MEMORY']; // in ascending order of severity
+// Results, and files that are being fetched, by file address. `order` is the key and direction by which the list is sorted.
 const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'}), order: ['name', 1], later: 0};
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : bytes < 1 << 30 ? (bytes / (1 << 20)).toFixed(1) + ' MiB' : (bytes / (1 << 30)).toFixed(2) + ' GiB';
@@ -29,13 +29,13 @@ async function askServer(path, options) {
 
 const addressOf = row => row.id + '/' + row.version;
 
-// The file as sent; `tell` receives the progress.
+// Fetches the file as the server sends it. `tell` receives the progress.
 async function receive(row, tell) {
   const path = 'files/' + addressOf(row), parts = [];
   let got = 0, total = 0;
   for (let left = TRIES; ; ) {
     const answer = await askServer(path, got ? {headers: {Range: 'bytes=' + got + '-'}} : {});
-    if (answer.status === 202) { // being prepared
+    if (answer.status === 202) { // the server is still preparing it
       tell(served.host + ' is reading it, ' + Math.round((await answer.json()).progress * 100) + ' %');
       await pause(SOON_MS);
       continue;
@@ -59,7 +59,7 @@ async function receive(row, tell) {
 
 // ---- recordings that are being written -----------------------------------------------------------
 
-// Shows newer bytes of open live files as the server has them. A reading is followed by a pause of ten times its length.
+// Shows newer bytes of open live files when the server has some. After each reading, pauses for ten times as long as the reading took.
 async function followServed(rows) {
   for (let rest = LIST_MS; rows.length; rest = Math.max(LIST_MS, rest)) {
     await pause(rest);
@@ -86,7 +86,7 @@ const entryOf = row => viewer.files.find(file => file.blob === row.file);
 async function renewServed(row, now) {
   const blob = await receive(now, () => {}), entry = entryOf(row);
   if (!entry) return;
-  entry.number = ++lastNumber; // reports are of the newer bytes
+  entry.number = ++lastNumber; // so that reports use the newer bytes
   entry.blob = row.file = blob;
   row.version = now.version;
   viewer.postMessage({renew: {name: entry.name, blob}});
@@ -94,7 +94,7 @@ async function renewServed(row, now) {
 
 const promiseOf = host => 'From ' + host + ', through this address alone.';
 
-// Fetches rows in parallel and opens them in order. The list shows failures.
+// Fetches the files of rows in parallel, and opens them in order. Failures are shown in the list.
 async function openServed(asked) {
   const rows = asked.filter(row => !served.coming.has(addressOf(row)));
   let isStale = false;
@@ -125,7 +125,7 @@ async function openServed(asked) {
 
 // ---- the list ------------------------------------------------------------------------------------
 
-// Columns that sort: a heading, the key of a row, and whether the highest key is first.
+// The columns by which the list can be sorted. Each has a heading, the key of a row, and whether the highest key comes first.
 const COLUMNS = {
   name: ['File', row => row.place, 1],
   peak: ['Peak', row => row.peak_allocated ?? -1, -1],
@@ -146,7 +146,7 @@ function verdictText(row) {
   return (row.kind ? row.kind + ' ' : '') + row.text + more + (row.damaged ? ' · damaged parts were skipped: ' + row.damaged : '');
 }
 
-// Shows what the server knows about a file by now.
+// Shows what the server has found out about a file so far.
 function fill(row, news) {
   Object.assign(row, news);
   row.cells.peak.textContent = peakText(row);
@@ -167,7 +167,7 @@ function rowOf(row, place) {
   return row;
 }
 
-// Sorts the rows; a heading sorts by its column, and again in reverse.
+// Sorts the rows. A click on a heading sorts by that column, and a second click reverses the order.
 function sortRows(rows, body, heads) {
   const [key, direction] = served.order, by = COLUMNS[key][1];
   rows.sort((a, b) => direction * (by(a) - by(b)) || a.place - b.place);
@@ -188,7 +188,7 @@ function tableOf(rows) {
   return make('table', {}, make('thead', {}, make('tr', {}, make('td'), ...Object.values(heads), make('td'), make('td'))), body);
 }
 
-// Asks for verdicts until all are found. Rows stay in their places; new files wait for List again.
+// Asks for verdicts until all have been found. Rows are not moved, and new files are only added by "List again".
 async function followVerdicts(rows) {
   clearTimeout(served.later);
   if (served.list.hidden || rows.every(row => row.state !== 'waiting')) return;

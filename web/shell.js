@@ -1,5 +1,5 @@
 'use strict';
-// The page: it starts the workers, hands them files and events, and shows what is text.
+// The page. It starts the workers, passes files and events to them, and shows everything that is text.
 const byId = id => document.getElementById(id);
 const picture = byId('picture'), typed = byId('typed'), status = byId('status'), root = document.documentElement;
 const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'],
@@ -9,13 +9,13 @@ const files = []; // {number, name, blob}, including files being read; numbers a
 const source = ownSource();
 let viewer, compiled, lastNumber = 0;
 
-// The text of this page without a snapshot, for pages with another one (view/page/viewer_page.c). null:
-// the page comes from `memviz serve`, and is useless elsewhere. Elements are removed from a copy of the tree:
-// in the text, a snapshot's content may look like the end of an element.
+// Returns the source of this page without a snapshot, from which pages with another snapshot are made
+// (view/page/viewer_page.c); null if the page comes from `memviz serve`, because it is useless elsewhere. Elements are
+// removed from a copy of the tree and not from the text, where a snapshot's content may look like the end of an element.
 function ownSource() {
   if (byId('served')) return null;
   const page = root.cloneNode(true), find = id => page.querySelector('#' + id);
-  if (find('snapshot')) find('snapshot').replaceWith(document.createComment('snapshot')); // the placeholder for the program
+  if (find('snapshot')) find('snapshot').replaceWith(document.createComment('snapshot')); // the placeholder that the program replaces
   for (const id of ['verdict', 'left_out']) if (find(id)) find(id).remove();
   page.querySelector('title').textContent = 'memviz';
   return new Blob(['<!DOCTYPE html>\n' + page.outerHTML + '\n']);
@@ -23,7 +23,7 @@ function ownSource() {
 
 function show(text) { status.textContent = text; }
 
-// The bytes of view/page/letters.h.
+// Decodes the letters of view/page/letters.h to bytes.
 function fromLetters(text) {
   const bytes = new Uint8Array(Math.floor(text.length * 13 / 16)), value = new Uint8Array(128);
   for (let code = 33, next = 0; code < 127; code++) if (!'&<\\'.includes(String.fromCharCode(code))) value[code] = next++;
@@ -56,24 +56,24 @@ function setTheme(dark) { root.dataset.theme = dark ? 'dark' : 'light'; }
 
 // ---- the tour ------------------------------------------------------------------------------------
 
-const TOUR = 'memviz.tour'; // in the browser's storage once the tour has ended
+const TOUR = 'memviz.tour'; // key in the browser's storage, set once the tour has ended
 
-// Only for a person who has not ended it, in a page that can keep that.
+// Whether to offer the tour: only to a person who has not ended it, and only if the page can remember that.
 function wantsTour() {
   if (navigator.webdriver || /Headless/.test(navigator.userAgent)) return false;
   try { return !localStorage.getItem(TOUR); } catch (error) { return false; }
 }
 
 function endTour() {
-  try { localStorage.setItem(TOUR, 'ended'); } catch (error) { /* it begins again next time */ }
+  try { localStorage.setItem(TOUR, 'ended'); } catch (error) { /* the tour begins again next time */ }
 }
 
 // ---- viewers -------------------------------------------------------------------------------------
-// A viewer is a worker and its canvas. Files that come later are read by a second viewer, together with
-// the first viewer's files, which stay usable until the second takes over. So reading never blocks the
-// user, can be cancelled, and when memory runs out, open files stay open.
+// A viewer is a worker and its canvas. Files that are added later are read by a second viewer, together with
+// the first viewer's files. The first viewer stays usable until the second one takes over. Therefore reading never
+// blocks the user and can be cancelled, and if memory runs out, the open files stay open.
 
-let next = null, session = null; // the second viewer; a session waiting for its files
+let next = null, session = null; // the second viewer; a session that is waiting for its files
 
 function startViewer(isHidden) {
   const worker = startWorker('viewer'), canvas = document.createElement('canvas'), surface = canvas.transferControlToOffscreen();
@@ -86,7 +86,7 @@ function startViewer(isHidden) {
   return worker;
 }
 
-// Where reading pauses, a worker soon gets to a message (end in viewer.js).
+// If reading can pause, the worker handles a message soon, and ends itself (`end` in viewer.js).
 function endViewer(worker) {
   if (WebAssembly.Suspending) worker.postMessage({end: true});
   else worker.terminate();
@@ -127,7 +127,7 @@ function giveUp(why) {
 
 const showLacks = names => show('The session needs ' + names + ', too: drop or choose them here.');
 
-// The next viewer shows the same view as the first one, and takes over. A session with missing files keeps waiting.
+// Replaces the first viewer with the next one, which shows the same view. A session with missing files keeps waiting.
 function takeOver() {
   endViewer(viewer);
   viewer = next;
@@ -142,19 +142,19 @@ function takeOver() {
 
 // ---- files ---------------------------------------------------------------------------------------
 
-// A unique name, without a folder.
+// Returns a unique name, without a folder.
 function freeName(name) {
   let plain = name.replace(/[/\0]/g, '_').slice(0, 200) || 'snapshot', free = plain;
   for (let i = 2; files.some(file => file.name === free); i++) free = plain + ' (' + i + ')';
   return free.startsWith('-') ? '_' + free : free;
 }
 
-// Files that could not be read are forgotten as soon as others are opened.
+// Forgets files that could not be read. Called when other files are opened.
 function forgetFailed() {
   const failed = viewer.files.filter((file, i) => viewer.stages[i] > 2);
   if (isReading() || failed.length === 0) return;
   files.splice(0, files.length, ...files.filter(file => !failed.includes(file)));
-  if (isOpen(viewer)) return; // the next viewer gets the others
+  if (isOpen(viewer)) return; // the next viewer reads the other files
   endViewer(viewer);
   viewer = startViewer(false);
 }
@@ -169,7 +169,7 @@ async function open(list) {
   }
   if (added.length === 0 && !session) return;
   picture.focus();
-  if (added.length === 0) { // the open files may be all that it needs
+  if (added.length === 0) { // the session may need only files that are open
     byId('welcome').hidden = true;
     (next || viewer).postMessage({open: {list: [], session}});
     return;
@@ -199,7 +199,7 @@ function download(name, blob) {
 async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
-  } catch (error) { // not allowed, or an old browser
+  } catch (error) { // this is not allowed, or the browser is too old
     const field = document.createElement('textarea');
     field.value = text;
     document.body.append(field);
@@ -212,8 +212,8 @@ async function toClipboard(text) {
 
 // ---- links ---------------------------------------------------------------------------------------
 
-// Members of a session (view/state/session.h) after the '#': those that are not as the file opens.
-// The address opens this view again, of the file inside the page or the first one that is opened.
+// The part of the address after '#' contains the members of a session (view/state/session.h) that differ from the
+// initial view. The address shows this view again, for the file inside the page or the first one that is opened.
 function copyLink(members) {
   location.hash = encodeURIComponent(members || '');
   toClipboard(location.href);
@@ -226,7 +226,7 @@ function linked() {
 
 // ---- reports -------------------------------------------------------------------------------------
 
-let reporter = null, asked = 0, askedTexts = 0; // number of requests, and of requests for the shown text
+let reporter = null, asked = 0, askedTexts = 0; // number of requests so far, and how many of them were for the shown text
 const waiting = new Map();
 
 function run(words, named) {
@@ -240,7 +240,7 @@ function run(words, named) {
   });
 }
 
-// The selection stays; an unchanged list, and the text shown, are not touched.
+// Lists the reports and files, and keeps the selection. If the list has not changed, neither it nor the shown text is updated.
 function listReports() {
   const report = byId('report'), file = byId('file'), chosen = [report.value, file.value], names = files.map(({name}) => name);
   if (names.join('\0') === [...file.options].map(option => option.value).join('\0')) return;
@@ -250,7 +250,7 @@ function listReports() {
   if (!byId('side').hidden) showReport();
 }
 
-// The files of the chosen report: all, the first two, or one.
+// Returns the files that the chosen report is made from: all of them, the first two, or one.
 function filesOf(name) {
   const chosen = files.filter(file => file.name === byId('file').value);
   return name === 'ranks' ? files : name === 'diff' ? files.slice(0, 2) : chosen;
@@ -269,7 +269,7 @@ async function showReport() {
   text.scrollTop = 0;
 }
 
-// The text of an error that was pasted: `memviz oom` does its arithmetic. It is a file of the report worker alone.
+// Explains the text of a pasted error with `memviz oom`. The text becomes a file in the report worker only.
 async function explainText(text) {
   const mine = ++askedTexts, name = 'pasted text';
   byId('side').hidden = false;
@@ -297,7 +297,7 @@ function toggleReports(isOpen) {
 // ---- events --------------------------------------------------------------------------------------
 
 const modsOf = event => (event.shiftKey ? 1 : 0) | (event.ctrlKey || event.metaKey ? 2 : 0) | (event.altKey ? 4 : 0);
-// Keys left to the browser: closing, reloading, its tools, and leaving the picture by keyboard.
+// Keys that are left to the browser, for closing, reloading, its tools, and leaving the picture by keyboard.
 const BROWSERS = /^(Ctrl\+(T|W|N|R|L|P|V|\+Shift)|F5|F11|F12|Shift\+Tab)$/;
 
 function keyName(event) {
@@ -312,7 +312,7 @@ function onKey(event, isDown) {
     if (isDown) byId('files').click();
     return;
   }
-  if (/^(Dead|Process|Compose|Unidentified)$/.test(event.key)) return; // for the field, through `typed`
+  if (/^(Dead|Process|Compose|Unidentified)$/.test(event.key)) return; // the field receives these keys through `typed`
   const text = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey ? event.key : '';
   viewer.postMessage({key: {key: event.key, mods: event.getModifierState('AltGraph') ? 0 : modsOf(event), isDown, text}});
   event.preventDefault();
@@ -320,7 +320,7 @@ function onKey(event, isDown) {
 
 const place = event => ({x: event.offsetX * scale(), y: event.offsetY * scale(), mods: modsOf(event)});
 const fingers = new Map();
-let lastClick = {at: 0, x: 0, y: 0}, isPinch = false; // until the last finger is up: a pinch is no click
+let lastClick = {at: 0, x: 0, y: 0}, isPinch = false; // isPinch is set until the last finger is lifted, because a pinch is not a click
 
 function onPointer(event, what) {
   const at = place(event);
@@ -358,8 +358,8 @@ function onTouch(event, what) {
 
 // ---- fields of the viewer ------------------------------------------------------------------------
 
-// While a field has the keyboard, `typed` receives text from an input method or a touch keyboard, at
-// the caret; single keys do not reach it.
+// While a field has the keyboard focus, `typed` receives text from an input method or a touch keyboard, at
+// the caret. Single keys do not reach `typed`.
 function followField({wantsText, caret: [x, y]}) {
   const has = document.activeElement === typed;
   if (wantsText && document.activeElement === picture) typed.focus({preventScroll: true});
@@ -375,7 +375,7 @@ function giveTyped() {
   typed.value = '';
 }
 
-// The screen or the browser's zoom changed.
+// Adjusts the size after the screen or the browser's zoom has changed.
 function followScale() {
   if (scale() !== shownScale) both({look: {isDark: isDark(), factor: scale() / shownScale}});
   shownScale = scale();
@@ -386,7 +386,7 @@ function followScale() {
 
 const GROUPS = {toolbar: 'Toolbar', picture: 'In the picture', legend: 'Legend', tab: 'Tabs', heading: 'Columns', row: 'Rows'};
 
-// A button for a part of the picture; a click on it is one at its place.
+// Makes a button for a part of the picture. A click on the button counts as a click on that part.
 function spokenPart([, chosen, x, y, text]) {
   const button = document.createElement('button');
   Object.assign(button, {type: 'button', tabIndex: -1, textContent: text});
@@ -397,8 +397,8 @@ function spokenPart([, chosen, x, y, text]) {
   return button;
 }
 
-// The parts of the frame at rest (view/chrome/spoken.h) as lists of buttons, which nobody sees. A list that did not
-// change stays, and the one that has the focus keeps it.
+// Turns the parts of a frame at rest (view/chrome/spoken.h) into lists of buttons, which are invisible. A list that has
+// not changed is kept, and the list with the keyboard focus keeps the focus.
 function speak(text) {
   const parts = text.split('\n').filter(Boolean).map(line => line.split('\t'));
   for (const group of Object.keys(GROUPS)) {
@@ -426,7 +426,7 @@ function beginSpoken() {
 
 // ---- paper ---------------------------------------------------------------------------------------
 
-// A worker's canvas does not print: an image of it does, without the bars.
+// A worker's canvas cannot be printed, so an image of it is printed instead, without the bars.
 function layOnPaper() {
   const sheet = document.createElement('canvas'), image = byId('paper') || document.createElement('img');
   const [width, height] = sizeNow(), [top, bottom] = viewer.state.bars || [0, 0];
@@ -484,7 +484,7 @@ function listen() {
     document.body.classList.remove('over');
     open(event.dataTransfer.files);
   });
-  // In screen pixels where the browser reports them: then no pixel of the picture is stretched.
+  // Uses screen pixels if the browser reports them, so that no pixel of the picture is stretched.
   const resized = new ResizeObserver(([entry]) => {
     const [box] = entry.devicePixelContentBoxSize || [];
     both({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
@@ -521,7 +521,7 @@ const tells = {
     show('Reading ' + name + ': ' + Math.floor(share * 100) + ' %');
   },
   stages(stages, data, worker) {
-    const isKnown = String(stages) === String(worker.stages); // the status line may show something newer
+    const isKnown = String(stages) === String(worker.stages); // in that case, the status line may already show something newer
     worker.stages = stages;
     if (worker !== (next || viewer) || stages.length < worker.files.length || stages.some(stage => stage < 2)) return;
     const isNew = stages.slice(viewer === worker ? 0 : viewer.files.length);
@@ -533,7 +533,7 @@ const tells = {
     else if (worker.state.isIdle && !worker.isAsked) {
       worker.isAsked = true;
       if (session && !worker.lacks) {
-        session = null; // it is shown
+        session = null; // the session is shown
         takeOver();
       } else viewer.postMessage({session: true});
     }
@@ -543,7 +543,7 @@ const tells = {
   },
   link: copyLink,
   lacks(names, data, worker) {
-    if (worker !== viewer && worker.isAsked) return takeOver(); // it replaces the first viewer
+    if (worker !== viewer && worker.isAsked) return takeOver();
     worker.lacks = names;
     if (names) showLacks(names);
     else if (worker === viewer) session = null;
@@ -556,7 +556,7 @@ const tells = {
   copy(text) { toClipboard(text); },
   download(name, data) { download(name, data.blob || new Blob([data.bytes])); },
   stopped(why, data, worker) {
-    if (worker === viewer && !worker.hasBegun) { // a new worker would fail, too
+    if (worker === viewer && !worker.hasBegun) { // a new worker would also fail
       endViewer(worker);
       show('memviz cannot start: ' + why);
       return;

@@ -1,7 +1,7 @@
-// The viewer's worker: events in, pictures out. Between two events it does pending work, one piece
-// at a time.
-const TURN_MS = 8;      // longest work without checking for events
-const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
+// The viewer's worker. It receives events and draws pictures. Between two events it does pending work,
+// one piece at a time.
+const TURN_MS = 8;      // maximum time for which work goes on without a check for events
+const QUIET_MS = 150;   // the slow stages of loading wait this long after an event
 const MEMORY = 'out of memory: a page can use at most 4 GiB, and some browsers allow less. Use memviz on the machine itself, which has no such limit.';
 const reader = new FileReaderSync();
 let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
@@ -71,7 +71,7 @@ function report(state) {
   if (!(state & 256)) files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
 }
 
-// Sends the words of a frame at rest to the page, for screen readers.
+// Once a frame is at rest, sends its words to the page, for screen readers.
 function speak(state) {
   if (!(state & 16)) return;
   const now = core.textAt(core.exports.mv_web_spoken());
@@ -93,19 +93,19 @@ let turnEnd = 0;
 async function work() {
   if (isStopped) return;
   let did = false, more = true;
-  isPosted = true; // until it ends: there is one turn at a time
-  if (hasInput) paint(); // a browser may delay its frames while pieces of work follow each other
+  isPosted = true; // until this turn ends, so that there is only one turn at a time
+  if (hasInput) paint(); // otherwise, a browser may delay its frames while one piece of work follows another
   turnEnd = performance.now() + TURN_MS;
   while (more && performance.now() < turnEnd) did = (more = !!await core.turn()) || did;
   isPosted = false;
   if (did) askFrame();
-  if (more) turnSoon(); // also in a hidden tab, which has no frames
+  if (more) turnSoon(); // this works even in a hidden tab, which has no frames
 }
 const turns = () => work().catch(stop);
 pump.port1.onmessage = turns;
 
-// In the middle of reading a file: what has happened since comes first, and its frame.
-let giveUp = null; // while it waits
+// Pauses in the middle of reading a file, so that events that have arrived are handled, and a frame is drawn.
+let giveUp = null; // while reading is paused, a function that makes it fail
 
 function pause() {
   const next = readAhead();
@@ -123,8 +123,8 @@ function pause() {
   });
 }
 
-// Half of the time of reading is waiting for the browser to bring the bytes. So another worker has the next two
-// parts of the file brought, while this one works on those before; pauses let them in.
+// Half of the time that reading takes is spent waiting for the browser to fetch the bytes. Therefore another worker
+// fetches the next two parts of the file while this one processes the parts before them. They arrive during pauses.
 const BRING = `const reader = new FileReaderSync();
 onmessage = ({data}) => {
   let bytes = null;
@@ -132,7 +132,7 @@ onmessage = ({data}) => {
   postMessage(bytes, bytes ? [bytes] : []);
 };`;
 const AHEAD = 2;
-let bringer = null, last = null, coming = []; // the last part taken; later ones, in order: {blob, from, bytes, isDone, done}
+let bringer = null, last = null, coming = []; // the last part that was read; later parts, in order: {blob, from, bytes, isDone, done}
 
 function brought({data}) {
   const part = coming.find(part => !part.isDone) || {};
@@ -140,14 +140,14 @@ function brought({data}) {
   if (part.done) part.done();
 }
 
-// Another file, or another place: what is coming is of no use.
+// Discards the parts that are being fetched, because a different file or position is read.
 function stopBringing() {
   if (bringer) bringer.onmessage = null, bringer.terminate();
   bringer = null;
   coming = [];
 }
 
-// The next part; null at the end of the file.
+// Requests the next parts, and returns the first of them; null at the end of the file.
 function readAhead() {
   if (!last) return null;
   for (let from = last.to; from < last.blob.size && coming.length < AHEAD; from += PART) {
@@ -162,7 +162,7 @@ function readAhead() {
   return coming[0] || null;
 }
 
-// The worker ends by itself, once nothing waits in it: Firefox reports an error of its own for a worker
+// Ends the worker from inside, as soon as none of its functions is waiting. Firefox reports an error for a worker
 // that is terminated while a function waits.
 function end() {
   isStopped = true;
@@ -170,9 +170,9 @@ function end() {
   setTimeout(() => self.close());
 }
 
-// Without a file, a small one is read again and again, so that the browser has fast code for reading a
+// While there is no file, reads a small one again and again, so that the browser has fast code for reading a
 // long one (web/warm.h).
-const WARM = 800; // times: a second of processor
+const WARM = 800; // number of times, which takes a second of CPU time
 let warmed = 0;
 
 const warm = guarded(() => {
@@ -221,20 +221,20 @@ const does = {
     height = Math.max(1, Math.min(size[1], 16384));
   },
   look({isDark, factor}) { core.exports.mv_web_look(isDark ? 1 : 0, factor * core.exports.mv_web_scale()); },
-  calm(value) { isCalm = value; }, // nothing moves by itself
+  calm(value) { isCalm = value; }, // without animations
   text(text) {
     core.put(text.slice(0, 8000));
     core.exports.mv_web_text();
   },
   session() { say({session: core.textAt(core.exports.mv_web_session())}); },
   link() { say({link: core.textAt(core.exports.mv_web_link())}); },
-  // A file that is being written (web/served.js): its newer bytes, and that there are none, or will be none.
+  // For a file that is being written (web/served.js): `renew` brings newer bytes; `live` reports that there are none now, or that there will be none.
   renew({name, blob}) {
     core.load(name, blob);
     core.exports.mv_web_renew();
   },
   live(hasEnded) { core.exports.mv_web_live(hasEnded ? 1 : 0, isCalm ? 0 : performance.now()); },
-  measure(mark) { isMeasured = mark; }, // tests: frames report their times and the last mark
+  measure(mark) { isMeasured = mark; }, // for tests, frames report their times and the last mark
   start(state) {
     core.put(state);
     core.exports.mv_web_begin();

@@ -4,9 +4,12 @@
 #include "viz/core/drawn_rows.h"
 #include "web/exports.h"
 
-enum { REPORTS_EVERY = 4 }; /* runs: the reports take several times as long as the rest */
+enum {
+    REPORTS_EVERY = 4
+}; /* the reports are made in one of this many runs, because they take
+                             * several times as long as all other work */
 
-/* All that a document does with a device, and the rows of the timeline. */
+/* Runs all code that a document runs for a device, and prepares the timeline's rows. */
 static bool prepare(mv_budget *budget, const mv_trace *trace, bool has_reports)
 {
     static mv_document d;
@@ -31,7 +34,8 @@ static bool prepare(mv_budget *budget, const mv_trace *trace, bool has_reports)
     return is_shown;
 }
 
-/* Reads the sample once; takes about a millisecond. False: it cannot be read. */
+/* Reads the sample once, which takes about a millisecond. Returns false if the sample cannot be
+ * read. */
 bool EXPORT(mv_web_warm)(void)
 {
     static uint32_t runs;

@@ -34,8 +34,8 @@ typedef struct {
     int64_t from_us, to_us, cursor_us, a_us, b_us;
     mv_kept_events chosen; /* the position that the user chose, which is restored on returning to
                               its device */
-    mv_kept_events put;    /* that position converted to the shown level; as long as the shown
-                            * position equals this one, `chosen` remains valid */
+    mv_kept_events put;    /* `chosen` converted to the shown level. `chosen` remains valid as long
+                            * as the shown position equals this one */
 } mv_kept_times;
 
 struct mv_chrome {

@@ -98,7 +98,7 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
     return out->files != NULL;
 }
 
-/* Returns the initial view of the open files, as far as it depends on the files. */
+/* Returns those members of the initial view that depend on the open files. */
 static mv_session first_session(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

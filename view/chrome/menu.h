@@ -1,5 +1,5 @@
 /* The lists under buttons: views, colours, clocks and bookmarks. Each entry is a command with a
- * number, and explains what it does. */
+ * number, and has a text that explains what the command does. */
 #ifndef MV_MENU_H
 #define MV_MENU_H
 

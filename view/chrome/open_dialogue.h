@@ -1,4 +1,4 @@
-/* The dialogue for opening a file: a field, and the files that match its text.
+/* The dialogue for opening a file, which consists of a field and the files that match its text.
  *
  *     runs/gp            names in runs/ that begin with "gp"; .. goes up
  *     (empty)            recent files, then the working directory
@@ -15,7 +15,7 @@ typedef enum { MV_OPEN_UP, MV_OPEN_RECENT, MV_OPEN_ENTRY } mv_open_kind;
 
 typedef struct {
     uint8_t kind;               /* mv_open_kind */
-    const mv_file_entry *entry; /* NULL for MV_OPEN_UP */
+    const mv_file_entry *entry; /* file or folder of the row; NULL for MV_OPEN_UP */
 } mv_open_row;
 
 typedef struct {

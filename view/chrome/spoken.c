@@ -155,7 +155,8 @@ static char *line_of(const spoken *s, const mv_zone *zone)
                            is_chosen(view, zone), (double)x, (double)y, text);
 }
 
-/* Returns what is read aloud when it changes: the event at the cursor, or the step of the tour. */
+/* Returns the text that is read aloud whenever it changes, which is the event at the cursor or the
+ * step of the tour. */
 static const char *status_in(const spoken *s, char text[MOST_TEXT])
 {
     const mv_chrome *c = s->view->chrome;

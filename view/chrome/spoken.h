@@ -7,7 +7,7 @@
  *
  * There is one line for each part of the frame. It contains the part's group, 1 if the part is
  * selected, the pixel to click, and the strings of the part in reading order. The groups are
- * toolbar, picture, legend, tab, heading, row and status; a status cannot be clicked. Covered parts
+ * toolbar, picture, legend, tab, heading, row and status. A status cannot be clicked. Covered parts
  * are omitted. */
 #ifndef MV_SPOKEN_H
 #define MV_SPOKEN_H

@@ -133,7 +133,8 @@ static const char *work_text(mv_view *view)
     return "";
 }
 
-/* Returns how old the shown data of a followed recording is: "live · 12 s ago". */
+/* Returns a text such as "live · 12 s ago", which gives the age of the data that is shown of a
+ * followed recording. */
 static const char *live_text(mv_view *view)
 {
     const mv_view_live *live = &view->live;

@@ -6,10 +6,10 @@
 #include "viz/scene/axis.h"
 
 enum {
-    WIDE = 1240,  /* at this width or above, one row is enough for a file with one level and
-                     device, */
-    LEVEL = 120,  /* with this much more if there is a levels button */
-    RANKS = 64,   /* or a ranks button */
+    WIDE = 1240,  /* at this width or above, one row is enough for a file with one level and one
+                     device */
+    LEVEL = 120,  /* additional width if there is a levels button */
+    RANKS = 64,   /* additional width if there is a ranks button */
     NARROW = 620, /* below this width there are three rows, because the views and the search do not
                    * fit next to the other items */
     ROW = 32,
@@ -85,7 +85,8 @@ static const char *device_text(mv_view *view)
     if (!d)
         return "no file";
     name = view->document_count > 1
-               ? mv_device_name(view, view->now->file, view->now->device) /* the distinct name */
+               ? mv_device_name(view, view->now->file, view->now->device) /* differs from all other
+                                                                           * names */
                : "";
     if (*name)
         return name;

@@ -64,8 +64,8 @@ void mv_document_save_outline(const mv_document *d, uint64_t least_events)
     mv_arena_release(&arena);
 }
 
-/* If no outlines were saved, makes some from the events that were just read, because everything
- * else takes longer. */
+/* If no outlines were saved, makes them from the events that were just read, which is faster than
+ * all later stages. */
 static void sketch(mv_document *d)
 {
     if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
@@ -147,13 +147,13 @@ static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
         d->trace = *mv_trace_as_read(&origin->trace);
     else if (mv_trace_read(&d->arena, d->path, opts, &d->trace, err) != MV_OK)
         return err->code;
-    if (opts->progress) /* lets a page handle inputs before the next steps */
+    if (opts->progress) /* a page can then handle inputs before the next steps */
         opts->progress(opts->user, d->bytes_all, d->bytes_all);
     return MV_OK;
 }
 
-/* Selects the level. A file that lacks the level is opened anyway; it then reports the missing
- * level and the levels it has. */
+/* Selects the level. A file that lacks the level is opened anyway. The document then reports that
+ * the level is missing, and which levels exist. */
 static mv_code take_level(mv_document *d, mv_err *err)
 {
     mv_code code;
@@ -325,7 +325,8 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
     out->category_bytes =
         copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
     out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
-    /* Names of rules and libraries are strings in the scratch arena too. */
+    /* The names of rules and libraries must be copied too, because these strings are in the scratch
+     * arena. */
     for (uint32_t i = MV_CATEGORY_COUNT; out->categories.name && i < c->count; i++)
         if (!(out->categories.name[i] = mv_arena_text(arena, c->name[i], strlen(c->name[i]))))
             return false;
@@ -398,7 +399,8 @@ static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, boo
 static mv_code evaluate_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
                                       mv_err *err)
 {
-    /* A printed picture shows the verdict without the advice, which needs replays. */
+    /* A printed picture shows the verdict without the advice, because finding the advice needs
+     * replays. */
     mv_fragmentation_opts opts = {
         .window = MV_ALL_EVENTS, .growths = &v->growths, .no_advice = v->has_lives};
 

@@ -51,14 +51,14 @@ typedef enum {
 typedef struct {
     uint32_t device; /* ordinal */
     uint32_t events;
-    bool has_lives; /* the lives belong to the caller of mv_loader_borrow */
+    bool has_lives; /* `lives` belongs to the caller of mv_loader_borrow */
     _Atomic int stage;
     _Atomic bool is_unevaluated;
     mv_arena arena;
     mv_spilled spilled; /* used only by the loader */
     /* valid at MV_DEVICE_SHOWN and later */
     mv_lives lives;
-    mv_lives segment_lives; /* lives of the segments, in the form of allocations */
+    mv_lives segment_lives; /* the segments' lives, in the form of allocations */
     mv_index index;
     mv_index segment_index;
     mv_pyramid pyramid;
@@ -78,11 +78,12 @@ typedef struct {
     mv_headline headline;       /* summary of all reports */
     uint32_t pieces; /* number of finished pieces of work, first on the picture and then on the
                       * reports; used only by the loader */
-    mv_lives_search *lives_search;   /* used only by the loader, while the search is running */
-    mv_leak_search *leak_search;     /* used only by the loader, while the search is running */
-    mv_growth_search *growth_search; /* used only by the loader, while the search is running */
+    mv_lives_search *lives_search;   /* the running search for lives; used only by the loader */
+    mv_leak_search *leak_search;     /* the running search for leaks; used only by the loader */
+    mv_growth_search *growth_search; /* the running search for growth; used only by the loader */
     mv_segment_growths growths;      /* used only by the loader */
-    mv_peak_search *peak_search;     /* used only by the loader, like the next two members */
+    mv_peak_search *peak_search;     /* state of the search for the peak, like the next two members;
+                                      * used only by the loader */
     mv_arena peak_arena;
     mv_attribution peak_found;
     const char *badge; /* short verdict, such as "3: leak" */
@@ -97,15 +98,15 @@ struct mv_document {
     const mv_document *origin; /* a document that has already read the same file; NULL: this
                                   document reads it */
     _Atomic int stage;
-    _Atomic uint64_t bytes_done, bytes_all; /* bytes of the file that have been read, and its size;
-                                               0: unknown */
+    _Atomic uint64_t bytes_done, bytes_all; /* number of bytes of the file that have been read, and
+                                               the file's size; 0: unknown */
     /* Outlines that an earlier run saved, shown until the trace has been read. */
     mv_arena saved_arena;
-    mv_saved_index saved; /* no longer changes once has_saved is set */
+    mv_saved_index saved; /* the outlines, which no longer change once has_saved is set */
     mv_saved_key key;
     bool has_key;
-    bool is_sketch; /* `saved` was made from this run's events; no longer changes once has_saved is
-                       set */
+    bool is_sketch; /* `saved` was made from this run's events; this flag no longer changes once
+                       has_saved is set */
     _Atomic bool has_saved;
     mv_err failure; /* the error at MV_DOCUMENT_FAILED */
     char why[512];  /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
@@ -118,13 +119,13 @@ struct mv_document {
     mv_recording_contents contents; /* what the file contains, if it has no devices */
     bool is_missing_level;          /* there are no devices because the file has only other
                                        levels */
-    mv_level_list levels;           /* the memory levels of the file */
+    mv_level_list levels;           /* the file's memory levels */
     mv_document_device *devices;
 };
 
 /* mv_document_load_outline looks for outlines from an earlier run, before the file is read.
- * mv_document_save_outline saves the outlines of a trace with at least `least_events` events, once
- * all its devices are shown, unless its file has changed since. */
+ * mv_document_save_outline saves the outlines of a trace with at least `least_events` events once
+ * all its devices are shown. Nothing is saved if the file has changed since it was read. */
 void mv_document_load_outline(mv_document *document, mv_budget *budget);
 void mv_document_save_outline(const mv_document *document, uint64_t least_events);
 
@@ -144,10 +145,10 @@ mv_reports mv_document_reports(const mv_document *document, const mv_document_de
 void mv_document_release(mv_document *document);
 
 /* Saves memory if the document has at least `least_events` events. Moves the data of the trace and
- * of a device to files (parse/model/spill.h), and releases the memory of data that was moved
- * earlier and has been read again since. A viewer shows only a small part of a long trace at a
- * time, so most of the trace need not be in memory. Must be called after each stage of a device, by
- * the thread that runs the stages. */
+ * of a device to files (parse/model/spill.h). Data that was moved earlier may have been read back
+ * into memory, and this memory is released as well. A viewer shows only a small part of a long
+ * trace at a time, so most of the trace need not be in memory. Must be called after each stage of a
+ * device, by the thread that runs the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
 
 enum { MV_LONG_EVENTS = 500000 }; /* the loader's default for `least_events` */
@@ -156,9 +157,10 @@ enum { MV_LONG_EVENTS = 500000 }; /* the loader's default for `least_events` */
 
 typedef struct mv_loader mv_loader;
 
-/* Opens a loader: one thread that prepares documents, in order. If `threads` is 0, mv_loader_add
- * does all the work before it returns. If it is MV_COOPERATIVE (viz/core/background.h),
- * mv_loader_run_one_task does the work. `wake(user)` is called after each stage. */
+/* Opens a loader, which is one thread that prepares documents in order. If `threads` is 0,
+ * mv_loader_add does all the work before it returns. If it is MV_COOPERATIVE
+ * (viz/core/background.h), mv_loader_run_one_task does the work. `wake(user)` is called after each
+ * stage. */
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
                           void (*wake)(void *), void *user);
 
@@ -175,7 +177,7 @@ mv_document *mv_loader_add(mv_loader *loader, const char *path, const char *leve
 mv_document *mv_loader_level(mv_loader *loader, mv_document *document, const char *level);
 
 /* Adds a document with a trace and the lives of one device, which the caller must keep until the
- * loader is closed. The device is shown and its reports are made at once, on this thread; no file
+ * loader is closed. The device is shown and its reports are made at once, on this thread. No file
  * is read, and no saved index is used or written. Returns NULL when out of memory. */
 mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trace *trace,
                               const mv_lives *lives);

@@ -10,7 +10,7 @@ enum { MV_MOST_LISTED = 2000, MV_MOST_RECENT = 20, MV_FILE_PATH = 4096 };
 
 typedef struct {
     const char *name; /* last component of the path; for a recent file, the whole path */
-    uint64_t bytes;   /* 0 for folders */
+    uint64_t bytes;   /* size of the file; 0 for folders */
     int64_t modified; /* time of the last change, in seconds since 1970, UTC */
     bool is_folder;   /* a folder that can be entered */
     bool is_snapshot; /* the name has a snapshot's extension */

@@ -1,6 +1,6 @@
-/* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them, whatever
- * level is shown. A worker computes them if the file has several levels. If it has only one, the
- * loader evaluates all devices anyway. view/frame/file_badge.h requests them. */
+/* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them. They do
+ * not depend on the shown level. A worker computes them if the file has several levels. If it has
+ * only one, the loader evaluates all devices anyway. view/frame/file_badge.h requests them. */
 #ifndef MV_FILE_VERDICTS_H
 #define MV_FILE_VERDICTS_H
 
@@ -29,7 +29,7 @@ typedef struct {
 /* Whether the file contains memory that the reports of one device and level do not cover. */
 bool mv_file_has_several_levels(const mv_document *document);
 
-/* A mv_job_fn (jobs.h). `ask` is a const mv_document **, which may point to a document of the file
+/* An mv_job_fn (jobs.h). `ask` is a const mv_document **, which may point to a document of the file
  * at any level. */
 void *mv_file_verdicts_find(mv_arena *arena, void *context, const void *ask);
 

@@ -21,7 +21,7 @@ struct mv_slot {
     mv_job_fn *fn;
     void *context;
     uint32_t ask_bytes;
-    result shown;   /* result that the pane is using */
+    result shown;   /* the result that the pane is using */
     result ready;   /* newer result that the pane has not asked for yet */
     result running; /* result that a worker is computing; other threads may read only its `ask` */
     bool is_waiting;

@@ -4,8 +4,8 @@
  *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
  *
  * Queries are compared byte by byte, so they must not contain padding (base/plain.h). Only the
- * newest query of a slot waits; a query that is already running always finishes. A result is valid
- * until the next mv_slot_query of the same slot. Without threads, queries run at once on the
+ * newest query of a slot waits, but a query that is already running always finishes. A result is
+ * valid until the next mv_slot_query of the same slot. Without threads, queries run at once on the
  * calling thread, which tests and golden pictures use. With MV_COOPERATIVE (viz/core/background.h),
  * queries wait for mv_jobs_run_one_task. */
 #ifndef MV_JOBS_H
@@ -19,7 +19,8 @@ typedef struct mv_slot mv_slot;
 
 enum { MV_ASK_MOST = 4096 }; /* largest size of a query in bytes */
 
-/* Computes the result in `arena`, which is kept as long as the result. NULL: no result. */
+/* Computes the result in `arena`, which is kept as long as the result. Returns NULL if there is no
+ * result. */
 typedef void *mv_job_fn(mv_arena *arena, void *context, const void *ask);
 
 /* Opens the jobs. A worker calls `wake(user)` when a result is ready. If `threads` is 0, there are
@@ -35,7 +36,7 @@ void mv_jobs_close(mv_jobs *jobs);
 mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_bytes);
 
 /* Returns the newest result of the slot; NULL: there is none yet. *is_current is set if the result
- * is for `ask`. If a job returns NULL, that counts as a result. */
+ * is for `ask`. A job's NULL counts as a result. */
 const void *mv_slot_query(mv_slot *slot, const void *ask, bool *is_current);
 
 /* With MV_COOPERATIVE: runs one waiting query. Returns false if no query is waiting. */
@@ -44,9 +45,9 @@ bool mv_jobs_run_one_task(mv_jobs *jobs);
 /* Whether no query is waiting and no worker is running. */
 bool mv_jobs_are_idle(mv_jobs *jobs);
 
-/* Returns how many queries have so far not received a result at once. If this count does not change
- * while a frame is drawn, the frame shows every result, even if some workers finished while it was
- * being drawn. */
+/* Returns the number of queries so far that did not receive a result at once. If this count does
+ * not change while a frame is drawn, the frame shows every result, even if some workers finished
+ * while it was being drawn. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
 
 #endif

@@ -39,7 +39,7 @@ static mv_ledger_query ask_of(const mv_ledger_question *q, const mv_trace *read)
                             q->event == MV_LEDGER_OF_TIME ? q->time_us
                             : event == MV_BEFORE          ? e->time_us[0] - 1
                                                           : e->time_us[event]);
-    ask.events = 0; /* PyTorch's figures are left out */
+    ask.events = 0; /* this leaves out PyTorch's figures */
     return ask;
 }
 

@@ -1,5 +1,5 @@
-/* The ledger of the shown device at a point in time, for the panes. It is the result of `memviz
- * ledger --at`, whatever memory level is shown. A worker computes it. */
+/* The shown device's ledger at a point in time, for the panes. It is the result of `memviz ledger
+ * --at`, and does not depend on the shown memory level. A worker computes it. */
 #ifndef MV_LEDGER_MOMENT_H
 #define MV_LEDGER_MOMENT_H
 
@@ -15,7 +15,8 @@ bool mv_document_has_ledger(const mv_document *document);
 MV_PLAIN_BEGIN
 typedef struct {
     int64_t time_us; /* the requested time, if `event` is MV_LEDGER_OF_TIME */
-    uint64_t event;  /* the ledger is that after this event, or at MV_BEFORE */
+    uint64_t event;  /* the event after which the ledger is taken; MV_BEFORE: before the first
+                      * event */
     const mv_document *document;
     const mv_document_device *device;
 } mv_ledger_question;
@@ -31,10 +32,10 @@ typedef struct {
 mv_ledger_question mv_ledger_question_at(const mv_document *document,
                                          const mv_document_device *device, uint64_t event);
 
-/* A mv_job_fn. Returns NULL when out of memory. */
+/* An mv_job_fn. Returns NULL when out of memory. */
 void *mv_ledger_moment_find(mv_arena *arena, void *context, const void *ask);
 
-/* Describes when the use of the device was sampled, relative to the requested time: "0.011 s
+/* Describes when the device's memory use was sampled, relative to the requested time: "0.011 s
  * before". Returns `out`. */
 enum { MV_LEDGER_DISTANCE = 48 };
 const char *mv_ledger_distance(const mv_ledger *ledger, char out[MV_LEDGER_DISTANCE]);

@@ -77,8 +77,8 @@ static task preferred_task(const mv_loader *l)
 
     if (!d)
         return (task){0};
-    for (uint32_t i = 0; d->origin && i < l->count; i++) /* the document that reads the file comes
-                                                            first */
+    for (uint32_t i = 0; d->origin && i < l->count; i++) /* the document that reads the file must be
+                                                            prepared first */
         if (l->documents[i] == d->origin && stage_of(&d->origin->stage) == MV_DOCUMENT_WAITING)
             return (task){READ, l->documents[i], 0};
     if (stage_of(&d->stage) == MV_DOCUMENT_WAITING)

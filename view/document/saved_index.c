@@ -20,8 +20,7 @@ typedef struct {
     uint32_t version;
     uint32_t count; /* number of devices */
     mv_saved_key key;
-    uint64_t checksum; /* checksum of everything that follows this field, and of everything before
-                          it */
+    uint64_t checksum; /* checksum of all bytes before and after this field */
 } head;
 MV_PLAIN_END
 
@@ -128,8 +127,8 @@ typedef struct {
     uint64_t allocated, reserved; /* computed modulo 2^64, so that damaged sizes do no harm */
 } sums;
 
-/* Whether a free counts when it is requested. It counts when it is completed if the file has only
- * completions. */
+/* Whether a free is counted when it is requested. If the file has only completions, it is counted
+ * when it is completed. */
 static bool has_requests(const mv_events *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
@@ -308,7 +307,8 @@ static int64_t changed_at(DIR *folder, const char *name)
     return (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
 }
 
-/* Removes the oldest index if there are too many. One is enough, because each write adds one. */
+/* Removes the oldest index if there are too many. Removing one is enough, because each write adds
+ * only one. */
 static void remove_oldest(const char *path)
 {
     DIR *folder = opendir(path);

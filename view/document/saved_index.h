@@ -20,7 +20,8 @@
 
 enum {
     MV_SAVED_COLUMNS = 2048,
-    MV_SAVED_DEVICES = 64, /* indexes of so many devices take up to 3.2 MB */
+    MV_SAVED_DEVICES = 64, /* maximum number of devices in an index, which is then up to 3.2 MB
+                            * large */
     MV_SAVED_FILES = 64,
     MV_SAVED_PATH = 3800
 };

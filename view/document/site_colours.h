@@ -1,6 +1,6 @@
-/* The colour of each line of code, which is the same as in pictures (docs/internals/timeline.md).
- * The lines with the most bytes at the peak each have a colour, and all other lines share pale
- * colours. */
+/* The colour of each line of code. It is the same in the viewer and in printed pictures
+ * (docs/internals/timeline.md). The lines with the most bytes at the peak each have a colour, and
+ * all other lines share pale colours. */
 #ifndef MV_SITE_COLOURS_H
 #define MV_SITE_COLOURS_H
 

@@ -1,5 +1,5 @@
 /* Access to the source files of the recorded program that exist on this machine. It is a table of
- * functions, which only the window provides; pages and pictures have none. */
+ * functions, which only the window provides. Web pages and pictures have no such access. */
 #ifndef MV_SOURCE_FILES_H
 #define MV_SOURCE_FILES_H
 

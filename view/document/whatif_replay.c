@@ -154,7 +154,7 @@ typedef struct {
     uint32_t line;
 } heavy_line;
 
-/* Adds the lines of code that hold the most at the peak. */
+/* Adds the lines of code that have allocated the most at the peak. */
 static bool add_lines(mv_whatif_facts *f)
 {
     const mv_document_device *d = f->device;
@@ -205,7 +205,7 @@ static bool fill_facts(mv_whatif_facts *f, const mv_whatif_question *q)
            add_settings(f) && (add_program(f), add_lines(f));
 }
 
-/* Returns the facts of a device; NULL when out of memory. In that case nothing is kept, so the next
+/* Returns a device's facts; NULL when out of memory. In that case nothing is kept, so the next
  * query tries again. */
 static const mv_whatif_facts *facts_of(mv_whatif_shared *shared, const mv_whatif_question *q)
 {
@@ -254,8 +254,8 @@ typedef struct {
     const char *conf;
     uint32_t count;
     mv_code_change changes[MOST_CHANGES];
-    bool is_apart[MOST_CHANGES]; /* the change is listed as a DROP, but its rows are moved to a
-                                    separate pool */
+    bool is_apart[MOST_CHANGES]; /* `changes` lists the change as a DROP, but its rows are moved to
+                                    a separate pool */
     const char *stage, *ranks;   /* items of ZeRO; NULL: not ticked */
     const char *why;             /* an item that cannot be used, or "" */
 } ticked_items;

@@ -24,15 +24,15 @@ enum { MV_WHATIF_ITEMS = 8 };
 /* A row of the tab: the values of one setting, or the changes for one group of allocations. */
 typedef struct {
     const char *title;
-    uint64_t bytes; /* bytes that the line of code holds at the peak; 0: the row does not belong to
-                     * a line */
+    uint64_t bytes; /* bytes that the line of code has allocated at the peak; 0: the row does not
+                     * belong to a line */
     uint32_t count;
     const char *items[MV_WHATIF_ITEMS]; /* [count] */
     const char *names[MV_WHATIF_ITEMS]; /* [count] labels of the boxes to tick, such as "128" or
                                            "drop" */
 } mv_whatif_row;
 
-/* Facts that all replays of a device share. The first replay finds them. */
+/* Facts that all replays of a device share. The first replay computes them. */
 typedef struct mv_whatif_facts mv_whatif_facts;
 struct mv_whatif_facts {
     mv_whatif_facts *next;
@@ -60,7 +60,8 @@ MV_PLAIN_END
 
 typedef struct {
     mv_whatif_question ask;
-    const mv_whatif_facts *facts; /* NULL: memory of this kind cannot be replayed */
+    const mv_whatif_facts *facts; /* facts of the device; NULL: memory of this kind cannot be
+                                   * replayed */
     const char *why; /* why nothing was replayed, without a full stop; "": there was a replay, or
                       * nothing is ticked */
     bool has_run;
@@ -75,8 +76,8 @@ typedef struct {
  * events. */
 enum { MV_WHATIF_COLUMNS = 1 << 18 };
 
-/* A mv_job_fn (jobs.h) whose context is a mv_whatif_shared and whose query is a mv_whatif_question.
- * Returns NULL when out of memory. */
+/* An mv_job_fn (jobs.h) whose context is an mv_whatif_shared and whose query is an
+ * mv_whatif_question. Returns NULL when out of memory. */
 void *mv_whatif_replay(mv_arena *arena, void *shared, const void *ask);
 
 void mv_whatif_release(mv_whatif_shared *shared);

@@ -280,7 +280,7 @@ bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uin
     char plain[MV_SEARCH_TEXT] = "-";
 
     *out = 0;
-    if (mv_colouring_steps(c)) /* a step has two terms, but a '-' negates only one term */
+    if (mv_colouring_steps(c)) /* a step is written as two terms, but a '-' negates only one term */
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!(groups[i] & MV_GROUP_LEAK) &&

@@ -21,7 +21,7 @@
 
 enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
 
-/* How a device is coloured. The pointers borrow from the view. */
+/* How a device is coloured. The pointers are borrowed from the view. */
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
@@ -52,8 +52,8 @@ uint32_t mv_colouring_steps(const mv_colouring *c);
  * code, it is the label of the line, which several groups may share. Returns `out`. */
 const char *mv_group_label(const mv_colouring *c, uint64_t group, char out[MV_GROUP_LABEL]);
 
-/* Writes the search (analyze/filter/filter.h) that matches exactly the allocations of the group.
- * Returns false if there is no such search, or if it does not fit. */
+/* Writes the search (analyze/filter/filter.h) that matches exactly the group's allocations. Returns
+ * false if there is no such search, or if it does not fit. */
 bool mv_group_words(const mv_colouring *c, uint64_t group, char *out, size_t size);
 
 /* Writes the search that matches everything outside these groups. If the groups include one leak,

@@ -77,8 +77,8 @@ mv_device_row *mv_device_rows(mv_view *view, uint32_t *count)
     mv_device_names *names = &view->names;
 
     *count = rows ? list(view, rows, room) : 0;
-    /* Rows are only added, and all devices of a file at once, so a change in their number shows
-     * that something was added. */
+    /* Rows are never removed, and all devices of a file are added at once, so if the number of rows
+     * has changed, rows were added. */
     if (!rows || (*count != names->count && !find_names(names, rows, *count)))
         return NULL;
     for (uint32_t i = 0; i < *count; i++)

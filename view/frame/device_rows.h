@@ -14,7 +14,7 @@ typedef struct {
     uint32_t file, device; /* `device` is MV_NO_ROW if the file has not been read yet, or has no
                               devices */
     const mv_document *document;
-    const mv_document_device *shown; /* the same device; NULL: it is not shown yet */
+    const mv_document_device *shown; /* the device's data; NULL: the device is not shown yet */
     uint64_t peak;                   /* highest number of allocated bytes; 0 until the device is
                                         shown */
     const char *name;                /* name of the device (analyze/ranks/rank_names.h) */

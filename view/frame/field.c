@@ -141,7 +141,7 @@ static bool target_of(const mv_text_field *field, const mv_input *input, uint32_
     }
 }
 
-/* Handles Backspace and Delete. Removes the selection; without a selection, a character or a
+/* Handles Backspace and Delete. Removes the selection, or if nothing is selected, a character or a
  * word. */
 static void erase_by_key(mv_text_field *field, bool is_back, bool by_word)
 {

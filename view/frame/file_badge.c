@@ -2,8 +2,8 @@
 
 enum {
     MOST_IN_TIP = 6,
-    MOST_COOPERATIVE = 100000 /* maximum number of events; larger files would block the thread of a
-                                 page for too long */
+    MOST_COOPERATIVE = 100000 /* maximum number of events; a larger file would block a page's only
+                                 thread for too long */
 };
 
 bool mv_verdicts_open(mv_view *view)

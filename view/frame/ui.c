@@ -115,8 +115,8 @@ void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
 }
 
-/* Paints a light mark with a dark edge, or the reverse, so that the mark is visible on any
- * colour. */
+/* Paints a light mark with a dark edge, or a dark mark with a light edge, so that the mark is
+ * visible on any colour. */
 void mv_ui_mark(mv_ui *ui, mv_box box)
 {
     mv_ui_frame(ui, box, ui->theme->outline);

@@ -14,14 +14,15 @@ enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* p
 
 typedef struct {
     mv_box box;
-    mv_command_id command; /* MV_DO_NOTHING: the zone has only a tooltip, and clicks go to the
-                              pane */
+    mv_command_id command; /* command that a click runs; MV_DO_NOTHING: the zone has only a tooltip,
+                              and clicks go to the pane */
     uint64_t arg;
     const char *tip; /* tooltip; NULL: the help text of the command */
 } mv_zone;
 
-/* A list. Its rows are the numbers 0 to count - 1 of a command, and `shown` of them fit in its box.
- * Keys move from row to row, even to rows that are not painted. */
+/* A list of clickable rows. All rows have the same command, with numbers from 0 to count - 1, and
+ * `shown` rows fit in the list's box. Keys move from row to row, even to rows that are not
+ * painted. */
 typedef struct {
     mv_command_id command;
     uint32_t count, shown;
@@ -31,7 +32,7 @@ enum { MV_UI_LISTS = 8 };
 
 typedef struct {
     mv_scene scene;  /* cleared at the start of a frame; its strings are in its arena */
-    mv_arena *frame; /* rewound at the start of a frame, so each piece must be smaller than
+    mv_arena *frame; /* rewound at the start of a frame, so each allocation must be smaller than
                         MV_ARENA_LARGE */
     const mv_theme *theme;
     float scale; /* scale of text and padding: 1, or 2 on dense screens */
@@ -39,13 +40,14 @@ typedef struct {
     mv_zone *zones;
     uint32_t list_count;
     mv_row_list lists[MV_UI_LISTS];
-    float pointer_x, pointer_y; /* negative if there is no pointer */
+    float pointer_x, pointer_y; /* position of the pointer; negative if there is no pointer */
     bool has_no_buttons;        /* the frame is printed, so elements that can only be clicked are
                                    left out */
     bool is_animating;          /* a pane needs another frame soon */
-    mv_box caret;               /* caret of the last painted field with the keyboard focus */
-    bool ran_out_of_memory;     /* memory ran out, so a part of the frame is missing and will stay
-                                 * missing */
+    mv_box caret;               /* box of the caret in the field that has the keyboard focus, as
+                                 * last painted */
+    bool ran_out_of_memory;     /* memory ran out, so part of the frame is missing and will not be
+                                 * added later */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)
@@ -53,7 +55,7 @@ static inline bool mv_box_has(mv_box box, float x, float y)
     return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
 }
 
-/* Cuts a strip off a box and returns it; the box keeps what is left. */
+/* Cuts a strip off a box and returns the strip. The box keeps what is left. */
 mv_box mv_box_cut_top(mv_box *box, float h);
 mv_box mv_box_cut_bottom(mv_box *box, float h);
 mv_box mv_box_cut_left(mv_box *box, float w);
@@ -87,12 +89,12 @@ float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor a
 /* Returns the width that mv_ui_text would return. */
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
-/* Returns the first string that is not wider than `width`; `texts` is sorted longest first. If none
- * fits, returns the last string. */
+/* Returns the first of `texts` that is not wider than `width`, or if none fits, the last one.
+ * `texts` must be sorted, longest first. */
 const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *const *texts,
                           uint32_t count);
 
-/* How a text is broken into lines at `gap`. */
+/* How a text is laid out on several lines, which are broken at `gap`. */
 typedef struct {
     float size, line; /* size of the letters and distance between lines, at scale 1 */
     uint32_t colour;

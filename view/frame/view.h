@@ -58,11 +58,12 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 
 typedef struct {
     bool is_dark;
-    bool is_threaded;    /* false: every frame is complete when it is returned, for tests */
-    bool is_cooperative; /* with is_threaded: there is only one thread, and it calls
+    bool is_threaded;    /* work is done by other threads; if false, every frame is complete when it
+                          * is returned, for tests */
+    bool is_cooperative; /* together with is_threaded, there is only one thread, which calls
                             mv_view_run_one_task */
-    bool tries_settings; /* reports include how much other settings would save, once they have been
-                            replayed */
+    bool tries_settings; /* reports include how much other settings would save, as soon as these
+                            settings have been replayed */
     float scale;         /* scale of text and padding; 0: 1 */
     uint64_t tile_bytes; /* maximum memory for tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads when a new frame would look different */
@@ -70,8 +71,8 @@ typedef struct {
     const char *(*paste)(void *user); /* returns the clipboard's text, valid until the next call;
                                          may return NULL */
     void *user;
-    const mv_file_system *files;    /* for the dialogue that opens files; NULL: the dialogue has no
-                                       list */
+    const mv_file_system *files;    /* file access for the dialogue that opens files; NULL: the
+                                       dialogue has no list */
     const mv_source_files *sources; /* source files of the recorded program; NULL: source is never
                                        shown */
     const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: there
@@ -149,8 +150,7 @@ struct mv_view {
      * MV_NO_ROW: none. */
     uint32_t hover;
     uint32_t hover_segment;
-    uint64_t requested; /* requested bytes at the cursor, while that curve is shown; otherwise
-                           MV_NO_BYTES */
+    uint64_t requested; /* requested bytes at the cursor; MV_NO_BYTES if their curve is not shown */
 
     mv_slot *verdict_slot;
     const mv_file_verdicts
@@ -159,8 +159,8 @@ struct mv_view {
     mv_slot *whatif_slot;
     mv_whatif_shared whatif_shared;
     const mv_whatif_answer
-        *whatif; /* result for now.whatif; NULL: nothing is ticked, the result is not ready, or
-                  * memory ran out. Valid for one frame */
+        *whatif; /* result of replaying now.whatif; NULL: nothing is ticked, the result is not
+                  * ready, or memory ran out. Valid for one frame */
     bool is_whatif_without_memory;
     mv_slot *search_slot;
     /* The matches of now.search on the shown device; NULL: there is no search, it is invalid, or
@@ -190,24 +190,24 @@ struct mv_view {
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts);
 void mv_view_close(mv_view *view);
 
-/* Adds a file. The file is shown if it is the first one, or if the shown file could not be read. If
- * the file is a session (view/state/session.h), which is recognised by its first line, the session
- * is opened, which adds the files that are not open yet and determines what is shown. */
+/* Adds a file. The file is shown if it is the first one, or if the shown file could not be read. A
+ * session (view/state/session.h) is recognised by its first line. Opening a session adds those of
+ * its files that are not open yet, and the session then determines what is shown. */
 void mv_view_add(mv_view *view, const char *path);
 /* Like mv_view_add, for a file that was dropped or chosen. Several such files at once are shown as
  * ranks, one below the other, as on the command line. */
 void mv_view_drop(mv_view *view, const char *path);
 
 /* Returns the index of the session's first file that is not a regular file on disk, or file_count
- * if there is none. Such a session is not opened, because anyone may have written it, and a pipe or
- * a device in it could block the viewer forever. */
+ * if there is none. A session with such a file is not opened, because anyone may have written the
+ * session, and a pipe or a device in it could block the viewer forever. */
 uint32_t mv_session_special_file(const mv_session *session);
 
 /* Adds a file of any kind without showing it. Returns false if there is no room. */
 bool mv_view_add_file(mv_view *view, const char *path);
 
-/* Goes to the start position as soon as the first file is shown; the status bar reports invalid
- * positions. Must be called before files are added, since a file may be ready at once. */
+/* Goes to the start position as soon as the first file is shown. The status bar reports invalid
+ * positions. Must be called before files are added, because a small file may be ready at once. */
 void mv_view_begin_at(mv_view *view, const mv_view_start *start);
 
 void mv_view_input(mv_view *view, const mv_input *input);
@@ -231,7 +231,8 @@ bool mv_view_is_animating(const mv_view *view);
  * stage. Returns false if there is nothing to do. Frames and inputs may come between calls. */
 bool mv_view_run_one_task(mv_view *view);
 
-/* Whether nothing is loading, being computed or moving. A script's `wait idle` waits for this. */
+/* Whether the view is idle, that is, nothing is loading, being computed or moving. A script's `wait
+ * idle` waits until this function returns true. */
 bool mv_view_is_idle(const mv_view *view);
 
 /* ---- for panes --------------------------------------------------------------------------- */
@@ -243,8 +244,8 @@ const mv_document_device *mv_view_device(const mv_view *view); /* its stage is M
 bool mv_view_is_evaluated(const mv_view *view);                /* the device is shown, and its
                                                                   reports are ready */
 
-/* Returns the selected device as soon as its thread has finished it, which may happen in the middle
- * of a frame; NULL before that. The device is shown from the next frame. */
+/* Returns the selected device as soon as the loader has prepared it, which may happen in the middle
+ * of a frame; NULL before then. The device is shown starting with the next frame. */
 const mv_document_device *mv_view_arrived(const mv_view *view);
 
 /* Returns the saved outline of the device that is being read (view/document/saved_index.h), which
@@ -255,8 +256,8 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
  * ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
-/* mv_view_levels returns the memory levels of the shown file; there are none until the file is
- * open. mv_view_level returns the row of the shown level, or `count` if the file does not have the
+/* mv_view_levels returns the shown file's memory levels, which are empty until the file is open.
+ * mv_view_level returns the row of the shown level, or `count` if the file does not have the
  * requested level. */
 const mv_level_list *mv_view_levels(const mv_view *view);
 uint32_t mv_view_level(const mv_view *view);
@@ -281,7 +282,7 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
  * panes depend on it. */
 uint64_t mv_view_colour_key(const mv_view *view);
 
-/* Return the names of a mv_colour_mode and a mv_clock. */
+/* Return the names of an mv_colour_mode and an mv_clock. */
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 

@@ -96,7 +96,7 @@ static mv_code check_whole(const player *p, mv_err *err)
 }
 
 /* Finds the reason why the document has no timeline, or with `is_idle`, why it will never have one.
- * MV_OK: it may still have one. */
+ * Returns MV_OK if the document may still have a timeline. */
 static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 {
     const mv_document *d = mv_view_document(p->view);
@@ -125,7 +125,7 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
-        was_idle = mv_view_is_idle(p->view); /* if so, this frame shows everything */
+        was_idle = mv_view_is_idle(p->view); /* if the view was idle, this frame shows everything */
         if (draw_frame(p, ms_since(p), err) != MV_OK)
             return err->code;
         if (p->timing->window_ms == 0)
@@ -179,7 +179,7 @@ static double part_of(const double *sorted, uint32_t count, double part)
     return sorted[at > 0 ? at - 1 : 0];
 }
 
-/* The time of each frame in milliseconds, for each kind of measurement. */
+/* The duration of each frame in milliseconds, as measured in several ways. */
 typedef struct {
     double *whole, *cpu, *scene; /* [frames] */
 } frame_times;
@@ -321,8 +321,8 @@ static mv_code open_all(player *p, mv_err *err)
     p->view = mv_view_open(o->budget, &opts);
     if (!p->view || !p->raster)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
-    mv_view_begin_at(p->view, &o->start); /* must come before adding files, because a small file is
-                                             ready at once */
+    mv_view_begin_at(p->view, &o->start); /* this must come before files are added, because a small
+                                             file is ready at once */
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
     return MV_OK;
@@ -352,8 +352,8 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
     }
     if (code == MV_OK)
-        code = check_others(&p, err); /* must come before the picture, because after an error there
-                                         must be no picture */
+        code = check_others(&p, err); /* this must come before the picture, because no picture may
+                                         be written after an error */
     if (code == MV_OK && play->script)
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)

@@ -12,7 +12,7 @@
 
 #include "view/frame/view.h"
 
-/* Gives the view the inputs that precede frame `frame` of `frames`. */
+/* Sends the view the inputs that come before frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);
 
 #endif

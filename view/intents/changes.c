@@ -1,4 +1,5 @@
-/* Changes of the state: where they begin and end, and how Back and Forward treat them. */
+/* Changes to the state. This code marks where they begin and end, and determines how Back and
+ * Forward treat them. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -28,8 +29,8 @@ static void begin(mv_change *change, const mv_view_state *now)
     change->kind = MV_GOES;
 }
 
-/* Records a change in the history, except before a file is read, because the view has no place
- * then. */
+/* Records a change in the history. Changes before a file has been read are not recorded, because
+ * the view is not at any place yet. */
 static void note(mv_view *view)
 {
     const mv_change *change = &view->intents->change;
@@ -84,8 +85,8 @@ void mv_view_settle(mv_view *view)
     mv_level_open_lanes(view);
     mv_heap_settle(view);
     mv_tour_offer(view);
-    if (view->intents->change.depth == 0) /* otherwise the change is within a drag, which is one
-                                             step */
+    if (view->intents->change.depth == 0) /* otherwise the change is part of a drag, and the whole
+                                             drag is one step */
         view->intents->change.before = *view->now;
 }
 

@@ -3,8 +3,8 @@
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
 
-/* Whether another device can be overlaid on the shown one in this alignment. This is the compared
- * device if there is one, otherwise any other device. */
+/* Whether another device can be overlaid on the shown one in this alignment. If a device is being
+ * compared, only that device is considered, otherwise any other device. */
 static bool is_possible(mv_view *view, mv_align by)
 {
     const mv_document_device *here = mv_view_device(view), *compared = mv_view_other(view);
@@ -47,7 +47,8 @@ static void show_row(mv_view *view, const mv_device_row *row)
     }
     if (row->level)
         mv_level_go(view, row->level);
-    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* becomes State if nothing was recorded */
+    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* the view changes to State if nothing was
+                                                   * recorded */
     mv_view_choose(view, row->file, row->device);
 }
 
@@ -70,7 +71,7 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    if (row.level) { /* show_row leaves the cursor at the same time */
+    if (row.level) { /* show_row does not change the cursor's time */
         mv_view_move_cursor(view, (uint32_t)place);
         show_row(view, &row);
         return;
@@ -90,8 +91,8 @@ static bool scroll(mv_view *view, const mv_input *input)
     return true;
 }
 
-/* Handles the pointer like the timeline does, but a click goes to the lane, and the wheel over the
- * names scrolls. */
+/* Handles the pointer as in the timeline, except that a click goes to the lane, and the wheel
+ * scrolls if the pointer is over the names. */
 bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     mv_drag *drag = &view->timeline->drag;

@@ -31,8 +31,8 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-/* Returns the block at an address: the one that is alive at the cursor; if there is none, the last
- * block before the cursor, or else the next block after it. */
+/* Returns the block at an address that is alive at the cursor. If there is none, returns the last
+ * block there before the cursor, or else the next block there after the cursor. */
 static uint32_t block_at(const mv_view *view, uint64_t addr)
 {
     const mv_document_device *d = mv_view_device(view);

@@ -55,7 +55,7 @@ bool mv_heap_fit_all(mv_view *view)
     return true;
 }
 
-/* Zooms to the marked hole; if there is none, to the pinned block, or else to the pinned
+/* Zooms to the marked hole. If there is none, zooms to the pinned block, or else to the pinned
  * segment. */
 bool mv_heap_fit_selection(mv_view *view)
 {

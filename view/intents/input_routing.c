@@ -88,8 +88,8 @@ static bool clipboard_input(mv_view *view, mv_text_field *field, const mv_input 
     return true;
 }
 
-/* Gives the input to the element with the keyboard focus, which comes before commands. Returns
- * false if the element does not use the input. */
+/* Passes the input to the element with the keyboard focus, which has priority over commands.
+ * Returns false if the element does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_text_field *field = field_of(view);
@@ -131,7 +131,7 @@ static void key(mv_view *view, const mv_input *input)
         return;
     if (mv_tour_input(view, input) || field_input(view, input))
         return;
-    /* In a field, letters are typed; keys that the field does not use still run commands. */
+    /* In a field, letter keys enter text. Keys that the field does not use still run commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
         !(mv_focus_is_inline(view->desk->focus) && input->key == MV_KEY_TAB))
         return;

@@ -39,9 +39,9 @@ bool mv_intents_open(mv_view *view);
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
 /* For a view that shows newer data of the same files (view/renewal.h). mv_view_catch_up opens the
- * files of `from` at its level. It returns false if some data was missing, which must then be read
- * first. mv_view_take_over copies the state of `from`, with event and block numbers adjusted to the
- * newer data. It returns false in the same case. */
+ * files of `from` at its level. It returns false if some data is missing, in which case the data
+ * must be read first. mv_view_take_over copies the state of `from`, with event and block numbers
+ * adjusted to the newer data. It returns false in the same case. */
 bool mv_view_catch_up(mv_view *to, const mv_view *from);
 bool mv_view_take_over(mv_view *to, const mv_view *from);
 
@@ -77,7 +77,7 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
 bool mv_bookmark_set(mv_view *view, const char *text);
 bool mv_bookmark_typed(mv_view *view);
 
-/* Shows the interval that was just selected in the lower pane, as a table by line or category,
+/* Shows an interval that was just selected. The lower pane shows it as a table by line or category,
  * unless the flame graph there already shows it. */
 void mv_view_show_interval(mv_view *view);
 
@@ -147,8 +147,8 @@ bool mv_spot_input(mv_view *view, const mv_input *input);
 void mv_spot_clicked(mv_view *view, const mv_zone *zone);
 
 /* Gives an input to a pane, as described below. A key without a command, such as an arrow, goes to
- * the pane in two cases: if the keyboard focus is inside the pane but not on one of its zones
- * (view->spot.command is MV_DO_NOTHING), or after the pane's last zone. A pane that uses the key
+ * the pane if the keyboard focus is inside the pane but not on one of its zones (view->spot.command
+ * is MV_DO_NOTHING). It also goes to the pane after the pane's last zone. A pane that uses the key
  * stores and marks its own position. */
 bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input);
 

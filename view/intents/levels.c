@@ -53,7 +53,8 @@ bool mv_level_settle(mv_view *view)
         shown->count = view->document_count;
     view->level_files = files;
     view->documents = files->documents;
-    view->names.count = 0; /* the devices have different names */
+    view->names.count = 0; /* names are looked up again, because devices have different names on
+                            * this level */
     view->hover = view->hover_segment = MV_NO_ROW;
     return true;
 }
@@ -137,8 +138,9 @@ static bool has_same_interval(const mv_kept_events *a, const mv_kept_events *b)
     return a->has_interval == b->has_interval && a->a == b->a && a->b == b->b;
 }
 
-/* Levels have few events. If the user has not changed the position since the last switch, it keeps
- * the time that the user chose, rather than the time of the nearest event at this level. */
+/* A level may have few events. If the user has not changed the position since the level was last
+ * switched, the time that the user chose is kept, rather than the time of the nearest event at this
+ * level. */
 static mv_kept_times times_of(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

@@ -121,7 +121,8 @@ void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* Whether such a device exists. Returns true if that is not known yet. */
+/* Whether the device can be chosen. MV_NO_ROW can be chosen for every file of the view, even before
+ * the file is open. */
 static bool is_there(const mv_view *view, uint32_t file, uint32_t device)
 {
     const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
@@ -189,8 +190,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
         mv_level_write(view, start->level ? start->level : start->session->now.level);
 }
 
-/* Handles a request on the command line for something that cannot be shown. A window shows a
- * message; without a window, the viewer ends. */
+/* Handles a start position on the command line that cannot be shown. In a window, a message is
+ * shown. Without a window, the viewer ends. */
 static void say_start(mv_view *view, const char *why)
 {
     mv_view_say(view, true, "%s", why);
@@ -267,7 +268,8 @@ void mv_navigation_update(mv_view *view)
     }
     if (c->has_start)
         begin(view, device);
-    /* Without a range of events, a timeline would be a flat line. */
+    /* If the recording consists of a state without events, the timeline would be a flat line, so
+     * the allocator's state is shown instead. */
     if (is_new && view->now->main == MV_MAIN_TIMELINE &&
         mv_recording_is_state_only(&device->lives)) {
         mv_view_write(view)->main = MV_MAIN_STATE;

@@ -1,4 +1,5 @@
-/* Actions of the panes next to the timeline: the heap, one allocation, the reports. */
+/* Actions for the panes next to the timeline, which show the heap, one allocation and the
+ * reports. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -52,7 +53,8 @@ void mv_do_details_fold(mv_view *view, uint64_t arg)
     now->unfolded ^= (uint64_t)1 << arg;
 }
 
-/* Shows the level or device that a verdict is about, whose own reports name the line of code. */
+/* Shows the level or device that a verdict refers to. The reports for that level or device give the
+ * line of code. */
 static void show_elsewhere(mv_view *view, const mv_report_row *row)
 {
     char level[MV_SEARCH_TEXT];
@@ -61,8 +63,8 @@ static void show_elsewhere(mv_view *view, const mv_report_row *row)
         mv_view_choose(view, view->now->file, row->device_row);
         return;
     }
-    snprintf(level, sizeof level, "%s", row->level); /* the row is in memory of the old level's
-                                                        frame */
+    snprintf(level, sizeof level, "%s", row->level); /* the row is in frame memory, which belongs to
+                                                        the old level */
     mv_level_go(view, level);
 }
 

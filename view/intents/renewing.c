@@ -1,7 +1,7 @@
 /* Copies the state of a view to a view that shows newer data of the same files. Every event, block
- * and segment is given its number in the newer data. While a recording only grows, the numbers stay
- * the same. They change when a call that took long is added to earlier events, when old events are
- * folded (docs/recorder.md), and when the file is replaced. */
+ * and segment is given its number in the newer data. The numbers stay the same while a recording
+ * only grows. They change if a call that took a long time is inserted among earlier events, if old
+ * events are folded (docs/recorder.md), or if the file is replaced. */
 #include <math.h>
 
 #include "view/document/moment_text.h"
@@ -169,7 +169,7 @@ static void move_bookmarks(const mv_view *to, const mv_view *from, mv_bookmarks 
 }
 
 /* Makes a window that reached the last event, or a cursor at the last event, follow the new end.
- * The window keeps its width on its clock; a window that showed everything shows everything
+ * The window keeps its width on its clock, but a window that showed everything shows everything
  * again. */
 static void follow_end(const mv_view *from, const pair *p, mv_view_state *s)
 {

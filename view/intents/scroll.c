@@ -1,6 +1,6 @@
-/* Scroll positions of lists. A frame is painted from a copy of them in the panes; painting keeps
- * this copy in range and scrolls it to a row. Afterwards the copy is stored in the state, so
- * painting itself does not change the state. */
+/* Scroll positions of lists. A frame is painted from a copy of the positions in the panes. Painting
+ * keeps this copy in range, and scrolls it to a row if necessary. Afterwards the copy is stored in
+ * the state, so painting itself does not change the state. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

@@ -5,7 +5,8 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* Sets the search. A new search is highlighted; without a search, everything is shown. */
+/* Sets the search. The hits of a new search are highlighted. Without a search, everything is
+ * shown. */
 static void set_words(mv_view *view, const char *words)
 {
     size_t length = mv_utf8_cut(words, sizeof view->now->search - 1);

@@ -85,7 +85,7 @@ bool mv_view_add_file(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
 
-    if (!*path) { /* a session could not name this file */
+    if (!*path) { /* a session cannot contain an empty file name */
         mv_view_say(view, true, "%s", "not opened: the file name is empty");
         return false;
     }
@@ -160,7 +160,8 @@ uint32_t mv_session_special_file(const mv_session *session)
     return i;
 }
 
-/* Opens a session file. If it cannot be read, nothing changes, and a message gives the reason. */
+/* Opens a session file. If the file cannot be read, the view does not change, and a message gives
+ * the reason. */
 static void open_session(mv_view *view, const char *path)
 {
     mv_session *session = mv_push_struct(&view->arena, mv_session);

@@ -65,8 +65,8 @@ static bool is_before(const mv_ui *ui, int a, int b)
     return x->x != y->x ? x->x < y->x : a < b;
 }
 
-/* Returns the zone after or before `from` in reading order; for NONE, the first or last zone of
- * that part of the window. */
+/* Returns the zone after or before `from` in reading order. If `from` is NONE, returns the first or
+ * last zone in that part of the window. */
 static int beside(const mv_view *view, int from, bool is_back)
 {
     const mv_ui *ui = &view->ui;
@@ -147,7 +147,7 @@ static bool pane_takes(mv_view *view, const mv_input *input)
     return false;
 }
 
-/* Scrolls the pane, because there may be more below its last zone. */
+/* Scrolls the pane, because it may contain more below its last zone. */
 static void scroll(mv_view *view, float notches)
 {
     mv_input wheel = {.kind = MV_INPUT_WHEEL, .dy = notches};
@@ -192,7 +192,7 @@ static void go_to_end(mv_view *view, bool is_start)
 
 /* ---- from one part of the window to the next --------------------------------------------- */
 
-/* Moves to the first painted row of a list, or to the first zone; among the tabs, to the shown
+/* Moves to the first painted row of a list, or to the first zone, or among the tabs, to the shown
  * tab. */
 static void enter_place(mv_view *view)
 {

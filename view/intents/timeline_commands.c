@@ -23,8 +23,8 @@ static void show(mv_view *view, mv_stretch shown)
     view->timeline->is_fitted = false;
 }
 
-/* Returns the position of the pointer as a fraction of the plot's width; the middle if the pointer
- * is outside. */
+/* Returns the position of the pointer as a fraction of the plot's width, or the middle if the
+ * pointer is outside the plot. */
 static double pointer_share(const mv_view *view)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -59,7 +59,7 @@ void mv_timeline_show_bytes(mv_view *view, double from, double to)
     now->fits_height = false;
     now->y_from = (uint64_t)from;
     now->y_to = (uint64_t)(from + height);
-    if (now->y_to <= now->y_from) /* the height is too small for the precision of this number */
+    if (now->y_to <= now->y_from) /* the height is too small for the precision of a double */
         now->y_to = now->y_from + 1024;
 }
 

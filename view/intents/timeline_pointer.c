@@ -1,4 +1,5 @@
-/* The pointer in the timeline pane: clicks pin; drags select, pan and scrub; the wheel zooms. */
+/* The pointer in the timeline pane. Clicks pin allocations, drags select, pan and scrub, and the
+ * wheel zooms. */
 #include <math.h>
 
 #include "view/intents/intents.h"

@@ -8,7 +8,8 @@
 
 /* A change in progress. */
 typedef struct {
-    uint32_t depth; /* number of begins without an end; 0: no change is in progress */
+    uint32_t depth; /* number of changes that have begun but not ended; 0: no change is in
+                     * progress */
     uint8_t kind;   /* mv_change_kind */
     mv_view_state before;
 } mv_change;
@@ -31,7 +32,7 @@ static inline mv_view_desk *mv_view_write_desk(mv_view *view)
     return &view->intents->desk;
 }
 
-/* Every change of the state is made between a begin and an end, either in mv_view_do and
+/* Every change to the state is made between a begin and an end, either in mv_view_do and
  * mv_pane_give or in the caller. Pairs may be nested. Everything within the outermost pair is one
  * step for Back. It counts as going to another place, unless mv_change_is sets a different kind. */
 void mv_change_begin(mv_view *view);
@@ -49,13 +50,13 @@ void mv_view_route(mv_view *view, const mv_input *input);
  * available. */
 void mv_view_fit(mv_view *view);
 
-/* Apply a session. The setup of the window and the bookmarks are applied at once; the place is
+/* Apply a session. The setup of the window and the bookmarks are applied at once, and the place is
  * applied when its device is shown. */
 void mv_session_set_desk(mv_view *view, const mv_session *session);
 void mv_session_set_place(mv_view *view, const mv_session *session);
 
-/* Opens the documents of the level that the state names. Returns false when out of memory; the
- * state then names the level that is still shown. */
+/* Opens the documents of the level that the state names. Returns false when out of memory. In that
+ * case, the state names the level that is still shown. */
 bool mv_level_settle(mv_view *view);
 void mv_level_write(mv_view *view, const char *level);
 
@@ -72,7 +73,8 @@ void mv_level_settle_cursor(mv_view *view);
 /* Moves to the time that was shown on the previous level, as soon as the device is ready. */
 void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 
-/* Replaces the state by an earlier or later state of this view, which may belong to any device. */
+/* Replaces the state with an earlier or later state of this view, which may belong to any
+ * device. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
 
 #endif

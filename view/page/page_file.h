@@ -7,7 +7,8 @@
 #include "base/err.h"
 
 /* Whether the page exists next to the program, next to the program's build folder, or where it is
- * installed. If $MEMVIZ_PAGE is set, it names the page instead, and is not checked. */
+ * installed. If $MEMVIZ_PAGE is set, returns true without checking that the page it names
+ * exists. */
 bool mv_page_file_is_there(void);
 
 /* Advice for when the page is missing. */

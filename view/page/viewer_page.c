@@ -215,8 +215,7 @@ static void move_session(const mv_thinned *t, mv_session *s)
     }
 }
 
-/* Returns how many letters are available for the container, in addition to the page and some
- * strings. */
+/* Returns how many letters are left for the container, after the page and some strings. */
 static uint64_t room_in(uint64_t page)
 {
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
@@ -266,7 +265,7 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
                        "memviz.html has no placeholder for a snapshot");
-    /* The page contains the whole file, and not only the trace's level. */
+    /* The page contains all levels of the file, and not only the trace's level. */
     if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))

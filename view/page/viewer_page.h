@@ -20,11 +20,12 @@ typedef struct {
     mv_write_opts write;       /* how the trace is written; write.name is the snapshot's name in the
                                   page */
     const char *title;         /* title of the page; NULL: the snapshot's name */
-    const mv_session *session; /* initial state, of which only the given members are written; its
-                                  only file is the snapshot. NULL: the viewer's defaults */
+    const mv_session *session; /* initial state; only the given members are written, and the
+                                  snapshot must be its only file. NULL: the viewer's defaults */
     const char *verdict;       /* verdict of all reports in one line; NULL: none */
-    bool is_alarm;             /* the verdict reports a problem, so the title includes it */
-    uint64_t most_events;      /* maximum number of events in the page; the smallest blocks of a
+    bool is_alarm;             /* the verdict reports a problem, so the title includes the
+                                * verdict */
+    uint64_t most_events;      /* maximum number of events in the page. The smallest blocks of a
                                   longer trace are left out (analyze/thin/thin.h). 0:
                                   MV_PAGE_EVENTS, or fewer if the page would be larger than
                                   MV_PAGE_BYTES */
@@ -47,9 +48,9 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
                              const mv_viewer_page_opts *opts, mv_sink *sink, mv_page_gap *gap,
                              mv_err *err);
 
-/* Adds the verdicts on one device. A page shows the verdicts on the first device with an alarm, or
- * on the first device if there is no alarm. The text is allocated in `arena`; `work` may be
- * released afterwards. O(n log n). */
+/* Adds the verdicts on one device. A page shows the verdicts on the first device with an alarm. If
+ * no device has an alarm, it shows the verdicts on the first device. The text is allocated in
+ * `arena`; `work` may be released afterwards. O(n log n). */
 mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
                                 const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err);
 

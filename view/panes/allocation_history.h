@@ -7,7 +7,10 @@
 
 #include "view/document/document.h"
 
-enum { MV_MOST_OCCUPANTS = 10000 }; /* maximum number of rows in a history, the latest ones */
+enum {
+    MV_MOST_OCCUPANTS = 10000
+}; /* maximum number of rows in a history, which keeps the latest
+                                     * ones */
 
 typedef struct {
     uint32_t alloc;      /* row of lives->allocs */

@@ -42,8 +42,8 @@ static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *
     out->to = events - last > around ? last + around : events;
 }
 
-/* Whether a block waits for a stream after `event`. Such blocks count for the finding; pins are
- * listed already. */
+/* Whether a block waits for a stream after `event`. Such blocks belong to the finding, and blocks
+ * that pin memory are already listed. */
 static bool is_waiting(const mv_lives *lives, uint32_t row, uint32_t event)
 {
     return mv_alloc_is_active(lives, row, event) && !mv_alloc_is_allocated(lives, row, event);

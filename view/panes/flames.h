@@ -44,8 +44,8 @@ typedef struct {
 } mv_flames_query;
 
 typedef struct {
-    mv_flame_tree tree;     /* with by_blocks, `bytes` of a node is a number of blocks: see
-                           mv_flame_tree_opts */
+    mv_flame_tree tree;     /* with by_blocks, the `bytes` of a node is a number of blocks (see
+                               mv_flame_tree_opts) */
     uint64_t bytes, blocks; /* sums over the whole tree */
     uint64_t *path; /* [tree.count] a number for the path of labels from the root to each node, so
                        nodes with equal paths have equal numbers in different trees; 0: the root */
@@ -68,8 +68,8 @@ mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_
 /* Returns the node with this path; 0, the root, if there is none. */
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path);
 
-/* Finds the rows of the index that the query selects, in ascending order. The tree is the sum of
- * these rows. */
+/* Finds the rows of the index that the query selects, in ascending order. The tree contains the
+ * sums of these rows. */
 mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_query ask, mv_alive *out,
                        mv_err *err);
 

@@ -37,7 +37,7 @@ typedef enum {
     MV_LISTING_LIST(MV_LISTING_ENUM) MV_LISTING_COUNT
 } mv_listing_kind;
 
-enum { MV_ROW_FILTER = 128 /* bytes of the row filter that count */ };
+enum { MV_ROW_FILTER = 128 /* size of a row filter in bytes */ };
 
 /* What a cell's number means, and how it is formatted. Strings have no number. */
 typedef enum {
@@ -45,9 +45,9 @@ typedef enum {
     MV_CELL_BYTES,
     MV_CELL_CHANGE, /* bytes, as int64_t */
     MV_CELL_SIGNED, /* bytes, as int64_t, shown without a plus sign */
-    MV_CELL_COUNT,  /* MV_NO_BYTES: no number */
-    MV_CELL_SHARE,  /* in millionths (ten-thousandths of a per cent) */
-    MV_CELL_EVENT,  /* MV_BEFORE: before the first event */
+    MV_CELL_COUNT,  /* a count; MV_NO_BYTES: no number */
+    MV_CELL_SHARE,  /* a fraction in millionths (ten-thousandths of a per cent) */
+    MV_CELL_EVENT,  /* an event, or MV_BEFORE */
     MV_CELL_ADDR,
     MV_CELL_TIME /* microseconds since the start of the trace, as int64_t, or MV_NO_TIME */
 } mv_cell_kind;
@@ -60,7 +60,7 @@ typedef struct {
 
 typedef union {
     uint64_t number;
-    const char *text; /* for MV_CELL_TEXT; never NULL */
+    const char *text; /* string of an MV_CELL_TEXT cell; never NULL */
 } mv_cell;
 
 /* Where a click on a row goes. */
@@ -133,7 +133,7 @@ typedef struct {
     uint32_t a, b;               /* LINES, CATEGORIES: the events [a, b) of the interval */
     bool of_segments;            /* LINES, CATEGORIES: segments are counted instead of blocks */
     uint32_t sort;               /* column to sort by; MV_NO_ROW: sorted as in the report */
-    bool is_ascending;           /* false: descending */
+    bool is_ascending;           /* sorted in ascending order; if false, in descending order */
     const mv_index *active;      /* FRAGMENTS: index of the active blocks, see heap_moment.h */
     const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] counts of all blocks that pass
                                     `only` */
@@ -158,7 +158,7 @@ enum { MV_CELL_SIZE = 64 };
  * unchanged. */
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]);
 
-/* Returns up to `most` rows of the table as tab-separated lines with exact numbers; the first line
+/* Returns up to `most` rows of the table as tab-separated lines with exact numbers. The first line
  * contains the column names. Returns NULL when out of memory. */
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                            uint32_t most);

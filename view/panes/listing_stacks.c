@@ -13,7 +13,7 @@
 /* A living block, and the line and category that determine its row in the table. */
 typedef struct {
     uint32_t group;    /* group in mv_sites; MV_NO_ROW: the block has no stack */
-    uint32_t category; /* 0 if the reports are not ready */
+    uint32_t category; /* category of the block; 0 if the reports are not ready */
     uint32_t alloc;
 } holding;
 

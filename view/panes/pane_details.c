@@ -21,7 +21,8 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     const mv_event_explanation *story;
-    const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
+    const mv_allocation_history *history; /* the allocation's history; NULL: not known yet, or not
+                                           * an allocation */
     mv_panel_lines lines;                 /* lines of the current column */
     uint32_t longest;                     /* number of lines in the longest column */
 } details_frame;
@@ -106,8 +107,8 @@ static void put_event(details_frame *p, const char *name, uint32_t event, const 
              MV_DO_go_to_event, event, "Go there");
 }
 
-/* Results that take longer appear a little later. Their lines are reserved from the start, so that
- * nothing moves. */
+/* Results that take longer to compute appear a little later. The lines for them are reserved from
+ * the start, so that nothing moves. */
 static const char waiting[] = "\xe2\x80\xa6";
 
 /* Paints another user of the address. A click pins it. */
@@ -353,8 +354,8 @@ static bool is_unfolded_at(const mv_view *view, uint32_t fold)
     return view->now->unfolded_of == mv_details_alloc(view) && view->now->unfolded >> fold & 1;
 }
 
-/* Paints the user's frames, innermost first. All other frames are replaced by one line; a click on
- * it shows the whole stack in order. */
+/* Paints the user's frames, innermost first. All other frames are replaced with one line, and a
+ * click on that line shows the whole stack in order. */
 static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
 {
     const uint8_t *kinds = p->document->sites.kinds;

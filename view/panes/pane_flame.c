@@ -234,8 +234,8 @@ static const char *share_of(const flame_frame *p, uint64_t weight)
     return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
 }
 
-/* Returns further lines about a node, as far as they are known: "\n71,303,168
- * bytes\n/home/me/train.py". */
+/* Returns additional lines about a node, such as "\n71,303,168 bytes\n/home/me/train.py". Unknown
+ * lines are left out. */
 static const char *more_of(const flame_frame *p, const mv_flame_node *node)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
@@ -392,7 +392,7 @@ static bool has_room(const flame_frame *p, float width)
     return count > 0 && width >= 0;
 }
 
-/* Paints what the colours mean, or the part of that which fits. Returns the rest of the line. */
+/* Paints as much of the key as fits on the line. Returns what is left of the line. */
 static mv_box paint_key(flame_frame *p, mv_box line)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -561,7 +561,7 @@ void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *an
         return;
     mv_box_cut_bottom(&p.box, mv_ui_px(p.ui, MV_FLAME_FOOT));
     p.level = mv_ui_px(p.ui, MV_FLAME_LEVEL);
-    if (view->sheet->opts.height) /* the levels fill the box; if no height is given, the picture is
+    if (view->sheet->opts.height) /* the levels fill the box. If no height is given, the picture is
                                      as high as the levels */
         p.level = fmaxf(p.level, floorf(p.box.h / levels));
     paint_boxes(&p);

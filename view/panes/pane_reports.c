@@ -1,4 +1,4 @@
-/* Problems and where they are: the findings of the analyzers, most serious first. */
+/* The problems that the analyzers found, and where they are, most serious first. */
 #include <math.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 enum {
     KIND = 124, /* width in pixels at scale 1 */
     LEAST_CULPRIT = 120,
-    NARROW = 600,            /* below this width, the text of a row is under its line of code, */
-    INDENT = 12,             /* indented by this many pixels */
+    NARROW = 600,            /* below this width, the text of a row is under its line of code */
+    INDENT = 12,             /* indentation of that text in pixels */
     MOST_LINES = 16,         /* maximum number of lines of a sentence */
-    MOST_COOPERATIVE = 20000 /* maximum number of events; replaying more would block the thread of a
-                                page for too long */
+    MOST_COOPERATIVE = 20000 /* maximum number of events; replaying more would block a page's only
+                                thread for too long */
 };
 
 typedef struct {

@@ -12,15 +12,16 @@
 
 enum {
     LINE = 16,    /* height of a line of text above the rows, in pixels at scale 1 */
-    WIDE = 1800,  /* at this width or above, the description of the event takes one line; below it,
+    WIDE = 1800,  /* at this width or above, the description of the event takes one line, otherwise
                      two */
-    NARROW = 700, /* below this width, the event takes three lines, and each of the sums two; the
-                   * buttons take one line */
+    NARROW = 700, /* below this width, the event takes three lines, each of the sums takes two, and
+                   * the buttons take one */
     BUTTON = 118,
     BUTTON_IDEAL = 56,
     ROW = 15,          /* approximate height of a row */
-    EVENTS = 330,      /* width of the list of events, which is a quarter of the pane, */
-    MOST_EVENTS = 560, /* within these limits */
+    EVENTS = 330,      /* minimum width of the list of events, which otherwise takes a quarter of
+                        * the pane */
+    MOST_EVENTS = 560, /* maximum width of the list of events */
     LEAST_ROWS = 560,  /* minimum width of the segments next to the list */
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
@@ -52,7 +53,7 @@ static uint32_t sum_lines(const mv_view *view, mv_box box)
  * depends only on the width, so the rows stay where they are while the cursor moves. */
 static mv_box cut_head(const mv_view *view, mv_box *box)
 {
-    if (view->sheet) /* in a printed picture they are in the heading */
+    if (view->sheet) /* in a printed picture, the heading contains these lines */
         return (mv_box){0};
 
     return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2 * sum_lines(view, *box)) *
@@ -71,8 +72,8 @@ static mv_box cut_legend(const mv_view *view, mv_box *box, uint32_t *columns)
         box, fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340)));
 }
 
-/* Cuts off the space for the list of events, which is missing from printed pictures, from narrow
- * panes, and if there are no events. */
+/* Cuts off the space for the list of events. There is no list in printed pictures, in narrow panes,
+ * and if there are no events. */
 static mv_box cut_events(const mv_view *view, mv_box *box)
 {
     float width = fminf(fmaxf(roundf(box->w / 4), mv_ui_px(&view->ui, EVENTS)),
@@ -176,8 +177,8 @@ static void set_marks(state_frame *p)
 
 /* ---- callbacks of the scene -------------------------------------------------------------- */
 
-/* Whether the block does not match the current search, or in a printed picture, whether it is left
- * out. */
+/* Whether the block is painted grey, because it does not match the current search, or in a printed
+ * picture, because it is not in sheet->largest. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
     if (p->view->sheet)
@@ -318,7 +319,7 @@ static void paint_head(state_frame *p, mv_box head)
     paint_lines(p, &head, more, oom ? theme->alarm : theme->text, holes);
 }
 
-/* Paints the key of the picture's signs, and below it the key of the colours. */
+/* Paints the key of the picture's symbols, and below it the key of the colours. */
 static void paint_legend(state_frame *p, mv_box box)
 {
     mv_plot plot = {.view = p->view,
@@ -353,8 +354,8 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
-/* Returns the last event of the call that contains the cursor's event; before the first event, that
- * of the first call. */
+/* Returns the last event of the call that contains the cursor's event. If the cursor is before the
+ * first event, returns the last event of the first call. */
 static uint32_t cursor_call(const state_frame *p)
 {
     uint32_t cursor = p->view->now->cursor;

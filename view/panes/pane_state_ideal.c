@@ -1,5 +1,5 @@
 /* The ideal placement of the blocks in use at the cursor, shown above the allocator's state as a
- * strip. The width of the strip is the most that was reserved.
+ * strip. The width of the strip is the largest number of bytes that was ever reserved.
  *
  *     ideal: 1.14 GiB would have been enough for 1.19 GiB ...
  *     |##########-------####| free |

@@ -138,8 +138,8 @@ static void paint_names(tables_frame *p, mv_box line)
     }
 }
 
-/* Paints a bar at the start of the row of the cursor's event, and of rows of the pinned
- * allocation. */
+/* Paints a bar at the start of the row for the cursor's event, and at the start of rows that belong
+ * to the pinned allocation. */
 static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place)
 {
     const mv_view_state *now = p->view->now;

@@ -20,7 +20,8 @@ typedef struct {
     mv_box line; /* what is left of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
-    bool is_rest;            /* the part of the result below the boxes is being painted */
+    bool is_rest;            /* the lines of the result that belong below the boxes are being
+                              * painted */
     uint32_t result_lines;   /* number of lines of the result above the boxes */
     uint32_t parts, painted; /* number of parts of the result so far, and of those painted above the
                                 boxes */
@@ -119,7 +120,7 @@ static bool is_offered(const mv_panels *panels, const char *item)
     return false;
 }
 
-/* Paints items of earlier searches, and items that came with a session. */
+/* Paints items that were added by an earlier search or by a session. */
 static void paint_others(whatif_frame *p)
 {
     const char *at = p->view->now->whatif;
@@ -154,7 +155,7 @@ static void measure(whatif_frame *p, mv_box box)
 /* ---- the result ------------------------------------------------------------------------- */
 
 /* Paints the next part of the result. It is painted above the boxes if it fits there together with
- * a line for a hint; the first part is always painted there. */
+ * a line for a hint. The first part is always painted there. */
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {
     float pad = mv_ui_px(p->ui, MV_UI_PAD), width = p->lines.box.w - 2 * pad;

@@ -257,8 +257,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     a->ask = *q;
     if (!find_device_report(arena, q, &reports))
         return NULL;
-    /* If the replays run out of memory, the other findings are still shown. If there were no
-     * result, the query would not be sent again. */
+    /* If the replays run out of memory, the other findings are still shown. A NULL result would
+     * hide them, and the query would not be sent again. */
     if (q->tries && !find_whatif(arena, q, &reports))
         reports.whatif = NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)

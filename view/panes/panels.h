@@ -1,5 +1,5 @@
-/* The panes next to the timeline: the data that they keep between frames, and the queries that
- * workers run for them. Only the files of these panes include this header.
+/* The panes next to the timeline. This header declares the data that they keep between frames, and
+ * the queries that workers run for them. Only the files of these panes include this header.
  *
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
@@ -28,18 +28,19 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state_scene.h"
 
-/* Data of a device that several jobs use. The first job that needs the data builds it. */
+/* Data about a device that several jobs use. The first job that needs the data builds it. */
 typedef struct mv_panel_facts mv_panel_facts;
 struct mv_panel_facts {
     mv_panel_facts *next;
     const mv_document_device *device;
     mv_arena arena;
-    bool is_made;    /* false: memory ran out */
+    bool is_made;    /* the data was built; if false, memory ran out */
     mv_index active; /* index that measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
-/* The previous and next users of each block's bytes. The first job that needs them finds them. */
+/* The previous and next users of each block's bytes. The first job that needs these users finds
+ * them. */
 typedef struct mv_panel_users mv_panel_users;
 struct mv_panel_users {
     mv_panel_users *next;
@@ -89,7 +90,7 @@ typedef struct {
     uint32_t event, a, b;
     uint32_t width; /* width in pixels */
     uint64_t is_evaluated;
-    const mv_document *other; /* for MV_FLAMES_CHANGE: the device to compare with */
+    const mv_document *other; /* device to compare with, for MV_FLAMES_CHANGE */
     const mv_document_device *other_device;
     char only[MV_SEARCH_TEXT]; /* a search, of which only the hits are counted; "": everything is
                                   counted */
@@ -100,10 +101,10 @@ typedef struct {
     mv_flames_question ask;
     mv_filter_bits only; /* the rows that ask.only selects */
     mv_flames flames;
-    mv_levels level[2];    /* for MV_FLAMES_CHANGE: the levels before and after */
+    mv_levels level[2];    /* levels before and after, for MV_FLAMES_CHANGE */
     uint32_t focus;        /* node in focus */
-    mv_icicle_boxes boxes; /* the boxes; their depths are relative to the node in focus */
-    uint32_t levels;       /* printed pictures: number of levels that fit */
+    mv_icicle_boxes boxes; /* boxes, whose depths are relative to the node in focus */
+    uint32_t levels;       /* number of levels that fit, for printed pictures */
 } mv_flames_answer;
 
 /* Returns the query for the device's allocations. */
@@ -190,7 +191,7 @@ typedef struct {
 struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock;       /* guards `facts` and `changes` */
-    pthread_mutex_t users_lock; /* guards `users`, which take longest to find */
+    pthread_mutex_t users_lock; /* guards `users`, which take the longest time to find */
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
@@ -228,8 +229,8 @@ struct mv_panels {
     const char *whatif_items[MV_MOST_TICKS]; /* items in the last frame, whose strings stay valid
                                                 until the next one */
 
-    /* The results that were painted in the last frame. Each is valid until the query of the next
-     * frame. */
+    /* The results that were painted in the last frame. Each result is valid until the next frame
+     * sends its query. */
     const mv_heap_answer *heap_shown;
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
@@ -267,7 +268,8 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
     return is_ascending != (kind == MV_LISTING_MARKERS);
 }
 
-/* Finds the selected events [a, b); without a selection, the events that the timeline shows. */
+/* Finds the selected events [a, b), or if nothing is selected, the events that the timeline
+ * shows. */
 void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
 /* Copies the search whose hits are isolated. Returns false, and "", if there is none. */
@@ -323,8 +325,9 @@ const char *mv_panel_moment(mv_view *view, uint32_t event);
  * lacks the next user of the address; NULL: there is no such event. Valid until the next frame. */
 const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
 
-/* Returns the query of Details: the pinned allocation or segment; if there is none, the one under
- * the pointer; otherwise the cursor's event. */
+/* Returns the query for Details. It describes the pinned allocation or segment, or if nothing is
+ * pinned, the one under the pointer. If nothing is under the pointer either, it describes the
+ * cursor's event. */
 mv_explanation_question mv_details_question(const mv_view *view);
 
 /* Returns the part of the story that is available immediately, without the previous and next users

@@ -22,12 +22,12 @@ void mv_whatif_paint(mv_view *view, mv_box box);
 /* Look up what was painted in the last frame. mv_flame_at returns the node of the flame graph at a
  * point; MV_NO_ROW: none. */
 uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y);
-/* Finds the segment at a point of the allocator's state, and the allocation or MV_NO_ROW. Returns
- * false if there is no segment. */
+/* Finds the segment at a point of the allocator's state, and the allocation there, or MV_NO_ROW.
+ * Returns false if there is no segment. */
 bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *segment);
 
-/* Returns the item of the check box with this number in the last frame; "": there was no such check
- * box. */
+/* Returns the item that the check box with this number had in the last frame; "": there was no such
+ * check box. */
 const char *mv_whatif_item(const mv_view *view, uint64_t number);
 
 /* Returns all rows of the shown table as tab-separated lines; NULL: there is no table, or memory

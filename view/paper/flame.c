@@ -1,4 +1,4 @@
-/* Printed flame graphs: their headings. The tree belongs to the caller. */
+/* The headings of printed flame graphs. The tree belongs to the caller. */
 #include "analyze/events/recorder.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -10,7 +10,7 @@ enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* maximum height of 
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* Describes how the bytes of segments are used; NULL: the tree does not contain that. */
+/* Describes how the bytes of segments are used; NULL: the tree does not show segments. */
 static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
 {
     uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
@@ -61,7 +61,7 @@ static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
                            100.0 * (double)most / (double)tree->nodes[0].bytes);
 }
 
-/* Returns a note about data that the picture cannot show; if all data is shown, a note about the
+/* Returns a note about data that the picture cannot show, or if all data is shown, a note about the
  * result. */
 static const char *note_of(mv_view *view, const char *measure)
 {

@@ -9,8 +9,8 @@ enum {
     MARGIN = 20 /* space below the last shape of a cropped picture */
 };
 
-/* Returns the scale of text and padding. It is the same as in a window on a screen of that size,
- * but an integer, so that lines stay sharp. */
+/* Returns the scale of text and padding. The scale suits a screen of that size, like a window's,
+ * but is always an integer, so that lines stay sharp. */
 static float scale_of(const mv_scene *scene, bool has_height)
 {
     float x = scene->width / MV_PAPER_WIDTH, y = has_height ? scene->height / MV_PAPER_HEIGHT : 1;
@@ -33,7 +33,7 @@ static bool has_document(mv_view *view, const mv_trace *trace, const mv_lives *l
 
 /* ---- the scene --------------------------------------------------------------------------- */
 
-/* Copies a string from the frame, which ends when the view is closed. */
+/* Copies a string from the frame, whose memory is released when the view is closed. */
 static const char *keep(mv_scene *scene, const char *text)
 {
     const char *copy = text ? mv_arena_text(scene->arena, text, strlen(text)) : NULL;

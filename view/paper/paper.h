@@ -14,7 +14,7 @@
  * is used or written. It paints one frame and copies the frame's scene. The frame has no bars, no
  * cursor and no zones. Where the window paints tiles, it has shapes with tooltips.
  *
- * To add a kind, add a mv_paper_kind to the file in this folder for its pane. */
+ * To add a kind, add an mv_paper_kind to the file in this folder for its pane. */
 #ifndef MV_PAPER_H
 #define MV_PAPER_H
 
@@ -46,14 +46,15 @@ typedef struct {
 } mv_paper_heading;
 
 /* Paints the heading at the top of `paper`. Returns the box that remains for the pane, with margins
- * on all sides. Labels that do not fit are cut with an ellipsis; verdicts take at most two
+ * on all sides. Labels that do not fit are cut with an ellipsis, and verdicts take at most two
  * lines. */
 mv_box mv_paper_heading_paint(mv_ui *ui, mv_box paper, const mv_paper_heading *heading);
 
 /* Adds a verdict, unless the heading already has MV_PAPER_VERDICTS of them. */
 void mv_paper_add_verdict(mv_paper_heading *heading, const char *text, bool is_alarm);
 
-/* Adds the verdicts of all reports, and what the first one is about. */
+/* Adds the verdicts of all reports. If `has_reason` is set, also adds the cause of the first
+ * verdict. */
 void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *heading);
 
 /* Adds what private pools contain (pools.c). */
@@ -69,7 +70,8 @@ void mv_paper_heading_add(mv_paper_heading *heading, const char *figure);
 typedef struct {
     mv_scene scene; /* allocated in the caller's arena */
     uint32_t events, matches;
-    uint64_t drawn; /* this and the counts above are as in mv_paper_sheet */
+    uint64_t drawn; /* `drawn`, `events` and `matches` are copies of the members of
+                     * mv_paper_sheet */
 } mv_paper;
 
 /* A kind of picture. Its functions read the settings from view->sheet, and store the figures
@@ -82,17 +84,17 @@ typedef struct {
     uint32_t (*height)(const mv_paper_opts *opts);
     /* Fills in the heading, and the figures of view->sheet that are known before painting. */
     void (*describe)(mv_view *view, mv_paper_heading *out);
-    void (*paint)(mv_view *view, mv_box box); /* like `paint` of a mv_pane */
+    void (*paint)(mv_view *view, mv_box box); /* like `paint` of an mv_pane */
 } mv_paper_kind;
 
 extern const mv_paper_kind mv_paper_timeline, mv_paper_segments, mv_paper_pools, mv_paper_state;
 
-/* Flame graphs of opts->flame: of allocated bytes, of segments, and of a difference, which has no
- * document. The flame graphs of allocated bytes and of segments use the frame kinds that the
- * document found with mv_frame_kinds. */
+/* The kinds that draw opts->flame as a flame graph of allocated bytes, of segments, or of a
+ * difference, which has no document. The flame graphs of allocated bytes and of segments use the
+ * frame kinds that the document found with mv_frame_kinds. */
 extern const mv_paper_kind mv_paper_stacks, mv_paper_segment_stacks, mv_paper_change;
 
-/* Paints a picture of the given kind; the scene is allocated in `arena`. `trace` and `lives` are
+/* Paints a picture of the given kind. The scene is allocated in `arena`. `trace` and `lives` are
  * NULL for a kind without a document. Fails only when out of memory. */
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,

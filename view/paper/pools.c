@@ -1,4 +1,4 @@
-/* Memory by pool in a printed picture: text about private pools. */
+/* Text about private pools, for printed pictures of memory by pool. */
 #include "base/size.h"
 #include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"

@@ -1,4 +1,5 @@
-/* The allocator's state in a printed picture: its heading, and which blocks are coloured. */
+/* The heading of a printed picture of the allocator's state, and the choice of blocks that are
+ * coloured. */
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/panels.h"
@@ -24,7 +25,7 @@ mv_heading_part mv_paper_part(const mv_view *view)
     return part;
 }
 
-/* Lists the rows that are allocated and match the filter. */
+/* Lists the rows of blocks that are allocated and match the filter. */
 static uint32_t *list_rows(mv_arena *scratch, mv_view *view)
 {
     const mv_paper_sheet *sheet = view->sheet;

@@ -1,4 +1,4 @@
-/* Memory over time and segments over time in a printed picture: their headings. */
+/* The headings of printed pictures of memory over time and segments over time. */
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
@@ -176,7 +176,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
         return "";
     if (first->kind != MV_FINDING_LEAK)
         return first->why;
-    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names the missing data */
+    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already mentions the missing data */
         mv_leaks_why(&mv_view_device(view)->leaks, line, sizeof line);
     else
         mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);
@@ -211,8 +211,8 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out
     add_other_level(view, out);
 }
 
-/* Returns the most bytes that were allocated while `reserved` bytes were reserved. Most ranges are
- * skipped. */
+/* Returns the largest number of bytes that were allocated while `reserved` bytes were reserved.
+ * Skips most ranges of events. */
 static uint64_t most_used(mv_view *view, uint64_t reserved)
 {
     enum { STRETCH = 64 * MV_PYRAMID_BUCKET };
@@ -234,7 +234,7 @@ static uint64_t most_used(mv_view *view, uint64_t reserved)
     return used;
 }
 
-/* Adds the most that was used while as much was reserved as at the peak. */
+/* Adds the largest number of bytes that were in use while the reserved bytes were at their peak. */
 static void add_use(mv_view *view, mv_paper_heading *out)
 {
     uint64_t reserved = most_of(view, &view->levels).most.reserved;

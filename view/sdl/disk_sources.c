@@ -49,8 +49,8 @@ static bool scan(int file, int64_t number, char out[MV_SOURCE_LINE])
     return true;
 }
 
-/* Reads a line. A path from a recording can name anything, so only regular files are read, and
- * reading never waits. */
+/* Reads a line. A path in a recording can name anything, so only regular files are read, without
+ * ever blocking. */
 static void read_line(const char *path, int64_t number, char out[MV_SOURCE_LINE])
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -117,7 +117,7 @@ static editor_kind kind_of(const char *editor)
     return (editor_kind){name, WITH_PLUS, false};
 }
 
-/* Returns the next word, which ends at a blank outside of quotes; quotes are removed. NULL: there
+/* Returns the next word, which ends at a blank outside of quotes, without its quotes. NULL: there
  * is none. */
 static char *next_word(char **command)
 {
@@ -149,7 +149,8 @@ static uint32_t split(char *command, char *words[MOST_WORDS])
     return count;
 }
 
-/* Begins to wait for editors that end, so that they do not stay as zombies. */
+/* Records a new editor, and collects the exit status of editors that have ended, so that they do
+ * not remain as zombies. */
 static void start_watching(pid_t new)
 {
     static pid_t started[EDITORS];
@@ -176,8 +177,8 @@ static bool start(char *words[], char why[MV_SOURCE_WHY])
     return failed == 0;
 }
 
-/* Finds a source file. Its path is absolute, so that it cannot be an option of the editor, whatever
- * the recording contains. */
+/* Finds a source file. The result is an absolute path, so that the editor cannot mistake it for an
+ * option, whatever the recording contains. */
 static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE_WHY])
 {
     struct stat st;

@@ -10,7 +10,7 @@ enum {
     HEIGHT = 900,
     LEAST_WIDTH = 640,
     LEAST_HEIGHT = 400,
-    EDGE = 8,       /* width of a window's frame, both sides together */
+    EDGE = 8,       /* total width of a window's frame on both sides */
     TITLE_BAR = 44, /* height of a window's frame, including the title bar */
     DESIGN_DPI = 96,
     DENSE_DPI = 144 /* below this many dots per inch, desktops draw letters at their normal size */

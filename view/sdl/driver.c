@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Uploading new pictures is the most expensive request of a frame to a driver. It takes less than a
- * millisecond with a GPU, and twenty with OpenGL in software. */
+/* Uploading a new picture is the most expensive driver operation in a frame. It takes less than a
+ * millisecond with a GPU, and twenty milliseconds with OpenGL in software. */
 enum { TRIALS = 3, TRIAL_WIDTH = 256, TRIAL_HEIGHT = 600, MOST_MS = 5 };
 
 void mv_driver_close(mv_driver *driver)

@@ -11,15 +11,15 @@
 enum {
     MV_PACE_IDLE_MS = 500,
     MV_PACE_FRAME_MS = 16,
-    MV_PACE_LEAST_MS = 4 /* minimum time between frames if presenting should wait for the display
-                            but does not, because the window is covered */
+    MV_PACE_LEAST_MS = 4 /* minimum time between frames; it takes effect if presenting a frame does
+                            not wait for the display, for example because the window is covered */
 };
 
 typedef struct {
     bool is_dirty;     /* something changed since the last frame */
     bool is_lost;      /* the window may no longer show the last frame */
     bool is_hidden;    /* minimised, or not on a screen */
-    bool has_vsync;    /* presenting waits for the display */
+    bool has_vsync;    /* presenting a frame waits for the display */
     uint64_t frame_at; /* time of the last frame, in ms */
 } mv_frame_pace;
 

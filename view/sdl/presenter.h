@@ -11,7 +11,7 @@ typedef struct {
     SDL_Renderer *renderer;
     bool is_software; /* the window keeps its pixels, so only the parts that differ are copied */
     mv_raster *raster;
-    SDL_Texture *texture;   /* NULL: not created yet */
+    SDL_Texture *texture;   /* texture with the picture; NULL: the texture does not exist yet */
     uint32_t width, height; /* size of the texture */
 } mv_presenter;
 

@@ -1,6 +1,6 @@
-/* The window. Events go in (view/sdl/user_events.h), and a frame is drawn when something has
- * changed or is moving; at all other times, the thread sleeps while SDL waits. Other threads wake
- * it with a single event, however much they have to report. */
+/* The window. It receives events (view/sdl/user_events.h), and draws a frame when something has
+ * changed or is moving. At all other times, the thread sleeps in SDL until an event arrives. Other
+ * threads wake it with a single event, however much they have to report. */
 #include <locale.h>
 #include <stdlib.h>
 
@@ -93,16 +93,17 @@ static mv_code open_window(shell *s, mv_err *err)
 
     /* Titles are UTF-8, but in the C locale, X accepts only ASCII. */
     setlocale(LC_CTYPE, "C.UTF-8");
-    /* Ctrl+C in the terminal ends the program as usual. Naming a driver does not turn batching off.
-     * The machine may sleep. A click that raises the window also counts as a click. */
+    /* With these hints, Ctrl+C in the terminal ends the program as usual, rendering is batched even
+     * if the driver was chosen by name, the machine may go to sleep, and a click that raises the
+     * window also counts as a click. */
     sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     sdl->SetHint(SDL_HINT_RENDER_BATCHING, "1");
     sdl->SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
-    /* Without this variable, the library of Wayland complains on standard error even if Wayland is
-     * not used. */
+    /* Without this variable, the Wayland library complains on standard error even if Wayland is not
+     * used. */
     if (!getenv("WAYLAND_DISPLAY"))
         setenv("XDG_RUNTIME_DIR", "/", 0);
     /* Only video is initialised, because joysticks and sensors would make SDL poll instead of
@@ -256,7 +257,7 @@ static void follow_field(shell *s)
     }
     s->sdl.StartTextInput();
     s->sdl.SetTextInputRect(&rect);
-    s->sdl.FlushEvent(SDL_TEXTINPUT); /* drops text from the key that opened the field */
+    s->sdl.FlushEvent(SDL_TEXTINPUT); /* discards text from the key that opened the field */
 }
 
 static void follow_title(shell *s)

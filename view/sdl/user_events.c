@@ -38,7 +38,8 @@ static uint32_t key_of(SDL_Keycode sym)
     return sym > ' ' && sym <= '~' ? (uint32_t)sym : 0;
 }
 
-/* Converts modifiers. On many keyboards, right Alt is used to type characters. */
+/* Converts modifiers. Right Alt is left out, because on many keyboards it is used to type
+ * characters. */
 static uint8_t mods_of(uint16_t mods)
 {
     return (uint8_t)((mods & KMOD_SHIFT ? MV_MOD_SHIFT : 0) |

@@ -10,7 +10,8 @@ enum { MV_MOST_BOOKMARKS = 32, MV_BOOKMARK_NAME = 400, MV_BOOKMARK_LEVEL = 64 };
 
 typedef struct {
     uint32_t file, device; /* row of the documents, and row of its devices */
-    uint32_t cursor;       /* the note is at the heap after this event, or at MV_BEFORE */
+    uint32_t cursor;       /* the event after which the note is placed; MV_BEFORE: before the first
+                            * event */
     double from, to;       /* the events [from, to) that the window showed */
     bool has_interval;
     uint32_t a, b;                 /* the selected events [a, b) */

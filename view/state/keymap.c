@@ -57,8 +57,8 @@ bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods)
     return true;
 }
 
-/* Drops Shift for character keys. '?' and '+' need Shift on many keyboards, and other characters on
- * some, so only the character counts and not how it is typed. */
+/* Drops Shift for character keys. On many keyboards, '?' and '+' need Shift, and on some, other
+ * characters do. Therefore only the character matters, and not how it is typed. */
 static void settle(uint32_t *key, uint8_t *mods)
 {
     if (*key == '/' && *mods == MV_MOD_SHIFT)

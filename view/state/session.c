@@ -578,7 +578,8 @@ mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_
     if (line.length > MV_SESSION_MOST)
         return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a session has at most %d bytes",
                        MV_SESSION_MOST);
-    session.now.to = UINT32_MAX; /* if it is not given, the window extends to the last event */
+    session.now.to = UINT32_MAX; /* if the end of the window is not given, the window extends to the
+                                  * last event */
     if (!take_lines(&r, start + line.length, ';', &is_ended) || !check_ranges(&r))
         return err->code;
     *out = session;

@@ -14,12 +14,12 @@
  * defaults. Empty lines and lines that begin with # are ignored. In text, control bytes, invalid
  * UTF-8, backslashes and ';' are written as \xNN.
  *
- * Temporary state is omitted: the keyboard focus (MV_STATE_MOMENT of view_state.def), unconfirmed
- * text in fields (text in the search field counts as confirmed, because it is the member `search`),
- * rows selected in open lists, and the position of the keyboard's mark, which depends on the last
- * frame and its window size. Like a new window, a session opens with every list and field closed
- * and the keyboard focus in the lower pane. The history of Back also starts anew, so Back once
- * leaves the session.
+ * Temporary state is omitted. This is the keyboard focus (MV_STATE_MOMENT in view_state.def),
+ * unconfirmed text in fields, rows selected in open lists, and the position of the keyboard's mark,
+ * which depends on the size of the last frame. Text in the search field counts as confirmed,
+ * because it is the member `search`. Like a new window, a session opens with every list and field
+ * closed and the keyboard focus in the lower pane. The history of Back also starts anew, so Back
+ * once leaves the session.
  *
  * --state takes the same lines separated by ';', without the first line, the paths and the last
  * line. */
@@ -41,7 +41,7 @@ typedef struct {
     mv_view_state now;
     mv_view_desk desk; /* setup of the window; only members that are kept in sessions */
     mv_bookmarks bookmarks;
-    bool is_given[MV_STATE_MOST]; /* whether the text contains each row of mv_state_members */
+    bool is_given[MV_STATE_MOST]; /* true for each row of mv_state_members that the text contains */
 } mv_session;
 
 /* Records that the text contains a member. `member` points to it in session->now or

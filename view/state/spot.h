@@ -1,5 +1,5 @@
-/* The position of the keyboard focus: a part of the window, and one of the clickable zones in that
- * part.
+/* The position of the keyboard focus, which is a part of the window and one of the clickable zones
+ * in that part.
  *
  *     Tab, F6       the next place: toolbar, main, tabs, lower (Shift: the one before)
  *     arrows        the next zone; a pane whose items are not all zones handles keys itself

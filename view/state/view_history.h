@@ -1,4 +1,4 @@
-/* Back and forward through the places that the user visited. Only these functions depend on how
+/* The places that the user visited, for going back and forward. Only these functions depend on how
  * places are stored. At most MV_MOST_PAST places are kept, and the oldest are dropped first. */
 #ifndef MV_VIEW_HISTORY_H
 #define MV_VIEW_HISTORY_H

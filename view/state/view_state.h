@@ -76,7 +76,7 @@ typedef enum {
     MV_MENU_COLOURS,
     MV_MENU_CLOCKS,
     MV_MENU_BOOKMARKS,
-    MV_MENU_HERE, /* opened with the right button */
+    MV_MENU_HERE, /* the menu that the right button opens */
     MV_MENU_COUNT
 } mv_menu;
 
@@ -154,7 +154,7 @@ typedef struct {
     uint32_t kind;     /* mv_member_kind */
     uint32_t count;    /* number of elements: 1, or more for an array */
     size_t offset, size;
-    bool is_of_desk; /* the member belongs to mv_view_desk; if false, to mv_view_state */
+    bool is_of_desk; /* the member belongs to mv_view_desk; if false, it belongs to mv_view_state */
     bool is_kept;    /* the member is stored in sessions */
 } mv_state_member;
 

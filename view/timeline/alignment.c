@@ -170,7 +170,7 @@ bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_windo
 {
     double first = event_there(a, from), end = event_there(a, to), count = a->there->count;
 
-    if (a->there->count == 0) { /* a state without a history is the same everywhere */
+    if (a->there->count == 0) { /* a state without a history is the same at every position */
         *out = (mv_window){MV_BEFORE, 0};
         return true;
     }

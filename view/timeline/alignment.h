@@ -41,8 +41,9 @@ typedef struct {
 mv_alignment mv_alignment_make(const mv_document_device *here, const mv_document_device *there,
                                mv_align wanted);
 
-/* Returns the first of CLOCK, STEPS and START that is possible, overlaps at least half of each
- * other recording and shows the peak of each of them; otherwise SHARE. O(count log n). */
+/* Returns the first of CLOCK, STEPS and START that is possible, that overlaps at least half of
+ * every other recording, and that shows all their peaks. If there is none, returns SHARE. O(count
+ * log n). */
 mv_align mv_alignment_best(const mv_document_device *here, const mv_document_device *const *others,
                            uint32_t count);
 

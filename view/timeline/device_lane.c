@@ -82,8 +82,8 @@ static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
                                     : MV_DEVICE_OTHERS - MV_DEVICE_LIBRARY);
 }
 
-/* Splits PyTorch's memory into blocks and unused memory. PyTorch's calls hold at least the unused
- * memory. */
+/* Splits PyTorch's memory into blocks and unused memory. The unused memory is always part of the
+ * memory that PyTorch's calls hold. */
 static void split(mv_device_parts *parts, uint64_t unused)
 {
     int64_t *b = parts->bytes;

@@ -1,5 +1,5 @@
-/* The memory of the whole device over a window of the timeline: what holds it, and how much NVML
- * sampled as used. A worker computes it for the pixel columns of the plot.
+/* The whole device's memory over a window of the timeline: what uses the memory, and how much of it
+ * NVML reported as used. A worker computes it for the pixel columns of the plot.
  *
  *     events      5    6         7    8        the time of a column follows from its position on
  *     columns   |  |  |  |  |  |  |  |  |      the clock, interpolated between two events
@@ -18,7 +18,7 @@ typedef enum {
     MV_DEVICE_ALLOCATED, /* PyTorch's blocks, or all of PyTorch's memory if the level cannot split
                             it */
     MV_DEVICE_UNUSED,    /* reserved by PyTorch but not allocated */
-    MV_DEVICE_LIBRARY,   /* the libraries that hold the most */
+    MV_DEVICE_LIBRARY,   /* the libraries that hold the most memory */
     MV_DEVICE_OTHERS = MV_DEVICE_LIBRARY + 3,
     MV_DEVICE_CONTEXT,
     MV_DEVICE_UNEXPLAINED,
@@ -46,13 +46,13 @@ typedef struct mv_device_lane {
     double *border; /* [ask.columns + 1] borders of the columns, as event numbers with fractions */
     mv_ledger_columns found;
     mv_device_parts *parts; /* [ask.columns] */
-    bool has_unused;        /* MV_DEVICE_UNUSED is known */
+    bool has_unused;        /* the bytes of MV_DEVICE_UNUSED are known */
 } mv_device_lane;
 
-/* Whether the device has such a lane. */
+/* Whether the device has a lane for the whole device's memory. */
 bool mv_device_lane_is_there(const mv_document *document, const mv_document_device *device);
 
-/* A mv_job_fn. Returns NULL when out of memory. */
+/* An mv_job_fn. Returns NULL when out of memory. */
 void *mv_device_lane_find(mv_arena *arena, void *context, const void *ask);
 
 /* Returns the name of a part, such as "PyTorch: allocated" or "NCCL"; NULL: this device does not

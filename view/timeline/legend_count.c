@@ -10,7 +10,7 @@ typedef enum { AT_MOMENT, AT_HIGHEST, IN_TILES, DONE } counted_part;
 /* ---- the table --------------------------------------------------------------------------- */
 
 /* Returns the group with this key. Once the table is half full, all new groups share a row, because
- * no one would read so many. */
+ * nobody would read that many rows. */
 static mv_legend_group *group_of(mv_legend *l, uint64_t key)
 {
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) % GROUPS;

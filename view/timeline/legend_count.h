@@ -54,8 +54,9 @@ typedef struct {
     mv_legend_group *groups; /* a hash table while counting; afterwards [count] groups, most
                                 important first */
     mv_legend_sum all;       /* sum of all groups at the legend's moment */
-    mv_legend_sum hits;      /* the part of `all` that the search hits */
-    mv_legend_sum hidden;    /* sum of what is alive at the legend's moment but not drawn */
+    mv_legend_sum hits;      /* the part of `all` that the search matches */
+    mv_legend_sum hidden;    /* number of bytes that are alive at the legend's moment but not
+                              * drawn */
     uint32_t rest;           /* colour of all groups without a separate row; 0: each has its own
                                 colour */
     bool is_done;
@@ -68,7 +69,7 @@ typedef struct {
     bool is_others;
     bool is_all_leaks; /* the row stands for leaks of several lines or stacks */
     uint32_t groups;   /* number of groups in the row */
-    uint32_t colour;   /* 0: none */
+    uint32_t colour;   /* colour of the row's swatch; 0: there is none */
     uint64_t bytes;
     uint32_t blocks;
     const char *label;
@@ -87,7 +88,7 @@ typedef struct {
     const mv_index *index;
     const uint64_t *only;          /* one bit for each rank, set if the row is drawn; NULL: all rows
                                       are */
-    const mv_filter_bits *matches; /* NULL: there is no search */
+    const mv_filter_bits *matches; /* matches of the search; NULL: there is no search */
     const mv_tile_frame *tiles;    /* tiles of this frame; NULL: none */
     const uint32_t *seen;          /* [seen_count] other ranks that have a pixel; NULL: none */
     const uint32_t *spikes;        /* [spike_count] ranks of the spikes; MV_NO_ROW: none */

@@ -5,8 +5,8 @@
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-/* Puts a mark into a lane. Ranges of several threads may overlap. A range that began inside the
- * previous one then begins after it here. */
+/* Puts a mark into a lane. Ranges of several threads may overlap. In that case, a range that began
+ * inside the previous one is shortened, so that it begins where that one ends. */
 static void put(mv_lane *lane, const mv_mark *mark)
 {
     uint32_t from = mark->from;

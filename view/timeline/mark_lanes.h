@@ -13,7 +13,8 @@ enum { MV_MOST_NESTED = 3, MV_MOST_LANES = MV_MOST_NESTED + 2 };
 
 typedef struct {
     uint32_t from, to; /* events [from, to); equal for a mark */
-    mv_string_id name; /* MV_NO_STRING: the row is a step, which is identified by its number */
+    mv_string_id name; /* name of the row; MV_NO_STRING: the row is a step, which is identified by
+                        * its number */
 } mv_lane_row;
 
 typedef struct {

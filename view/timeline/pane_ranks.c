@@ -167,8 +167,8 @@ static double common_top(const ranks_frame *f)
 
 /* ---- results of `ranks` ----------------------------------------------------------------- */
 
-/* Asks for the comparison of the ranks. Waits until nothing is loading, because earlier results
- * would soon be wrong. */
+/* Asks for the comparison of the ranks. Does not ask until nothing is loading, because earlier
+ * results would soon be wrong. */
 static const mv_compared_ranks *ask_ranks(const ranks_frame *f)
 {
     mv_view *view = f->p.view;
@@ -257,7 +257,7 @@ static void paint_area(const lane_frame *l)
 
     for (uint32_t c = e->from; c < e->end; c++) {
         float next = c + 1 < e->end ? column_y(l, c + 1) : -1;
-        if (next == y) /* one wide step is better than many narrow ones */
+        if (next == y) /* one wide step is drawn faster than many narrow ones */
             continue;
         mv_scene_point(scene, l->plot.x + (float)first, y);
         mv_scene_point(scene, l->plot.x + (float)first, bottom);
@@ -607,7 +607,8 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
 
     if (box->w - width < f->verdict_width)
         return;
-    /* In a printed picture, they still show how the lanes are aligned. */
+    /* In a printed picture, all these labels are painted, because they show how the lanes are
+     * aligned. */
     mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
 }
 
@@ -640,7 +641,8 @@ static void paint_head(ranks_frame *f)
         button(f, &box, MV_DO_level_lanes, now->has_level_lanes, "all levels");
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
-    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the complete text, in case it is cut */
+    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the tooltip shows the complete text, which may
+                                                  * be cut in the pane */
 }
 
 static void paint_titles(ranks_frame *f, bool is_pointer)

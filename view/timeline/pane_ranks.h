@@ -41,7 +41,7 @@ typedef struct {
 } mv_ranks_query;
 MV_PLAIN_END
 
-void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* an mv_job_fn */
 
 typedef struct {
     const mv_document_device *device; /* device that the lane showed in the last frame */
@@ -52,8 +52,9 @@ typedef struct {
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] the pinned lanes; every other lane i is at i % the
-                          * number of slots that follow the pinned lanes */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] the pinned lanes come first. Every other lane i is at
+                          * index i modulo the number of slots after the pinned lanes, counted from
+                          * the first of them */
     uint32_t first;      /* the lane at the top, below the pinned lanes */
     uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] row that each lane showed in the last frame */
     uint32_t ordered;    /* number of lanes in `order` */

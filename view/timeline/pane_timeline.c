@@ -17,9 +17,9 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
-    LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane, */
-    LEAST_DEVICE = 60, /* and least height of that lane */
-    PAPER_LEGEND = 26, /* percentage of the width, within limits */
+    LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane */
+    LEAST_DEVICE = 60, /* minimum height of the device's lane */
+    PAPER_LEGEND = 26, /* width of the legend as a percentage of the pane's width */
     PAPER_LEAST_LEGEND = 236,
     PAPER_MOST_LEGEND = 340,
     PAPER_TIMES = 16,

@@ -42,9 +42,10 @@ typedef struct {
     uint32_t from, end; /* columns [from, end) to draw; the other device has no events outside of
                            them */
     uint32_t count, capacity;
-    uint32_t coarse; /* for another device: how many columns are merged at first; 0: 1 */
-    uint32_t exact;  /* number of columns at the start that are exact; the borders of all others are
-                        off by less than a column */
+    uint32_t coarse;    /* for another device, the number of columns that are merged at first; 0
+                         * counts as 1 */
+    uint32_t exact;     /* number of columns at the start that are exact. The borders of all other
+                        columns are off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 
@@ -66,12 +67,12 @@ typedef enum {
     MV_DRAG_SCRUB,  /* the cursor follows the pointer */
     MV_DRAG_MOMENT, /* like MV_DRAG_SCRUB, in the minimap below the allocator's state */
     MV_DRAG_LEGEND, /* the legend's edge follows the pointer */
-    MV_DRAG_WINDOW, /* in the minimap: the window follows the pointer, or with the next two, one
-                       edge of it */
+    MV_DRAG_WINDOW, /* the window follows the pointer in the minimap; for the next two kinds, one
+                       edge of the window does */
     MV_DRAG_WINDOW_FROM,
     MV_DRAG_WINDOW_TO,
-    MV_DRAG_WINDOW_NEW /* in the minimap: makes a new window; a click moves the window to the
-                          pointer */
+    MV_DRAG_WINDOW_NEW /* a drag in the minimap makes a new window, and a click moves the window to
+                          the pointer */
 } mv_drag_kind;
 
 typedef struct {
@@ -110,7 +111,7 @@ typedef struct {
     uint64_t *words;
 } mv_isolated;
 
-/* A query for data of a device other than its rows; queries are compared byte by byte. */
+/* A query for data about a device that is not about its rows. Queries are compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_document_device *device;

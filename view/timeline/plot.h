@@ -14,14 +14,15 @@ typedef struct {
     const mv_trace *trace;
     const mv_document *document;
     const mv_document_device *device;
-    const mv_lives *lives; /* the rows to stack: allocations, or segments in the form of
+    const mv_lives *lives; /* the rows to stack, which are allocations, or segments in the form of
                               allocations */
-    const mv_index *index; /* index of these rows */
+    const mv_index *index; /* index of the rows in the stack */
     const mv_timeline_rows *rows;
-    mv_pyramid_reader *levels;  /* reads the levels of the shown rows, which may be only a part of
-                                   all rows */
-    const mv_mark_lanes *marks; /* NULL: not known yet */
-    const mv_segment_use *use;  /* NULL: not known yet, or the plot does not show segments */
+    mv_pyramid_reader *levels;  /* reads the levels of the shown rows, which may be only some of all
+                                   rows */
+    const mv_mark_lanes *marks; /* lanes of marks; NULL: not known yet */
+    const mv_segment_use
+        *use; /* how full segments are; NULL: not known yet, or the plot does not show segments */
     bool of_segments;
     bool of_ranks;    /* the plot shows lanes of several devices, and `plot` surrounds all of
                          them */
@@ -70,7 +71,7 @@ bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out);
 
 /* Returns the marks of the shown device, which are found again when the device changes. */
 const mv_device_marks *mv_timeline_device_marks(mv_view *view);
-void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask); /* an mv_job_fn */
 
 /* ---- timeline_axes.c ---- */
 void mv_plot_axes(mv_plot *p);
@@ -125,12 +126,12 @@ uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window); /* returns th
 void mv_plot_whatif(mv_plot *p);
 void mv_plot_whatif_key(mv_plot *p, mv_box *box); /* paints the replayed run's legend rows in a
                                                    * strip that is cut off the box */
-const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* NULL: there is nothing to
-                                                                     show */
+const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* returns NULL if there is
+                                                                     nothing to show */
 
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
-void mv_plot_stack_shapes(mv_plot *p); /* the same for printed pictures (stack_shapes.h) */
+void mv_plot_stack_shapes(mv_plot *p); /* paints the stack of a printed picture (stack_shapes.h) */
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and returns a key for its colours */
@@ -183,7 +184,7 @@ float mv_plot_cursor_x(const mv_plot *p);
 void mv_bookmark_flags(mv_view *view, const mv_viewport *at, float y);
 void mv_plot_notes(mv_plot *p); /* paints the text of the notes where there is room */
 void mv_plot_readout(mv_plot *p);
-void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* an mv_job_fn */
 
 /* ---- timeline_hover.c ---- */
 void mv_plot_hover(mv_plot *p);
@@ -198,8 +199,8 @@ const char *mv_plot_row_text(mv_plot *p, uint32_t rank);
 void mv_plot_legend(mv_plot *p);
 mv_colouring mv_plot_colouring(const mv_plot *p); /* returns the colouring of the shown rows;
                                                      segments are coloured by line */
-/* Returns the box of the next row in the legend. `box` is what is left of a column; when the column
- * is full, it becomes the next column. The result is empty if there is no room left. */
+/* Returns the box of the next row in the legend. `box` is what is left of a column, and becomes the
+ * next column when the column is full. The result is empty if there is no room left. */
 mv_box mv_plot_key_row(const mv_plot *p, mv_box *box);
 /* Paints a legend row with a short piece of a line, in a strip that is cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);

@@ -63,7 +63,7 @@ static bool find_columns(finder *f, mv_err *err)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-/* Finds the matches. An invalid search finds nothing, and hides nothing. */
+/* Finds the matches. An invalid search matches nothing, and hides nothing. */
 static bool find_matches(finder *f, mv_err *err)
 {
     const mv_pools_query *q = f->ask;

@@ -38,7 +38,7 @@ typedef struct {
     uint32_t row[MV_POOL_GROUPS];   /* an allocation of each group */
 } mv_pools_answer;
 
-/* A mv_job_fn. Returns NULL when out of memory. */
+/* An mv_job_fn. Returns NULL when out of memory. */
 void *mv_pools_find(mv_arena *arena, void *context, const void *ask);
 
 #endif

@@ -27,8 +27,8 @@ mv_lane_choice *mv_lane_choices(mv_view *view, const mv_device_row *rows, uint32
 bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choice *choices,
                    const uint32_t *outlier, uint32_t count, uint32_t *out);
 
-/* Writes the list. It contains all rows in the given order, or only the rows for which the user
- * chose something. Stops when the list is full. */
+/* Writes the list of lanes, which contains either all rows in the given order, or only the rows for
+ * which the user chose something. Stops when the list is full. */
 void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const uint32_t *order,
                     uint32_t count, const mv_lane_choice *choices, bool all);
 

@@ -1,4 +1,5 @@
-/* How full each segment is, as bytes used of bytes reserved, at many moments of a window. */
+/* How full each segment is at many moments of a window, that is, how many of its reserved bytes are
+ * used. */
 #ifndef MV_SEGMENT_USE_H
 #define MV_SEGMENT_USE_H
 
@@ -25,7 +26,7 @@ typedef struct {
                         mv_fullness_level */
 } mv_segment_use;
 
-/* A mv_job_fn. Returns NULL when out of memory. O(rows alive + events of the window + samples x
+/* An mv_job_fn. Returns NULL when out of memory. O(rows alive + events of the window + samples x
  * segments alive). */
 void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask);
 

@@ -3,7 +3,7 @@
 #include "view/timeline/stack_shapes.h"
 #include "viz/pictures/fullness.h"
 
-/* Limits that keep the file small, at about twenty bytes for each of these. */
+/* Limits that keep the file small. Each rectangle takes about twenty bytes. */
 enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 };
 
 typedef struct {

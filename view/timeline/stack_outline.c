@@ -1,8 +1,9 @@
 /* Paints the elements of a stack as shapes.
  *
- * The largest elements have a polygon each, and a tooltip. All other elements are many and thin, so
- * the elements of a site are drawn as the rectangles of one shape. Even smaller elements are part
- * of the grey area below these shapes, whose outline is the total. */
+ * Each of the largest elements has a polygon and a tooltip. Smaller elements are numerous and thin,
+ * so all those of a call site are drawn together, as one shape that consists of rectangles. The
+ * smallest elements are only part of the grey area below these shapes, whose outline is the
+ * total. */
 #include <math.h>
 
 #include "base/size.h"
@@ -17,7 +18,7 @@ enum {
                               bytes in a file */
     MOST_SLIVERS = 36000,  /* maximum number of rectangles, each of which takes about twenty
                               bytes */
-    SHAPE_CORNERS = 24,    /* what a polygon costs in addition to its corners, as a number of
+    SHAPE_CORNERS = 24,    /* size of a polygon without its corners, expressed as a number of
                               corners */
     TEXT_FRAMES = 5,
     LABEL_SIZE = 256

@@ -5,8 +5,8 @@
 
 enum {
     ONE_BY_ONE =
-        4000 /* if at most this many of the largest rows are drawn, small rows also have separate
-                shapes */
+        4000 /* if a picture is limited to at most this many of the largest rows, even small rows
+                have separate shapes */
 };
 
 /* ---- positions --------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static bool choose_part(mv_stack *s)
     return s->rank != NULL;
 }
 
-/* Marks the largest rows for the legend, which counts them. */
+/* Marks the largest rows, so that the legend counts them. */
 static bool mark_largest(mv_stack *s)
 {
     uint64_t words = ((uint64_t)s->plot->index->count + 63) / 64;
@@ -178,8 +178,8 @@ static bool lay_out(mv_stack *s)
     return mv_layout_find(&s->scratch, s->lives, &opts, &s->layout, &err) == MV_OK;
 }
 
-/* Raises the columns. The other rows are alive too, and the grey area below all shapes is as high
- * as all matching rows. */
+/* Raises the columns to the height of all matching rows. The rows that are not drawn separately are
+ * alive too, and are part of the grey area below all shapes. */
 static void raise_columns(mv_stack *s)
 {
     const mv_plot *p = s->plot;

@@ -55,8 +55,8 @@ void mv_stack_see(mv_stack *s, const mv_element *e);
 /* Returns the colour of a group, which is the same as in the window. */
 uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site);
 
-/* Return the tooltip that describes an element, if it fits in the budget for tooltips; otherwise
- * NULL. */
+/* Return the tooltip that describes an element; NULL if it does not fit in the budget for
+ * tooltips. */
 const char *mv_stack_text(mv_stack *s, const mv_element *e);
 const char *mv_stack_take(mv_stack *s, const char *text);
 

@@ -7,7 +7,7 @@
 
 enum {
     TICK_GAP = 110,
-    LEAST_TICKS = 5, /* in a small picture too; labels that do not fit are left out */
+    LEAST_TICKS = 5, /* used even in a small picture, where labels that do not fit are left out */
     CLOCK_WIDTH = 78,
     CALLOUT_NEAR = 60,
     CALLOUT_FAR = 220,
@@ -60,7 +60,7 @@ static void byte_axis(mv_plot *p)
             continue;
         mv_ui_fill(p->ui, (mv_box){p->plot.x, y, p->plot.w, 1},
                    (p->ui->theme->faint_text & ~0xffu) | 0x28);
-        if (y >= p->plot.y + line / 2) /* the titles of lanes are above this */
+        if (y >= p->plot.y + line / 2) /* lanes have their titles above this position */
             mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_END,
                        byte_label(p, (uint64_t)at));
     }
@@ -304,8 +304,8 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
     mv_callout_size size = {.h = high, .gap = mv_ui_px(p->ui, 10), .rise = high * 0.7f};
     mv_box box;
 
-    for (int i = 0; i < 4; i++) { /* positions nearby come first, followed by positions farther
-                                     away */
+    for (int i = 0; i < 4; i++) { /* positions near the point are tried first, then positions
+                                     farther away */
         const char *words = texts[i % 2];
         size.w = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, words) + 2 * pad);
         size.far = mv_ui_px(p->ui, i < 2 ? CALLOUT_NEAR : CALLOUT_FAR);

@@ -1,6 +1,6 @@
-/* The total of another device or rank, overlaid on the shown one: its curve, its peak, and its
- * entries in the legend and the tooltip. In the segments view, the total is the other device's
- * reserved bytes. */
+/* The total of another device or rank, which is overlaid on the shown one as a curve with a peak,
+ * and has entries in the legend and the tooltip. In the segments view, the total is the other
+ * device's reserved bytes. */
 #include <math.h>
 
 #include "base/size.h"

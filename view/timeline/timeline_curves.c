@@ -6,7 +6,11 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels within which requests share a name */ };
+enum {
+    MOST_OOM_LINES = 32,
+    OOM_NAME = 110 /* requests that are at most this many pixels apart share
+                                            * a label */
+};
 
 /* ---- the envelope ------------------------------------------------------------------------- */
 
@@ -63,7 +67,8 @@ static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
     return mv_envelope_moments(e, column, column + 1, out);
 }
 
-/* Finds all columns at once, approximately if that is quicker. `exact` of them are exact. */
+/* Finds levels for all columns at once. They are approximate until refine() makes them exact, one
+ * column at a time. */
 static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
                            mv_viewport at, const mv_alignment *to)
 {
@@ -91,8 +96,8 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
     e->exact = e->from;
 }
 
-/* Makes one column exact. Where several columns were merged, the other device may have no moment in
- * the outer ones. */
+/* Makes one column exact. If several columns were merged, the outer ones may contain no moment of
+ * the other device. */
 static void refine(mv_envelope *e, mv_pyramid_reader *reader)
 {
     uint32_t c = e->exact++;
@@ -164,7 +169,7 @@ static void dashed_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e,
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c++) {
         float x = at->box.x + (float)c, y = curve_y(at, e, which, c);
-        if (c > e->from && y == last) { /* one long edge is better than many short ones */
+        if (c > e->from && y == last) { /* one long edge is drawn faster than many short ones */
             scene->points[scene->point_count - 1].x = x + 1;
             continue;
         }
@@ -258,8 +263,9 @@ uint64_t mv_plot_capacity(const mv_plot *p)
     return o ? o->limit_least : p->device->outlook.capacity;
 }
 
-/* Describes the capacity. If a limit of the process refused a request, the capacity is only known
- * to be between the reserved bytes and the total that was refused. */
+/* Describes the capacity. If a request was refused because of a limit on the process, all that is
+ * known about the capacity is that it lies between the reserved bytes and the total that was
+ * refused. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
     const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);
@@ -388,8 +394,8 @@ static void paint_oom(mv_plot *p, const oom_run *run)
     mv_point at = oom_cross(p, event);
     float x = at.x, arm = mv_ui_px(p->ui, 5);
     uint64_t reserved = mv_pyramid_at(&p->view->levels, event).reserved;
-    float bar = mv_ui_px(p->ui, 10); /* one bar is on each side of the line; near an edge, both are
-                                        on the same side */
+    float bar = mv_ui_px(p->ui, 10); /* one bar is on each side of the line, except near an edge,
+                                        where both are on the same side */
     float left = fmaxf(p->plot.x, fminf(x - bar, p->plot.x + p->plot.w - 2 * bar));
 
     mv_scene_line(scene, x, p->plot.y, x, p->plot.y + p->plot.h, alarm, 1.5f * p->ui->scale);

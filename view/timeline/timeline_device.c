@@ -1,7 +1,7 @@
 /* The lane of the whole device. Stacked areas show what holds its memory, and a line shows the use
- * that NVML sampled. Calls are known at every moment, but use only at samples, which are marked
- * with ticks, and for as long as the bytes held by calls do not change. At all other times the line
- * is dashed, and nothing is shown as unexplained. */
+ * that NVML sampled. The bytes held by calls are known at every moment. The use is known only at
+ * samples, which are marked with ticks, and after a sample for as long as the bytes held by calls
+ * do not change. At all other times the line is dashed, and no memory is shown as unexplained. */
 #include <math.h>
 #include <xxhash.h>
 
@@ -91,8 +91,8 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
-/* Returns an unused colour for a library. This is the colour that its name selects, unless that one
- * is used. */
+/* Returns an unused colour for a library. This is the colour that the library's name selects,
+ * unless that colour is already used. */
 static uint32_t library_colour(const char *name, uint32_t *used)
 {
     uint32_t libraries = MV_HOLDER_COLOURS - 1;
@@ -208,8 +208,8 @@ static void paint_part(device_frame *f, uint32_t part)
         mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = f->colours[part]});
 }
 
-/* Paints columns, starting at `c`, as long as the use remains measured, or not measured. Returns
- * the next column. */
+/* Paints the columns from `c` up to the next column in which the use changes from measured to not
+ * measured, or back. Returns that column. */
 static uint32_t paint_run(device_frame *f, uint32_t c)
 {
     const mv_ledger_column *columns = f->lane->found.columns;
@@ -315,8 +315,8 @@ static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name
     return mv_ui_longest(ui, MV_UI_SMALL, width, texts, sizeof texts / sizeof *texts);
 }
 
-/* Paints a row. `box` is what is left of a column; when the column is full, it becomes the next
- * column. */
+/* Paints a row. `box` is what is left of a column, and becomes the next column when the column is
+ * full. */
 static void paint_row(device_frame *f, mv_box *box, const char *name, const char *bytes,
                       uint32_t colour, bool is_line)
 {

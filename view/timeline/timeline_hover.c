@@ -10,7 +10,8 @@ enum { MOST_SLIDES = 8192, TIP_LINES = 14, TIP_WIDTH = 460, LABEL = 256, TIP_CAL
 
 /* ---- under the pointer ------------------------------------------------------------------- */
 
-/* Returns the sums for the pointer, which cover the shown rows. */
+/* Returns the stack of the shown rows that is used to find the row under the pointer; NULL when out
+ * of memory. */
 static mv_column_stack *hit_stack(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;

@@ -16,7 +16,7 @@ enum { STEP = 12, LEAST_HEIGHT = 15, MOST_OPEN = 64, MOST_LABELS = 40, LABEL = 2
 typedef struct {
     uint32_t rank;
     float x0, x1, top, bottom;
-    bool is_seen; /* whether it is in the current sample */
+    bool is_seen; /* the row is in the current sample */
 } flat;
 
 typedef struct {
@@ -65,12 +65,12 @@ static void paint_label(labeller *l, const flat *f)
 {
     uint32_t shade = mv_view_colour(l->p->view, f->rank);
 
-    if (f->rank & 1) /* shaded in the same way as mv_tile_colour does */
+    if (f->rank & 1) /* tiles show every other rank in this lighter shade (mv_tile_colour) */
         shade = mv_lighter(shade);
     mv_plot_label(l->p, f->rank, (mv_box){f->x0, f->top, f->x1 - f->x0, f->bottom - f->top}, shade);
 }
 
-/* Handles a row in a sample, which continues a run or begins one. */
+/* Handles a row in a sample. The row continues a run or begins a new one. */
 static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
 {
     float slack = 1.5f;

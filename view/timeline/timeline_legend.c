@@ -1,4 +1,4 @@
-/* What colours and lines mean, with the bytes of each. */
+/* The legend, which explains colours and lines, and shows how many bytes each stands for. */
 #include <math.h>
 #include <string.h>
 
@@ -22,10 +22,10 @@ enum {
     LEAST = 200,
     USUAL = 262,
     WIDE = 440,
-    BELOW = 230,       /* width of a column in a legend below the picture, */
-    LEAST_BELOW = 170, /* or of its two columns on a phone */
-    MOST_BELOW = 6,    /* maximum number of rows in a legend below the picture, */
-    SHARE_BELOW = 30   /* within this percentage of the pane's height */
+    BELOW = 230,       /* width of a column in a legend below the picture */
+    LEAST_BELOW = 170, /* width of each of its two columns on a phone */
+    MOST_BELOW = 6,    /* maximum number of rows in a legend below the picture */
+    SHARE_BELOW = 30   /* maximum height of that legend as a percentage of the pane's height */
 };
 
 float mv_legend_width(const mv_view *view, float pane)
@@ -530,7 +530,7 @@ static bool is_by_fullness(const mv_plot *p)
     return p->of_segments && !(p->view->sheet && p->view->sheet->opts.by_line);
 }
 
-/* Paints the keys of areas in a printed picture that belong to no group. */
+/* Paints the keys of those areas of a printed picture that belong to no group. */
 static void paint_area_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
@@ -600,7 +600,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     bool has_bytes = add_use(p, bytes);
     char size[MV_SIZE_TEXT];
 
-    if (has_bytes) /* otherwise the sum of the coloured views is kept */
+    if (has_bytes) /* otherwise the legend keeps the sum that the coloured views show */
         *all = (mv_legend_sum){0};
     for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];

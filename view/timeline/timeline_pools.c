@@ -54,8 +54,8 @@ mv_pools_query mv_plot_pools_query(const mv_plot *p)
 
 /* ---- where ------------------------------------------------------------------------------- */
 
-/* Shares out the height. All envelopes have the same scale, but no envelope is lower than LEAST;
- * raised envelopes take their height from the others. */
+/* Shares out the height. All envelopes have the same scale, but no envelope is lower than LEAST.
+ * The height that raised envelopes gain is taken from the other envelopes. */
 static void share_height(pools *s, float height)
 {
     float left = height, least = mv_ui_px(s->p->ui, LEAST);

@@ -1,5 +1,5 @@
-/* The rows that the pane shows, which change with the device, the clock and the isolated rows; and
- * the marks of the device. */
+/* The rows that the pane shows, which change with the device, the clock and the isolated rows, and
+ * the device's marks. */
 
 #include "view/timeline/plot.h"
 
@@ -17,8 +17,8 @@ static uint64_t only_key_of(const mv_view *view, bool of_segments)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* Copies the bits of the isolated rows. The bits of segments are ordered by row of lives->segments,
- * and the bits of the index by birth. */
+/* Copies the bits of the isolated rows. The bits of segments follow the rows of lives->segments,
+ * while the index is sorted by birth. */
 static void copy_bits(const mv_view *view, uint32_t k, uint64_t *out)
 {
     const mv_alloc_lives *a = &mv_view_device(view)->segment_lives.allocs;
@@ -58,8 +58,9 @@ static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clo
     return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->only_key == only_key;
 }
 
-/* Returns the best result available. This is the answer; or else all rows on the event clock, which
- * need no preparation, so they are also used when out of memory. NULL: there is none yet. */
+/* Returns the best result available, which is the answer to the query if there is one. Otherwise it
+ * is all rows on the event clock. They need no preparation, so they are also used when out of
+ * memory. NULL: there is no result yet. */
 static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
     const mv_timeline_rows *rows;

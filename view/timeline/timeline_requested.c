@@ -1,6 +1,6 @@
 /* The bytes that the program requested, over the bytes of blocks. The difference is lost to
- * rounding, and to frees that wait for a stream. While the curve is shown, finding it takes a pass
- * over the events. */
+ * rounding, and to frees that wait for a stream. While the curve is shown, a pass over the events
+ * is needed to find it. */
 #include <math.h>
 
 #include "view/timeline/plot.h"

@@ -1,5 +1,6 @@
-/* What a timeline is drawn from: a clock, and the drawn rows. A worker finds these, because all
- * times have to be read, and outlines need the slides. */
+/* The data that a timeline is drawn from, which is a clock and the drawn rows. A worker prepares
+ * this data, because all times have to be read, and because outlines need to know where rows
+ * slide. */
 #ifndef MV_TIMELINE_ROWS_H
 #define MV_TIMELINE_ROWS_H
 
@@ -27,15 +28,15 @@ typedef struct {
     uint64_t *only; /* NULL: all rows */
     bool has_drawn; /* `drawn` is ready, so outlines are available */
     mv_drawn drawn;
-    /* Only with `only`: */
+    /* Valid only if `only` is not NULL. */
     mv_lives part;     /* the lives in `index`, with only the selected rows */
-    mv_lives held;     /* the rows that `levels` is computed from: the selected allocations, or what
-                          is in the selected segments */
+    mv_lives held;     /* the rows that `levels` is computed from, which are the selected
+                          allocations, or those in the selected segments */
     mv_pyramid levels; /* levels of the selected allocations; or for segments, their reserved bytes
                           and the bytes allocated in them */
 } mv_timeline_rows;
 
-/* A mv_job_fn. Returns NULL when out of memory. O(n). */
+/* An mv_job_fn. Returns NULL when out of memory. O(n). */
 void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* Makes the rows at once, for all rows on the event clock, without `drawn`. */

@@ -1,5 +1,5 @@
-/* Segments over time, coloured by how full they are. They show PyTorch's reserved memory, and how
- * much of it tensors use. */
+/* Segments over time, coloured by how full they are. The picture shows PyTorch's reserved memory,
+ * and how much of it tensors use. */
 
 #include "view/timeline/plot.h"
 

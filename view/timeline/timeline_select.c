@@ -161,7 +161,7 @@ static const char *interval_part(mv_plot *p, bool has_times)
                            *from ? ")" : "");
 }
 
-/* Returns the longest of four texts that fits. */
+/* Returns the longest of four texts that fits in the width. */
 static const char *interval_line(mv_plot *p, float width)
 {
     const mv_view_state *now = p->view->now;

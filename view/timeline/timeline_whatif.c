@@ -1,5 +1,5 @@
-/* The levels of a run that is replayed with other settings or code changes (the What-if tab), over
- * the recorded levels. */
+/* The levels of a run that is replayed with other settings or code changes (the What-if tab), drawn
+ * over the recorded levels. */
 #include <math.h>
 
 #include "base/size.h"

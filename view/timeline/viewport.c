@@ -2,8 +2,8 @@
 
 #include "viz/scene/pixel_rect.h"
 
-/* The narrowest window, in units of each clock. Narrower windows are useless, and with this limit
- * fractions stay exact. */
+/* The minimum width of a window, in units of each clock. Narrower windows are useless, and this
+ * limit keeps fractions exact. */
 static const double narrowest[] = {
     [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8, [MV_CLOCK_BUSY] = 4};
 

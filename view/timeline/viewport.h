@@ -22,8 +22,7 @@ typedef struct {
 double mv_stretch_place(const mv_timescale *scale, double event);
 double mv_stretch_event(const mv_timescale *scale, double place);
 
-/* Returns a valid window instead of one that is empty, reversed, outside the trace or too
- * narrow. */
+/* Returns the window, corrected if it is empty, reversed, outside the trace or too narrow. */
 mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown);
 
 /* Returns a window that is `factor` times as wide. The event at `x`, a fraction of the width from 0
@@ -55,7 +54,7 @@ float mv_viewport_x(const mv_viewport *v, double event);
 float mv_viewport_y(const mv_viewport *v, double bytes);
 double mv_viewport_event(const mv_viewport *v, float x);
 
-/* Returns the moment shown at x, as if every moment were visible; see mv_timescale_moment. */
+/* Returns the moment shown at x, like mv_timescale_moment, as if every moment were visible. */
 uint32_t mv_viewport_moment(const mv_viewport *v, float x);
 
 /* Returns the moments [first, end) of a pixel column: the moments after each event in it or, if

@@ -285,8 +285,8 @@ static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *mid
     return at;
 }
 
-/* Whether there are probably fewer living rows at `event` than events in between. Returns false if
- * the instant is approached in steps shorter than that. */
+/* Whether there are probably fewer living rows at `event` than events between the last moment and
+ * `event`. Returns false if the stack is being moved in steps that are shorter than that. */
 static bool is_far(const mv_column_stack *c, uint32_t event)
 {
     if (c->is_empty || events_between(c->now.event, event) <= c->alive)
@@ -338,7 +338,7 @@ bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
     uint32_t r = run->rank;
     uint64_t bytes = 0;
 
-    /* As long as rows that ended at the instant hold bytes open, they count too. */
+    /* Rows that ended at the instant also count, for as long as they hold bytes open. */
     if (event != MV_BEFORE && c->now.slid < MV_SLID)
         event--;
     while (bytes == 0) {

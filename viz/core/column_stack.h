@@ -5,11 +5,11 @@
  *     sum[1]   └──────────── 13 MiB ────────────┘        of 256, and so on
  *
  * Moving the stack by a few events, forward or back, adds the rows that begin and subtracts the
- * rows that end. Moving it far starts again from the living rows that the index finds. The cost is
- * the number of events in between or the number of rows alive, whichever is less, times the height
- * of the tree. Reading a column walks the tree from the bottom of the stack to its top and skips
- * subtrees that are too low to be visible, so the cost depends on the number of pixels and not on
- * the number of rows. The stack takes half a byte of memory for each rank. */
+ * rows that end. Moving it far starts again from the living rows that the index finds. The cost of
+ * a move is the number of events in between or the number of rows alive, whichever is less, times
+ * the height of the tree. Reading a column walks the tree from the bottom of the stack to its top,
+ * but skips subtrees that are too low to be visible. Its cost therefore depends on the number of
+ * pixels and not on the number of rows. The stack takes half a byte of memory for each rank. */
 #ifndef MV_COLUMN_STACK_H
 #define MV_COLUMN_STACK_H
 

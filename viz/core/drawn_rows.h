@@ -1,8 +1,8 @@
 /* Which rows of an index are drawn, and the clock that follows from these rows.
  *
  * PyTorch's viewer draws the N largest allocations; ours draws all of them, or those that pass a
- * filter. Rows that are not drawn are not in the stack either; the drawn rows are stacked as if the
- * others did not exist.
+ * filter. Rows that are not drawn are not in the stack either. The drawn rows are stacked as if no
+ * other rows existed.
  *
  * The x axis of PyTorch's viewer does not count events but "ticks", which leave room to show how
  * the stack slides.
@@ -16,9 +16,9 @@
  *     tick(event) = events before it in which a row begins or ends
  *                 + 3 x events before it in which drawn rows slide
  *
- * Both terms count bits in a bitmap, so no ticks are stored. If several rows change in the same
- * event (which happens only in contradictory traces and when segments are cut), they count as one
- * change, which takes 1 or 4 ticks. Rows born in such an event appear when the slide is over. */
+ * Both terms count bits in a bitmap, so no ticks are stored. Several rows change in the same event
+ * only in contradictory traces and when segments are cut. They count as one change, which takes 1
+ * or 4 ticks. Rows born in such an event appear when the slide is over. */
 #ifndef MV_DRAWN_ROWS_H
 #define MV_DRAWN_ROWS_H
 
@@ -53,8 +53,8 @@ static inline bool mv_drawn_has(const mv_drawn *drawn, uint32_t rank)
 uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);
 
 /* mv_drawn_next_slide returns the first event in [from, to) at which drawn rows below `rank` end
- * while others slide; `to` if there is none. At that event, `rank` moves down by mv_drawn_slide()
- * bytes if it is drawn, and alive before and after the event. O(log n). */
+ * while other rows slide; `to` if there is no such event. At that event, `rank` moves down by
+ * mv_drawn_slide() bytes if it is drawn, and alive before and after the event. O(log n). */
 uint32_t mv_drawn_next_slide(const mv_drawn *drawn, uint32_t from, uint32_t to, uint32_t rank);
 uint64_t mv_drawn_slide(const mv_drawn *drawn, uint32_t event, uint32_t rank);
 

@@ -5,8 +5,8 @@
  *     rows of lives->segments ─► segments held after E, by address ┴─► the map: runs, blocks, holes
  *
  * The map is byte for byte the same as the map that mv_heap_map_make makes after
- * mv_heap_advance(&heap, E); tests/core/test_heap_moment.c compares the two. If a trace contradicts
- * itself and two blocks at the same address are alive, the later block wins. */
+ * mv_heap_advance(&heap, E). tests/core/test_heap_moment.c compares the two maps. If a trace
+ * contradicts itself and two blocks at the same address are alive, the later block wins. */
 #ifndef MV_HEAP_MOMENT_H
 #define MV_HEAP_MOMENT_H
 
@@ -14,7 +14,7 @@
 #include "viz/core/index.h"
 
 typedef struct {
-    uint32_t event; /* the heap is that after this event, or at MV_BEFORE */
+    uint32_t event; /* the event after which the heap is shown; MV_BEFORE: before the first event */
     mv_heap_sums sums;
     uint64_t largest; /* size of the largest hole in any segment */
     mv_heap_map map;

@@ -17,8 +17,8 @@ typedef struct {
 } mv_hit;
 
 /* Finds the row that covers `byte` of the stack at an instant, and the rows that share the bytes
- * [low, high) of the pixel. `stack` must belong to the caller, and not to a worker. It is moved to
- * the instant, which is cheap if it was near. */
+ * [low, high) of the pixel. `stack` must belong to the caller, and not to a worker. The function
+ * moves the stack to the instant, which is cheap if the stack was near it. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
 

@@ -150,9 +150,9 @@ static inline bool node_has(const mv_index *x, tree t, uint32_t level, uint32_t 
     return (t == BY_END ? x->latest_end[level][node] : x->most_bytes[level][node]) >= least;
 }
 
-/* Returns the first group of leaves with a match, at or after group `node`; count / FAN, rounded
- * up, or more if there is none. Climbs while whole subtrees have no match, and then descends to the
- * first match. */
+/* Returns the first group of leaves with a match, at or after group `node`. If there is none,
+ * returns at least count / FAN, rounded up. Climbs while whole subtrees have no match, and then
+ * descends to the first match. */
 static inline uint64_t next_group(const mv_index *x, tree t, uint32_t node, uint64_t least)
 {
     uint32_t level = 0;

@@ -19,8 +19,8 @@
  *
  * A moment is identified by the event before it, as in analyze/lives/alive.h; MV_BEFORE is the
  * moment before the first event. The index borrows the columns of `lives`, which must outlive it.
- * It takes another 0.7 bytes per event, for two bitmaps of events and two trees with 16 children
- * per node. docs/internals/layout.md lists the costs.
+ * In addition, it takes 0.7 bytes per event, for two bitmaps of events and two trees with 16
+ * children per node. docs/internals/layout.md lists the costs.
  *
  * For segments, pass the lives from mv_segment_lives_as_allocs. These have no alloc_of, so all
  * their ends are in `odd`, and all measures are the same. */
@@ -68,7 +68,8 @@ typedef struct {
     uint32_t length[MV_INDEX_LEVELS];      /* number of nodes on each level */
     uint32_t *latest_end[MV_INDEX_LEVELS]; /* [length] the latest end of the 16^(level + 1) ranks
                                               below a node */
-    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] the most bytes of any of these ranks */
+    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] the largest number of bytes that any of these
+                                            * ranks has */
 } mv_index;
 
 /* Makes the index. `arena` keeps the trees. O(n). Fails only when out of memory. */
@@ -86,7 +87,7 @@ bool mv_index_is_alive(const mv_index *index, uint32_t rank, uint32_t event);
  * mv_alloc_was_pending). */
 bool mv_index_is_ever_alive(const mv_index *index, uint32_t rank);
 
-/* Returns the first rank in [from, limit) that ends after `event`; `limit` if there is none. The
+/* Returns the first rank in [from, limit) that ends after `event`, or `limit` if there is none. The
  * caller must check births: if limit <= mv_index_born(), the row is alive. O(log n). Iterating over
  * all k results visits O(k log n) nodes in the worst case, and about k nodes if the results are
  * dense.
@@ -94,12 +95,12 @@ bool mv_index_is_ever_alive(const mv_index *index, uint32_t rank);
  *     for (uint32_t r = mv_index_next(x, 0, n, e); r < n; r = mv_index_next(x, r + 1, n, e)) */
 uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uint32_t event);
 
-/* Returns the first rank in [from, limit) that has at least `bytes`; `limit` if there is none.
+/* Returns the first rank in [from, limit) that has at least `bytes`, or `limit` if there is none.
  * O(log n). */
 uint32_t mv_index_next_large(const mv_index *index, uint32_t from, uint32_t limit, uint64_t bytes);
 
-/* Find the rows that are alive after `event` or `to`, in ascending order; `arena` keeps them. Fail
-   only when out of memory. */
+/* Find the rows that are alive after `event` or `to`, in ascending order. The result is allocated
+   in `arena`. Fail only when out of memory. */
 mv_code mv_index_alive(mv_arena *arena, const mv_index *index, uint32_t event, mv_alive *out,
                        mv_err *err);
 mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uint32_t to,
@@ -116,7 +117,7 @@ uint64_t mv_index_bytes(const mv_index *index, uint32_t limit, uint32_t event);
  * must be 0 before the first call. */
 uint32_t mv_index_next_end(const mv_index *index, uint32_t event, uint32_t *state);
 
-/* A walk over the events [from, to). It visits every row that begins or ends there; at each event,
+/* A walk over the events [from, to). It visits every row that begins or ends there. At each event,
  * rows that end come before rows that begin. Rows that are never alive are omitted, and rows from
  * before the first event appear only when they end. Any number of walks may run at the same time.
  *

@@ -20,7 +20,7 @@ static mv_extent extent_of(const mv_levels *levels, uint32_t event)
     return (mv_extent){*levels, *levels, event, event};
 }
 
-/* Extends `a` by `b`, which comes after `a`. */
+/* Extends extent `a` to include `b`, which comes after `a` in time. */
 static void unite(mv_extent *a, const mv_extent *b)
 {
     if (b->most.allocated > a->most.allocated)

@@ -45,8 +45,8 @@ typedef struct {
     mv_extent *extent[MV_PYRAMID_MOST_LEVELS]; /* [length[level]] */
     mv_levels *kept;                           /* levels before events 0, 128, 256 ... and at the
                                                   end */
-    uint32_t filled;                           /* number of events processed so far; the state after
-                                                  them follows */
+    uint32_t filled;                           /* number of events processed so far; the next
+                                                  members are the state after these events */
     mv_levels last;
     mv_level_steps rest;
 } mv_pyramid;
@@ -79,9 +79,10 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
 mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
 
 /* Returns an event at which to cut a trace into ranges of about `width` events, for curves with one
- * range per pixel. It is `event`, or less than a width before it, chosen so that nothing needs to
- * be replayed and so that wide ranges consist of few nodes. Use each cut as the end of one range
- * and, minus one, as the beginning of the next, so that no event is omitted. */
+ * range per pixel. The cut is at `event` or less than `width` events before it. It is chosen so
+ * that nothing needs to be replayed and so that wide ranges consist of few nodes. Callers should
+ * use each cut as the end of one range, and the cut minus one as the beginning of the next range,
+ * so that no event is omitted. */
 static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
 {
     uint32_t unit = MV_PYRAMID_CUT;

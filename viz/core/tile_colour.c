@@ -7,8 +7,8 @@ enum {
     BLOCK = 16     /* number of columns that are transposed together, which suits the cache */
 };
 
-/* Fractions, in 1/256, by which a channel moves: towards black at an edge, towards white in every
- * other rank, and towards the background where a search does not match. */
+/* How far a colour channel moves, in units of 1/256 of the way. It moves towards black at an edge,
+ * towards white in every other rank, and towards the background where a search does not match. */
 enum { DARKER = 64, LIGHTER = 24, DIMMER = 184 };
 
 static uint32_t mix(uint32_t colour, uint32_t with, uint32_t part)

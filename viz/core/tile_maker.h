@@ -1,5 +1,5 @@
-/* The tools of one worker, and the tile that it makes with these tools. The cache and the threads
- * are in viz/core/tiles.c. */
+/* One worker's tools, and the tile that the worker makes with them. The cache and the threads are
+ * in viz/core/tiles.c. */
 #ifndef MV_TILE_MAKER_H
 #define MV_TILE_MAKER_H
 
@@ -13,7 +13,7 @@ typedef struct {
     mv_column_stack stack; /* stack of `subject.index`, valid while `epoch` equals that of the
                               tiles */
     mv_pyramid_reader levels;
-    const mv_index *index; /* NULL: no tile has been made yet */
+    const mv_index *index; /* index of the last subject; NULL: no tile has been made yet */
     const mv_pyramid *pyramid;
     uint64_t epoch;
     uint64_t middle[MV_TILE_ROWS]; /* byte of the stack at the middle of each row of pixels */

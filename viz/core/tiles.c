@@ -13,8 +13,8 @@ enum {
     MOST_TILES = 1024,
     MOST_JOBS = 64, /* maximum number of requests that wait or are in progress */
     MOST_QUADS = 2048,
-    MOST_STAND_INS = 32, /* maximum number of tiles at other scales that replace missing tiles of a
-                            view */
+    MOST_STAND_INS = 32, /* maximum number of tiles at other scales that a view shows in place of
+                            missing tiles */
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 
@@ -36,7 +36,7 @@ typedef struct {
 } entry;
 
 /* States of a job. The user interface owns empty slots, and waiting slots until a worker takes
- * them; the worker then owns the slot until the tile is done. */
+ * them. The worker then owns the slot until the tile is done. */
 enum { JOB_EMPTY, JOB_WAITS, JOB_TAKEN, JOB_DONE, JOB_FAILED };
 
 typedef struct {
@@ -73,7 +73,7 @@ struct mv_tiles {
     worker *workers; /* [thread_count] */
     sem_t work;
     _Atomic bool is_closing;
-    _Atomic bool is_awake; /* `wake` has been called, and there was no frame since */
+    _Atomic bool is_awake; /* `wake` has been called, and no frame has been requested since */
 };
 
 /* ---- workers ------------------------------------------------------------------------------ */

@@ -7,13 +7,13 @@
  *          ▼                                │ finished tiles, wake()
  *       requests ──► workers: index, sum tree, pyramid
  *
- * The key of a tile consists of its subject (a number that the caller chooses for a device, its
- * drawn rows and a clock), the width of its columns, the height of its pixels, and its position in
- * the grid of tiles. While the scale changes, tiles are made for widths that are powers of two.
- * Once it is at rest, they are made for the displayed width, so that a tile column is a screen
- * column. A missing tile is replaced by stretching the nearest tiles. Tiles do not contain colours,
- * so a different search, theme or colour mode repaints the picture without computing tiles again.
- * docs/internals/tiles.md describes the algorithm and gives measurements. */
+ * A tile's key consists of its subject, column width, pixel height, and position in the grid of
+ * tiles. The subject is a number that the caller chooses for a device, its drawn rows and a clock.
+ * While the scale changes, tiles are made for widths that are powers of two. Once it is at rest,
+ * they are made for the displayed width, so that a tile column is a screen column. A missing tile
+ * is replaced by stretching the nearest tiles. Tiles do not contain colours, so a different search,
+ * theme or colour mode repaints the picture without computing tiles again. docs/internals/tiles.md
+ * describes the algorithm and gives measurements. */
 #ifndef MV_TILES_H
 #define MV_TILES_H
 
@@ -50,16 +50,15 @@ typedef struct {
     double dx, dy;
     uint64_t kx, ky; /* the tile begins at kx * MV_TILE_COLUMNS * dx on the axis, and at byte ky *
                       MV_TILE_ROWS * dy */
-    uint32_t rows;   /* number of rows, at most MV_TILE_ROWS, above which there is nothing; may be
-                      0 */
+    uint32_t rows;   /* number of rows in use, 0 to MV_TILE_ROWS; everything above them is empty */
     uint64_t serial; /* identifies the contents, and is unique within one mv_tiles */
     const uint32_t *ids;    /* [MV_TILE_COLUMNS * rows] ranks; MV_NO_ROW: none */
     const uint32_t *spikes; /* [MV_TILE_COLUMNS] ranks of spikes that are at least a pixel high
                     (viz/core/column_spikes.h) */
 } mv_tile;
 
-/* A part of a tile, and where it is shown. Pixels of the view are counted from the view's upper
- * left corner, and pixels of a tile's picture (mv_tile_colour) from that of the tile. */
+/* A part of a tile, and where it is shown. View pixels are counted from the view's upper left
+ * corner, and pixels of a tile's picture (mv_tile_colour) from the tile's upper left corner. */
 typedef struct {
     const mv_tile *tile;
     float from_x, from_y, from_w, from_h;
@@ -80,13 +79,13 @@ typedef struct mv_tiles mv_tiles;
 #define MV_TILES_SCRATCH ((uint64_t)1 << 30)
 
 typedef struct {
-    uint32_t threads; /* 0: there are no threads, and mv_tiles_frame makes every tile that it shows
-                         before it returns. MV_COOPERATIVE (viz/core/background.h):
-                         mv_tiles_run_one_task makes the tiles */
+    uint32_t threads; /* number of workers. 0: mv_tiles_frame makes every tile that it shows before
+                         it returns. MV_COOPERATIVE (viz/core/background.h): mv_tiles_run_one_task
+                         makes the tiles */
     uint64_t bytes;   /* maximum memory for tiles; 0: 64 MiB */
     uint64_t scratch; /* maximum memory for the sums of one worker; 0: MV_TILES_SCRATCH */
     void (*wake)(void *user); /* called by a worker when there are tiles that no frame has shown
-                                 yet, at most once before the next frame. May be NULL */
+                                 yet. It is called at most once between two frames. May be NULL */
     void *user;
 } mv_tiles_opts;
 
@@ -113,8 +112,8 @@ bool mv_tiles_run_one_task(mv_tiles *tiles);
 /* Whether no request is waiting and no worker is working. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);
 
-/* Drops the tiles of a subject, and waits for workers that use it. Afterwards, nothing reads the
- * data of a subject with this id. */
+/* Drops a subject's tiles, and waits for workers that use the subject. Afterwards, nothing reads
+ * the data of a subject with this id. */
 void mv_tiles_forget(mv_tiles *tiles, uint64_t subject);
 
 /* What one pixel of a view shows when the scale is at rest, for mv_hit_find. */

@@ -4,10 +4,10 @@
 
 #include "base/search.h"
 
-/* How an event's width is divided: the fraction for the slide, followed by a time in which the heap
- * does not move. */
+/* The fraction of an event's width that shows the slide. For the rest of the width, the heap does
+ * not move. */
 #define EVENT_SLIDE 0.7
-#define CUT_SHARE   0.05  /* as a fraction of the trace; longer pauses are cut */
+#define CUT_SHARE   0.05  /* pauses longer than this fraction of the trace are cut */
 #define CUT_WIDTH   0.015 /* width of a cut, as a fraction of the time without cut pauses */
 #define TICK_SLIDE  3.0   /* as in process_alloc_data.js of PyTorch's viewer */
 

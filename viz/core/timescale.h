@@ -8,8 +8,8 @@
  *     TICKS    the clock of PyTorch's viewer: 1 for an allocation, 1 for a free, 3 for the slide of
  *              the rows above it
  *
- * Between the positions of two events, the heap is as the first of them leaves it. Before event 0
- * there is only the moment MV_BEFORE, if there is room for it. */
+ * Between the positions of two events, the heap is shown as it is after the first of them. Before
+ * event 0 there is only the moment MV_BEFORE, if there is room for it. */
 #ifndef MV_TIMESCALE_H
 #define MV_TIMESCALE_H
 
@@ -26,7 +26,8 @@ typedef struct {
     double removed; /* microseconds removed from the axis by this cut and all cuts before it */
 } mv_time_cut;
 
-/* No more pauses than this can exceed that fraction of the trace. */
+/* Maximum number of cuts. No trace can have more pauses that exceed the fraction at which a pause
+ * is cut. */
 enum { MV_MOST_TIME_CUTS = 20 };
 
 typedef struct {
@@ -57,7 +58,7 @@ static inline uint64_t mv_instant_open(uint64_t bytes, uint32_t slid)
     return bytes - (bytes >> 16) * slid - ((bytes & 0xffff) * slid >> 16);
 }
 
-/* Makes a timescale, which borrows `index` and `slides`. Times that go backwards are replaced by
+/* Makes a timescale, which borrows `index` and `slides`. Times that go backwards are replaced with
  * the largest time before them. That needs a column in `arena`; otherwise nothing is allocated. If
  * any time is unknown (MV_NO_TIME), the scale becomes an EVENTS scale, and `clock` is set
  * accordingly. `slides`, tallied, are the events at which drawn rows slide down, for TICKS. Fails

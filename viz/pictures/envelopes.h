@@ -17,12 +17,14 @@
 #include "analyze/lives/lives.h"
 
 typedef struct {
-    mv_pool_id pool;    /* MV_NO_POOL: the pool is missing from the file */
+    mv_pool_id pool;    /* id of the pool; MV_NO_POOL: the file does not contain the pool */
     uint32_t pools;     /* 1, or the number of pools that are merged because there are too many */
-    uint64_t held;      /* most bytes in the pool's segments at any moment of the window */
+    uint64_t held;      /* the largest number of bytes in the pool's segments at any moment of the
+                         * window */
     uint32_t held_at;   /* the event after which that maximum is first reached; MV_BEFORE: it is
                          reached before the first event */
-    uint64_t allocated; /* most bytes in the pool's blocks at any moment of the window */
+    uint64_t allocated; /* the largest number of bytes in the pool's blocks at any moment of the
+                         * window */
     uint64_t high; /* height of the envelope, which is the larger of the two maxima, including bytes
                       that wait for a stream */
 } mv_pool_envelope;

@@ -21,23 +21,24 @@
 
 typedef struct {
     uint32_t node;   /* row in the tree; for a box that merges nodes, their parent */
-    uint32_t rest;   /* 0: the box is a node; otherwise the number of the parent's lightest children
-                        that are merged in it */
-    uint32_t depth;  /* 0 for the root */
+    uint32_t rest;   /* number of the parent's lightest children that are merged in this box; 0: the
+                        box is a single node */
+    uint32_t depth;  /* depth in the tree, which is 0 for the root */
     uint64_t offset; /* number of bytes to the left of the box */
     uint64_t bytes;
 } mv_icicle_box;
 
 typedef struct {
-    uint32_t count; /* boxes are ordered by node, so parents come before children */
+    uint32_t count; /* number of boxes, which are ordered by node, so parents come before
+                     * children */
     mv_icicle_box *boxes;
     uint32_t nodes; /* number of boxes that are nodes */
     uint32_t depth; /* depth of the deepest box */
 } mv_icicle_boxes;
 
-/* Lays out the boxes of at least `least` bytes, of which it keeps the `most` heaviest, down to
- * `deepest` levels. Boxes at the same depth do not overlap. O(n log n) in the number of nodes.
- * Fails only when out of memory. */
+/* Lays out boxes of at least `least` bytes, down to `deepest` levels. If there are more than `most`
+ * such boxes, only the heaviest are kept. Boxes at the same depth do not overlap. O(n log n) in the
+ * number of nodes. Fails only when out of memory. */
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 
@@ -50,8 +51,9 @@ mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t 
 uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node);
 
 /* Returns the colour of a node in a difference (analyze/flame/flame_change.h): orange for more,
- * blue for less, and grey for no change. The colour is pale if more than a quarter of the node
- * changed in the other direction. The colours can be told apart with red-green colour blindness. */
+ * blue for less, and grey for no change. The colour is pale if more than a quarter of the node's
+ * change was in the opposite direction. The colours can be told apart with red-green colour
+ * blindness. */
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
 
 enum { MV_ICICLE_KEYS = 8 };

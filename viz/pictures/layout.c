@@ -48,8 +48,8 @@ static bool is_in_window(const sweep *s, uint32_t alloc)
     const mv_alloc_lives *a = &s->lives->allocs;
     bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
 
-    /* Without events nothing ends, and blocks that were freed before all events only wait for a
-     * stream. */
+    /* Without events, no allocation ends, and blocks that were freed before all events are only
+     * waiting for a stream. */
     if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
         return false;
     return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
@@ -77,8 +77,8 @@ static double weight_of(const sweep *s, uint32_t alloc)
     return (double)a->block[alloc] * (to > from ? to - from : 0.5);
 }
 
-/* Finds the site with the largest part of a run that several sites share, by a majority vote by
- * weight, and how large its part is. */
+/* Finds the site with the largest part of a run that several sites share, and the size of that
+ * part, by a weighted majority vote. */
 static void find_majority(const sweep *s, mv_element *e)
 {
     double lead = 0, own = 0, all = 0;
@@ -186,7 +186,7 @@ static bool add_sample(sweep *s, mv_sample sample)
     return mv_append(&s->scratch, s->found, s->out->sample_count, s->capacity, sample);
 }
 
-/* Takes the living elements under a node of the tree, from the bottom up. */
+/* Adds samples for the living elements under a node of the tree, from the bottom up. */
 static bool take_node(sweep *s, uint32_t column, uint32_t level, uint64_t node, uint64_t *offset)
 {
     uint64_t bytes = s->live[level][node], last;

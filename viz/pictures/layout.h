@@ -11,8 +11,8 @@
  * run ends where the call site changes, unless the run is still smaller than `least`.
  *
  * Elements are the leaves of a tree of sums with 16 children per node. A column is read from the
- * top of the tree, and subtrees that are too low to be visible are skipped, so the work for a
- * column depends on its height in pixels and not on how many allocations are alive. */
+ * top of the tree, and subtrees that are too low to be visible are skipped. The work for a column
+ * therefore depends on its height in pixels and not on how many allocations are alive. */
 #ifndef MV_LAYOUT_H
 #define MV_LAYOUT_H
 
@@ -23,11 +23,11 @@ typedef struct {
     uint32_t members;      /* number of allocations that are alive in the window */
     uint32_t site;         /* the call site with the largest part of the element, in bytes x
                               events */
-    bool is_one_site;      /* all of the element belongs to one call site */
-    bool is_mixed;         /* no call site has three quarters of the element */
+    bool is_one_site;      /* the whole element belongs to one call site */
+    bool is_mixed;         /* no call site has as much as three quarters of the element */
     uint32_t samples;      /* index of the element's first sample in mv_layout.samples */
     uint32_t columns;      /* number of samples, one for each column */
-    uint64_t highest;      /* most bytes of the element in any column */
+    uint64_t highest;      /* the largest number of bytes that the element has in any column */
 } mv_element;
 
 typedef struct {
@@ -56,8 +56,9 @@ typedef struct {
     uint32_t columns;
     uint64_t least;   /* an allocation of at least this size is an element by itself; at least 1 */
     uint64_t visible; /* an element with fewer bytes than this in a column has no sample there */
-    const uint32_t *instant; /* [columns] each column shows the heap after this event; ascending;
-                                MV_BEFORE: before the first event. Must outlive the layout */
+    const uint32_t *instant; /* [columns] each column shows the heap after this event; MV_BEFORE:
+                                before the first event. Must be in ascending order, and must outlive
+                                the layout */
     const uint32_t *site_of; /* [allocs.count] the call site of each allocation, as any number */
 } mv_layout_opts;
 

@@ -12,7 +12,7 @@
 #include "analyze/lives/position.h"
 #include "viz/pictures/envelopes.h"
 
-/* The group of rows that a filter leaves out. They are not counted. */
+/* The group of the rows that a filter leaves out. These rows are not counted. */
 #define MV_POOL_HIDDEN UINT8_MAX
 
 /* Maximum number of groups. The last group contains all rows that are in no other group. */
@@ -42,14 +42,14 @@ static inline const uint64_t *mv_pool_stack_of(const mv_pool_levels *l, uint32_t
 }
 
 typedef struct {
-    const mv_envelopes *envelopes; /* NULL: all pools are merged */
+    const mv_envelopes *envelopes; /* the envelopes to fill; NULL: all pools are merged */
     const mv_window *columns;      /* [column_count] moments [first, end), in ascending order.
                                       `first` may be MV_BEFORE. Each column has at least one moment,
                                       and moments after the last event repeat the last one */
     uint32_t column_count;
     const uint8_t *group_of; /* [allocs.count] a number below `groups`, or MV_POOL_HIDDEN; NULL: all
                                 are 0 */
-    uint32_t groups;         /* 1 to MV_POOL_GROUPS */
+    uint32_t groups;         /* number of groups, 1 to MV_POOL_GROUPS */
 } mv_pool_levels_opts;
 
 /* Finds the levels in one pass over the events up to the last column. O(events + envelopes x

@@ -101,8 +101,8 @@ static void order_groups(state_builder *l)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Chooses the scale. Few pieces need few rows, and a segment continues in the next row only if it
- * must. */
+/* Chooses the scale. If there are few pieces, there are few rows. A segment continues in the next
+ * row only if that cannot be avoided. */
 static void choose_scale(state_builder *l)
 {
     mv_state *state = l->out;

@@ -52,8 +52,8 @@ typedef struct {
     uint64_t *offset;       /* [map.count] how many bytes of its group are shown before each
                                segment */
     uint32_t box_count;
-    mv_state_box *boxes; /* in the order in which they are shown; the boxes of a row touch each
-                            other */
+    mv_state_box *boxes; /* boxes in the order in which they are shown. The boxes of a row touch
+                            each other */
     uint32_t *row_box;   /* [rows + 1] the first box of each row */
 } mv_state;
 
@@ -63,7 +63,7 @@ typedef struct {
     uint32_t columns;     /* columns in a row; boxes that are narrower than a column are merged */
     bool by_address;      /* all segments are in one group, sorted by address */
     bool has_no_kinds;    /* small and large segments are in the same group, because on a level of
-                           * calls they are blocks */
+                           * calls, segments are blocks */
 } mv_state_opts;
 
 /* Lays out the state. O(n log n) in the number of pieces in the map. Fails only when out of

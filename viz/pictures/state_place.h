@@ -25,8 +25,7 @@ typedef struct {
     const mv_state *state;
     mv_box box;
     float scale;          /* scale of the letters */
-    float head, row, gap; /* height in pixels of a heading, of a row, and of the space below a row's
-                             boxes */
+    float head, row, gap; /* pixel heights of a heading, a row, and the space below a row's boxes */
     mv_state_shown shown; /* the part that is shown, corrected to the range that exists */
 } mv_state_place;
 
@@ -36,8 +35,8 @@ mv_state_place mv_state_place_make(const mv_state *state, mv_box box, float scal
 /* Whether any part of the state is outside the box. */
 bool mv_state_is_cut(const mv_state_place *p);
 
-/* Returns the visible part of the state as fractions of the whole; 0, 0, 1, 1 if all of it is
- * visible. */
+/* Returns the visible part of the state as fractions of the whole, which are 0, 0, 1, 1 if
+ * everything is visible. */
 mv_box mv_state_share(const mv_state_place *p);
 
 float mv_state_x(const mv_state_place *p, uint64_t bytes);   /* x of a number of bytes in a row */

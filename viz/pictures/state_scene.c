@@ -29,8 +29,8 @@ static void rect(mv_state_scene *s, mv_box at, mv_shape shape)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* Returns the visible part of a box of pixels, so that the label of a large block is always in
- * sight. */
+/* Returns the visible part of a box. Labels are placed in this part, so that the label of a large
+ * block is always in sight. */
 static mv_box seen_part(const mv_state_scene *s, mv_box at)
 {
     const mv_box *all = &s->place.box;
@@ -43,7 +43,7 @@ static mv_box seen_part(const mv_state_scene *s, mv_box at)
 static bool is_labelled_before(const mv_state_scene *s, const mv_state_box *box)
 {
     if (s->place.shown.zoom > 1)
-        return false; /* that row may be out of sight */
+        return false; /* that row may be outside the box */
     return box->before >= s->place.state->row_bytes ||
            mv_state_x(&s->place, box->before) - mv_state_x(&s->place, 0) >= LABEL * s->place.scale;
 }
@@ -470,7 +470,7 @@ const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *bo
                            describe_segment(s, box->segment));
 }
 
-/* Returns the time from one event to another, such as "12.3 ms"; "713 events" if there are no
+/* Returns the time from one event to another, such as "12.3 ms", or "713 events" if there are no
  * times. */
 static const char *span_text(const mv_state_scene *s, uint32_t from, uint32_t to)
 {
@@ -540,7 +540,8 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
         return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
                                          : "nothing is reserved at this moment";
     mv_size_text(size, sums->allocated);
-    if (mv_trace_allocator(trace) || !mv_level_reserves(trace)) /* there are no reserved bytes */
+    if (mv_trace_allocator(trace) || !mv_level_reserves(trace)) /* the trace has no reserved
+                                                                 * bytes */
         return mv_scene_format(scene, "%s %s", size, mv_level_held(trace));
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
                            size);

@@ -29,7 +29,7 @@ typedef struct {
 
 enum { MV_STATE_MARKS = 4 };
 
-/* The signs that occur in a scene, for its key. */
+/* The symbols that occur in a scene, for its key. */
 typedef struct {
     bool rest, pending, rounding, event, gone, pinned;
     uint32_t drawn; /* number of pieces that are drawn as separate boxes */
@@ -39,7 +39,8 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_heap_map *map;
-    uint32_t event; /* the state is that after this event, or at MV_BEFORE */
+    uint32_t event; /* the event after which the state is shown; MV_BEFORE: before the first
+                     * event */
     bool by_address;
     mv_state_place place;
     const mv_theme *theme;
@@ -60,7 +61,7 @@ typedef struct {
 /* Paints the groups, their segments and blocks, and the marks. */
 void mv_state_scene_paint(mv_state_scene *s);
 
-/* Explains the signs that occur, as lines of text with swatches between `y` and `bottom`. Returns
+/* Explains the symbols that occur, as lines of text with swatches between `y` and `bottom`. Returns
  * the y below the last line. */
 float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float bottom);
 

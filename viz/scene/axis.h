@@ -18,7 +18,7 @@ uint64_t mv_axis_byte_step(uint64_t most);
  * steps itself would wrap around near 2^64. */
 uint32_t mv_axis_byte_ticks(uint64_t most, uint64_t ticks[MV_BYTE_TICKS]);
 
-/* Writes "0", "512 MiB" or "1.5 GiB", which is exact for multiples of a step from
+/* Writes a label such as "0", "512 MiB" or "1.5 GiB". It is exact for multiples of a step from
  * mv_axis_byte_step. */
 const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT]);
 

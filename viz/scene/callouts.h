@@ -7,7 +7,7 @@
 
 enum { MV_MOST_CALLOUTS = 128 };
 
-/* The boxes that are taken. All zeros: no box is. */
+/* The boxes that are taken. All zeros: no box is taken. */
 typedef struct {
     mv_box taken[MV_MOST_CALLOUTS];
     uint32_t count;
@@ -22,8 +22,8 @@ typedef struct {
     float w, h;
     float gap;  /* distance between the point and the label */
     float rise; /* height of the label's upper edge above the point */
-    float far;  /* maximum distance between the point and the label; at 1.6 gaps or more, a line
-                   connects the two */
+    float far;  /* maximum distance between the point and the label. If the distance is 1.6 gaps or
+                   more, a line connects the two */
 } mv_callout_size;
 
 /* Whether the box is clear, that is, contains no drawing that a label would hide. */
@@ -42,8 +42,9 @@ float mv_callouts_distance(mv_box box, mv_point at);
 bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2]);
 
 /* Finds the free and clear box that is nearest to a point. Takes the box, and also the line to it,
- * so that no label overlaps the line. Returns false if there is none. The caller should then
- * shorten the label or leave it out; it must never cover the point that it names. */
+ * so that no label overlaps the line. Returns false if there is none. In that case, the caller
+ * should shorten the label or leave it out, because a label must never cover the point that it
+ * names. */
 bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
                        mv_callout_test is_clear, const void *picture, mv_box *out);
 

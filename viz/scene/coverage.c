@@ -48,7 +48,7 @@ static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_
     if (x >= c->right || cover == 0)
         return;
     if (*first &&
-        c->cells[*first - 1].x == x) { /* curves and slopes stay in the same pixel for a while */
+        c->cells[*first - 1].x == x) { /* edges of curves and slopes often stay in the same pixel */
         c->cells[*first - 1].cover += cover;
         c->cells[*first - 1].area += area;
         return;
@@ -71,7 +71,7 @@ static int32_t between(int32_t a0, int32_t b0, int32_t a1, int32_t b1, int32_t a
 }
 
 /* Adds the part of an edge that is in one row. To the left of the clip, the edge counts as if it
- * ran along the border; to the right, it does not count. Where it crosses pixel borders does not
+ * ran along the border. To the right, it does not count. Where it crosses pixel borders does not
  * depend on the clip, so a picture drawn in parts is the same as one drawn at once. */
 static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {

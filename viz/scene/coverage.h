@@ -9,9 +9,9 @@
  *     mv_coverage_begin, mv_coverage_edge ..., mv_coverage_take, mv_coverage_edge ...
  *
  * Coordinates are whole numbers of 1/256 pixel and all sums are integers, so the result does not
- * depend on the order of the edges or on the machine; nor does a pixel inside the clip depend on
- * the clip. Horizontal and vertical lines are exact. Other lines are cut at pixel borders, which
- * moves them by less than 1/256 pixel.
+ * depend on the order of the edges or on the machine. A pixel inside the clip does not depend on
+ * the clip either. Horizontal and vertical lines are exact. Other lines are cut at pixel borders,
+ * which moves them by less than 1/256 pixel.
  *
  * The time is proportional to the pixels that edges cross and, for each row, to its covered pixels
  * and its width in words of 64 pixels. */
@@ -28,8 +28,8 @@ typedef struct {
     int32_t x;
     int32_t cover; /* height of the edge, where MV_PIXEL_UNITS is a whole pixel and down is
                       positive */
-    int32_t area;  /* twice the area to the left of the edge, in units of which a whole pixel has 2
-                      x 256 x 256 */
+    int32_t area;  /* twice the area to the left of the edge; for a whole pixel, this is 2 x 256 x
+                      256 */
     uint32_t next; /* index of the row's next cell, plus 1; 0: none */
 } mv_coverage_cell;
 
@@ -43,8 +43,8 @@ typedef struct {
     int32_t first_row, last_row;      /* rows that have cells; there are none if first > last */
     uint32_t count, capacity;
     mv_coverage_cell *cells; /* [count] */
-    int64_t *sums;           /* [columns + 1] sums for one row, in units of which a whole pixel has
-                                2 x 256 x 256 */
+    int64_t *sums;           /* [columns + 1] sums for one row, in which a whole pixel counts as 2 x
+                                256 x 256 */
     uint64_t *touched;       /* one bit for each element of `sums`, set if it is not 0 */
     uint8_t *mask;           /* [columns] */
 } mv_coverage;

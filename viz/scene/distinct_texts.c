@@ -249,8 +249,8 @@ static const char *part_of(mv_scene *scene, const char *text, size_t from, size_
                            text[to] ? ELLIPSIS : "");
 }
 
-/* Returns the name with text[from, to) in it, and with as much of its surroundings as fits, first
- * what follows. */
+/* Returns the name with text[from, to) in it, and with as much of its surroundings as fits. The
+ * text that follows has priority over the text before it. */
 static const char *grown(mv_scene *scene, const char *text, size_t from, size_t to, float size,
                          float width)
 {
@@ -303,7 +303,8 @@ static uint32_t split_words(const char *text, size_t from, size_t to, name_word 
     return count;
 }
 
-/* Returns the kept words, with what is between adjacent words: "…1024…8a1f…". */
+/* Returns the kept words, together with the characters between adjacent words, such as
+ * "…1024…8a1f…". */
 static const char *with_words(mv_scene *scene, const char *text, const name_word *words,
                               uint32_t count)
 {
@@ -339,8 +340,8 @@ static bool are_elsewhere(mv_scene *scene, const char *const *names, uint32_t co
     return false;
 }
 
-/* Returns the words of text[from, to) that the fewest names contain. After the first word, only
- * words that at most half of the names contain are taken. Returns "" if another name contains all
+/* Returns the words of text[from, to) that the fewest names contain. After the first word, a word
+ * is taken only if at most half of the names contain it. Returns "" if another name contains all
  * words that fit. */
 static const char *rare_words(mv_scene *scene, const char *const *names, uint32_t count,
                               const char *text, size_t from, size_t to, float size, float width)

@@ -14,8 +14,8 @@
  * The result is in the scene's arena; "" if nothing fits, or when out of memory. */
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width);
 
-/* Fits `count` labels, in place. Different labels remain different: if cutting the end would make
- * two labels equal, the beginning of their difference is kept ("train.py:62 …norm.py:229"), and if
+/* Fits `count` labels, in place. Different labels remain different. If cutting the end would make
+ * two labels equal, the beginning of their difference is kept ("train.py:62 …norm.py:229"). If
  * there is no room for that, a number is added. O(count²), which is acceptable for the few rows of
  * a list. */
 void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float size, float width);

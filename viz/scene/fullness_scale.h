@@ -17,8 +17,8 @@
 
 enum { MV_FULLNESS_LEVELS = 5 };
 
-/* Returns 0 for an empty segment, and 1 to 4 for less than a quarter, a half and three quarters in
- * use, and for more. */
+/* Returns the level of a segment. Level 0 is an empty segment. Levels 1, 2 and 3 mean that less
+ * than a quarter, a half or three quarters is in use, and level 4 that more is in use. */
 static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 {
     if (used == 0 || bytes == 0)

@@ -1,4 +1,5 @@
-/* Strings for the heading of a picture: what it shows, and what data is missing. */
+/* Strings for a picture's heading, which describe what the picture shows and what data is
+ * missing. */
 #ifndef MV_HEADING_H
 #define MV_HEADING_H
 
@@ -8,8 +9,8 @@
 /* The part of the rows that a filter selects. */
 typedef struct {
     const char *filter;     /* the filter as a string; NULL: there is no filter */
-    uint64_t matches, rows; /* number of selected rows, and of all rows */
-    uint64_t bytes, all;    /* number of selected bytes, and of all bytes */
+    uint64_t matches, rows; /* number of selected rows, and number of all rows */
+    uint64_t bytes, all;    /* number of selected bytes, and number of all bytes */
 } mv_heading_part;
 
 /* Returns "only forward: 12 of 540 blocks, 100 MiB (39.0 %) of the allocated 257 MiB", where `rows`

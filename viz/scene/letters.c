@@ -11,7 +11,7 @@ enum {
     PEN_X = 48,
     PEN_Y = 132, /* position of the letter's origin in the cell */
     MOST_SIZE = 96,
-    SLOTS = 8192, /* twice as many as are ever used */
+    SLOTS = 8192, /* number of slots, twice as many as are ever used */
     SLOT_BITS = 13,
     MOST_MASKS = 8 << 20, /* bytes */
     PHASES = 4

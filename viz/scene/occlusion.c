@@ -4,7 +4,8 @@ enum { LEAST_AREA = 8192 };
 
 /* ---- finding covers ---------------------------------------------------------------------- */
 
-/* Returns the whole pixels that the shape covers, which are empty if the shape may hide nothing. */
+/* Returns the rectangle of whole pixels that the shape covers. It is empty if the shape cannot hide
+ * anything. */
 static mv_pixel_rect covered_by(const mv_scene *scene, const mv_shape *s, double scale_x,
                                 double scale_y)
 {

@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    mv_cover all[MV_MOST_COVERS]; /* in scene order; if there are more covers, only the first
+    mv_cover all[MV_MOST_COVERS]; /* covers in scene order; if a scene has too many, only the first
                                      ones */
 } mv_occlusion;
 
@@ -25,8 +25,8 @@ typedef struct {
 void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t shape,
                       mv_pixel_rect box, double scale_x, double scale_y);
 
-/* Finds the parts of a rectangle that are not hidden by any cover after `shape` in the scene (with
- * MV_BACKGROUND: by any cover at all). Returns their number. */
+/* Finds the parts of a rectangle that are not hidden by any cover after `shape` in the scene. If
+ * `shape` is MV_BACKGROUND, all covers count. Returns the number of parts. */
 #define MV_BACKGROUND UINT32_MAX
 uint32_t mv_occlusion_rest(const mv_occlusion *occlusion, uint32_t shape, mv_pixel_rect rect,
                            mv_pixel_rect pieces[MV_MOST_PIECES]);

@@ -38,13 +38,14 @@ enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
  * receptors and without green receptors. */
 uint32_t mv_site_colour(uint32_t index);
 
-/* Colours for what holds the memory of the whole device: PyTorch first, then libraries. They are
- * duller than the colours of lines of code in the same window. */
+/* Colours for the holders of the whole device's memory, which are PyTorch first and then libraries.
+ * They are duller than the colours of lines of code in the same window. */
 enum { MV_HOLDER_COLOURS = 4 };
 uint32_t mv_holder_colour(uint32_t index);
 
-/* Returns the site colour that a hash chooses, or the next one that is not in the bit set *used. It
- * is a plain hue while any is free, and then a shade. Adds the colour to *used. */
+/* Returns the site colour that a hash chooses, or the next one that is not in the bit set *used.
+ * The colour is a plain hue as long as one is free, and otherwise a shade. Adds the colour to
+ * *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 
 /* Colours for items that only a hash distinguishes: the site colours, followed by pale ones. */

@@ -1,6 +1,6 @@
-/* Writes PNG files with only zlib. Pictures have large even areas. Without filters and with little
- * effort, a file is a tenth larger than the smallest possible one, but is written in a fraction of
- * the time. */
+/* Writes PNG files with only zlib. Pictures have large areas of a single colour. Without filters
+ * and at a low compression level, a file is a tenth larger than the smallest possible one, but is
+ * written in a fraction of the time. */
 #include "viz/scene/png.h"
 
 #include <zlib.h>

@@ -327,7 +327,8 @@ static void draw_shape(mv_raster *r, uint32_t shape, mv_pixel_rect clip)
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* Finds the box of each shape, which shapes hide others, and what differs from the last scene. */
+/* Finds the box of each shape, the shapes that hide other shapes, and the differences from the last
+ * scene. */
 static bool look(mv_raster *r)
 {
     const mv_scene *scene = r->scene;

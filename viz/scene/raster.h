@@ -1,9 +1,9 @@
 /* Back end: draws a scene as pixels, for files, for the window and for the browser.
  *
- * Areas and strokes are drawn with exact coverage (viz/scene/coverage.h), letters as cached masks
- * (viz/scene/letters.h), and everything is blended in integers, so the same scene and font give the
- * same bytes on every machine. Corners of shapes marked as crisp are rounded to whole pixels, so
- * that there is no seam between neighbours.
+ * Areas and strokes are drawn with exact coverage (viz/scene/coverage.h), and letters as cached
+ * masks (viz/scene/letters.h). Everything is blended in integers, so the same scene and font give
+ * the same bytes on every machine. Corners of shapes marked as crisp are rounded to whole pixels,
+ * so that there is no seam between neighbours.
  *
  * A raster that stays open draws only the differences from the previous scene (viz/scene/damage.h),
  * and nothing that a later opaque shape hides (viz/scene/occlusion.h). The picture is the same as a
@@ -51,9 +51,9 @@ typedef struct {
     const mv_pixel_rect *drawn; /* [count] rectangles that do not overlap */
 } mv_raster_frame;
 
-/* Draws the scene at its shown size (viz/scene/scene.h), which must be at least one pixel and at
- * most MV_IMAGE_MOST in each direction; returns MV_LIMIT if it is larger. The time is proportional
- * to the number of pixels that differ, times the number of visible shapes that cover them, plus the
+/* Draws the scene at its shown size (viz/scene/scene.h), which must be at least one pixel in each
+ * direction. Returns MV_LIMIT if the size is more than MV_IMAGE_MOST. The time is proportional to
+ * the number of pixels that differ, times the number of visible shapes that cover them, plus the
  * number of all shapes and points. */
 mv_code mv_raster_next(mv_raster *raster, const mv_scene *scene, mv_raster_frame *out, mv_err *err);
 

@@ -33,8 +33,8 @@ void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t hei
     rows->pixels = NULL;
 }
 
-/* Loops over rows of pixels are also compiled for wider registers, for machines that have these.
- * All versions give the same pixels. */
+/* Loops over rows of pixels are also compiled for wider registers, which are used on machines that
+ * have them. All versions give the same pixels. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(MV_PLAIN_LOOPS)
 #define MV_WIDE __attribute__((target_clones("avx2", "default")))
@@ -180,7 +180,7 @@ void mv_rows_fill(mv_rows *rows, mv_pixel_rect rect)
         blend_row(pixel_at(rows, rect.x, y), (uint32_t)rect.w, rows->pixel, 255 - rows->alpha);
 }
 
-/* Blends one row of a column, of which `part` of 256 is covered. */
+/* Blends one row of a column. `part` is how much of the row is covered, up to 256. */
 static void cover_row(const mv_rows *rows, mv_pixel_rect columns, int32_t y, int32_t part)
 {
     uint32_t *at;

@@ -25,7 +25,7 @@ void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t hei
 /* Sets the colour for the following calls, as 0xRRGGBBAA. Only mv_rows_cover hatches. */
 void mv_rows_colour(mv_rows *rows, uint32_t colour, bool is_hatched);
 
-/* A mv_coverage_take_row, for which `to` is a mv_rows. */
+/* An mv_coverage_take_row, for which `to` is an mv_rows. */
 void mv_rows_cover(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage);
 
 /* Fill a rectangle inside the picture. mv_rows_fill blends it, and mv_rows_set replaces the old
@@ -37,7 +37,7 @@ void mv_rows_set(mv_rows *rows, mv_pixel_rect rect);
  * of `columns`. */
 void mv_rows_column(mv_rows *rows, mv_pixel_rect columns, int32_t top, int32_t bottom);
 
-/* A mv_letter_put, for which `to` is a mv_rows. It draws only inside rows->clip. */
+/* An mv_letter_put, for which `to` is an mv_rows. It draws only inside rows->clip. */
 void mv_rows_mask(void *to, int32_t x, int32_t y, int32_t width, int32_t height,
                   const uint8_t *mask);
 

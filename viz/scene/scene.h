@@ -1,6 +1,6 @@
 /* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them, and
- * tests compare scenes as text. Coordinates are in pixels, with x to the right and y downwards;
- * back ends may round them to a tenth of a pixel. Strings may contain any bytes, and a back end
+ * tests compare scenes as text. Coordinates are in pixels, with x to the right and y downwards.
+ * Back ends may round them to a tenth of a pixel. Strings may contain any bytes, and a back end
  * replaces characters that it cannot show. */
 #ifndef MV_SCENE_H
 #define MV_SCENE_H
@@ -23,7 +23,7 @@ typedef struct {
     const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; must stay valid as long as the scene */
     uint64_t key;           /* equal keys mean equal pixels, so a back end may cache them; 0: there
                                is no key */
-    bool is_opaque;         /* all alphas are 255, so shapes below need not be drawn */
+    bool is_opaque;         /* every pixel is opaque, so shapes below the image need not be drawn */
 } mv_pixels;
 
 typedef enum {
@@ -33,11 +33,12 @@ typedef enum {
     MV_SHAPE_TEXT,    /* one point, on the baseline */
     MV_SHAPE_STRIP,   /* pairs of points on the upper and lower edge, from left to right; the area
                          between the edges is filled */
-    MV_SHAPE_IMAGE,   /* two points for the position, rounded to whole pixels, and two for the part
-                         of `image` that fills it, in image pixels (upper left and lower right
-                         corners); each pixel shows the pixel of the image at its middle */
+    MV_SHAPE_IMAGE,   /* four points. The first two are the upper left and lower right corners of
+                         the image's position, rounded to whole pixels. The other two are the
+                         corners of the part of `image` that is shown there, in image pixels. Each
+                         pixel shows the image pixel at its middle */
     MV_SHAPE_CLIP     /* two points, which are opposite corners of a rectangle to which the
-                         following shapes are clipped; no points: clipping ends */
+                         following shapes are clipped, or no points, to end clipping */
 } mv_shape_kind;
 
 typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;

@@ -1,5 +1,6 @@
-/* The area of a stroke: a pen of some width drawn along a line. Corners are mitred as in SVG (and
- * cut where the tip would extend farther than twice the width), and ends are cut off straight. */
+/* The area of a stroke, which a pen of some width covers when it is drawn along a line. Corners are
+ * mitred as in SVG (and cut where the tip would extend farther than twice the width), and ends are
+ * cut off straight. */
 #ifndef MV_STROKE_H
 #define MV_STROKE_H
 

@@ -16,8 +16,8 @@
 #include "viz/scene/font_memory.h"
 #include "viz/scene/stroke.h"
 
-/* Where fonts are: installed with a release, relative to the program; on Debian (two paths); on
- * Fedora; on Arch. */
+/* The paths at which fonts are looked up. The first is relative to the program, for fonts that are
+ * installed with a release. The others are those of Debian (two paths), Fedora and Arch. */
 static const struct {
     const char *regular, *bold;
 } places[] = {
@@ -36,7 +36,8 @@ enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot i
 struct mv_font {
     mv_font_memory memory; /* memory of the font library */
     FT_Library library;
-    FT_Face regular, bold; /* NULL: the bitmap font is used; bold may be the same face as regular */
+    FT_Face regular, bold; /* faces of a scalable font, which may be the same; NULL: the bitmap font
+                            * is used */
 };
 
 static bool open_face(mv_font *font, const char *place, FT_Face *face)
@@ -181,7 +182,7 @@ static FT_Face face_at(mv_font *font, const mv_text_style *style)
 
     if (!(width >= 1 && width < 1 << 20 && height >= 1 && height < 1 << 20))
         return NULL;
-    /* At 72 dots per inch, a point is a pixel. */
+    /* A resolution of 72 dots per inch makes a point equal to a pixel. */
     return FT_Set_Char_Size(face, (FT_F26Dot6)width, (FT_F26Dot6)height, 72, 72) ? NULL : face;
 }
 

@@ -1,4 +1,5 @@
-/* FreeType options for the page: TrueType outlines, fitted to pixel rows by the autohinter. */
+/* FreeType options for the page, which needs only TrueType outlines. The autohinter fits them to
+ * pixel rows. */
 #include <freetype/config/ftoption.h>
 
 #undef FT_CONFIG_OPTION_ENVIRONMENT_PROPERTIES

@@ -1,5 +1,5 @@
-/* POSIX threads with a single thread: no thread can be started (system/thread.c), and locks do
- * nothing. Code that starts threads works without them when that fails. wasi-libc defines the
+/* POSIX threads for a page, which has only one thread. No thread can be started (system/thread.c),
+ * and locks do nothing. Code that fails to start threads works without them. wasi-libc defines the
  * types. */
 #ifndef MV_WEB_PTHREAD_H
 #define MV_WEB_PTHREAD_H
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Never called: no thread was started. */
+/* Never called, because no thread can be started. */
 static inline int pthread_join(pthread_t thread, void **out)
 {
     (void)thread, (void)out;
@@ -57,7 +57,7 @@ static inline int pthread_cond_destroy(pthread_cond_t *cond)
     return 0;
 }
 
-/* Never called: only our own threads wait. */
+/* Never called, because only threads that memviz starts wait. */
 static inline int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
     (void)cond, (void)lock;

@@ -1,5 +1,5 @@
-/* FreeType jumps out when its check finds a damaged font. The page contains only its own two fonts,
- * which are valid: a jump aborts the page. */
+/* FreeType uses longjmp when its validation finds a damaged font. The page contains only its own
+ * two fonts, which are valid, so longjmp simply aborts the page. */
 #ifndef MV_WEB_SETJMP_H
 #define MV_WEB_SETJMP_H
 

@@ -1,6 +1,5 @@
-/* parse/symbols/demangle.c for systems where nothing can jump out of libiberty: text that does not
- * fit is dropped, and a name that never ends (a short symbol can mean an endless text) aborts the
- * page. */
+/* Replaces parse/symbols/demangle.c where longjmp cannot leave libiberty. Text that does not fit is
+ * dropped. A short symbol can stand for an endless name, and such a name aborts the page. */
 #include "parse/symbols/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -25,7 +24,7 @@ static void put(const char *text, size_t length, void *context)
         __builtin_trap();
 }
 
-/* False: not a mangled name. */
+/* Returns false if the name is not mangled. */
 static bool demangle(const char *name, room *r)
 {
     enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };

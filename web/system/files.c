@@ -9,7 +9,7 @@ enum { FILES = 1100 };
 
 static mv_file files[FILES], fonts[MV_PAGE_FONTS];
 
-/* Whether the browser could copy the bytes there. */
+/* Asks the browser to copy bytes to an address. Returns false if the browser cannot read them. */
 __attribute__((import_module("page"), import_name("read"))) extern bool
 page_read(uint32_t number, double at, void *to, uint32_t count);
 
@@ -27,7 +27,7 @@ mv_file *mv_file_find(const char *name)
         const mv_page_font *font = &mv_page_fonts[i];
         if (strcmp(font->path + 1, name) != 0)
             continue;
-        fonts[i].bytes = (uint8_t *)font->bytes; /* never written to */
+        fonts[i].bytes = (uint8_t *)font->bytes; /* the bytes of a font are never written to */
         fonts[i].length = font->length;
         return &fonts[i];
     }

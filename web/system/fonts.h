@@ -1,5 +1,5 @@
-/* The page's fonts, as files at the paths that the rasteriser searches (viz/scene/text_raster.c).
- * web/make_fonts.py generates the table from system fonts. */
+/* The page's fonts, which are stored as files at the paths that the rasteriser searches
+ * (viz/scene/text_raster.c). web/make_fonts.py generates the table from system fonts. */
 #ifndef MV_WEB_FONTS_H
 #define MV_WEB_FONTS_H
 

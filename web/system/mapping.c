@@ -1,4 +1,4 @@
-/* A page's files are not in memory: they are read. */
+/* A page's files cannot be mapped into memory, so they are read instead. */
 #include "parse/source/mapping.h"
 
 bool mv_mapping_open(int fd, uint64_t bytes, mv_mapping *out)

@@ -1,4 +1,4 @@
-/* There are no files next to a page; its own source is one of its files, added by JavaScript. */
+/* A page has no files next to it. JavaScript adds the page's own source as a file. */
 #include "view/page/page_file.h"
 
 #include "base/resource_path.h"

@@ -1,6 +1,6 @@
-/* Pages from WebAssembly's single memory, which can only grow. Freed pages are kept in a list,
- * sorted by address, and reused; new browser memory is zero, and costs nothing until it is
- * touched. */
+/* Pages from WebAssembly's single memory, which can only grow. Freed pages are kept in a list that
+ * is sorted by address, and are reused. New memory from the browser contains zeros, and costs
+ * nothing until it is touched. */
 #include "base/pages.h"
 
 #include <stdbool.h>
@@ -9,15 +9,15 @@
 
 enum { WASM_PAGE = 65536, LEAST_GROWTH = 256 /* WASM_PAGEs */ };
 
-/* At the beginning of a free run. */
+/* The header at the beginning of a free run. */
 typedef struct run run;
 struct run {
-    run *next; /* at a higher address */
+    run *next; /* next free run, at a higher address */
     uint64_t bytes;
 };
 
 static run *first_free;
-static char *fresh, *fresh_end; /* memory never touched */
+static char *fresh, *fresh_end; /* bounds of the memory that was never touched */
 
 static bool grow_fresh(uint64_t bytes)
 {
@@ -29,7 +29,8 @@ static bool grow_fresh(uint64_t bytes)
         at = __builtin_wasm_memory_grow(0, pages = wanted);
     if (at == SIZE_MAX)
         return false;
-    /* The C library may have taken memory in between: the rest before it goes to the list. */
+    /* If the C library has taken memory in between, what was left of the previous memory goes to
+     * the list. */
     if ((char *)(at * WASM_PAGE) != fresh_end) {
         if (fresh_end > fresh)
             mv_pages_unmap(fresh, (uint64_t)(fresh_end - fresh));
@@ -39,7 +40,8 @@ static bool grow_fresh(uint64_t bytes)
     return true;
 }
 
-/* The lowest free run that is long enough, not zeroed; NULL: there is none. */
+/* Takes memory from the lowest free run that is long enough. The memory is not zeroed. Returns NULL
+ * if there is no such run. */
 static void *take_free(uint64_t bytes)
 {
     for (run **at = &first_free; *at; at = &(*at)->next) {

@@ -1,4 +1,4 @@
-/* A page's files have no folders: a path in a session means the file with that name. */
+/* A page's files have no folders, so a path in a session means the file with that name. */
 #include "parse/source/same_file.h"
 
 #include <string.h>

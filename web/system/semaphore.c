@@ -1,4 +1,4 @@
-/* Semaphores without waiting threads: see pthread.h. */
+/* Semaphores for a page, in which no thread can wait (see pthread.h). */
 #include <semaphore.h>
 
 int sem_init(sem_t *s, int is_shared, unsigned value)
@@ -19,7 +19,7 @@ int sem_post(sem_t *s)
     return 0;
 }
 
-/* Never called: no thread was started. */
+/* Never called, because no thread can be started. */
 int sem_wait(sem_t *s)
 {
     (void)s;

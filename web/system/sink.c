@@ -1,5 +1,5 @@
-/* An output file is written under its final name, since no one else sees a page's files. A failed
- * output is removed. */
+/* An output file is written under its final name, because only the page can see its files. If
+ * writing fails, the file is removed. */
 #include "parse/source/sink.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A page is not a terminal: the size is unknown, as when the program writes to a file. */
+/* A page is not a terminal, so the size is unknown, as when the program writes to a file. */
 #include "cli/report/terminal.h"
 #include "cli/report/pager.h"
 

@@ -1,5 +1,6 @@
 /* The system functions required by wasi-libc (wasi/api.h), implemented here instead of in
- * JavaScript. Functions missing here are not needed by memviz: the linker would name them. */
+ * JavaScript. memviz does not need the functions that are missing here, otherwise the linker would
+ * report them. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 enum { DESCRIPTORS = 256, ROOT = 3 };
 
 typedef struct {
-    mv_file *file; /* NULL: closed, or ROOT */
+    mv_file *file; /* NULL: the descriptor is closed, or is ROOT */
     uint64_t at;
 } descriptor;
 
@@ -84,7 +85,7 @@ __wasi_errno_t __wasi_fd_write(__wasi_fd_t fd, const __wasi_ciovec_t *from, size
     return __WASI_ERRNO_SUCCESS;
 }
 
-/* In the order of wasi/api.h. */
+/* The functions are in the order of wasi/api.h. */
 enum { FROM_BEGIN, FROM_HERE, FROM_END };
 
 __wasi_errno_t __wasi_fd_seek(__wasi_fd_t fd, __wasi_filedelta_t offset, uint8_t from,
