@@ -1,4 +1,4 @@
-/* Strings that are made with printf formats. */
+/* Makes strings from printf formats. */
 #ifndef MV_BASE_TEXT_H
 #define MV_BASE_TEXT_H
 
@@ -36,7 +36,8 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Whether a file name has this extension with something before it: "a.svg", but not ".svg". */
+/* Returns true if a file name has this extension with something before it: "a.svg", but not
+ * ".svg". */
 static inline bool mv_text_has_ending(const char *name, const char *ending)
 {
     size_t length = strlen(name), tail = strlen(ending);

@@ -14,7 +14,7 @@ static inline uint64_t mv_wire_aligned(uint64_t bytes)
     return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
 }
 
-/* A column of values that have `size` bytes each: 1, 4 or 8. */
+/* A column of values of `size` bytes each: 1, 4 or 8. */
 typedef struct {
     const void *values;
     uint32_t count;

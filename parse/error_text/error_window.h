@@ -33,7 +33,7 @@ uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from);
 void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t end,
                           mv_error_window *out);
 
-/* Whether `text`, which points into a squeezed text, begins with the words. */
+/* Returns true if `text`, which points into a squeezed text, begins with the words. */
 static inline bool mv_error_has(const char *text, const char *words)
 {
     return strncmp(text, words, strlen(words)) == 0;

@@ -5,8 +5,9 @@
  * segments go into another. mv_build_finish makes the trace's tables from ranges of the staging
  * tables, so nothing is copied.
  *
- * A failure is sticky, as in a cursor: when memory or row numbers run out, `code` is set, and all
- * functions return row 0. The caller checks `code` once per record or once at the end. */
+ * As in a cursor, a failure is sticky. When memory or row numbers run out, `code` is set, and from
+ * then on all functions return row 0. The caller checks `code` once per record or once at the
+ * end. */
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
@@ -31,7 +32,7 @@ typedef struct {
 } mv_fx_row;
 typedef struct {
     MV_CODE_COLUMNS(MV_ROW_MEMBER, )
-    mv_fx_row fx; /* data of torch.fx; if all its columns are absent, no row is added to mv_fx */
+    mv_fx_row fx; /* torch.fx data; if all its columns are absent, no row is added to mv_fx */
 } mv_frame_row;
 typedef struct {
     MV_SEGMENT_COLUMNS(MV_ROW_MEMBER, )
@@ -131,7 +132,7 @@ uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
  * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
-/* Counts a note about odd input; `format` describes the first occurrence. */
+/* Counts a note about odd input. `format` describes its first occurrence. */
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
