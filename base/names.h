@@ -8,7 +8,7 @@
 #ifndef MV_BASE_NAMES_H
 #define MV_BASE_NAMES_H
 
-/* Selects a field of each row; passed as the parameter `field`. */
+/* These macros select a field of each row. One of them is passed as the parameter `field`. */
 #define MV_FIRST_NAME(first, ...)           #first,
 #define MV_SECOND(first, second, ...)       second,
 #define MV_THIRD(first, second, third, ...) third,

@@ -17,7 +17,8 @@ enum { PAST, TO_SHIM, TIMED, MOST_SAMPLES = 1 << 16 };
 /* capture_loop.py sets these. */
 EXPORTED int gate_mode;
 EXPORTED report_fn *gate_functions[2]; /* functions of the shim and of PyTorch */
-/* Cycles that the last reports of allocations and of frees took, and their number. */
+/* Number of cycles that the latest reports of allocations and of frees took, and number of these
+ * reports. */
 EXPORTED uint32_t gate_samples[2][MOST_SAMPLES];
 EXPORTED uint64_t gate_counts[2];
 

@@ -12,7 +12,8 @@
 #include "base/numbers.h"
 #include "record/launch.h"
 
-/* Milliseconds between two samples: fewer while memory use changes, more while it is constant. */
+/* Milliseconds between two samples. The interval is short while memory use changes, and long while
+ * it is constant. */
 enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000, PAUSE_MS = 50 };
 enum { MOST_LEFT = 8 }; /* maximum number of running processes reported to the user */
 

@@ -13,8 +13,8 @@
 
 #include "record/run_names.h"
 
-/* Smallest --max-size. With a smaller value, most of the size would be space that the recorder
- * reserves in advance. */
+/* Smallest value of --max-size. If it were smaller, the recorder's reserved space would take most
+ * of it. */
 #define MV_RING_LEAST_SIZE ((uint64_t)16 << 20)
 
 /* Bounds for each process. 0: no bound. */

@@ -29,8 +29,8 @@ static int64_t number_of(const char *text)
     return (int64_t)value;
 }
 
-/* The launcher's own rank. Reads the variables in which job launchers pass a process its rank; the
- * shim reads the same variables. */
+/* Returns the launcher's own rank, from the variables in which job launchers pass a process its
+ * rank. The shim reads the same variables. */
 static int64_t own_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -41,7 +41,7 @@ static int64_t own_rank(void)
     return MV_NO_RANK_KNOWN;
 }
 
-/* A number that is unique among all launchers, including those on other machines. */
+/* Returns a number that is unique among all launchers, including those on other machines. */
 static uint32_t run_number(void)
 {
     uint64_t mixed = 0xcbf29ce484222325;
@@ -58,7 +58,7 @@ static uint32_t run_number(void)
     return (uint32_t)(mixed >> 32);
 }
 
-/* The name without its placeholders, and without the dots before them. */
+/* Returns the name without its placeholders, and without the dots before them. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -180,7 +180,7 @@ void mv_run_names_close(mv_run_names *names)
 
 /* ---- the live files ---------------------------------------------------------------------- */
 
-/* The last value of a key; NULL if there is none or when out of memory. */
+/* Returns the last value of a key; NULL if there is none or when out of memory. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
     mv_cursor c = mv_cursor_over(facts);
@@ -281,7 +281,7 @@ static bool is_written_to(int fd, const mv_run_file *file)
     return is_refused || has_mapped(file->pid, file->inode);
 }
 
-/* Why a file is not accepted; NULL: it was created by a program of ours. */
+/* Returns the reason why a file is not accepted; NULL if one of our programs created it. */
 static const char *why_not(const mv_run_names *names, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
@@ -452,7 +452,7 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
 
 /* ---- the results ------------------------------------------------------------------------- */
 
-/* Writes the host's name as a part of a file name. Other characters are replaced by '_', and the
+/* Writes the host's name as part of a file name. Other characters are replaced with '_', and the
  * part does not begin with a dot. */
 static int put_host(const char *host, char *out, size_t size)
 {
@@ -510,8 +510,8 @@ static bool is_taken(const mv_run_file *files, uint32_t count, const char *resul
     return false;
 }
 
-/* The candidate for a result's name. Attempt 0 is the plain name, and each further attempt is more
- * specific. */
+/* Makes the candidate for a result's name. Attempt 0 is the plain name, and each further attempt is
+ * more specific. */
 static void candidate(const mv_run_file *file, const char *plain, uint32_t attempt, char *out,
                       size_t size)
 {

@@ -6,8 +6,8 @@
  * that embed Python: ptrace stops the main thread for less than a millisecond and makes it call
  * Py_AddPendingCall with PyRun_SimpleString (x86-64). Then registers and signal mask are restored,
  * and the thread continues; a system call that was interrupted is restarted. The thread is stopped
- * only where it cannot hold a lock of the interpreter: in the evaluation loop, in code that is not
- * the interpreter's, or in a system call that waits. */
+ * only where it cannot hold a lock of the interpreter: in the evaluation loop, in code that does
+ * not belong to the interpreter, or in a system call that waits. */
 #ifndef MV_RUNNING_PYTHON_H
 #define MV_RUNNING_PYTHON_H
 

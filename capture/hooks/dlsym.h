@@ -15,7 +15,7 @@ typedef struct {
     uintptr_t decided; /* 0: forward to the real dlsym */
 } mv_dlsym_answer;
 
-/* The answer to a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
+/* Returns the answer to a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
 mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *version,
                                 const void *caller);
 

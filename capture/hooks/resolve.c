@@ -10,7 +10,7 @@ enum {
 }; /* largest number of libraries that a library needs, directly and
                              * indirectly */
 
-/* The dynamic section of the shim, since every linked file has a separate one. */
+/* The shim's dynamic section. Every linked file has a separate one. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 typedef struct {

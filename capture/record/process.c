@@ -185,8 +185,8 @@ static void ask(void)
     atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
-/* Determines the first state. A filter may end the process because of an unexpected call, so
- * filters are looked for first, with calls that the loader has just made. */
+/* Determines the first state. A filter may end the process because of an unexpected call. Therefore
+ * filters are looked for first, using only calls that the loader has just made. */
 static int first_state(void)
 {
     if (!*wanted_out())

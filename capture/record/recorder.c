@@ -30,8 +30,8 @@ enum {
 extern void *__libc_stack_end; /* end of the first thread's stack, set by the dynamic loader */
 
 /* For each device, the sum of the framework's events, and the reserved bytes that the framework
- * reported last. A lock of the framework orders the events of a device, so plain loads and stores
- * are enough. */
+ * reported last. The framework's lock orders the events of a device, so plain loads and stores are
+ * enough. */
 typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
 } device_totals;
@@ -222,8 +222,8 @@ static void put_tag_beside(record *r, mv_live_event kind)
     *r->at++ = 0;
 }
 
-/* Limits an address. No device or host has higher addresses, and larger differences would leave no
- * bit for the flag. */
+/* Limits an address. No device or host uses higher addresses. Larger differences between addresses
+ * would leave no bit for the flag. */
 static uint64_t in_range(uint64_t addr)
 {
     return addr & (UINT64_MAX >> 2);

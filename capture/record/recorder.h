@@ -6,9 +6,9 @@
  *
  * The program must run as it does without the shim. Nothing here allocates from the heap, prints,
  * raises or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a
- * lock. Everything can be called from the first instruction of the process to the last, on every
- * thread, in a forked child and in a signal handler. An event that cannot be recorded is counted,
- * and an event that cannot even be counted is ignored.
+ * lock. All functions can be called at any time, from the first instruction of the process to the
+ * last, on every thread, in a forked child and in a signal handler. An event that cannot be
+ * recorded is counted, and an event that cannot even be counted is ignored.
  *
  * A typical hook:
  *
@@ -48,9 +48,9 @@ void mv_rec_leave(mv_rec_visit *visit);
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
 
-/* The number of the next event, which is never 0, and the time. Number and time increase together,
- * so they are taken together. A number must be used once it is taken, because a gap counts as a
- * lost event. */
+/* Takes the number of the next event, which is never 0, and the time. Number and time increase
+ * together, so they are taken together. A number must be used once it is taken, because a gap
+ * counts as a lost event. */
 typedef struct {
     uint64_t sequence, time_us; /* CLOCK_MONOTONIC */
 } mv_rec_moment;
@@ -143,7 +143,7 @@ mv_open_ranges *mv_rec_open_ranges(void);
 /* Called at the program's end: records the live blocks that are not in the file yet (overrun.h). */
 void mv_rec_end(void);
 
-/* Whether CPU tensors are recorded (--cpu). */
+/* Returns true if CPU tensors are recorded (--cpu). */
 bool mv_rec_wants_cpu(void);
 
 #endif

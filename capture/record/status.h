@@ -15,10 +15,10 @@ void mv_status_begin(const char *where, bool is_filtered);
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
 
-/* Whether the launcher that made the page still exists. Costs one system call. */
+/* Returns true if the launcher that made the page still exists. Costs one system call. */
 bool mv_status_has_launcher(void);
 
-/* Whether the launcher was asked to end all recordings. The check costs one load. */
+/* Returns true if the launcher was asked to end all recordings. The check costs one load. */
 extern const _Atomic uint32_t *mv_status_stop;
 
 static inline bool mv_status_is_stopped(void)

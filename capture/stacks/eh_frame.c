@@ -274,8 +274,7 @@ static void run(rule_machine *m, byte_reader b)
     m->is_strange = m->is_strange || b.overrun;
 }
 
-/* Reads the part that the tables of many functions have in common. Moves `b` to its
- * instructions. */
+/* Reads the part that is common to the tables of many functions. Moves `b` to its instructions. */
 static bool read_cie(byte_reader *b, rule_machine *m)
 {
     const char *letters;

@@ -264,7 +264,7 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
-/* The first walks are checked, because the layout is trusted only after it has proved correct. */
+/* The first walks are checked, because the layout is trusted only after it has been confirmed. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();

@@ -56,7 +56,7 @@ typedef struct {
 
 typedef struct {
     mv_span file; /* contents of the whole file; no data: the file is read piece by piece from
-                     `source` */
+                   * `source` */
     const mv_source *source;
     mv_arena *arena;  /* owns the columns */
     mv_arena scratch; /* arena for everything else, with the same budget */
@@ -92,7 +92,7 @@ typedef struct {
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
     uint32_t limits[MV_REF_COUNT];  /* number of rows in the table to which each kind of reference
-                                       refers */
+                                     * refers */
     uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not created yet */
 } mv_load;
 

@@ -32,14 +32,13 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 
 /* The sizes in an error: X(id, JSON field). */
 #define MV_ERROR_SIZE_LIST(X)                                                                   \
-    X(REQUESTED, "requested")              /* size of a segment, not a tensor */                \
-    X(CAPACITY, "capacity")                /* total memory of the device */                     \
-    X(FREE, "free")                        /* free on the device after the failure */           \
-    X(LIMIT, "limit")                      /* largest size that PyTorch may
-                                              reserve */              \
-    X(PROCESS, "process")                  /* total of this process on the device */            \
-    X(ALLOCATED, "allocated")              /* by PyTorch, including private pools */            \
-    X(RESERVED, "reserved")                /* by PyTorch */                                     \
+    X(REQUESTED, "requested")              /* of a segment, not a tensor */                     \
+    X(CAPACITY, "capacity")                /* the device's total memory */                      \
+    X(FREE, "free")                        /* free memory after the failure */                  \
+    X(LIMIT, "limit")                      /* largest total that PyTorch may reserve */         \
+    X(PROCESS, "process")                  /* used by this process on the device */             \
+    X(ALLOCATED, "allocated")              /* allocated, including private pools */             \
+    X(RESERVED, "reserved")                /* reserved by PyTorch */                            \
     X(UNALLOCATED, "reserved_unallocated") /* reserved but not allocated */                     \
     X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */ \
     X(ACTIVE, "active")                    /* summary: allocated or still used by a stream */   \

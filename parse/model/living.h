@@ -24,7 +24,7 @@ typedef struct mv_living {
     const uint64_t *block; /* [count] bytes that the block of each alloc occupies; 0 in other
                             * rows */
     uint32_t older;        /* number of blocks from before the first event; these blocks have no
-                              rows */
+                            * rows */
     const uint64_t *older_addr, *older_block; /* [older] addresses and sizes of these blocks */
 } mv_living;
 

@@ -520,8 +520,8 @@ typedef enum {
     MV_NOTE_LIST(MV_NOTE_ENUM) MV_NOTE_COUNT
 } mv_note_code;
 
-/* Whether readers derive this note from the data. Such notes are skipped when a file contains
- * them. */
+/* Returns true if readers derive this note from the data. Such notes are skipped when a file
+ * contains them. */
 static inline bool mv_note_is_found(mv_note_code code)
 {
     return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
@@ -732,8 +732,8 @@ const char *mv_trace_allocator(const mv_trace *trace);
 bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
 /* Facts in an XLA file for each device; the device's number follows the key. The first fact is the
- * largest number of bytes that the device's allocator had allocated at once. The second fact has
- * the same value, and exists only if that peak was before the first event. */
+ * largest number of bytes that the device's allocator had allocated at once. The second fact
+ * repeats the value if that peak was before the first event. */
 #define MV_FACT_PEAK        "peak_"
 #define MV_FACT_PEAK_BEFORE "peak_before_"
 

@@ -13,9 +13,9 @@
  * reference, mv_ref. Sharing therefore costs four bytes per object, and a shared list stays one
  * object (its `call`). An unreadable value may have been added by the user, alongside PyTorch's
  * keys, but this is known only when the dict around the value is full. The pickle reader therefore
- * continues with an unreadable value as OTHER, which keeps the reason for the refusal: a record, a
- * list or the root that needs the value fails with this reason, but under an unknown key the value
- * does no harm.
+ * continues with an unreadable value as OTHER, which keeps the reason for the refusal. A record, a
+ * list or the root that needs the value fails with this reason, whereas under an unknown key the
+ * value does no harm.
  *
  * A container may be filled only while it is fresh, which means before it is put into another
  * container or fetched again. Therefore objects cannot form cycles, and shared references cost no
@@ -107,7 +107,7 @@ typedef enum {
 
 /* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
-    MV_VALUE_UNSET,      /* no value: an empty memo entry */
+    MV_VALUE_UNSET,      /* no value: used for an empty memo entry */
     MV_VALUE_OPEN,       /* an undecided container, only in references; bits: its position on the
                           * stack */
     MV_VALUE_WORD,       /* bits: mv_word */
@@ -163,12 +163,12 @@ typedef struct {
 typedef struct {
     uint32_t first, last; /* first and last link, as row + 1 */
     uint32_t count;
-    uint32_t why; /* if the chain contains rows that are not in the order in which they were made:
-                   * the reason for which this order may be refused, as row of the machine's
+    uint32_t why; /* used if the chain contains rows that are not in the order in which they were
+                   * made: the reason why this order may be refused, as row of the machine's
                    * refusals + 1; else 0 */
 } mv_chain;
 
-/* The reason why PyTorch cannot have written a value. */
+/* Why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
     uint64_t offset; /* position in the input */
