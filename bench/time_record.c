@@ -35,8 +35,8 @@ static double nanoseconds(void)
 {
     struct timespec now;
 
-    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* because other programs also use the
-                                                          * machine */
+    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* the thread's CPU time, because other
+                                                          * programs also use the machine */
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 

@@ -101,9 +101,10 @@ static mv_code refuse(mv_span head, mv_err *err)
     return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
 }
 
-/* Whether the file was transferred in text mode, which puts a carriage return before every line
- * feed. By chance, only one byte in 256 is a carriage return, so a few line feeds are enough
- * evidence. Other files soon contain a line feed without a carriage return. */
+/* Returns true if the file was transferred in text mode, which puts a carriage return before every
+ * line feed. By chance, only one byte in 256 is a carriage return, so a few such line feeds are
+ * enough evidence. In a file that was not transferred in text mode, a line feed without a carriage
+ * return soon occurs. */
 static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;

@@ -191,8 +191,8 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* The row at which the rows that may be left out after the part begin; UINT64_MAX if no rows may be
- * left out. If the history is complete, lifetimes do not depend on events after the part. */
+/* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
+ * If the history is complete, lifetimes do not depend on events after the part. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];

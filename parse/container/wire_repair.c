@@ -161,7 +161,8 @@ static void repair_ids(mv_load *load, mv_load_table *t, uint32_t column)
     }
 }
 
-/* Determines the number of calls from the calls that occur, if the TRACE chunk is lost. */
+/* If the TRACE chunk is lost, determines the number of calls from the calls that occur in the
+ * events. */
 static void repair_calls(mv_load *load, mv_load_table *t, uint32_t column)
 {
     uint32_t *calls = t->columns[column];

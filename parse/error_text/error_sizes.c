@@ -62,8 +62,8 @@ static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t
     return (whole << shift) + ((part << shift) + (up ? scale - 1 : 0)) / scale; /* 2^21 << 40 */
 }
 
-/* The range of sizes that are printed like this after rounding to the last printed digit. Numbers
- * of bytes are exact. */
+/* Returns the range of sizes that are printed in this way after rounding to the last printed digit.
+ * Numbers of bytes are exact. */
 static mv_printed_size rounded(const figure *f)
 {
     uint64_t twice = 2 * f->part, whole = f->whole, scale = 2 * f->scale;
@@ -84,7 +84,7 @@ static mv_printed_size rounded(const figure *f)
     return size;
 }
 
-/* The range of sizes that are printed like this after truncating to whole units. */
+/* Returns the range of sizes that are printed in this way after truncating to whole units. */
 static mv_printed_size cut_off(const figure *f)
 {
     uint64_t bytes = bytes_of(f->whole, 0, 1, f->shift, false);
@@ -265,7 +265,8 @@ static bool is_other(const char *at, const char *begin)
                           mv_error_has(at, "exceedallowedmemory"));
 }
 
-/* Whether a digit continues a number. The digit after a full stop may begin a sentence. */
+/* Returns true if a digit continues a number. A digit after a full stop may instead begin a
+ * sentence. */
 static bool is_within(const char *at)
 {
     return is_digit(at[-1]) || (at[-1] == '.' && is_digit(at[-2]));

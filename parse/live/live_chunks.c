@@ -124,7 +124,8 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* The position after the chunk at `at`, which may be cut, or after a slot without a chunk. */
+/* Returns the position after the chunk at `at`, which may be cut, or after a slot without a
+ * chunk. */
 static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
 {
     uint64_t left = file.length - at, bytes;

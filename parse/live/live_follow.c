@@ -28,7 +28,7 @@ enum {
  * damaged. */
 #define CUT 1
 
-/* The position of a source in the heap. */
+/* The state of a source with respect to the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
     IDLE,      /* not in the heap, because all its records were returned; more may follow */
@@ -71,8 +71,8 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* size of the file now, and when all slots were last
-                                      * checked */
+    uint64_t file_bytes, seen_bytes; /* current size of the file, and its size when all slots were
+                                      * last checked */
     uint64_t frontier;               /* position at or after which no chunk has been found */
     uint64_t *blank;                 /* [blank_count] positions of slots before the frontier that
                                       * have no chunk */

@@ -3,8 +3,8 @@
 #include "base/grow.h"
 #include "parse/live/varint.h"
 
-/* Limit for frames of a stack in the model, which is higher because functions that the compiler
- * inlined have separate frames. */
+/* Limit for frames of a stack in the model. It is higher than in the file because functions that
+ * the compiler inlined become separate frames. */
 enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -154,7 +154,7 @@ static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uin
            is_within(stated->stacks, made->stacks, most);
 }
 
-/* Adds rows for a lost chunk, whose numbers are in use although their content is unknown. */
+/* Adds rows for a lost chunk. Their numbers are in use, although their content is unknown. */
 static void lose_rows(mv_live_names *n, const mv_live_made *stated)
 {
     for (; n->made.strings < stated->strings; n->made.strings++)

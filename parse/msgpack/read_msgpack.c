@@ -74,7 +74,7 @@ bool mv_msgpack_probe(mv_span head)
 {
     mv_span key = first_key(head);
 
-    /* An empty list, which torch.cuda.memory_snapshot() returns in an idle process. */
+    /* torch.cuda.memory_snapshot() returns an empty list in an idle process. */
     if (head.length == 1 && head.data[0] == 0x90)
         return true;
     return key.length > 0 && is_visible(key);

@@ -17,8 +17,8 @@
 
 /* ---- functions, files and lines from DWARF ----------------------------------------------- */
 
-/* Limits, because hostile DWARF may nest without end, claim the same addresses repeatedly, or have
- * an entry that is its own sibling. */
+/* Limits, because hostile DWARF may be nested without end, claim the same addresses repeatedly, or
+ * contain an entry that is its own sibling. */
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,

@@ -361,7 +361,7 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* Whether a list is a pool id, which is a pair of integers that are not negative. */
+/* Returns true if a list is a pool id, which is a pair of integers that are not negative. */
 static bool is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&

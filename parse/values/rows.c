@@ -7,7 +7,7 @@
 
 static const char expected[] = "a list of its records";
 
-/* The kind of table for rows in the root's lists; 0 for other kinds of rows. */
+/* Returns the kind of table for rows in the root's lists; 0 for other kinds of rows. */
 static uint16_t table_of(mv_value_kind rows_of)
 {
     switch (rows_of) {

@@ -14,8 +14,8 @@ enum {
                      * contains */
 };
 
-/* A line's time is relative to the profile's start if it is below this limit, or else to the
- * epoch. */
+/* A line's time is relative to the profile's start if it is below this limit. Otherwise it is
+ * relative to the epoch. */
 #define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
 
 /* An event in a line. */
@@ -203,8 +203,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* Whether an event is the range in which XLA allocates the buffers of any program. It is left out,
- * because the ranges around it are more specific. */
+/* Returns true if an event is the range in which XLA allocates buffers, which is the same for every
+ * program. The event is left out, because the ranges around it are more specific. */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
