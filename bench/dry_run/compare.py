@@ -136,7 +136,7 @@ def run_all(cases, jobs, out, ranks, gpu):
 
 
 def spread(dry):
-    """Returns the dry run's prediction of reserved memory, if it consists of more than one figure."""
+    """Returns the dry run's prediction of reserved memory, or "" if it is one exact figure."""
     least, most = (f"{size / 2**20:,.0f}" for size in dry["range"])
     word = next((word for word in ("at least", "about") if word in dry["said"][-1]), "")
     return f"{word} {least if least == most else f'{least} to {most}'}".strip() if word or least != most else ""

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END 24 /* maximum length of the suffix of a temporary name, ".PID.N", with some
+#define LONGEST_END \
+    24 /* maximum length of the suffix of a temporary name, ".PID.N", with some
                         * margin */
 
 static bool to_stdout(const mv_sink *sink)
