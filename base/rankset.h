@@ -1,6 +1,7 @@
-/* A set of small numbers in which the next and the previous member are found quickly. It is a
- * bitmap with further bitmaps above it, each of which shows the non-empty words of the bitmap below
- * and is 64 times smaller. Every operation takes at most six steps. */
+/* A set of small numbers in which the next and the previous member are found quickly. It consists
+ * of a bitmap with the members, and of further bitmaps above it. Each bitmap shows which words of
+ * the bitmap below it are not empty, and is 64 times smaller. Every operation takes at most six
+ * steps. */
 #ifndef MV_BASE_RANKSET_H
 #define MV_BASE_RANKSET_H
 

@@ -15,8 +15,8 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Makes several strings in an arena. One check of `failed` after the last string finds any
- * failure. */
+/* State for making several strings in an arena. One check of `failed` after the last string finds
+ * any failure. */
 typedef struct {
     mv_arena *arena;
     bool failed; /* memory ran out */
@@ -45,8 +45,8 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
-/* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7"; "no device" for 0.
- * Returns `text`. */
+/* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7", or "no device" for
+ * 0. Returns `text`. */
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 

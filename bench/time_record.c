@@ -1,6 +1,6 @@
-/* Measures the cost of recording one event, without the program around it: replays a snapshot's
- * allocator events through the recorder, once at full speed for the time, and once at the
- * snapshot's original times for the bytes. Prints one JSON object.
+/* Measures the cost of recording one event, without the program around it. Replays a snapshot's
+ * allocator events through the recorder, once at full speed to measure the time, and once at the
+ * original times to measure the bytes. Prints one JSON object.
  *
  *     MEMVIZ_OUT=/tmp/x MEMVIZ_STACKS=python time_record SNAPSHOT FRAMES
  *

@@ -173,8 +173,8 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 
 static const mv_read_opts quiet = {0};
 
-/* Sets the level of a file of another tool. Such a file has only one level, which is named after
- * its allocator, and no CUDA calls. */
+/* Sets the level of another tool's file. Such a file has only one level, which is named after its
+ * allocator, and no CUDA calls. */
 static void take_level(mv_trace *trace)
 {
     trace->origin.level = mv_trace_allocator(trace);

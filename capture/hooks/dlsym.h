@@ -2,7 +2,7 @@
  *
  * The exported functions are written in assembly (dlsym_x86_64.S, dlsym_aarch64.S). glibc
  * identifies the caller by the return address, so a look-up that the shim does not answer must be
- * forwarded with a jump, and a compiler might emit a call instead. The functions jump immediately
+ * forwarded with a jump. A C compiler might emit a call instead. The functions jump immediately
  * unless the name begins with "cu". */
 #ifndef MV_DLSYM_H
 #define MV_DLSYM_H

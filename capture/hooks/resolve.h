@@ -26,14 +26,14 @@
  * there is no such function yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* Like mv_resolve, but faster, because cached answers are not checked. For libraries that are never
- * unloaded. */
+/* Does the same as mv_resolve, but faster, because cached answers are not checked. For libraries
+ * that are never unloaded. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* Like mv_resolve, but without the cache, so `name` may be any string. */
+/* Does the same as mv_resolve, but without the cache, so `name` may be any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
-/* Like mv_resolve_anew, but only step 2 applies. */
+/* Does the same as mv_resolve_anew, but only step 2 applies. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
 /* Returns the function `name` in the library that contains `function`; NULL if there is none. */

@@ -171,8 +171,8 @@ static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uin
     return j->error;
 }
 
-/* Replaces the window `seen` by a new window, of which the first `taken` bytes are in use. Returns
- * false if another thread was faster, and has mapped the same bytes. */
+/* Replaces the window `seen` with a new window, of which the first `taken` bytes are in use.
+ * Returns false if another thread was faster, and has mapped the same bytes. */
 static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
     uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;

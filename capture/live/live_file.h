@@ -11,9 +11,10 @@
  * A store to a page without disk space would raise SIGBUS, so space is reserved before a window is
  * mapped. If the file system cannot reserve space, zeros are written instead.
  *
- * The file is open only while a window is being made. It is opened by its name, and verified by its
- * device and inode, in a thread with separate descriptors (apart.h), so the program's descriptors
- * stay unchanged, and nothing can be written to, or reserved for, one of the program's files.
+ * The file is open only while a window is being made. It is opened by its name, verified by its
+ * device and inode, and used in a thread with separate descriptors (apart.h). The program's
+ * descriptors therefore stay unchanged, and the shim can never write to one of the program's files
+ * by mistake.
  *
  * System calls that open, write or reserve are made directly, because libc's functions are
  * cancellation points, and its fallocate may silently write. Errors are returned as errno numbers,

@@ -21,7 +21,7 @@
 enum {
     MOST_FILES = 10000,       /* largest number of files for one process id; each exec makes a new
                                * file */
-    FIRST_SEQUENCE = 1,       /* number of the first event, since 0 means none */
+    FIRST_SEQUENCE = 1,       /* number of the first event; 0 means "none" */
     SET_ASIDE_BYTES = 8 << 20 /* bytes reserved in the file for a confined process, enough for a
                                * million events */
 };

@@ -48,9 +48,9 @@ void mv_rec_leave(mv_rec_visit *visit);
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
 
-/* Takes the number of the next event, which is never 0, and the time. Number and time increase
- * together, so they are taken together. A number must be used once it is taken, because a gap
- * counts as a lost event. */
+/* The number of an event, which is never 0, and its time. Number and time increase together, so
+ * mv_rec_now takes them together. A number must be used once it is taken, because a gap counts as a
+ * lost event. */
 typedef struct {
     uint64_t sequence, time_us; /* CLOCK_MONOTONIC */
 } mv_rec_moment;
@@ -58,7 +58,7 @@ typedef struct {
 mv_rec_moment mv_rec_now(void);
 
 /* One call of the CUDA runtime or driver. `caller` is the hook's return address, which identifies
- * the calling library, and at which the native stack starts. */
+ * the calling library and is where the native stack starts. */
 typedef struct {
     const char *api; /* name of the function, in static storage */
     const void *caller;
@@ -122,9 +122,9 @@ void mv_rec_block(const mv_rec_block_event *event);
  * size. */
 void mv_rec_oom(const mv_rec_block_event *event);
 
-/* Records a mark, or the beginning or end of a range. `kind` is MARK, PUSH, POP, BEGIN or END;
- * `text` is cut at MV_LIVE_MOST_TEXT, and NULL counts as ""; `number` is the range's number, for
- * BEGIN and END. */
+/* Records a mark, or the beginning or end of a range. `kind` is MARK, PUSH, POP, BEGIN or END.
+ * `text` is cut at MV_LIVE_MOST_TEXT; NULL counts as "". For BEGIN and END, `number` is the range's
+ * number. */
 void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number);
 
 /* The open ranges of NVTX's named domains on this thread; ranges nested deeper than

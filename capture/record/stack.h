@@ -42,8 +42,8 @@ bool mv_python_ready(void);
  * interpreter, if it has no frames, or if Python stacks are off. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most);
 
-/* Describes the code object of a frame. The caller must copy the fields before the program
- * continues. */
+/* The code object of a frame, filled by mv_python_describe. The caller must copy the fields before
+ * the program continues. */
 typedef struct {
     const char *file, *name; /* UTF-8 without NUL; converted strings point into `text` */
     uint32_t file_bytes, name_bytes;

@@ -18,7 +18,7 @@ void mv_status_opened(int error);
 /* Returns true if the launcher that made the page still exists. Costs one system call. */
 bool mv_status_has_launcher(void);
 
-/* Returns true if the launcher was asked to end all recordings. The check costs one load. */
+/* Tells whether the launcher has asked for all recordings to end. The check costs one load. */
 extern const _Atomic uint32_t *mv_status_stop;
 
 static inline bool mv_status_is_stopped(void)

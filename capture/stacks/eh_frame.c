@@ -13,7 +13,7 @@ enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16 };
 enum { ENC_ABSOLUTE = 0x00, ENC_PCREL_SDATA4 = 0x1b, ENC_DATAREL_SDATA4 = 0x3b, ENC_OMIT = 0xff };
 enum { MOST_REMEMBERED = 8 };
 
-/* Reads bytes of a loaded file. Beyond `end`, all bytes are zero. */
+/* A reader over bytes of a loaded file. Beyond `end`, all bytes are zero. */
 typedef struct {
     const uint8_t *at, *end;
     bool overrun;

@@ -1,6 +1,6 @@
 /* Looks up symbols defined by loaded ELF files, in the files' own hash tables. dlsym cannot be
- * used, because it allocates when it finds nothing, overwrites the program's pending dlerror, and
- * waits for the loader's main lock, which a thread in dlopen holds while it runs constructors.
+ * used. It allocates memory when it finds nothing, and overwrites the program's pending dlerror. It
+ * also waits for the loader's main lock, which a thread in dlopen holds while it runs constructors.
  *
  * The shim's dlsym finds the real dlsym with mv_elf_function. This function therefore calls no
  * other function, because sanitizers define strcmp themselves and look up the real strcmp with

@@ -217,7 +217,7 @@ static uint64_t smallest(const uint64_t *numbers, uint32_t count)
     return (uint64_t)least;
 }
 
-/* Replaces values by differences in place, from the last value to the first. Unless a start is
+/* Replaces values with differences in place, from the last value to the first. Unless a start is
  * given, it is chosen so that the first difference is not larger than the others. 32-bit values
  * wrap at 32 bits. */
 static uint64_t differ(const mv_column_values *in, uint64_t *work)

@@ -144,11 +144,10 @@ typedef struct {
     mv_range host_segments; /* rows of b->segments */
 } mv_build_ranges;
 
-/* Makes a trace independent of its format: computes block addresses that are missing in the file,
- * drops settings that are lost or given twice, drops rows of torch.fx without strings, and adds
- * notes for checks that need no analysis (whether blocks fill their segment, and whether times are
- * in order). Only readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when
- * out of memory. */
+/* Makes a trace independent of its format. Computes block addresses that are missing from the file,
+ * and drops lost or duplicate settings and torch.fx rows without strings. Adds notes for checks
+ * that need no analysis (whether blocks fill their segment, and whether times are in order). Only
+ * readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when out of memory. */
 void mv_build_settle(mv_build *b);
 
 /* Makes the trace's tables from ranges of the staging tables, and settles the trace. Fails with

@@ -22,9 +22,9 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
 }
 
 /* Puts the times of calls in order. Rows are in the order in which memory was allocated and freed.
- * In captures from before release 0.2, the number of a free, and therefore its row, was taken
- * before the call, but its time was taken after the call; the time of the next row is an upper
- * limit for it. */
+ * In captures made before release 0.2, a free received its number, and therefore its row, before
+ * the call, but its time after the call. The time of the next row is an upper limit for the free's
+ * time. */
 static void order_times(mv_api_calls *c)
 {
     int64_t next = INT64_MAX;

@@ -50,10 +50,10 @@
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and no column is named anywhere else. The list generates the struct below it, the builder's row,
- * the tables of the formats, `memviz dump`, the exports, the checks in the tests and the tables in
- * the documentation of the formats (parse/model/tables.h). docs/internals/model.md shows how to add
- * a column.
+ * and no column is named anywhere else. The list generates the struct below it and the builder's
+ * row. Through parse/model/tables.h, it also generates the formats' tables, `memviz dump`, the
+ * exports, the checks in the tests and the tables in the formats' documentation.
+ * docs/internals/model.md shows how to add a column.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
  *   column takes the next number, and sets `.since` so that files without the column can be read.
@@ -61,7 +61,7 @@
  * - Kinds are listed in parse/model/kinds.h. Sizes and addresses are in bytes, times in
  *   microseconds since the Unix epoch.
  * - The absent value is the initial value in a row of the builder, and the value of all rows if a
- *   file does not contain the column. For streams, it is replaced by the default stream.
+ *   file does not contain the column. For streams, it is replaced with the default stream.
  * - "more" sets other fields of mv_table_column, which is seldom needed. T is passed on to X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
@@ -91,8 +91,8 @@ typedef struct {
     MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Frames, each of which is a line of code. In the file, frames of forward_frames and cpp_frames are
- * plain text; here the text is in `function`, and the frame has neither a file nor a line. */
+/* Frames, each of which is a line of code. In the file, frames in forward_frames and cpp_frames are
+ * plain text. Here this text is in `function`, and the frame has neither a file nor a line. */
 #define MV_CODE_COLUMNS(X, T)                                                 \
     X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
     X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \

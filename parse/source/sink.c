@@ -12,9 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END \
-    24 /* maximum length of the suffix of a temporary name, ".PID.N", with some
-                        * margin */
+#define LONGEST_END 24 /* length of the longest suffix of a temporary name, ".PID.N" */
 
 static bool to_stdout(const mv_sink *sink)
 {

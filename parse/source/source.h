@@ -31,9 +31,9 @@ typedef struct {
  * mv_source_close even after a failure (a zeroed source can be closed too). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* Opens only regular files. Used for paths that the user did not type, because the folder's owner
- * may replace a file with a pipe at any time, and a server or a list of files must not wait for a
- * pipe. Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
+/* Opens only regular files. Used for paths that the user did not type. The folder's owner may
+ * replace a file with a pipe at any time, and a server or a list of files must not wait for a pipe.
+ * Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
 mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
 /* Makes the stream end after this many stored bytes. Used for detecting formats, because a few

@@ -293,7 +293,7 @@ bool mv_machine_append_items(mv_machine *m, uint64_t from);
  * string. For readers that detect this before the items are added. */
 bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
-/* Replaces stack[from] and all values above it by a tuple of these values. */
+/* Replaces stack[from] and all values above it with a tuple of these values. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 
 /* Push a set, and add items to it. Sets are refused wherever they are needed. */

@@ -81,13 +81,14 @@ typedef struct {
     uint64_t count;
 } mv_pairs;
 
-/* Makes a row from the pairs of the dict `out`, and replaces the dict by a reference to the row. */
+/* Makes a row from the pairs of the dict `out`, and replaces the dict with a reference to the
+ * row. */
 typedef bool mv_record_make_fn(mv_machine *m, mv_pairs p, mv_value *out);
 
 /* Returns the record type with these keys (bits of mv_word), or NULL. */
 mv_record_make_fn *mv_record_maker(uint64_t keys);
 
-/* Appends an event, and replaces `out` by a reference to it. */
+/* Appends an event, and replaces `out` with a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
 /* Fails because `v`, the value of `key`, has an unexpected kind, or with the reason why `v` was

@@ -118,8 +118,8 @@ static mv_code add_event(xline *l, mv_span event)
 /* ---- frames ------------------------------------------------------------------------------ */
 
 /* Makes a frame from an event's name. "$core.py:735 bind" is a Python function with its file and
- * first line, and "PjitFunction(update)" is a function compiled by JAX. All other names are ranges
- * of XLA. */
+ * first line, and "PjitFunction(update)" is a function compiled by JAX. All other names are XLA
+ * ranges. */
 static mv_frame_row frame_row(mv_build *b, mv_span name)
 {
     static const char jit[] = "PjitFunction(";
