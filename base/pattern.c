@@ -148,8 +148,8 @@ static const struct {
     {"space", {{' ', ' '}, {'\t', '\r'}}},
     {"upper", {{'A', 'Z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a class of POSIX, only
-                                                                 * used for \w */
+    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a POSIX class, only used for
+                                                                 * \w */
 };
 enum { CLASSES = sizeof classes / sizeof *classes, WORD = CLASSES - 1, SPACE = 9 };
 

@@ -218,7 +218,7 @@ static inline bool mv_live_is_beside(mv_live_event kind)
     X(FREE_ARRAY, 7, "free_array", GIVES, ARRAY, NONE)                                             \
     X(ALLOC_HOST, 8, "alloc_host", GETS, ADDR, HOST) /* pinned host memory */                      \
     X(FREE_HOST, 9, "free_host", GIVES, ADDR, NONE)                                                \
-    X(REGISTER, 10, "register", GETS, ADDR, HOST) /* pins host memory of the program */            \
+    X(REGISTER, 10, "register", GETS, ADDR, HOST) /* pins the program's host memory */             \
     X(UNREGISTER, 11, "unregister", GIVES, ADDR, NONE)                                             \
     X(RESERVE, 12, "reserve", GETS, NOTHING, NONE) /* addresses without memory */                  \
     X(UNRESERVE, 13, "unreserve", GIVES, NOTHING, NONE)                                            \

@@ -1,4 +1,4 @@
-/* Adds the launcher's samples of the GPUs to the trace of one process. */
+/* Adds the launcher's GPU samples to one process's trace. */
 #ifndef MV_ADD_SAMPLES_H
 #define MV_ADD_SAMPLES_H
 

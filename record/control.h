@@ -27,7 +27,7 @@ enum {
     MV_CONTROL_CLIENTS = 16, /* largest number of clients at the same time; further clients wait in
                               * the kernel's queue */
     MV_CONTROL_FDS = MV_CONTROL_CLIENTS + 1,
-    MV_CONTROL_LINE = 8192, /* maximum length of a request, which must fit a verb and a path */
+    MV_CONTROL_LINE = 8192, /* maximum length of a request, enough for a verb and a path */
     MV_CONTROL_ANSWER = 8192,
     MV_CONTROL_PATIENCE_MS = 1000
 };

@@ -48,7 +48,7 @@ typedef struct {
 
 typedef struct mv_nvml_calls mv_nvml_calls;
 
-/* Returns true if samples are wanted of a process that is now on a device. Called only once for
+/* Returns true if samples of a process that is now on a device are wanted. Called only once for
  * each time that a process is on a device. */
 typedef bool mv_nvml_is_ours(void *user, uint32_t pid);
 
@@ -90,10 +90,10 @@ typedef struct {
  * share the host's memory, that is returned as the reason, because samples are then missing. */
 const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who);
 
-/* Returns the samples as the process numbers its devices, in times of CLOCK_MONOTONIC. They
- * contain only the devices in `visible`, in that order, and of these only ordinals with a bit in
- * `wanted`. If it is unknown which devices the ordinals name, there are no samples. False when
- * out of memory. */
+/* Returns the samples, with devices numbered as in the process and with times of CLOCK_MONOTONIC.
+ * They contain only devices in `visible`, numbered in that order, and of these only ordinals with a
+ * bit in `wanted`. If it is unknown which devices the ordinals name, there are no samples. False
+ * when out of memory. */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
 

@@ -162,7 +162,7 @@ static mv_code check_process(pid_t pid, mv_err *err)
     return MV_OK;
 }
 
-/* Whether the process is an x86-64 process, including the size of its addresses. */
+/* Returns true if the process is an x86-64 process with 64-bit addresses. */
 static bool is_of_this_architecture(pid_t pid)
 {
     unsigned char head[20] = {0};

@@ -233,7 +233,7 @@ bool mv_overrun_await(void)
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
     while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    room = mv_overrun_room(); /* compared by itself first, because it may be UINT64_MAX */
+    room = mv_overrun_room(); /* compared before adding to it, because it may be UINT64_MAX */
     return room >= LEAST_ROOM || room + mv_live_file_left(&mv_process.file) >= LEAST_ROOM;
 }
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Maps the launcher's page, if it exists and is not mapped yet. `where` is $MEMVIZ_STATUS, and may
- * be NULL. All signals must be blocked, unless there is a seccomp filter, in which case only system
- * calls that the loader makes too are made. */
+ * be NULL. All signals must be blocked, unless there is a seccomp filter, in which case this
+ * function makes only system calls that the loader makes too. */
 void mv_status_begin(const char *where, bool is_filtered);
 
 /* Called at the first event: `error` is 0 if the recording was begun, else an errno number or

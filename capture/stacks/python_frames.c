@@ -31,7 +31,7 @@ static _Atomic uint32_t good_walks, bad_walks, strangers;
 
 typedef struct {
     const mv_python_interp *python;
-    bool is_checked; /* a compile-time constant at each call, since all of this is inlined */
+    bool is_checked; /* a compile-time constant at each call, because all of this is inlined */
 } reader;
 
 typedef enum { FRAME_KEPT, FRAME_PASSED, FRAME_BAD } frame_fate;

@@ -10,9 +10,9 @@
  *     }
  *     mv_live_follow_close(f);                           frees everything and closes the file
  *
- * Together, the updates return the records that reading the finished file returns (live_events.h),
- * in the same order: by number, and additional records of an event right after it. Records contain
- * the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
+ * Together, the updates return the same records as reading the finished file (live_events.h).
+ * Records are sorted by number, and additional records of an event follow directly after it.
+ * Records contain the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
  *
  * A missing number may belong to a call that is under way (a cudaFree that waits for the device),
  * so later records are held back until the missing record arrives. They are returned without it

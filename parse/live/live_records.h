@@ -42,8 +42,8 @@ typedef struct {
 mv_live_stream mv_live_stream_begin(const mv_live_chunk *chunk);
 
 /* Decodes the next record other than DEVICE and THREAD into s->next. Returns false at the end of
- * the chunk or at damage, which is noted unless `b` is NULL. Only whole records are committed, so a
- * stream whose cursor did not overrun can continue when its span grows. */
+ * the chunk or at damage. Damage is noted unless `b` is NULL. Only whole records are committed, so
+ * a stream whose cursor did not overrun can continue when its span grows. */
 bool mv_live_stream_next(mv_live_stream *s, mv_build *b);
 
 #endif

@@ -65,8 +65,8 @@ typedef struct {
     MV_FACT_COLUMNS(MV_ROW_MEMBER, )
 } mv_fact_row;
 
-/* Rows in which every column is absent, from which callers start. A row without a stream is given
- * the default stream. */
+/* Rows in which every column is absent. Callers copy one of them and fill in columns. A row without
+ * a stream is given the default stream. */
 #define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
 
 #define MV_EVENT_ROW      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})

@@ -29,8 +29,9 @@ static uint32_t take_map(mv_cursor *c)
     return take_container(c, 0x80, 0xde);
 }
 
-/* Returns the string at the cursor, as far as it is in the window; a NULL pointer if there is no
- * string or it is empty. Writers in languages without a string type write keys as `bin`. */
+/* Returns the string at the cursor, or the part of it that is in the window. Returns a NULL pointer
+ * if there is no string or it is empty. Writers in languages without a string type write keys as
+ * `bin`. */
 static mv_span take_key(mv_cursor *c)
 {
     uint8_t byte = mv_take_u8(c);

@@ -499,7 +499,7 @@ static uint32_t frees_of(const balance *b, const mv_block *block)
 }
 
 /* Finds a block of this size whose free is missing; MV_NO_ROW if there is none. *is_sure is set if
- * no block of another stack fits equally well. */
+ * no block with a different stack fits equally well. */
 static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes, bool *is_sure)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], best = MV_NO_ROW, looked = 0;

@@ -23,9 +23,9 @@
 
 #include "parse/tools/block_log.h"
 
-#define MV_BLOCK_BEFORE  UINT32_MAX       /* as a birth: before the first entry */
-#define MV_BLOCK_NOWHERE (UINT32_MAX - 1) /* as a birth: unknown */
-#define MV_BLOCK_NEVER   UINT32_MAX       /* as an end or an entry: not in the log */
+#define MV_BLOCK_BEFORE  UINT32_MAX       /* the block began before the first entry */
+#define MV_BLOCK_NOWHERE (UINT32_MAX - 1) /* it is unknown when the block began */
+#define MV_BLOCK_NEVER   UINT32_MAX       /* the log does not contain the end or the entry */
 
 typedef struct {
     uint64_t addr, requested, bytes; /* address, requested bytes and size of the block; if

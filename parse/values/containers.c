@@ -22,8 +22,8 @@ static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
     return true;
 }
 
-/* Returns the frame for a value, which is a frame or a string, since forward_frames and cpp_frames
- * are lists of strings. */
+/* Returns the frame for a value, which is a frame or a string, because forward_frames and
+ * cpp_frames are lists of strings. */
 static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
