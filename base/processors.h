@@ -1,4 +1,4 @@
-/* The number of CPUs that this program may use at the same time. */
+/* Finds out how many CPUs this program may use at the same time. */
 #ifndef MV_BASE_PROCESSORS_H
 #define MV_BASE_PROCESSORS_H
 

@@ -269,8 +269,8 @@ static uint64_t key_of_f64(double value)
     return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
 }
 
-/* The next bytes of a string, with the first byte highest. The lowest byte is the number of bytes +
- * 1 (9: the string is longer), or 0 if there is no string. */
+/* Returns the next bytes of a string, with the first byte highest. The lowest byte is the number of
+ * bytes + 1 (9: the string is longer), or 0 if there is no string. */
 static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
 {
     uint64_t key = 0;

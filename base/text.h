@@ -50,7 +50,7 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 
-/* The ending of a plural: "" for one, "s" for more, as in "%u request%s". */
+/* Returns the suffix for a plural: "" for one, "s" for any other number, as in "%u request%s". */
 static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

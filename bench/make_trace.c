@@ -116,7 +116,7 @@ static void make_sites(program *p)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* The digest of a device. Its history is that of a short run. */
+/* Adds an event to the device's digest. The history in the digest is that of a short run. */
 static void count_event(program *p, const mv_event_row *row)
 {
     mv_digest *d = &p->digest;

@@ -159,7 +159,7 @@ static void send_on(const mv_forward *f, const struct signalfd_siginfo *info)
         kill(f->program, (int)info->ssi_signo);
 }
 
-/* Whether the signal was sent to the whole process group. */
+/* Returns true if the signal was sent to the whole process group. */
 static bool is_for_all(mv_forward *f, int number)
 {
     bool is_known = f->known & bit_of(number), is_pending = pending_at(f->witness) & bit_of(number);

@@ -378,7 +378,7 @@ static pid_t parent_of(pid_t pid)
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process is the program or one of its descendants. */
+/* Returns true if a process is the program or one of its descendants. */
 static bool is_of_program(pid_t pid)
 {
     for (int i = 0; pid > 1 && i < MOST_PARENTS; i++) {

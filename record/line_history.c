@@ -40,8 +40,8 @@ static void halve(mv_line_history *h)
     h->span_us *= 2;
 }
 
-/* The span of a time. Times of different threads may be out of order by microseconds, so the last
- * span never moves back. */
+/* Returns the span that contains a time. Times of different threads may be out of order by
+ * microseconds, so the last span never moves back. */
 static uint32_t span_of(mv_line_history *h, uint64_t time_us)
 {
     uint64_t span;

@@ -356,7 +356,7 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
-/* Whether every device is named by a UUID rather than by a number. */
+/* Returns true if every device is named by a UUID rather than by a number. */
 static bool has_names_alone(const char *visible)
 {
     while (visible) {

@@ -85,8 +85,8 @@ static bool is_known(const mv_rings *r, const char *name)
     return false;
 }
 
-/* Whether the file is ours: as in run_names.c, only regular files that belong to us and have a
- * single link are. */
+/* Returns true if the file is ours: as in run_names.c, only regular files that belong to us and
+ * have a single link are. */
 static bool is_ours(int fd)
 {
     struct stat st;

@@ -199,7 +199,7 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
-/* Whether nothing was written after the first chunk, where space was only reserved. */
+/* Returns true if nothing was written after the first chunk, where space was only reserved. */
 static bool is_zero_from(int fd, off_t at)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -238,8 +238,8 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     file->device_order = find_fact(arena, facts, "cuda_device_order");
 }
 
-/* Whether a process of this machine has mapped the file with this inode. Used on file systems
- * without leases. True if the process cannot be inspected. */
+/* Returns true if a process of this machine has mapped the file with this inode. Used on file
+ * systems without leases. True if the process cannot be inspected. */
 static bool has_mapped(uint32_t pid, uint64_t inode)
 {
     char maps[64], line[PATH_MAX + 128];
@@ -263,10 +263,10 @@ static bool is_on_nfs(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
 }
 
-/* Whether a process can still write to the file. The kernel grants a read lease only if no process,
- * in any namespace and under any name, has the file open or mapped for writing. NFS 4 grants a
- * lease only if the server has delegated the file, and otherwise returns the same result as if the
- * file were in use. */
+/* Returns true if a process can still write to the file. The kernel grants a read lease only if no
+ * process, in any namespace and under any name, has the file open or mapped for writing. NFS 4
+ * grants a lease only if the server has delegated the file, and otherwise returns the same result
+ * as if the file were in use. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
     bool is_refused;

@@ -116,7 +116,7 @@ static void read_symbols(Elf *elf, symbols *s)
     }
 }
 
-/* Whether the mapping contains an interpreter's code. */
+/* Returns true if the mapping contains an interpreter's code. */
 static bool look_in(mv_running_python *python, const mapping *map)
 {
     char path[PATH_BYTES + 64];

@@ -51,7 +51,7 @@ typedef struct {
  * is wrong. The other members of `opts` are set to their defaults. */
 const char *mv_trigger_parse(const char *text, mv_trigger_opts *opts);
 
-/* The word for a condition, as it is used in file names. */
+/* Returns the word for a condition that is used in file names. */
 const char *mv_trigger_text(mv_trigger_kind kind);
 
 /* A file that should be written. */

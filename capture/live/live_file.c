@@ -35,8 +35,8 @@ static bool is_ours(const mv_live_file *file, int fd)
     return fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
 }
 
-/* Whether a position exceeds the limit for file sizes, beyond which a write would also raise
- * SIGXFSZ. */
+/* Returns true if a position exceeds the limit for file sizes. A write beyond this limit would also
+ * raise SIGXFSZ. */
 static bool exceeds_limit(uint64_t end)
 {
     struct rlimit limit;

@@ -34,8 +34,8 @@ typedef struct {
 
 /* ---- python_frames.c: the calling thread's Python frames, without the GIL ---- */
 
-/* Whether there is an interpreter with a known layout. Repeating the call is cheap, and necessary
- * because an interpreter may be loaded later (dlopen of libpython). */
+/* Returns true if there is an interpreter with a known layout. Repeating the call is cheap, and
+ * necessary because an interpreter may be loaded later (dlopen of libpython). */
 bool mv_python_ready(void);
 
 /* Finds the frames of this thread and returns their number. The result is 0 if there is no

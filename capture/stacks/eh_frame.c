@@ -79,7 +79,7 @@ typedef struct {
     bool is_strange; /* an unknown instruction occurred */
 } rule_machine;
 
-/* The index of rbp, rsp or the return address in `saved`; -1 for other registers. */
+/* Returns the index of rbp, rsp or the return address in `saved`; -1 for other registers. */
 static int slot_of(uint64_t reg)
 {
     return reg == REG_RBP ? 0 : reg == REG_RSP ? 1 : reg == REG_RETURN ? 2 : -1;

@@ -95,8 +95,8 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Whether the owner of the lock is a thread outside this process, which must then be a thread of
- * the parent. */
+/* Returns true if the owner of the lock is a thread outside this process. In that case it is one of
+ * the parent's threads. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {

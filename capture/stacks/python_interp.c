@@ -41,7 +41,7 @@ static uint32_t read_version(const char *text, char *out, size_t size)
     return major << 8 | minor;
 }
 
-/* Whether PyCode_Type has the expected object size. */
+/* Returns true if PyCode_Type has the expected object size. */
 static bool is_code_as_expected(const mv_python_interp *p)
 {
     int64_t basic, item;

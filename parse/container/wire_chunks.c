@@ -30,7 +30,7 @@ bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes)
     return true;
 }
 
-/* Whether a header is intact and the values of its fields are possible. */
+/* Returns true if a header is intact and the values of its fields are possible. */
 static bool good_head(const mv_wire_chunk *head)
 {
     const mv_model_table *table;

@@ -138,8 +138,8 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
  * all tables except EVENTS their limits. Fails with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
-/* Whether lifetimes can be built from a part's events, which requires that all events are in the
- * file, in order, and that no other table refers to event numbers. */
+/* Returns true if lifetimes can be built from a part's events, which requires that all events are
+ * in the file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean

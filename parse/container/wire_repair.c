@@ -131,8 +131,8 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 
 /* ---- references to lost rows ------------------------------------------------------------- */
 
-/* The replacement for a reference to a lost row: none, the plain tag, or one row at the end of the
- * table that all references to lost rows share. */
+/* Returns the replacement for a reference to a lost row: none, the plain tag, or one row at the end
+ * of the table that all references to lost rows share. */
 static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))

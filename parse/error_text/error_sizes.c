@@ -143,7 +143,7 @@ static mv_error_size label_of(const char *begin, const figure *f)
     return MV_ERROR_SIZE_COUNT;
 }
 
-/* Whether the text before a size is "Process12345has", in which case *pid is set, or
+/* Returns true if the text before a size is "Process12345has", in which case *pid is set, or
  * "thisprocesshas", in which case *pid is set to MV_NO_BYTES. */
 static bool names_process(const char *begin, const char *end, uint64_t *pid)
 {
@@ -206,7 +206,7 @@ static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *
     return true;
 }
 
-/* The device in "(GPU0;", ".GPU0hasatotalcapacity" or "(NPU3;" after the first size. */
+/* Returns the device in "(GPU0;", ".GPU0hasatotalcapacity" or "(NPU3;" after the first size. */
 static int64_t device_after(const char *at)
 {
     uint64_t number;
@@ -219,7 +219,7 @@ static int64_t device_after(const char *at)
     return *at == ';' || mv_error_has(at, "has") ? (int64_t)number : -1;
 }
 
-/* The device in "device0would" before `end`. */
+/* Returns the device in "device0would" before `end`. */
 static int64_t device_before(const char *begin, const char *end)
 {
     const char *at = end - begin > 5 ? end - 5 : begin;
@@ -258,7 +258,7 @@ static void add_up(mv_error_text *out)
         s[MV_ERROR_UNALLOCATED] = rest_of(s[MV_ERROR_RESERVED], s[MV_ERROR_ALLOCATED]);
 }
 
-/* Whether another error or a traceback begins at `at`. */
+/* Returns true if another error or a traceback begins at `at`. */
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||

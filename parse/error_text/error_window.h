@@ -47,11 +47,11 @@ const char *mv_error_bare(const char *text, uint32_t at);
  * byte after it. */
 bool mv_error_read(const mv_error_window *w, mv_error_text *out, uint32_t *end);
 
-/* The rank that a line mentions, or -1. */
+/* Returns the rank that a line mentions, or -1. */
 int64_t mv_error_rank(const char *line);
 
-/* The last time of day in the text, with its date if there is one, for comparisons only; MV_NO_TIME
- * if the text has no time. */
+/* Returns the last time of day in the text, with its date if there is one, for comparisons only;
+ * MV_NO_TIME if the text has no time. */
 int64_t mv_error_time(const char *text, uint64_t length);
 
 #endif

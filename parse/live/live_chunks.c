@@ -51,8 +51,8 @@ static uint64_t load_word(const uint8_t *at)
     return value;
 }
 
-/* Whether no chunk has begun at `at`. A chunk whose headers are being written has no records
- * yet. */
+/* Returns true if no chunk has begun at `at`. A chunk whose headers are being written has no
+ * records yet. */
 static bool is_blank(mv_span file, uint64_t at)
 {
     uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;

@@ -144,7 +144,7 @@ static bool is_within(uint32_t number, uint32_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
-/* Whether the counts in a chunk's header can follow the ids made so far. */
+/* Returns true if the counts in a chunk's header can follow the ids made so far. */
 static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
     return is_within(stated->strings, made->strings, most) &&

@@ -249,7 +249,7 @@ static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* Whether PyTorch's allocator made the call, judging by the calling library. */
+/* Returns true if PyTorch's allocator made the call, judging by the calling library. */
 static bool is_allocator(mv_span path)
 {
     static const char *const names[] = {"libc10_cuda.", "libc10_hip."};
@@ -264,8 +264,8 @@ static bool is_allocator(mv_span path)
     return false;
 }
 
-/* Whether the call continues the last event. A loop maps an expandable segment in pieces, for which
- * PyTorch's own traces have only one event. */
+/* Returns true if the call continues the last event. A loop maps an expandable segment in pieces,
+ * for which PyTorch's own traces have only one event. */
 static bool continues_last(live *l, uint32_t list, mv_action action, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];

@@ -38,7 +38,7 @@ bool mv_live_probe(mv_span file);
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
-/* The records of a live file from which the live blocks can be reconstructed (live_alive.h). */
+/* Records of a live file from which the live blocks can be reconstructed (live_alive.h). */
 typedef struct {
     const mv_live_alive_row *rows; /* [count] records, in the order in which they happened */
     uint64_t count;

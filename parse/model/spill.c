@@ -23,8 +23,8 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Whether the file system keeps files in memory, or is remote, in which case a lost connection
- * would end the program with a fault. */
+/* Returns true if the file system keeps files in memory, or if it is remote. With a remote file
+ * system, a lost connection would end the program with a fault. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,

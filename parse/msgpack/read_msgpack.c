@@ -110,8 +110,8 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
     return -1;
 }
 
-/* Whether the parser is inside an extension. Extensions are refused after their header, so there is
- * no need to wait for their data. */
+/* Returns true if the parser is inside an extension. Extensions are refused after their header, so
+ * there is no need to wait for their data. */
 static bool is_extension(unsigned state)
 {
     switch (state) {

@@ -125,7 +125,7 @@ static void put_string(packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
-/* The number of consecutive rows, starting at `row`, that are in the same nested table. */
+/* Returns the number of consecutive rows, starting at `row`, that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
     uint32_t end = row + 1;
@@ -533,7 +533,8 @@ static void pack_tensors(packing *w)
     }
 }
 
-/* Whether the file was written from torch.cuda.memory_snapshot(), which is a list. */
+/* Returns true if the file was written from torch.cuda.memory_snapshot(), whose result is a
+ * list. */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&

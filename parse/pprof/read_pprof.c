@@ -90,8 +90,8 @@ typedef struct {
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* Whether the file may be a profile, which begins with its value types, each of which has two
- * numbers. */
+/* Returns true if the file may be a profile. A profile begins with its value types, each of which
+ * consists of two numbers. */
 bool mv_pprof_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head), inner;

@@ -233,8 +233,8 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
-/* Whether the bytes begin zstd data. pzstd files and zstd's seekable format begin with a skippable
- * frame, which contains the size of the next frame. */
+/* Returns true if the bytes begin zstd data. pzstd files and zstd's seekable format begin with a
+ * skippable frame, which contains the size of the next frame. */
 static bool begins_zstd(const uint8_t *head)
 {
     uint32_t magic = mv_load_u32(head);

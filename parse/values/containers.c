@@ -200,7 +200,7 @@ static bool settle_table(mv_machine *m, uint64_t at)
     return !make || make_record(m, make, (mv_pairs){m->stack + from, chain.count}, at);
 }
 
-/* Whether items may be put into a value that was opened as a dict, list or set. */
+/* Returns true if items may be put into a value that was opened as a dict, list or set. */
 static bool is_open(const mv_value *v, mv_value_kind filled_as)
 {
     return v->fresh &&

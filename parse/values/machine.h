@@ -269,7 +269,7 @@ static inline mv_value mv_value_of(mv_value_kind kind, uint64_t bits)
     return (mv_value){.kind = (uint8_t)kind, .slot = MV_NO_SLOT, .bits = bits};
 }
 
-/* An empty container that is still to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
+/* Makes an empty container that is still to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
 static inline mv_value mv_value_fresh(mv_value_kind kind)
 {
     return (mv_value){.kind = (uint8_t)kind, .fresh = 1, .slot = MV_NO_SLOT};
