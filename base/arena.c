@@ -45,7 +45,7 @@ static uint64_t length_at(uint32_t nth)
     return (uint64_t)(STEPS + 1 + nth % STEPS) * MV_PAGE << nth / STEPS;
 }
 
-/* The first length that is long enough; MV_POOL_LENGTHS: it is longer than any. */
+/* Returns the first length that is long enough; MV_POOL_LENGTHS if no length is. */
 static uint32_t nth_length(uint64_t bytes)
 {
     uint32_t doublings = 0, nth;
@@ -157,7 +157,7 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
-/* Notes that a push finds no memory, and returns NULL. */
+/* Records that a push found no memory, and returns NULL. */
 static void *refuse(mv_arena *arena)
 {
     __atomic_store_n(&arena->budget->lacked, true, __ATOMIC_RELAXED);
@@ -184,7 +184,7 @@ void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget)
     pthread_mutex_destroy(&pool->lock);
 }
 
-/* The number of bytes to map for this many usable bytes. */
+/* Returns the number of bytes to map for this many usable bytes. */
 static uint64_t length_for(const mv_budget *budget, uint64_t usable)
 {
     uint64_t bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
@@ -313,7 +313,7 @@ static void *push_large(mv_arena *arena, uint64_t bytes)
 }
 
 /* Adds a chunk. Each chunk is twice as large as the one before it, so that thousands of small
- * arenas take little of a budget. */
+ * arenas take only a little of the budget. */
 static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
 {
     uint64_t bytes = arena->chunk ? arena->chunk->mapped * 2 : LEAST_CHUNK;
@@ -354,8 +354,8 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* Replaces a block by a larger copy: a block that is in a file cannot grow in place, and a mapping
- * from a pool must not move. */
+/* Replaces a block with a larger copy. Used where a block cannot grow in place, because it is in a
+ * file, or because its mapping comes from a pool and must not move. */
 static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
     char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);

@@ -23,13 +23,13 @@
 
 enum { MV_POOL_LENGTHS = 8 * 16 };
 
-/* Mappings that arenas released, kept for later arenas of the same budget. A pool pays off for work in
- * many pieces of similar size: zeroing memory that is already mapped, and cached, takes a fraction of
- * the time that the system needs to unmap pages and map new ones, and threads do not wait for each
- * other's changes to the address space.
+/* Mappings that arenas released, kept for later arenas of the same budget. A pool pays off for work
+ * that is done in many pieces of similar size. Zeroing memory that is already mapped and cached
+ * takes a fraction of the time that the system needs to unmap pages and map new ones. Besides,
+ * threads do not wait for each other's changes to the address space.
  *
- * Between two powers of two there are eight lengths of mappings, so that a later piece fits into the
- * mapping of an earlier one. */
+ * Mapping lengths are rounded up to one of eight sizes between two powers of two, so that a later
+ * piece fits into the mapping of an earlier one. */
 typedef struct {
     pthread_mutex_t lock;
     uint64_t most, bytes;        /* limit, and number, of bytes kept */
@@ -37,9 +37,9 @@ typedef struct {
 } mv_page_pool;
 
 typedef struct {
-    uint64_t limit;     /* most bytes that may be mapped */
+    uint64_t limit;     /* largest number of bytes that may be mapped */
     uint64_t used;      /* bytes mapped now */
-    uint64_t peak;      /* most bytes ever mapped */
+    uint64_t peak;      /* largest number of bytes that were ever mapped at once */
     bool lacked;        /* a push or a growth was refused: the result may be incomplete */
     mv_page_pool *pool; /* NULL: none */
 } mv_budget;
@@ -64,7 +64,7 @@ typedef struct {
 void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most);
 void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget);
 
-/* The length of a mapping for this many bytes. */
+/* Returns the length of a mapping for this many bytes. */
 uint64_t mv_page_pool_length(uint64_t bytes);
 
 /* Never allocates. `budget` must outlive the arena. */
@@ -83,7 +83,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 /* Releases a block of mv_arena_grow before its arena. NULL is allowed. */
 void mv_arena_drop(mv_arena *arena, void *grown);
 
-/* A hint that a whole block is about to be written (mv_pages_take). */
+/* Hints that a whole block is about to be written (mv_pages_take). */
 void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes);
 
 /* Temporary memory: rewinding frees everything pushed since mv_arena_here, except blocks that were

@@ -1,5 +1,5 @@
-/* A bitmap that can also count the set bits below any bit. For this it has a directory of counts,
- * one for each 512 bits. A bit takes 1/8 byte, plus 1/128 byte for the directory. */
+/* A bitmap that can also count the set bits below any bit. For this purpose it has a directory with
+ * one count for every 512 bits. The directory makes the bitmap one sixteenth larger. */
 #ifndef MV_BASE_BITMAP_H
 #define MV_BASE_BITMAP_H
 
@@ -30,10 +30,11 @@ static inline bool mv_bitmap_has(const mv_bitmap *map, uint32_t at)
     return map->word[at >> 6] >> (at & 63) & 1;
 }
 
-/* The number of set bits below `at`, which must be at most `count`. Reads at most eight words. */
+/* Returns the number of set bits below `at`, which must be at most `count`. Reads at most eight
+ * words. */
 uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
 
-/* The first set bit in [from, end); `end` if there is none. */
+/* Returns the first set bit in [from, end); `end` if there is none. */
 uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `length` bytes that belong to someone else. */
+/* A view of `length` bytes that someone else owns. */
 typedef struct {
     const uint8_t *data;
     uint64_t length;

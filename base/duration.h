@@ -1,4 +1,4 @@
-/* Durations: measures them with a clock, writes them for people, and reads them from strings. */
+/* Measures durations with a clock, writes them for people, and reads them from strings. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 
@@ -17,7 +17,7 @@ const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
  * longer than 100 years. */
 bool mv_duration_read(const char *text, uint64_t *us);
 
-/* The time of a clock that is never set, so that only differences are meaningful. */
+/* Returns the time of a clock that is never set, so only differences are meaningful. */
 static inline int64_t mv_now_us(void)
 {
     struct timespec now;

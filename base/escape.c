@@ -68,8 +68,8 @@ static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape m
     return code == '\n' ? put_pair('\\', 'n', out) : put_code(code, out);
 }
 
-/* Whether no mode escapes the character. Nearly all characters are plain, and reports contain
- * millions of strings, so this is checked first. */
+/* Returns true if no mode escapes the character. Nearly all characters are plain, and reports
+ * contain millions of strings, so this is checked first. */
 static bool is_plain(uint8_t c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -102,8 +102,8 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Whether a character starts a formula, including the fullwidth forms that some spreadsheets also
- * accept. */
+/* Returns true if a character starts a formula, including the fullwidth forms that some
+ * spreadsheets also accept. */
 static bool is_sign(uint32_t code)
 {
     return code != MV_UTF8_BAD && code != 0 &&

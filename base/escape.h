@@ -1,5 +1,5 @@
-/* Escapes strings from a file for the format in which they are written. Each format has a mode of
- * its own.
+/* Escapes strings from a file for the format in which they are written. Each format has a separate
+ * mode.
  *
  *     for (uint64_t at = 0; mv_escape_next(text, &at, MV_ESCAPE_JSON, &piece);)
  *         ... write piece.plain, then piece.escape[0 .. piece.length)
@@ -33,13 +33,13 @@ typedef struct {
  * string. */
 bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *piece);
 
-/* Whether a spreadsheet would take the string for a formula and run it. Such a string is written
- * with an apostrophe in front. This is also true of a string that already starts with such an
- * apostrophe, so that removing one apostrophe restores the original string. */
+/* Returns true if a spreadsheet would take the string for a formula and run it. Such a string is
+ * written with an apostrophe in front. The result is also true for a string that already starts
+ * with such an apostrophe, so that removing one apostrophe restores the original string. */
 bool mv_escape_is_formula(mv_span text);
 
-/* Whether a CSV cell needs double quotes. Cells with semicolons do, because some programs also
- * split lines at semicolons. */
+/* Returns true if a CSV cell needs double quotes. Cells with semicolons do, because some programs
+ * also split lines at semicolons. */
 bool mv_escape_needs_quotes(mv_span text);
 
 #endif

@@ -5,7 +5,8 @@
 /* The first rows fill about a page, because the block takes a whole page anyway. */
 enum { FIRST_BYTES = 4000 };
 
-/* The next capacity, which is at least `wanted`. The arena refuses sizes that are too large. */
+/* Returns the next capacity, which is at least `wanted`. The arena refuses sizes that are too
+ * large. */
 static uint64_t next_capacity(uint64_t capacity, uint64_t wanted, uint64_t size)
 {
     uint64_t next = capacity + capacity / 2 + FIRST_BYTES / (size ? size : 1);

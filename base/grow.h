@@ -1,4 +1,4 @@
-/* Growing lists, each of which consists of rows in an arena, a count and a capacity.
+/* Macros for growing lists. A list consists of rows in an arena, a count and a capacity.
  *
  *     mv_pin *pins = NULL;
  *     uint32_t count = 0, capacity = 0;
@@ -8,9 +8,9 @@
  *
  * `rows`, `count` and `capacity` are variables or members; they are evaluated more than once.
  * Counts are uint32_t or uint64_t; a list with uint32_t has at most UINT32_MAX rows, so that no row
- * number is MV_NO_ROW. The rows are a block of mv_arena_grow, so they may move when the list grows,
- * new rows are zero, and mv_arena_drop releases them. Each list costs at least a page, so do not
- * use this for thousands of small lists.
+ * number is MV_NO_ROW. The rows are allocated with mv_arena_grow. So they may move when the list
+ * grows, new rows are zero, and mv_arena_drop releases them. Each list costs at least a page, so do
+ * not use this for thousands of small lists.
  *
  * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
 #ifndef MV_BASE_GROW_H

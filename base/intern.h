@@ -1,5 +1,5 @@
-/* Finds rows of a table by their content. This is a hash table from a 64-bit hash to the rows of
- * another table. It stores no keys, so the caller compares the content of each candidate row.
+/* Finds rows of a table by their content. This is a hash table that maps 64-bit hashes to rows of
+ * the table. It stores no keys, so the caller compares the content of each candidate row.
  *
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;

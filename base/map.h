@@ -37,7 +37,7 @@ static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
     return mv_mix(key, 0) & map->mask;
 }
 
-/* The slot of a key, or the empty slot where the key belongs. The map must have slots. */
+/* Returns the slot of a key, or the empty slot where the key belongs. The map must have slots. */
 static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
 {
     uint64_t at = mv_map_home(map, key);
@@ -47,7 +47,7 @@ static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
     return &map->slots[at];
 }
 
-/* The value of a key; MV_NOT_IN_MAP if the key is missing. */
+/* Returns the value of a key; MV_NOT_IN_MAP if the key is missing. */
 static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
 {
     const mv_map_slot *slot;
@@ -69,8 +69,8 @@ static inline void mv_map_prefetch(const mv_map *map, uint64_t key)
  * when out of memory. */
 bool mv_map_reserve(mv_map *map, uint64_t keys);
 
-/* The address of a key's value, which is valid until the map changes. A missing key is added with
- * the value 0. NULL when out of memory; the map is then unchanged. */
+/* Returns the address of a key's value, which is valid until the map changes. A missing key is
+ * added with the value 0. Returns NULL when out of memory; the map is then unchanged. */
 uint32_t *mv_map_value(mv_map *map, uint64_t key);
 
 /* Adds a key or replaces its value. False when out of memory. */

@@ -1,4 +1,4 @@
-/* Names of an enum's values, from the list that also defines the enum:
+/* Defines the names of an enum's values, using the list that also defines the enum:
  *
  *     #define MV_FINDING_LIST(X) X(OOM, "out of memory") X(LEAK, "leak")
  *     MV_NAMES(mv_finding_name, mv_finding_kind, MV_FINDING_LIST, MV_SECOND, "")
@@ -8,7 +8,7 @@
 #ifndef MV_BASE_NAMES_H
 #define MV_BASE_NAMES_H
 
-/* A field of each row, to be passed as the parameter `field`. */
+/* These macros select a field of each row. One of them is passed as the parameter `field`. */
 #define MV_FIRST_NAME(first, ...)           #first,
 #define MV_SECOND(first, second, ...)       second,
 #define MV_THIRD(first, second, third, ...) third,

@@ -34,8 +34,8 @@ uint32_t mv_word_distance(const char *a, const char *b)
     return table[m][n];
 }
 
-/* A word is near if it differs by one letter or, if the typed word is long, by up to a third of the
- * typed letters. A word is also near if the typed word is its beginning. */
+/* A word is near if it differs by one letter or, if the typed word is long, by up to a third of its
+ * letters. A word is also near if it begins with the typed word. */
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word)
 {
     uint32_t typed_length = (uint32_t)strlen(typed);

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* The number of edits between two words. An edit adds, drops or changes a letter, or swaps two
- * neighbouring letters. Words longer than 31 letters count as far apart. */
+/* Returns the number of edits between two words. An edit adds, drops or changes a letter, or swaps
+ * two neighbouring letters. Words longer than 31 letters count as far apart. */
 uint32_t mv_word_distance(const char *a, const char *b);
 
 /* The best candidate so far. Must be zeroed before the first word is tried. */

@@ -69,7 +69,7 @@ const char *mv_real_text(char text[MV_REAL_TEXT], double real)
     return text;
 }
 
-/* The value of a digit, or `base` if the character is not a digit. */
+/* Returns the value of a digit, or `base` if the character is not a digit. */
 static uint32_t digit_of(char c, uint32_t base)
 {
     uint32_t digit = base;

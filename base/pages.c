@@ -17,7 +17,7 @@ void mv_pages_unmap(void *at, uint64_t bytes)
 }
 
 #if defined __SANITIZE_THREAD__ || defined MV_POSIX
-/* ThreadSanitizer does not intercept mremap, and takes the new mapping for the old one. Systems
+/* ThreadSanitizer does not intercept mremap, and mistakes the new mapping for the old one. Systems
  * other than Linux have no mremap. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
 {

@@ -1,5 +1,5 @@
-/* Memory from the system in whole pages, used only by base/arena.c. base/pages.c is for Linux,
- * web/system/pages.c for WebAssembly, which has no mappings. */
+/* Allocates memory from the system in whole pages. Used only by base/arena.c. base/pages.c
+ * implements it for Linux, and web/system/pages.c for WebAssembly, which has no mappings. */
 #ifndef MV_BASE_PAGES_H
 #define MV_BASE_PAGES_H
 

@@ -10,7 +10,7 @@
 void mv_parallel_for(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
                      void *user);
 
-/* The number of threads that mv_parallel_for uses. */
+/* Returns the number of threads that mv_parallel_for uses. */
 uint32_t mv_parallel_for_threads(uint32_t count, uint32_t threads);
 
 #endif

@@ -148,8 +148,8 @@ static const struct {
     {"space", {{' ', ' '}, {'\t', '\r'}}},
     {"upper", {{'A', 'Z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a class of POSIX, only
-                                                                 * used for \w */
+    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a POSIX class, only used for
+                                                                 * \w */
 };
 enum { CLASSES = sizeof classes / sizeof *classes, WORD = CLASSES - 1, SPACE = 9 };
 
@@ -534,8 +534,8 @@ static void start(matching *m, const mv_pattern *p)
     memset(m->seen, 0, p->count * sizeof *m->seen);
 }
 
-/* Returns the next character. Before a match has begun, skips characters with which a match cannot
- * begin. */
+/* Returns the next character. Before a match has begun, skips all characters with which no match
+ * can begin. */
 static uint32_t next_letter(const mv_pattern *p, mv_span text, uint64_t *at, bool may_skip)
 {
     if (may_skip && p->can_skip)

@@ -1,6 +1,6 @@
-/* POSIX extended regular expressions that are matched in bounded time. The matcher of the C library
- * takes quadratic time in the length of a string, and memory for each state that a string reaches,
- * which is not acceptable because our strings come from untrusted files.
+/* Matches POSIX extended regular expressions in bounded time. The C library's matcher takes
+ * quadratic time in the length of a string, and memory for each state that a string reaches. That
+ * is not acceptable here, because our strings come from untrusted files.
  *
  *     const char *why;
  *     const mv_pattern *pattern = mv_pattern_read(arena, mv_text_span("conv[0-9]+\\.py"), &why);
@@ -29,9 +29,9 @@ typedef struct mv_pattern mv_pattern;
  * above, or memory runs out; *why is then a sentence without a full stop. */
 const mv_pattern *mv_pattern_read(mv_arena *arena, mv_span text, const char **why);
 
-/* Whether the expression matches a part of the string. Takes at most one step for each combination
- * of a character and a step of the expression, and no memory except about 24 KiB of stack. Threads
- * may share a pattern. */
+/* Returns true if the expression matches any part of the string. Takes at most one step for each
+ * combination of a character and a step of the expression, and no memory except about 24 KiB of
+ * stack. Threads may share a pattern. */
 bool mv_pattern_is_in(const mv_pattern *pattern, mv_span text);
 
 #endif

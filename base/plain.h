@@ -5,8 +5,8 @@
  *     typedef struct { ... } mv_some_query;
  *     MV_PLAIN_END
  *
- * a struct with padding does not compile. Pointers have four bytes in WebAssembly, so pointers and
- * size_t members must be placed after eight-byte numbers, in pairs. */
+ * a struct with padding does not compile. Pointers are only four bytes long in WebAssembly, so
+ * pointers and size_t members must be placed in pairs, after the eight-byte numbers. */
 #ifndef MV_BASE_PLAIN_H
 #define MV_BASE_PLAIN_H
 

@@ -1,6 +1,7 @@
-/* A set of small numbers in which the next and the previous member are found quickly. It is a
- * bitmap with further bitmaps above it, each of which shows the non-empty words of the bitmap below
- * and is 64 times smaller. Every operation takes at most six steps. */
+/* A set of small numbers in which the next and the previous member are found quickly. It consists
+ * of a bitmap with the members, and of further bitmaps above it. Each bitmap shows which words of
+ * the bitmap below it are not empty, and is 64 times smaller. Every operation takes at most six
+ * steps. */
 #ifndef MV_BASE_RANKSET_H
 #define MV_BASE_RANKSET_H
 
@@ -52,8 +53,8 @@ static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
 uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank);
 uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank);
 
-/* The first member at or after `rank` (which may be `count`), or MV_NO_RANK. This member is usually
- * near. */
+/* Returns the first member at or after `rank` (which may be `count`), or MV_NO_RANK. Fast if this
+ * member is near, which is the usual case. */
 static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
 {
     if (rank < set->count) {
@@ -64,7 +65,7 @@ static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
     return mv_rankset_next_far(set, rank);
 }
 
-/* The last member at or before `rank`, or MV_NO_RANK. */
+/* Returns the last member at or before `rank`, or MV_NO_RANK. */
 static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
 {
     if (rank < set->count) {

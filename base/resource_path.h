@@ -1,5 +1,5 @@
-/* Files that are installed with the program (the shim, the page, fonts) and are found relative to
- * the program. */
+/* Finds files that are installed with the program (the shim, the page, fonts) relative to the
+ * program's own location. */
 #ifndef MV_BESIDE_H
 #define MV_BESIDE_H
 

@@ -41,8 +41,8 @@ static inline bool mv_bisect_next(mv_bisect *b)
     return b->low < b->high;
 }
 
-/* Tells the search whether row `middle` is before the wanted position. This must be true for some
- * number of rows at the start, and false for all rows after them. */
+/* Tells the search whether row `middle` is before the wanted position. The rows that are before it
+ * must all precede the rows that are not. */
 static inline void mv_bisect_narrow(mv_bisect *b, bool is_before)
 {
     if (is_before)

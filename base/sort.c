@@ -142,8 +142,8 @@ static void rotate(const merger *m, uint64_t first, uint64_t middle, uint64_t en
     reverse(m, first, end);
 }
 
-/* The first row of [first, end) that may not come before `row`, which is a row above it or, with
- * `is_lower`, equal to it. */
+/* Returns the first row of [first, end) that may not come before `row`, which is a row above it or,
+ * with `is_lower`, equal to it. */
 static uint64_t bound(const merger *m, uint64_t first, uint64_t end, const char *row, bool is_lower)
 {
     while (first < end) {
@@ -269,8 +269,8 @@ static uint64_t key_of_f64(double value)
     return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
 }
 
-/* The next bytes of a string, with the first byte highest. The lowest byte is the number of bytes +
- * 1 (9: the string is longer), or 0 if there is no string. */
+/* Returns the next bytes of a string, with the first byte highest. The lowest byte is the number of
+ * bytes + 1 (9: the string is longer), or 0 if there is no string. */
 static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
 {
     uint64_t key = 0;
@@ -297,8 +297,8 @@ static uint64_t key_of_span(const char *member, uint64_t from)
     return key_of_bytes(text.data + from, text.length - from);
 }
 
-/* A member as a number that sorts in the same order. For a string, the bytes at and after `from`
- * are used. */
+/* Converts a member to a number that sorts in the same order. For a string, the bytes at and after
+ * `from` are used. */
 static uint64_t key_of(const char *row, const mv_sort_key *key, uint64_t from)
 {
     const char *member = row + key->at;

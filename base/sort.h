@@ -1,5 +1,5 @@
-/* Stable sorting, in which rows with equal keys keep their order, so that the same input gives the
- * same output on every machine.
+/* Sorts rows and columns. Sorting is stable: rows with equal keys keep their order, so the same
+ * input gives the same output on every machine.
  *
  *     mv_sort_rows(arena, pins, count, MV_FALLING(mv_pin, bytes), MV_RISING(mv_pin, group.row));
  *
@@ -44,7 +44,7 @@ typedef struct {
              float: MV_KEY_F32, double: MV_KEY_F64, char *: MV_KEY_TEXT,                           \
              const char *: MV_KEY_TEXT, mv_span: MV_KEY_SPAN)
 
-/* A key for rows of `type`, which is one of its members, smallest or largest first. */
+/* Makes a key from a member of `type`, with the smallest or the largest value first. */
 #define MV_RISING(type, member) \
     ((mv_sort_key){offsetof(type, member), MV_KEY_KIND(((type *)0)->member), false})
 #define MV_FALLING(type, member) \
@@ -80,7 +80,7 @@ void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_c
  * out of memory. */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count);
 
-/* A number, and the row that it comes from. */
+/* A number, and the row that contains it. */
 typedef struct {
     uint64_t key;
     uint32_t row;

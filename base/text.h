@@ -1,4 +1,4 @@
-/* Strings that are made with printf formats. */
+/* Makes strings from printf formats. */
 #ifndef MV_BASE_TEXT_H
 #define MV_BASE_TEXT_H
 
@@ -15,8 +15,8 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Makes several strings in an arena. One check of `failed` after the last string finds any
- * failure. */
+/* State for making several strings in an arena. One check of `failed` after the last string finds
+ * any failure. */
 typedef struct {
     mv_arena *arena;
     bool failed; /* memory ran out */
@@ -36,7 +36,8 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Whether a file name has this extension with something before it: "a.svg", but not ".svg". */
+/* Returns true if a file name has this extension with something before it: "a.svg", but not
+ * ".svg". */
 static inline bool mv_text_has_ending(const char *name, const char *ending)
 {
     size_t length = strlen(name), tail = strlen(ending);
@@ -44,12 +45,12 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
-/* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7"; "no device" for 0.
- * Returns `text`. */
+/* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7", or "no device" for
+ * 0. Returns `text`. */
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 
-/* The ending of a plural: "" for one, "s" for more, as in "%u request%s". */
+/* Returns the suffix for a plural: "" for one, "s" for any other number, as in "%u request%s". */
 static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

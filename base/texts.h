@@ -26,7 +26,7 @@ static inline mv_span mv_text_span(const char *text)
     return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
-/* The number of a string, which is added if it is new; MV_NO_TEXT when out of memory. */
+/* Returns the number of a string, which is added if it is new; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
 
 #endif

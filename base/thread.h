@@ -1,5 +1,5 @@
-/* Threads that receive no signals. A signal that ends the program is delivered to the thread of
- * main(), which delays it while an output file is being renamed (parse/source/sink.h). */
+/* Starts threads that receive no signals. A signal that ends the program is delivered to main()'s
+ * thread, which delays it while an output file is being renamed (parse/source/sink.h). */
 #ifndef MV_BASE_THREAD_H
 #define MV_BASE_THREAD_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* Runs work(user) in a new thread, which must be joined. Returns false and sets errno if the thread
- * cannot be started. Signals for faults of the thread itself are not blocked, such as SIGBUS if a
- * mapped file shrinks. */
+ * cannot be started. Signals that the thread's own faults raise are not blocked, such as SIGBUS if
+ * a mapped file shrinks. */
 bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user);
 
 #endif

@@ -1,10 +1,10 @@
-"""Compares predictions of fit and whatif with real memory use for six more programs, each at three recorded and two unseen
-sizes and with three changes. Before their first run, no rule of memviz was based on these programs.
+"""Compares predictions by fit and whatif with real memory use for six more programs. Each program has three recorded sizes, two
+unseen sizes and three changes. No rule in memviz was based on these programs before they were first run.
 
-    python bench/blind.py FOLDER           on a GPU: runs each in its own process: NAME.pickle, truth.json
-    python bench/blind.py FOLDER MEMVIZ    predicts from these and prints the tables of docs/fit.md and docs/whatif.md
+    python bench/blind.py FOLDER           on a GPU: runs each program in a separate process; writes NAME.pickle and truth.json
+    python bench/blind.py FOLDER MEMVIZ    predicts from these files; prints the tables in docs/fit.md and docs/whatif.md
 
-lstm_32 is a tagger with a batch of 32, lstm_64-drop the same with a batch of 64 and changed code, lstm_96@BYTES with a limit.
+In names, lstm_32 is a tagger with a batch of 32, lstm_64-drop has a batch of 64 and changed code, and lstm_96@BYTES has a limit.
 """
 import json, os, statistics, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -360,7 +360,7 @@ def off(is_, was):
 
 
 def check_sizes(program, folder, truth):
-    """Figures and ranges at the unseen sizes, and whether the program fits within a limit."""
+    """Compares figures and ranges at the unseen sizes, and checks whether the program fits within a limit."""
     print("| program | recorded | figures | median error | largest | ranges that contain the truth | sides of a limit: right, unknown, wrong |\n|---|---|---|---|---|---|---|")
     for name, (known, unseen) in SIZES.items():
         for sizes in (known[:2], known):

@@ -1,6 +1,7 @@
-/* A library in front of the shim, for bench/capture: it passes the reports of PyTorch's allocator
- * either to the shim or directly to PyTorch's own function, so one process can alternate between
- * blocks of steps with and without recording. It also measures the time of each report. */
+/* A library in front of the shim, for bench/capture. It passes the reports of PyTorch's allocator
+ * either to the shim or directly to PyTorch's own function. One process can therefore alternate
+ * between blocks of steps with and without recording. The library also measures how long each
+ * report takes. */
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -16,8 +17,9 @@ enum { PAST, TO_SHIM, TIMED, MOST_SAMPLES = 1 << 16 };
 
 /* capture_loop.py sets these. */
 EXPORTED int gate_mode;
-EXPORTED report_fn *gate_functions[2]; /* functions of the shim and of PyTorch */
-/* Cycles that the last reports of allocations and of frees took, and their number. */
+EXPORTED report_fn *gate_functions[2]; /* functions in the shim and in PyTorch */
+/* Number of cycles that the latest reports of allocations and of frees took, and number of these
+ * reports. */
 EXPORTED uint32_t gate_samples[2][MOST_SAMPLES];
 EXPORTED uint64_t gate_counts[2];
 

@@ -1,6 +1,6 @@
 """One measured process of bench/capture: capture_loop.py STACKS LOOP...
 
-Runs under the shim and bench/capture_gate.c. STACKS is the setting of PyTorch's own recorder (python, all); LOOP is gpt,
+Runs under the shim and bench/capture_gate.c. STACKS is the setting for PyTorch's own recorder (python, all), and LOOP is gpt,
 gpt48 or tiny. For each line `LOOP STEPS WAY` it runs STEPS steps and prints a line of JSON: milliseconds per step, allocator
 events, and the growth of the live file in bytes. WAY: nothing, memviz, timed (memviz, with the time of each report), pytorch."""
 
@@ -53,12 +53,12 @@ def tiny_loop():
     return step
 
 
-# A GPT step with 8 sequences waits for the processor, a step with 48 for the GPU.
+# A GPT step with 8 sequences is limited by the CPU, and a step with 48 sequences by the GPU.
 LOOPS = {"gpt": gpt_loop, "gpt48": lambda: gpt_loop(48), "tiny": tiny_loop}
 
 
 def live_bytes():
-    """Committed bytes of events in this process's live file."""
+    """Returns the number of committed bytes of events in this process's live file."""
     total = 0
     for path in glob.glob(os.environ.get("MEMVIZ_OUT", "/nowhere") + f".{os.getpid()}.live"):
         with open(path, "rb") as file:
@@ -79,7 +79,7 @@ def live_bytes():
 
 
 def report_of(library):
-    """The address of c10::reportMemoryUsageToProfiler in a loaded library."""
+    """Returns the address of c10::reportMemoryUsageToProfiler in a loaded library."""
     with open("/proc/self/maps") as maps:
         path = next(line.split()[-1] for line in maps if library in line)
     return ctypes.cast(getattr(ctypes.CDLL(path), REPORT), ctypes.c_void_p)
@@ -106,7 +106,7 @@ class Gate:
             torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=self.stacks, max_entries=1_000_000)
 
     def read(self):
-        """Median nanoseconds of an allocation's report, and of a free's."""
+        """Returns the median time in nanoseconds for reporting an allocation, and for reporting a free."""
         torch.cuda.memory._record_memory_history(enabled=None)
         took = [sorted(row[: min(n, SAMPLES)]) for row, n in zip(self.samples, self.counts)]
         return [row[len(row) // 2] / self.per_ns if row else 0 for row in took]

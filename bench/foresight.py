@@ -1,18 +1,18 @@
-"""Programs with and without a change of their code, and models at several sizes. bench/foresight-check and bench/fit-check
-compare predictions of whatif and fit from one of them with the memory that another really took.
+"""Programs with and without a change in their code, and models at several sizes. From a recording of one program,
+bench/foresight-check and bench/fit-check predict the memory of another with whatif and fit, and compare it with the real figure.
 
-    python bench/foresight.py FOLDER [MEMVIZ]   runs each in its own process: NAME.pickle, truth.json.
-                                                With MEMVIZ, also tries the remedies that it names: remedies.json
+    python bench/foresight.py FOLDER [MEMVIZ]   runs each program in a separate process; writes NAME.pickle and truth.json.
+                                                With MEMVIZ, also tries the remedies that it suggests; writes remedies.json
 
-gpt_8 is a model with a batch of 8, gpt_8x512 with sequences of 512, gpt_4+8 with batches of 4 and 8 in turn.
-gpt_8@BYTES runs within that limit.
+In names, gpt_8 is a model with a batch of 8, gpt_8x512 has sequences of 512 tokens, gpt_4+8 alternates between batches of 4 and 8,
+and gpt_8@BYTES runs within that limit.
 """
 import json, subprocess, sys, os
 from concurrent.futures import ThreadPoolExecutor
 
 LEVERS = ("plain streams drop half three_quarters cpu recompute prealloc reserve empty one_stream free_early").split()
 MODELS = [f"{m}_{b}" for m in ("gpt", "resnet", "llama") for b in (4, 8, 12, 16, 24)]
-LANGUAGES = ("gpt", "llama", "full")  # full: attention with a matrix of all weights, whose size grows with the square of the length
+LANGUAGES = ("gpt", "llama", "full")  # full: attention with a matrix of all weights, whose size grows quadratically with the length
 CORNERS = [f"{m}_{s}" for m in LANGUAGES for s in ("8x128", "8x256", "24x128")]
 PLANE = [f"{m}_{s}" for m in LANGUAGES for s in ("12x256", "16x256", "8x384", "6x512", "12x192", "16x512")]
 MIXED = [f"{m}_{s}" for m in LANGUAGES for s in ("4+8", "8+12", "4+8+12")]
@@ -250,7 +250,7 @@ def real_change(remedy):
 
 
 def limited(remedy):
-    """Runs the program with the target as its limit if the remedy reaches it, as the replay did."""
+    """Runs the program with the target as its limit if the remedy reaches the target, as the replay did."""
     return f"{remedy['program']}@{remedy['target']}" if remedy["reaches"] and remedy["target"] != "oom" else remedy["program"]
 
 

@@ -14,8 +14,8 @@
  * number, and makes all other tables. The second run writes the events in pieces, so a trace of any
  * length needs little memory.
  *
- * Each layer's forward and backward also make short-lived tensors; some steps have another
- * batch size, and every step forgets one small tensor: a leak to find. */
+ * The forward and backward passes of each layer also make short-lived tensors. Some steps have a
+ * different batch size, and every step leaks one small tensor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 
 enum { LAYERS = 48, OPS = 12, PHASES = 3, DEPTH = 24, LATE = 8 };
 
-enum { PIECE = 16 << 16 }; /* events; whole chunks */
+enum { PIECE = 16 << 16 }; /* number of events in a piece, which consists of whole chunks */
 
 #define HISTORY "the heap was empty before the first event" /* analyze/lives/lives_history.c */
 
@@ -47,7 +47,7 @@ typedef struct program {
     mv_trace trace;
     mv_build build;
     uint64_t events;               /* number of events so far */
-    mv_digest digest;              /* of these events */
+    mv_digest digest;              /* number of these events */
     const struct program *counted; /* NULL: this is the first run */
     mv_snapshot_writer *writer;
     mv_arena of_piece;
@@ -116,7 +116,7 @@ static void make_sites(program *p)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* The digest of a device. Its history is that of a short run. */
+/* Adds an event to the device's digest. The history in the digest is that of a short run. */
 static void count_event(program *p, const mv_event_row *row)
 {
     mv_digest *d = &p->digest;
@@ -244,7 +244,8 @@ static void free_tensor(program *p, const tensor *t)
 
 /* ---- the training loop -------------------------------------------------------------------- */
 
-/* Mostly small, some large. A site always requests the same size, except for the batch factor. */
+/* Most sizes are small, and some are large. A site always requests the same size, except for the
+ * batch factor. */
 static uint64_t bytes_of(const program *p, uint32_t layer, uint32_t op)
 {
     static const uint32_t units[OPS] = {2, 1, 8, 64, 16, 3, 900, 128, 4, 2500, 32, 1};
@@ -408,7 +409,7 @@ static void set_history(program *p)
     snprintf(d->history_why, sizeof d->history_why, "%s", HISTORY);
 }
 
-/* The tables of the whole trace, without the events' columns. */
+/* Makes the tables of the whole trace, without the events' columns. */
 static mv_code finish(program *p)
 {
     mv_build_ranges ranges = {.device_count = 1, .devices = &(mv_range){0, 0}};

@@ -1,6 +1,6 @@
 /* Times the index of a file's first device with events, for bench/index: prints one JSON object.
- * Reports the minimum processor time of several rounds, so that other load does not count.
- * Everything runs in one thread. Reading is not counted. */
+ * Reports the minimum CPU time of several rounds, so that other load does not count. Everything
+ * runs in one thread. Reading is not counted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

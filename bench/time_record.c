@@ -1,11 +1,11 @@
-/* Measures the cost of recording one event, without the program around it: replays a snapshot's
- * allocator events through the recorder, once at full speed for the time, and once at the
- * snapshot's original times for the bytes. Prints one JSON object.
+/* Measures the cost of recording one event, without the program around it. Replays a snapshot's
+ * allocator events through the recorder, once at full speed to measure the time, and once at the
+ * original times to measure the bytes. Prints one JSON object.
  *
  *     MEMVIZ_OUT=/tmp/x MEMVIZ_STACKS=python time_record SNAPSHOT FRAMES
  *
- * Stacks are FRAMES deep, and as many are distinct as in the snapshot. Walking them is not measured
- * (tests/programs/fixed_stack.c prepares them). */
+ * Stacks are FRAMES deep, and there are as many distinct stacks as in the snapshot. Walking them is
+ * not measured (tests/programs/fixed_stack.c prepares them). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -35,7 +35,8 @@ static double nanoseconds(void)
 {
     struct timespec now;
 
-    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* other programs also use the machine */
+    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* the thread's CPU time, because other
+                                                          * programs also use the machine */
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -55,7 +56,7 @@ static bool is_replayed(const mv_events *events, uint32_t i)
     return events->action[i] == MV_ACTION_ALLOC || events->action[i] == MV_ACTION_FREE_COMPLETED;
 }
 
-/* The number of replayed events. Without `records` only the surrounding work is done. */
+/* Returns the number of replayed events. If `records` is false, does only the surrounding work. */
 static uint64_t replay(const mv_events *events, uint32_t frames, bool records, bool has_own_time)
 {
     uint64_t count = 0;

@@ -1,6 +1,6 @@
 /* Times the computations of the viewer's timeline for a file's first device with events: prints one
- * JSON object (docs/internals/tiles.md). Processor time, so that other load does not count; reading
- * and finding lives are omitted. */
+ * JSON object (docs/internals/tiles.md). Measures CPU time, so that other load does not count. The
+ * time for reading the file and for finding lives is not included. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static double cpu_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* A random number from 0 to 1. */
+/* Returns a random number from 0 to 1. */
 static double some(timing *t)
 {
     t->random = t->random * 6364136223846793005u + 1442695040888963407u;
@@ -146,7 +146,8 @@ static void time_envelope(timing *t)
     print_times("envelope_2000", ms, TILES);
 }
 
-/* The user interface's time for a frame while zooming and panning; workers are not included. */
+/* Measures the user interface's time per frame while zooming and panning; workers are not
+ * included. */
 static void time_frames(timing *t)
 {
     mv_tiles *tiles = mv_tiles_open(&t->arena, &(mv_tiles_opts){.threads = mv_tiles_threads()});

@@ -1,7 +1,7 @@
 /* Marks, ranges and heaps for a program that may run under `memviz run`.
  *
- * A mark names a point in time ("step 3"). A range names the time between its push and its pop on
- * one thread. Reports use marks and ranges for --from @NAME, for steps, and in the lane above a
+ * A mark names a point in time ("step 3"). A range names the time between a push and a pop on the
+ * same thread. Reports use marks and ranges for --from @NAME, for steps, and in the lane above a
  * timeline.
  *
  *     #include "memviz.h"

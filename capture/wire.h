@@ -91,7 +91,7 @@ typedef struct {
     uint16_t kind;         /* mv_wire_kind */
     uint8_t codec;         /* mv_wire_codec */
     uint8_t flags;         /* MV_WIRE_UNSEALED */
-    uint32_t device;       /* EVENTS: ordinal of the device; else 0 */
+    uint32_t device;       /* EVENTS: the device's ordinal; else 0 */
     uint32_t count;        /* rows in this chunk, at most MV_WIRE_CHUNK_ROWS */
     uint64_t first_row;    /* number of the chunk's first row in its table */
     uint64_t table_rows;   /* number of rows in the whole table */

@@ -9,7 +9,7 @@
  *
  * Chunks have the format of a live file (wire_live.h), and are sealed. The whole file is replaced
  * by a rename before the records in it are removed from the live file, so the two files together
- * are complete at any time. Readers skip records of the live file up to number `through`.
+ * are complete at all times. Readers skip records of the live file up to number `through`.
  *
  * FOLDED contains records of EVENTS, of all threads, sorted by number: those that made the memory
  * that was still alive after number `through`, and those that opened ranges that were still open.

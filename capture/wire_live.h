@@ -19,9 +19,9 @@
  * stacks << 32, device is modules.
  *
  * Numbers in records are LEB128 varints (7 bits in each byte, lowest first; at most 10 bytes); a
- * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length followed by
- * that many bytes. Ids count from 0 in the order of the records that make them. An optional id is
- * written as id + 1, or as 0 for none. */
+ * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A string is a varint length followed
+ * by that many bytes. Ids count from 0 in the order of the records that make them. An optional id
+ * is written as id + 1, or as 0 for none. */
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
@@ -187,8 +187,7 @@ typedef enum {
         MV_HEAP_ACTION_COUNT
 } mv_heap_action;
 
-/* Whether records of this kind are additional records of the event before them, whose number they
- * share. */
+/* Returns true if records of this kind belong to the event before them, whose number they share. */
 static inline bool mv_live_is_beside(mv_live_event kind)
 {
     return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES ||
@@ -219,7 +218,7 @@ static inline bool mv_live_is_beside(mv_live_event kind)
     X(FREE_ARRAY, 7, "free_array", GIVES, ARRAY, NONE)                                             \
     X(ALLOC_HOST, 8, "alloc_host", GETS, ADDR, HOST) /* pinned host memory */                      \
     X(FREE_HOST, 9, "free_host", GIVES, ADDR, NONE)                                                \
-    X(REGISTER, 10, "register", GETS, ADDR, HOST) /* pins host memory of the program */            \
+    X(REGISTER, 10, "register", GETS, ADDR, HOST) /* pins the program's host memory */             \
     X(UNREGISTER, 11, "unregister", GIVES, ADDR, NONE)                                             \
     X(RESERVE, 12, "reserve", GETS, NOTHING, NONE) /* addresses without memory */                  \
     X(UNRESERVE, 13, "unreserve", GIVES, NOTHING, NONE)                                            \
@@ -274,7 +273,7 @@ typedef enum {
     MV_API_MAKES_FOREIGN /* another process's memory */
 } mv_api_memory;
 
-/* Whether the action frees memory; false for unknown actions. */
+/* Returns true if the action frees memory; false for unknown actions. */
 static inline bool mv_api_gives(mv_api_action action)
 {
 #define MV_API_GIVES_BIT(name, number, text, way, ...) | (uint64_t)MV_API_##way << (number)

@@ -19,10 +19,10 @@ typedef struct mv_pieces mv_pieces;
  * mv_read_opts.digest_suffices does; it is valid until the file is closed. Returns NULL, with a
  * meaningless `trace`, when out of memory and for any other file, which must be read as a whole. */
 mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace);
-void mv_pieces_close(mv_pieces *pieces); /* NULL is allowed */
+void mv_pieces_close(mv_pieces *pieces); /* `pieces` may be NULL */
 
-/* The number of pieces, at least 1, and the largest number of events in a piece, including its live
- * rows. */
+/* Return the number of pieces, which is at least 1, and the largest number of events in a piece,
+ * including its live rows. */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 

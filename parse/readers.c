@@ -101,9 +101,10 @@ static mv_code refuse(mv_span head, mv_err *err)
     return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
 }
 
-/* Whether the file was transferred in text mode, which puts a carriage return before every line
- * feed. By chance, only one byte in 256 is a carriage return, so a few line feeds are enough
- * evidence. Other files soon contain a line feed without a carriage return. */
+/* Returns true if the file was transferred in text mode, which puts a carriage return before every
+ * line feed. By chance, only one byte in 256 is a carriage return, so a few such line feeds are
+ * enough evidence. In a file that was not transferred in text mode, a line feed without a carriage
+ * return soon occurs. */
 static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;
@@ -172,8 +173,8 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 
 static const mv_read_opts quiet = {0};
 
-/* Sets the level of a file of another tool. Such a file has only one level, which is named after
- * its allocator, and no CUDA calls. */
+/* Sets the level of another tool's file. Such a file has only one level, which is named after its
+ * allocator, and no CUDA calls. */
 static void take_level(mv_trace *trace)
 {
     trace->origin.level = mv_trace_allocator(trace);

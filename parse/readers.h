@@ -12,8 +12,8 @@ typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 
 /* The events that a caller wants: [first, end) of one device, or of all devices if `device` is
  * MV_NO_ROW. If times are given, `first` is the first event at or after `from_us`, and `end` is the
- * first event at or after `to_us`, which is read too. If these events are uncertain because times
- * are missing or unsorted, all events are read. */
+ * first event at or after `to_us`, which is read too. If missing or unsorted times make it
+ * uncertain which events these are, all events are read. */
 typedef struct {
     uint32_t device;
     uint64_t first, end;
@@ -26,8 +26,8 @@ typedef struct {
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
-    bool foreign_symbols; /* the live file was recorded on another machine, but its libraries are
-                           * looked for on this one */
+    bool foreign_symbols; /* the live file was recorded on a different machine, but libraries are
+                           * looked up on this one */
     /* Receives the error messages found in a file that has an unknown format but may be text; they
      * are allocated in `error_arena`, and reading still fails. NULL: the file is not searched for
      * errors. */
@@ -36,9 +36,9 @@ typedef struct {
     bool digest_suffices;     /* the caller needs no events: if the file has digests
                                * (mv_trace.digests), its events are not read, and damage in them is
                                * not detected */
-    bool needs_failures;      /* events are read despite digest_suffices if a request may have
-                               * failed, which means that the file has an out-of-memory error, a
-                               * release or a recorded call */
+    bool needs_failures;      /* despite digest_suffices, events are read if a request may have
+                               * failed. The file then has an out-of-memory error, a release or a
+                               * recorded call */
     const mv_read_part *part; /* the part to read: if the container has digests, events outside the
                                * part are left out (mv_trace.openings). NULL: all events are read */
     bool files_only; /* only regular files are read; pipes and devices are refused, so that memviz
@@ -92,14 +92,14 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
  * view/state/session.h reads them. */
 #define MV_SESSION_BEGINS "memviz session "
 
-/* A pickled number that torch.save wrote at the beginning of its files before PyTorch 1.6. */
+/* The pickled number with which torch.save began its files before PyTorch 1.6. */
 #define MV_OLD_TORCH_SAVE "\x80\2\x8a\x0a\x6c\xfc\x9c\x46"
 
 bool mv_pickle_probe(mv_span head);
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                        mv_err *err);
-/* Whether a stream that begins with `head` is a pickle of protocol 0 or 1, which memviz does not
- * read. */
+/* Returns true if a stream that begins with `head` is a pickle of protocol 0 or 1, which memviz
+ * does not read. */
 bool mv_pickle_is_old(mv_span head);
 bool mv_msgpack_probe(mv_span head);
 mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,

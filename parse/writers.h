@@ -11,8 +11,8 @@ typedef struct {
     mv_progress_fn *progress; /* called with the number of events written so far and in total; NULL:
                                * none */
     void *user;
-    bool is_tight; /* whether to make the container smaller, which takes up to half a second per
-                    * million events */
+    bool is_tight; /* makes the container smaller, which takes up to half a second per million
+                    * events */
     const mv_digest *digests; /* [device_count] digests to store in the container
                                * (analyze/lives/digests.h); NULL: none are stored */
     const mv_spans *spans;    /* [device_count] lifetimes from which LIVING chunks are written;

@@ -4,7 +4,7 @@
 
 #include "parse/live/read_live.h"
 
-/* A set of the devices that the process used, with one bit for each device. */
+/* Returns a set of the devices that the process used, with one bit for each device. */
 static uint64_t devices_used(const mv_trace *trace)
 {
     uint64_t used = 0;

@@ -10,10 +10,10 @@
 #include "base/numbers.h"
 #include "parse/source/sink.h"
 
-/* The script that the process runs; `what` is start or finish. torch is used only if the program
- * has loaded it and uses CUDA, because importing torch or creating a context would change the
- * program. The answer is first written under a different name, so that it is complete as soon as it
- * appears. */
+/* The script that the process runs; `what` is start or finish. The script uses torch only if the
+ * program has loaded it and uses CUDA, because importing torch or creating a context would change
+ * the program. The answer is first written under a temporary name, so that it is complete as soon
+ * as it appears under its own name. */
 static const char script[] =
     "exec('''\n"
     "import os, sys\n"
@@ -124,7 +124,7 @@ bool mv_attach_is_alive(const mv_attach *attach)
     if (!file)
         return false;
     if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-        state = 'R'; /* a name that contains brackets */
+        state = 'R'; /* names with brackets */
     fclose(file);
     return state != 'Z' && state != 'X';
 }

@@ -2,8 +2,8 @@
  * waits, has PyTorch write its snapshot, and stops the recorder again (docs/attach.md).
  *
  * The script that the process runs is in a new folder below the process's /tmp, which is removed at
- * the end. A request that the process receives only after that has no effect. If the program itself
- * had started a recorder, that recorder is left running. */
+ * the end. If the process receives a request only after that, the request has no effect. If the
+ * program itself had started a recorder, that recorder is left running. */
 #ifndef MV_ATTACH_H
 #define MV_ATTACH_H
 
@@ -23,11 +23,11 @@ typedef struct {
 typedef bool mv_attach_wait_fn(void *user);
 
 /* Starts the recorder in the process, with room for `entries` events. If this is not possible,
- * fails with one sentence, and nothing has changed. */
+ * fails with one sentence, and leaves the process unchanged. */
 mv_code mv_attach_start(mv_attach *attach, pid_t pid, uint32_t entries, mv_attach_wait_fn *wait,
                         void *user, mv_err *err);
 
-/* Whether the process still exists. */
+/* Returns true if the process still exists. */
 bool mv_attach_is_alive(const mv_attach *attach);
 
 /* Has the process write its snapshot and stop the recorder. The snapshot is then copied to `path`,

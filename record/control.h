@@ -12,9 +12,9 @@
  * each client is checked again when it connects (SO_PEERCRED). So no file is left behind, however
  * the launcher ends.
  *
- * A client that sends nothing, sends slowly, does not read, or connects together with two hundred
- * others costs a descriptor for at most MV_CONTROL_PATIENCE_MS, because the launcher never waits
- * for a client. */
+ * The launcher never waits for a client. A client that sends nothing, sends slowly, does not read,
+ * or connects together with two hundred others therefore costs only a descriptor, for at most
+ * MV_CONTROL_PATIENCE_MS. */
 #ifndef MV_CONTROL_H
 #define MV_CONTROL_H
 
@@ -24,10 +24,10 @@
 #include "record/run_status.h"
 
 enum {
-    MV_CONTROL_CLIENTS = 16, /* clients at the same time; further clients wait in the kernel's
-                              * queue */
+    MV_CONTROL_CLIENTS = 16, /* largest number of clients at the same time; further clients wait in
+                              * the kernel's queue */
     MV_CONTROL_FDS = MV_CONTROL_CLIENTS + 1,
-    MV_CONTROL_LINE = 8192, /* maximum length of a request, which must fit a verb and a path */
+    MV_CONTROL_LINE = 8192, /* maximum length of a request, enough for a verb and a path */
     MV_CONTROL_ANSWER = 8192,
     MV_CONTROL_PATIENCE_MS = 1000
 };

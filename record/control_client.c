@@ -13,7 +13,11 @@
 #include "capture/wire_status.h"
 #include "record/watched.h"
 
-enum { ANSWER = 64 << 10, PATIENCE_S = 600 /* for a snapshot of a large recording */ };
+enum {
+    ANSWER = 64 << 10,
+    PATIENCE_S = 600 /* a snapshot of a large recording may take this
+                                            * long */
+};
 
 /* Reads "/proc/LAUNCHER/fd/N:WORD" as the shim does. False if the page does not belong to this
  * launcher. */

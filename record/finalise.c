@@ -74,8 +74,8 @@ static mv_code write_capture(mv_arena *scratch, const mv_finalise_task *task,
     return err->code;
 }
 
-/* The number of events that were not numbered because the file was not open yet or had no space for
- * them. */
+/* Returns the number of events that were not numbered because the file was not open yet or had no
+ * space for them. */
 static uint64_t unnumbered(const mv_trace *trace)
 {
     static const char *const keys[] = {"lost_opening", "lost_space", "lost_folded"};

@@ -9,7 +9,8 @@
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
-    MOST_RECORD = 192, /* maximum size of an event's records: at most 15 numbers and tags */
+    MOST_RECORD = 192, /* maximum size of an event's records, each of which has at most 15 numbers
+                        * and tags */
     PAGE_BITS = 9
 };
 

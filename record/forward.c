@@ -17,8 +17,8 @@ enum {
                           * than this */
     MOST_OPEN = 1024,    /* number of descriptors to close if the kernel cannot close all of them
                           * at once */
-    FIRST_WORD = 48 - 3  /* index of the first word of /proc/PID/stat after the name, which is
-                          * the second word */
+    FIRST_WORD = 48 - 3  /* index of the first word in /proc/PID/stat after the name, which is the
+                          * second word */
 };
 
 void mv_forward_signals(sigset_t *out)
@@ -45,8 +45,8 @@ static bool read_text(const char *path, char *text, size_t size)
     return got > 0;
 }
 
-/* Clears the command line, so that nobody finds the witness by it: `pkill -f 'memviz run'` is meant
- * for the launcher. */
+/* Clears the command line, so that commands such as `pkill -f 'memviz run'`, which are meant for
+ * the launcher, do not match the witness. */
 static void forget_command_line(void)
 {
     char text[1024];
@@ -112,7 +112,7 @@ static uint64_t bit_of(int number)
     return (uint64_t)1 << (number - 1);
 }
 
-/* The signals that are pending for the witness, with a bit for each signal. */
+/* Returns the signals that are pending for the witness, with a bit for each signal. */
 static uint64_t pending_at(pid_t witness)
 {
     char path[40], text[4096];
@@ -159,7 +159,7 @@ static void send_on(const mv_forward *f, const struct signalfd_siginfo *info)
         kill(f->program, (int)info->ssi_signo);
 }
 
-/* Whether the signal was sent to the whole process group. */
+/* Returns true if the signal was sent to the whole process group. */
 static bool is_for_all(mv_forward *f, int number)
 {
     bool is_known = f->known & bit_of(number), is_pending = pending_at(f->witness) & bit_of(number);

@@ -31,8 +31,8 @@ void mv_forward_signals(sigset_t *out);
  * signal immediately. The signals must be blocked, and remain blocked. */
 void mv_forward_begin(mv_forward *f);
 
-/* Forwards the signal if a process sent it only to the launcher. `is_own` is whether this process
- * is the program or a process that the program started, judging by its parent or its group. */
+/* Forwards the signal if a process sent it only to the launcher. `is_own` tells whether this
+ * process is the program or was started by the program, judging by its parent or its group. */
 void mv_forward_signal(mv_forward *f, const struct signalfd_siginfo *info, bool is_own);
 
 void mv_forward_end(mv_forward *f);

@@ -27,7 +27,7 @@ enum {
                            * yet */
     MOST_SCRIPTS = 6,     /* length of a chain of interpreters, including the last one; Linux
                            * allows five */
-    MOST_PARENTS = 256,   /* maximum number of processes between the program and one of its
+    MOST_PARENTS = 256,   /* maximum number of generations between the program and one of its
                            * descendants */
     MOST_FILES = 8, /* files that the launcher opens: the folder, the page, signals, the sockets,
                      * the name of one socket, and a pipe until the program has started */
@@ -79,7 +79,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
                         "; set MEMVIZ_SHIM");
 }
 
-/* Finds the program's file as execvp would. */
+/* Finds the program's file in the same way as execvp. */
 static bool find_program(const char *program, char *path, size_t size)
 {
     const char *search = getenv("PATH");
@@ -129,7 +129,7 @@ static const char *obstacle_in(int file, const Elf64_Ehdr *head)
     return NULL;
 }
 
-/* Replaces the path of a script by the path of its interpreter. False if the file is not a
+/* Replaces the path of a script with the path of its interpreter. False if the file is not a
  * script. */
 static bool find_interpreter(int file, char path[PATH_MAX])
 {
@@ -147,7 +147,7 @@ static bool find_interpreter(int file, char path[PATH_MAX])
 }
 
 /* Returns why the shim cannot be loaded into the program at `path`. If the file is a script, sets
- * *is_script and replaces `path` by the path of the interpreter. */
+ * *is_script and replaces `path` with the path of the interpreter. */
 static const char *obstacle_at(char path[PATH_MAX], bool *is_script)
 {
     const char *why = NULL;
@@ -275,7 +275,7 @@ static void set_filters(void)
     set_text("MEMVIZ_FILTERS", count);
 }
 
-/* The exit status of a shell after a failed exec. */
+/* Returns the exit status that a shell would use after a failed exec. */
 static int status_of(int why)
 {
     return why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN;
@@ -323,7 +323,7 @@ static int await_start(int pipe)
     return got == sizeof why ? why : 0;
 }
 
-/* A connection of another user that has sent nothing yet. */
+/* A connection from another user that has sent nothing yet. */
 typedef struct {
     int link;
     pid_t pid;
@@ -361,7 +361,7 @@ static void listen_for(request_socket *requests)
         requests->name[0] = 0;
 }
 
-/* The parent of a process; 0: not found. */
+/* Returns the parent of a process; 0 if it was not found. */
 static pid_t parent_of(pid_t pid)
 {
     char path[32], text[512], *name_end;
@@ -378,7 +378,7 @@ static pid_t parent_of(pid_t pid)
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process is the program or one of its descendants. */
+/* Returns true if a process is the program or one of its descendants. */
 static bool is_of_program(pid_t pid)
 {
     for (int i = 0; pid > 1 && i < MOST_PARENTS; i++) {
@@ -401,8 +401,8 @@ static bool read_report(const mv_launch *launch, int link, pid_t pid)
     return true;
 }
 
-/* Closes connections of other users that had enough time to send something or, at the end, all of
- * them. */
+/* Closes other users' connections that had enough time to send something or, at the end, all of
+ * their connections. */
 static void poll_idle_clients(const mv_launch *launch, request_socket *requests, bool is_end)
 {
     uint32_t kept = 0;
@@ -418,10 +418,10 @@ static void poll_idle_clients(const mv_launch *launch, request_socket *requests,
     requests->idle_count = kept;
 }
 
-/* Whether a connection waits for a sample. Other connections report why a process is not recorded.
- * A report may come from any user under whom the program runs, because only our own processes can
- * open the page. Other users receive no samples and are not waited for, because anyone on this
- * machine could connect. */
+/* Returns true if a connection waits for a sample. Other connections report why a process is not
+ * recorded. A report may come from any user under whom the program runs, because only our own
+ * processes can open the page. Other users receive no samples and are not waited for, because
+ * anyone on this machine could connect. */
 static bool wants_sample(const mv_launch *launch, request_socket *requests, int link)
 {
     struct ucred who;
@@ -455,7 +455,7 @@ static uint32_t accept_all(const mv_launch *launch, request_socket *requests,
     return count;
 }
 
-/* Closes the connections. First serves clients that connected in the meantime, because one of them
+/* Closes the connections, after serving clients that connected in the meantime, because one of them
  * may report an error. */
 static void close_clients(const mv_launch *launch, const int links[], uint32_t count)
 {
@@ -577,8 +577,8 @@ int mv_launch_plainly(char *const *argv, mv_err *err)
     return status_of(why);
 }
 
-/* Removes signals that arrive too late to be forwarded, such as the terminal's SIGINT that ended
- * the program. They must not end the launcher now. */
+/* Removes signals that arrive too late to be forwarded, such as the SIGINT from the terminal that
+ * ended the program. At this point they must not end the launcher. */
 static void drop_pending(const sigset_t *awaited)
 {
     struct timespec none = {0};

@@ -24,7 +24,7 @@ typedef struct {
      * returned has passed, and whenever the shim requests a sample (capture/record/sampler.h). The
      * program may be waiting for this sample. */
     uint32_t (*tick)(void *user);
-    /* Called when the launcher receives a signal. If it returns true, the signal is not forwarded.
+    /* Called when the launcher receives a signal. Returns true if the signal must not be forwarded.
      * NULL: all signals are forwarded. */
     bool (*signal)(void *user, int number);
     void *user;
@@ -38,7 +38,7 @@ enum { MV_LAUNCH_CANNOT_RUN = 126, MV_LAUNCH_NOT_FOUND = 127, MV_LAUNCH_SIGNAL =
  * would. */
 mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err);
 
-/* Whether enough files can be open at once for a recording. */
+/* Returns true if enough files can be open at once for a recording. */
 bool mv_launch_has_room(void);
 
 /* Replaces this process with the program, without a recording. Returns only if the program could
@@ -50,7 +50,8 @@ int mv_launch_plainly(char *const *argv, mv_err *err);
  * is no shim, or if its path cannot be used in LD_PRELOAD. */
 mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err);
 
-/* Why the shim could not be loaded into a program; NULL if the reason is unknown. */
+/* Returns the reason why the shim could not be loaded into a program; NULL if the reason is
+ * unknown. */
 const char *mv_launch_obstacle(const char *program);
 
 #endif

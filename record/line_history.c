@@ -40,8 +40,8 @@ static void halve(mv_line_history *h)
     h->span_us *= 2;
 }
 
-/* The span of a time. Times of different threads may be out of order by microseconds, so the last
- * span never moves back. */
+/* Returns the span that contains a time. Times of different threads may be out of order by
+ * microseconds, so the last span never moves back. */
 static uint32_t span_of(mv_line_history *h, uint64_t time_us)
 {
     uint64_t span;
@@ -73,7 +73,7 @@ static uint64_t key_of(uint64_t stack, uint32_t list)
     return stack * MV_HISTORY_LISTS + list;
 }
 
-/* The line of a stack. A new line has held nothing until now. NULL when out of memory. */
+/* Returns the line of a stack. A new line has held nothing until now. NULL when out of memory. */
 static mv_history_line *line_of(mv_line_history *h, uint64_t key, uint32_t span)
 {
     uint32_t row = mv_map_find(&h->by_key, key);
@@ -124,7 +124,7 @@ typedef struct {
     uint64_t addr, grown, held;
 } held_line;
 
-/* How much the line has grown from the middle span to the last complete span. */
+/* Returns how much the line has grown from the middle span to the last complete span. */
 static uint64_t grown_by(const mv_history_line *line)
 {
     uint32_t last = line->last ? line->last - 1 : 0, middle = last / 2;

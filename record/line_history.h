@@ -1,7 +1,7 @@
-/* Counters for lines of code during the folded time of a bounded recording. They count allocations
- * and bytes, and the lowest number of bytes that each line held in each of up to MV_HISTORY_SPANS
- * time spans of equal length. When all spans are used, each two neighbouring spans are merged. The
- * records that are folded must be added in order.
+/* Keeps statistics about each line of code for the folded time of a bounded recording. For each
+ * line, they contain the number of allocations, the number of bytes, and the lowest number of bytes
+ * that the line held in each of up to MV_HISTORY_SPANS time spans of equal length. When all spans
+ * are used, neighbouring spans are merged in pairs. Folded records must be added in order.
  *
  * A line is a stack. Only blocks of the framework count. A record costs O(1), and each stack takes
  * about 200 bytes for each device. */
@@ -39,9 +39,9 @@ typedef struct {
  * of memory. */
 bool mv_line_history_add(mv_line_history *h, const mv_live_alive *alive, const mv_live_record *r);
 
-/* Returns the value of the fact folded_lines_D (capture/wire_folded.h). It lists at most `rows`
- * lines, which hold memory and have grown the most. In `arena`; NULL: there are no such lines, or
- * out of memory. */
+/* Returns the value of the fact folded_lines_D (capture/wire_folded.h), allocated in the arena. It
+ * lists at most `rows` lines, namely those that hold memory and have grown the most. NULL: there
+ * are no such lines, or memory ran out. */
 const char *mv_line_history_text(mv_arena *arena, mv_line_history *h, const mv_live_alive *alive,
                                  uint32_t list, uint32_t rows);
 

@@ -181,8 +181,8 @@ static bool is_other(const mv_nvml_device *device, uint32_t pid)
     return false;
 }
 
-/* The series of a process on a device. NULL if the process is not ours, or if there is no space for
- * another series. */
+/* Returns the series of a process on a device. NULL if the process is not ours, or if there is no
+ * space for another series. */
 static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
 {
     mv_nvml_series *series = known_series(nvml, device, pid);
@@ -231,8 +231,8 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     return is_changed;
 }
 
-/* Samples one device. *now is set to the time of the answer. A query waits while the driver is
- * busy, such as releasing 100 GiB, and the answer is the memory in use afterwards. */
+/* Samples one device. *now is set to the time of the answer. If the driver is busy, for example
+ * releasing 100 GiB, a query waits, and the answer is the memory in use afterwards. */
 static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 {
     mv_nvml_device *d = &nvml->devices[device];
@@ -316,7 +316,7 @@ bool mv_nvml_sample(mv_nvml *nvml)
 
 /* ---- the samples of a process ------------------------------------------------------------ */
 
-/* The device that the first `length` bytes of `word` name, or MV_NO_ROW. */
+/* Returns the device that the first `length` bytes of `word` name, or MV_NO_ROW. */
 static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)
 {
     if (length > 0 && isdigit((unsigned char)*word)) {
@@ -356,7 +356,7 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
-/* Whether every device is named by a UUID rather than by a number. */
+/* Returns true if every device is named by a UUID rather than by a number. */
 static bool has_names_alone(const char *visible)
 {
     while (visible) {
@@ -393,8 +393,8 @@ const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
     return NULL;
 }
 
-/* Whether process ids of the library are those of this container. In a container, the library lists
- * processes by the host's process ids, which belong to other processes here. */
+/* Returns true if the library's process ids are those of this container. In a container, the
+ * library lists the host's process ids, which belong to other processes here. */
 static bool pids_are_ours(void)
 {
     const unsigned long initial = 0xEFFFFFFC; /* PROC_PID_INIT_INO, linux/proc_ns.h */

@@ -2,11 +2,11 @@
  * (NVML), which is loaded at run time. Without the library nothing is sampled, and the reason is
  * stored.
  *
- * Each device has a series of levels, and so does each of our processes that the library lists on a
- * device. Other processes take no memory here, however many there are. A constant level takes two
- * points, for the first and the last time at which it was sampled, however long it lasts. When a
- * series is full, its first quarter, which is the start of the program, is kept, and the number of
- * points after it is halved: of each two neighbours, the higher one is kept. */
+ * A series of levels is kept for each device, and for each of our processes that the library lists
+ * on a device. Nothing is kept for other processes. A constant level takes only two points, for the
+ * first and the last time at which it was sampled, however long it lasts. When a series is full,
+ * its first quarter, which covers the start of the program, stays unchanged. The number of points
+ * after it is halved by keeping only the higher one of each two neighbours. */
 #ifndef MV_NVML_H
 #define MV_NVML_H
 
@@ -48,8 +48,8 @@ typedef struct {
 
 typedef struct mv_nvml_calls mv_nvml_calls;
 
-/* Whether samples of a process that is now on a device are wanted. Called only once for each time
- * that a process is on a device. */
+/* Returns true if samples of a process that is now on a device are wanted. Called only once for
+ * each time that a process is on a device. */
 typedef bool mv_nvml_is_ours(void *user, uint32_t pid);
 
 typedef struct {
@@ -83,17 +83,17 @@ typedef struct {
     const char *order;   /* value of its CUDA_DEVICE_ORDER; NULL: not set */
 } mv_nvml_process;
 
-/* Why it is unknown which devices the process's ordinals name; NULL: it is known. The library
- * numbers devices by their position on the PCI bus. CUDA does the same if it is configured to, or
- * if all devices are of one model; otherwise CUDA numbers the fastest device first. A divided
- * device has slices, which are identified only by their UUIDs. If all devices share the host's
- * memory, this is also the reason why samples are missing. */
+/* Returns the reason why it is unknown which devices the process's ordinals refer to; NULL if it is
+ * known. The library numbers devices by their position on the PCI bus. CUDA does the same if it is
+ * configured to, or if all devices are of one model; otherwise CUDA numbers the fastest device
+ * first. A divided device has slices, which are identified only by their UUIDs. If all devices
+ * share the host's memory, that is returned as the reason, because samples are then missing. */
 const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who);
 
-/* Returns the samples as the process numbers its devices, in times of CLOCK_MONOTONIC. They
- * contain only the devices in `visible`, in that order, and of these only ordinals with a bit in
- * `wanted`. If it is unknown which devices the ordinals name, there are no samples. False when
- * out of memory. */
+/* Returns the samples, with devices numbered as in the process and with times of CLOCK_MONOTONIC.
+ * They contain only devices in `visible`, numbered in that order, and of these only ordinals with a
+ * bit in `wanted`. If it is unknown which devices the ordinals name, there are no samples. False
+ * when out of memory. */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
 

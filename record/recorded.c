@@ -2,7 +2,7 @@
 
 #include "parse/model/digest.h"
 
-/* The number of events, taken from the digest if the events were left out. */
+/* Returns the number of events, which is taken from the digest if the events were left out. */
 static uint64_t count_events(const mv_trace *trace, uint32_t device)
 {
     const mv_events *e = &trace->devices[device].events;

@@ -4,9 +4,9 @@
 
 #include "parse/model/trace.h"
 
-/* The number of objects that the shim recorded (blocks, frees, failed requests, CUDA calls, marks),
- * each of which is counted once. In the trace, a free consists of two events (requested and
- * completed), and a segment is also the call that made it. */
+/* Returns the number of objects that the shim recorded (blocks, frees, failed requests, CUDA calls,
+ * marks). Each of them is counted once, whereas in the trace, a free consists of two events
+ * (requested and completed), and a segment is also the call that made it. */
 uint64_t mv_recorded_count(const mv_trace *trace);
 
 #endif

@@ -12,7 +12,8 @@
 #include "base/numbers.h"
 #include "record/launch.h"
 
-/* Milliseconds between two samples: fewer while memory use changes, more while it is constant. */
+/* Milliseconds between two samples. The interval is short while memory use changes, and long while
+ * it is constant. */
 enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000, PAUSE_MS = 50 };
 enum { MOST_LEFT = 8 }; /* maximum number of running processes reported to the user */
 
@@ -36,9 +37,9 @@ void mv_recording_close(mv_recording *r)
 
 typedef enum { NOT_OF_RUN, OF_RUN, MAY_BE_OF_RUN } membership;
 
-/* Whether this run started a process, judging by the process's initial environment. A process whose
- * environment cannot be read (because it belongs to another user or is not dumpable), or is empty
- * because of a concurrent exec, may belong to this run. */
+/* Tells whether this run started a process, judging by the process's initial environment. A process
+ * may belong to this run if its environment cannot be read (because it belongs to another user or
+ * is not dumpable), or is empty because of a concurrent exec. */
 static membership membership_of(const mv_recording *r, uint32_t pid)
 {
     static const char name[] = "MEMVIZ_STATUS=";
@@ -61,8 +62,8 @@ static membership membership_of(const mv_recording *r, uint32_t pid)
     return is_found ? OF_RUN : is_empty ? MAY_BE_OF_RUN : NOT_OF_RUN;
 }
 
-/* Whether a process belongs to this run. In a container, the library may return process ids that do
- * not exist here or that belong to other processes. */
+/* Returns true if a process belongs to this run. In a container, the library may return process ids
+ * that do not exist here or that belong to other processes. */
 static bool is_of_run(void *user, uint32_t pid)
 {
     return membership_of(user, pid) != NOT_OF_RUN;

@@ -20,9 +20,9 @@ enum {
     WINDOWS = 32,          /* the shim may reserve this fraction of the bound */
     FOLDED_SLOTS = 4 * MV_LIVE_CHUNK_BYTES, /* size of a folded part: its header and three chunks */
     ALIVE_BYTES = 24,                       /* size of most records in a folded part */
-    LEAST_HOLES = 2 << 20, /* size of holes that is worth a new folded part while there is more
-                            * to fold */
-    PARTS = 8,             /* the fraction of a bound that is folded at once */
+    LEAST_HOLES = 2 << 20, /* total size of holes for which a new folded part is worth writing while
+                            * there is more to fold */
+    PARTS = 8,             /* fraction of a bound that is folded at once */
     SPANS = 64,            /* maximum number of spans of a curve */
     SPAN_US = 1000000,     /* initial length of a span, which is doubled when the curve is full */
     CURVES = 16,           /* maximum number of devices with a curve, because the facts must fit
@@ -31,7 +31,7 @@ enum {
     MOST_FACT_BYTES = 60000 /* the facts of a folded part must fit into one chunk */
 };
 
-/* The most allocated bytes of a device over time. */
+/* The largest number of allocated bytes on a device in each span of time. */
 typedef struct {
     uint64_t peak, first_us, span_us;
     uint64_t most[SPANS];
@@ -85,8 +85,8 @@ static bool is_known(const mv_rings *r, const char *name)
     return false;
 }
 
-/* Whether the file is ours: as in run_names.c, only regular files that belong to us and have a
- * single link are. */
+/* Returns true if the file is ours: as in run_names.c, only regular files that belong to us and
+ * have a single link are. */
 static bool is_ours(int fd)
 {
     struct stat st;
@@ -157,8 +157,8 @@ static void add_point(curve *c, uint64_t time_us, uint64_t bytes)
         *c = (curve){.first_us = time_us, .span_us = SPAN_US};
     while ((span = time_us > c->first_us ? (time_us - c->first_us) / c->span_us : 0) >= SPANS)
         halve(c);
-    /* A span in which nothing happened has the level with which the previous span ended, which is
-     * at most the highest level of that span. */
+    /* A span in which nothing happened receives the level with which the previous span ended, which
+     * is at most that span's highest level. */
     for (; c->count <= span; c->count++)
         c->most[c->count] = c->count ? c->most[c->count - 1] : 0;
     c->most[span] = bytes > c->most[span] ? bytes : c->most[span];
@@ -210,8 +210,8 @@ static bool take_finished(mv_ring *g)
     return true;
 }
 
-/* Bytes on disk of the live file and of two folded parts, because one folded part replaces the
- * other. */
+/* Returns the bytes on disk of the live file and of two folded parts, because two of them exist
+ * while one replaces the other. */
 static uint64_t disk_used(const mv_ring *g)
 {
     struct stat st;
@@ -219,7 +219,7 @@ static uint64_t disk_used(const mv_ring *g)
     return fstat(g->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes : 0;
 }
 
-/* Number of bytes by which the next folded part may be larger than the present one. */
+/* Returns the number of bytes by which the next folded part may be larger than the present one. */
 static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
 {
     uint64_t most = r->bounds.max_size, used = disk_used(g);
@@ -227,8 +227,8 @@ static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
     return !most ? UINT64_MAX : used < most ? most - used : 0;
 }
 
-/* Folds records until enough chunks are finished and all chunks before `cutoff` are finished, but
- * not more than fit into the next folded part. *more is set if there is more to fold at the next
+/* Folds records until enough chunks are finished, including all chunks before `cutoff`, but no more
+ * records than fit into the next folded part. *more is set if there is more to fold at the next
  * update. */
 static bool fold_records(mv_ring *g, uint64_t cutoff, uint64_t most_kept, bool *more)
 {
@@ -337,7 +337,7 @@ static bool write_all(int fd, mv_span bytes)
     return true;
 }
 
-/* Replaces the folded part by a new one, in one step. */
+/* Replaces the folded part with a new one, in one step. */
 static bool put_folded(const mv_rings *r, const mv_ring *g, mv_span bytes)
 {
     char made[NAME_MAX + 32], name[NAME_MAX + 16];
@@ -386,8 +386,8 @@ static const char *write_folded(mv_rings *r, mv_ring *g)
     return why;
 }
 
-/* Removes the folded records from the live file. Only now are these records in both files, so those
- * in the live file are no longer needed. */
+/* Removes the folded records from the live file. At this point these records are in both files, so
+ * those in the live file are no longer needed. */
 static void make_holes(mv_rings *r, mv_ring *g)
 {
     for (uint32_t i = 0; i < g->hole_count; i++)
@@ -402,7 +402,8 @@ static void make_holes(mv_rings *r, mv_ring *g)
 
 /* ---- the bounds -------------------------------------------------------------------------- */
 
-/* Number of bytes to remove so that the files stay within the bound until the next update. */
+/* Returns the number of bytes to remove so that the files stay within the bound until the next
+ * update. */
 static uint64_t bytes_over(const mv_rings *r, const mv_ring *g)
 {
     uint64_t most = r->bounds.max_size, part = most / PARTS, used = disk_used(g) + part;

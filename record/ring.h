@@ -13,8 +13,8 @@
 
 #include "record/run_names.h"
 
-/* Smallest --max-size. With a smaller value, most of the size would be space that the recorder
- * reserves in advance. */
+/* Smallest value of --max-size. If it were smaller, the recorder's reserved space would take most
+ * of it. */
 #define MV_RING_LEAST_SIZE ((uint64_t)16 << 20)
 
 /* Bounds for each process. 0: no bound. */
@@ -46,7 +46,7 @@ void mv_rings_end(mv_rings *r); /* called when the program has ended; searches f
                                  * last time */
 void mv_rings_close(mv_rings *r);
 
-/* The name of a live file in its folder. */
+/* Returns the name of a live file in its folder. */
 const char *mv_ring_name(const mv_rings *r, uint32_t ring);
 
 /* Number of bytes that the shim may reserve in advance under these bounds; 0: no limit. */

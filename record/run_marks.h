@@ -21,8 +21,8 @@ typedef struct {
  * too many marks or when out of memory. */
 bool mv_run_marks_add(mv_arena *arena, mv_run_marks *marks, const char *text);
 
-/* Adds the marks, in order of time, to the annotations of a trace, which must be as it was read.
- * Fails only when out of memory. */
+/* Adds the marks, in order of time, to the annotations of a trace, which must not have changed
+ * since it was read. Fails only when out of memory. */
 mv_code mv_run_marks_apply(mv_arena *arena, const mv_run_marks *marks, mv_trace *trace,
                            mv_err *err);
 

@@ -29,8 +29,8 @@ static int64_t number_of(const char *text)
     return (int64_t)value;
 }
 
-/* The launcher's own rank. Reads the variables in which job launchers pass a process its rank; the
- * shim reads the same variables. */
+/* Returns the launcher's own rank, from the variables in which job launchers pass a process its
+ * rank. The shim reads the same variables. */
 static int64_t own_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -41,7 +41,7 @@ static int64_t own_rank(void)
     return MV_NO_RANK_KNOWN;
 }
 
-/* A number that is unique among all launchers, including those on other machines. */
+/* Returns a number that is unique among all launchers, including those on other machines. */
 static uint32_t run_number(void)
 {
     uint64_t mixed = 0xcbf29ce484222325;
@@ -58,7 +58,7 @@ static uint32_t run_number(void)
     return (uint32_t)(mixed >> 32);
 }
 
-/* The name without its placeholders, and without the dots before them. */
+/* Returns the name without its placeholders, and without the dots before them. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -180,7 +180,7 @@ void mv_run_names_close(mv_run_names *names)
 
 /* ---- the live files ---------------------------------------------------------------------- */
 
-/* The last value of a key; NULL if there is none or when out of memory. */
+/* Returns the last value of a key; NULL if there is none or when out of memory. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
     mv_cursor c = mv_cursor_over(facts);
@@ -199,7 +199,7 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
-/* Whether nothing was written after the first chunk, where space was only reserved. */
+/* Returns true if nothing was written after the first chunk, where space was only reserved. */
 static bool is_zero_from(int fd, off_t at)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -238,8 +238,8 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     file->device_order = find_fact(arena, facts, "cuda_device_order");
 }
 
-/* Whether a process of this machine has mapped the file with this inode. Used on file systems
- * without leases. True if the process cannot be inspected. */
+/* Returns true if a process of this machine has mapped the file with this inode. Used on file
+ * systems without leases. True if the process cannot be inspected. */
 static bool has_mapped(uint32_t pid, uint64_t inode)
 {
     char maps[64], line[PATH_MAX + 128];
@@ -263,10 +263,10 @@ static bool is_on_nfs(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
 }
 
-/* Whether a process can still write to the file. The kernel grants a read lease only if no process,
- * in any namespace and under any name, has the file open or mapped for writing. NFS 4 grants a
- * lease only if the server has delegated the file, and otherwise returns the same result as if the
- * file were in use. */
+/* Returns true if a process can still write to the file. The kernel grants a read lease only if no
+ * process, in any namespace and under any name, has the file open or mapped for writing. NFS 4
+ * grants a lease only if the server has delegated the file, and otherwise returns the same result
+ * as if the file were in use. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
     bool is_refused;
@@ -281,7 +281,7 @@ static bool is_written_to(int fd, const mv_run_file *file)
     return is_refused || has_mapped(file->pid, file->inode);
 }
 
-/* Why a file is not accepted; NULL: it was created by a program of ours. */
+/* Returns the reason why a file is not accepted; NULL if one of our programs created it. */
 static const char *why_not(const mv_run_names *names, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
@@ -452,7 +452,7 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
 
 /* ---- the results ------------------------------------------------------------------------- */
 
-/* Writes the host's name as a part of a file name. Other characters are replaced by '_', and the
+/* Writes the host's name as part of a file name. Other characters are replaced with '_', and the
  * part does not begin with a dot. */
 static int put_host(const char *host, char *out, size_t size)
 {
@@ -510,8 +510,8 @@ static bool is_taken(const mv_run_file *files, uint32_t count, const char *resul
     return false;
 }
 
-/* The candidate for a result's name. Attempt 0 is the plain name, and each further attempt is more
- * specific. */
+/* Makes the candidate for a result's name. Attempt 0 is the plain name, and each further attempt is
+ * more specific. */
 static void candidate(const mv_run_file *file, const char *plain, uint32_t attempt, char *out,
                       size_t size)
 {

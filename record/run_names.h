@@ -8,8 +8,8 @@
  *     out/run.0.bin                        the result
  *
  * Other users may be able to write to the folder and to create files with such names in it. So only
- * regular files that belong to us and have a single link are read, and their contents become part
- * of a file name but never of a path.
+ * regular files that belong to us and have a single link are read. Strings in them may become part
+ * of a file name, but never of a path.
  *
  * If -o names one file and several processes were recorded, the result of the process with the
  * lowest rank or, if there are no ranks, of the process that started first has this name. The other
@@ -58,7 +58,7 @@ typedef struct {
     const char *result;       /* path of the result, set by mv_run_names_assign */
 } mv_run_file;
 
-/* Whether a name in the folder is the name of a live file of this run. */
+/* Returns true if a name in the folder is the name of a live file of this run. */
 bool mv_run_names_is_live(const mv_run_names *names, const char *entry, uint32_t *pid,
                           uint32_t *image);
 
@@ -79,7 +79,7 @@ bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file);
 /* Inserts a word before the extension: "run.bin" and "oom.1" become "run.oom.1.bin". */
 void mv_run_names_insert(const char *path, const char *word, char *out, size_t size);
 
-/* Assigns each accepted file a result of its own. False when out of memory or if a name is too
+/* Assigns each accepted file a separate result. False when out of memory or if a name is too
  * long. */
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,
                          uint32_t count);

@@ -1,6 +1,7 @@
-/* Reports from the processes of a run while they run (capture/wire_status.h): how many there are,
- * and why some of them are not recorded. The reports are in a page of memory, not in a file.
- * Processes in another container or of another user cannot open the page, and report nothing. */
+/* Receives reports from the processes of a run while they run (capture/wire_status.h). The reports
+ * tell how many processes there are, and why some of them are not recorded. The reports are in a
+ * page of memory, not in a file. Processes in another container or of another user cannot open the
+ * page, and report nothing. */
 #ifndef MV_RUN_STATUS_H
 #define MV_RUN_STATUS_H
 
@@ -18,7 +19,7 @@ typedef struct {
 void mv_run_status_open(mv_run_status *status);
 void mv_run_status_close(mv_run_status *status);
 
-/* Figures of the page; all are 0 if there is no page. */
+/* Figures from the page; all are 0 if there is no page. */
 typedef struct {
     uint32_t loaded, opened, failed;
 } mv_run_counts;

@@ -116,7 +116,7 @@ static void read_symbols(Elf *elf, symbols *s)
     }
 }
 
-/* Whether the mapping contains an interpreter's code. */
+/* Returns true if the mapping contains an interpreter's code. */
 static bool look_in(mv_running_python *python, const mapping *map)
 {
     char path[PATH_BYTES + 64];
@@ -162,7 +162,7 @@ static mv_code check_process(pid_t pid, mv_err *err)
     return MV_OK;
 }
 
-/* Whether the process is an x86-64 process, including the size of its addresses. */
+/* Returns true if the process is an x86-64 process with 64-bit addresses. */
 static bool is_of_this_architecture(pid_t pid)
 {
     unsigned char head[20] = {0};
@@ -243,8 +243,8 @@ static bool has_succeeded(pid_t child, int from_child, char *line, size_t size)
 }
 
 /* Makes the request with sys.remote_exec, which is called in the process's own executable, so that
- * the versions agree. Returns false on failure. `why` is then Python's reason, or empty if the
- * interpreter does not start, as is the case outside its container. */
+ * the versions match. Returns false on failure. `why` is then Python's reason, or empty if the
+ * interpreter does not start, which happens outside its container. */
 static bool ask_by_remote_exec(const mv_running_python *python, const char *path, char *why,
                                size_t size)
 {
@@ -286,7 +286,7 @@ static bool ask_by_remote_exec(const mv_running_python *python, const char *path
 
 /* ---- ptrace ------------------------------------------------------------------------------ */
 
-/* The address of a byte sequence (`syscall` or `int3`) in the code of the process. */
+/* Returns the address of a byte sequence (`syscall` or `int3`) in the process's code. */
 static uint64_t find_bytes(pid_t pid, const char *bytes, size_t count)
 {
     static unsigned char part[1 << 16];
@@ -317,8 +317,8 @@ static bool is_within(uint64_t address, mv_address_range range)
     return address >= range.start && address < range.end;
 }
 
-/* Whether the thread is at an address where it cannot hold a lock of the interpreter or of the C
- * library. */
+/* Returns true if the thread is at an address where it cannot hold a lock of the interpreter or of
+ * the C library. */
 static bool is_safe(const mv_running_python *python, const mv_stopped_thread *thread)
 {
     uint64_t at = mv_thread_address(thread);
@@ -343,7 +343,7 @@ static bool is_safe(const mv_running_python *python, const mv_stopped_thread *th
 
 enum { TRIES = 500, PAUSE_US = 1000 };
 
-/* Stops the thread when it can safely be made to call functions. */
+/* Stops the thread at a point where it can safely be made to call functions. */
 static mv_code stop_safely(mv_running_python *python, mv_stopped_thread *thread, mv_err *err)
 {
     for (int i = 0; i < TRIES; i++) {

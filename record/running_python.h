@@ -1,13 +1,14 @@
 /* Makes a running Python process execute Python code.
  *
  * The code runs once, in the main thread of the main interpreter, between two bytecodes, like a
- * signal handler of Python. There are two methods: - Python 3.14 and later: sys.remote_exec, called
- * in an interpreter of the same executable. - In earlier versions, and in containers and programs
- * that embed Python: ptrace stops the main thread for less than a millisecond and makes it call
- * Py_AddPendingCall with PyRun_SimpleString (x86-64). Then registers and signal mask are restored,
- * and the thread continues; a system call that was interrupted is restarted. The thread is stopped
- * only where it cannot hold a lock of the interpreter: in the evaluation loop, in code that is not
- * the interpreter's, or in a system call that waits. */
+ * signal handler of Python. There are two methods. Python 3.14 and later have sys.remote_exec,
+ * which is called in an interpreter of the same executable. In earlier versions, and in containers
+ * and programs that embed Python, ptrace is used (x86-64 only). It stops the main thread for less
+ * than a millisecond and makes it call Py_AddPendingCall with PyRun_SimpleString. Then registers
+ * and signal mask are restored, the thread continues, and a system call that was interrupted is
+ * restarted. The thread is stopped only where it cannot hold any of the interpreter's locks, which
+ * is in the evaluation loop, in code that does not belong to the interpreter, or in a system call
+ * that waits. */
 #ifndef MV_RUNNING_PYTHON_H
 #define MV_RUNNING_PYTHON_H
 

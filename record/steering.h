@@ -8,8 +8,8 @@
  *     snapshot PID PATH    writes the recordings so far of one process, or (0) of all, to separate
  *                          files; PATH is like the argument of -o; "": NAME.snapshot.K.bin
  *
- * Answers are lines "KEY VALUE", or one line "error SENTENCE". A snapshot is written by a separate
- * process with a low priority, so that the launcher can continue. */
+ * An answer consists of lines "KEY VALUE", or of one line "error SENTENCE". A snapshot is written
+ * by a separate process with a low priority, so that the launcher can continue. */
 #ifndef MV_STEERING_H
 #define MV_STEERING_H
 

@@ -23,7 +23,7 @@ _Static_assert(sizeof(registers) == MV_THREAD_REGISTERS * sizeof(uint64_t), "all
 
 const unsigned mv_thread_machine = EM_X86_64;
 
-/* The size of the red zone, which lies below the stack pointer of the interrupted function. */
+/* Size of the red zone, which lies below the stack pointer of the interrupted function. */
 enum { RED_ZONE = 128, MASK_BYTES = 8, WAIT_MS = 2000 };
 
 /* Converts a number, or an address in this process or the other one, to a pointer, as ptrace
@@ -120,7 +120,8 @@ static bool write_registers(mv_stopped_thread *thread, const registers *wanted)
     return ptrace(PTRACE_SETREGSET, thread->pid, as_pointer(NT_PRSTATUS), &all) == 0;
 }
 
-/* Blocks all signals except those that faults raise, which would otherwise lose their handlers. */
+/* Blocks all signals except those that faults raise. If a faulting thread blocked such a signal,
+ * its handler would be lost. */
 static bool block_signals(mv_stopped_thread *thread)
 {
     static const int faults[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
@@ -180,7 +181,7 @@ uint64_t mv_thread_address(const mv_stopped_thread *thread)
 
 bool mv_thread_waits(const mv_stopped_thread *thread)
 {
-    /* Results in the kernel of a system call that will be restarted. */
+    /* Results of a system call, in the kernel, that mean that the call will be restarted. */
     enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
     registers r = registers_of(thread);
     long long answer = -(long long)r.rax;
@@ -255,7 +256,8 @@ mv_code mv_thread_call(mv_stopped_thread *thread, uint64_t trap_at, uint64_t fun
     registers r = registers_of(thread);
     bool ok;
 
-    /* As after a call instruction, the stack is aligned to 16 bytes, less the return address. */
+    /* As after a call instruction, the stack is aligned to 16 bytes, minus the 8 bytes of the
+     * return address. */
     r.rsp = ((r.rsp - RED_ZONE) & ~UINT64_C(15)) - sizeof trap_at;
     r.rip = function, r.rdi = first, r.rsi = second, r.rax = 0, r.orig_rax = UINT64_MAX;
     r.eflags &= ~UINT64_C(0x400); /* the ABI requires the direction flag to be clear */

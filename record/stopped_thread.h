@@ -40,7 +40,7 @@ bool mv_thread_waits(const mv_stopped_thread *thread);
 
 bool mv_thread_write(mv_stopped_thread *thread, uint64_t address, const void *from, size_t bytes);
 
-/* Maps new memory in the process, by means of the system call instruction at `syscall_at`.
+/* Maps new memory in the process, using the system call instruction at `syscall_at`.
  * mv_thread_unmap unmaps it. */
 mv_code mv_thread_map(mv_stopped_thread *thread, uint64_t syscall_at, size_t bytes,
                       uint64_t *address, mv_err *err);

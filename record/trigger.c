@@ -218,8 +218,8 @@ static void check_high(const mv_triggers *t, mv_trigger_file *f)
     meet(t, f, MV_TRIGGER_HIGH, why);
 }
 
-/* Checks for growth. Compares the lowest level of each section of time, so that memory that remains
- * counts, rather than the rise and fall within each step. */
+/* Checks for growth. Compares the lowest level of each section of time, so that only memory that
+ * remains allocated counts, not the rise and fall within each step. */
 static void check_growth(const mv_triggers *t, mv_trigger_file *f)
 {
     uint64_t now = (uint64_t)mv_now_us(), part = t->opts.growth_us / PARTS;

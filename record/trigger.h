@@ -41,7 +41,8 @@ typedef struct {
     uint32_t used_percent; /* percentage for USED; 0: used_bytes is compared instead */
     uint64_t used_bytes;
     uint64_t growth_bytes, growth_us;
-    uint64_t after_us;    /* time between the condition and the file */
+    uint64_t after_us;    /* delay between the time at which the condition is met and the time at
+                           * which the file is written */
     uint64_t cooldown_us; /* minimum time between files with the same reason, except for SIGUSR2 */
     uint32_t keep;        /* number of newest files to keep for each reason and process */
 } mv_trigger_opts;
@@ -50,7 +51,7 @@ typedef struct {
  * is wrong. The other members of `opts` are set to their defaults. */
 const char *mv_trigger_parse(const char *text, mv_trigger_opts *opts);
 
-/* The word for a condition, as it is used in file names. */
+/* Returns the word for a condition that is used in file names. */
 const char *mv_trigger_text(mv_trigger_kind kind);
 
 /* A file that should be written. */

@@ -30,7 +30,8 @@ static bool read_status(uint32_t pid, char *status, size_t size)
     return is_found;
 }
 
-/* The path in a line of /proc/PID/maps, if it is the path of a live file: "... INODE  PATH\n". */
+/* Returns the path in a line of /proc/PID/maps, if it is the path of a live file: "... INODE
+ * PATH\n". */
 static char *live_in(char *line)
 {
     char *path = strchr(line, '/');
@@ -100,8 +101,8 @@ static bool add(mv_arena *arena, uint32_t pid, const char *path, mv_watched **ou
     return grown[(*count)++].path != NULL;
 }
 
-/* Whether this launcher started the process, which it did if the process's page is a descriptor of
- * the launcher. */
+/* Returns true if this launcher started the process, which is the case if the page of the process
+ * is one of the launcher's descriptors. */
 static bool is_launched_by(uint32_t pid, const char *page)
 {
     char status[128];
@@ -109,7 +110,7 @@ static bool is_launched_by(uint32_t pid, const char *page)
     return read_status(pid, status, sizeof status) && strncmp(status, page, strlen(page)) == 0;
 }
 
-/* The next process in /proc that a launcher has started; 0: none. */
+/* Returns the next process in /proc that a launcher has started; 0 if there is none. */
 static uint32_t next_launched(DIR *processes, uint32_t launcher)
 {
     struct dirent *entry;

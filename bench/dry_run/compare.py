@@ -1,14 +1,14 @@
-"""Runs each program dry (GPU hidden) and for real, each in its own process, and prints the table of docs/dry-run.md:
+"""Runs each program both dry (GPU hidden) and for real, in separate processes, and prints the table in docs/dry-run.md:
 
     python bench/dry_run/compare.py OUT [NAME...] [--jobs 14] [--gpu h100-80gb] [--dry-only] [--real-only]
     python bench/dry_run/compare.py OUT [NAME...] --ranks 2
     python bench/dry_run/compare.py OUT [NAME...] --sides results.json
 
 --sides uses the results of an earlier run. It runs each program at size M with three capacities: 2 % less than the program
-allocated, 2 % more than it reserved, and halfway between allocated and reserved; and compares whether the program fits with the
-verdict of a dry run. --ranks runs the programs for several GPUs, with each rank as a separate case; with more than 2 ranks, only
-rank 0 runs dry. OUT receives results.json and, for each case, the allocated sizes in order (NAME-SIZE.dry.txt, .real.txt);
-KEEP=1 keeps the snapshots, PLAIN=1 records none."""
+allocated, 2 % more than it reserved, and halfway between allocated and reserved. It then checks whether the dry run's verdict
+correctly tells whether the program fits. --ranks runs the programs for several GPUs, with each rank as a separate case. With
+more than 2 ranks, only rank 0 runs dry. OUT receives results.json and, for each case, the allocated sizes in order
+(NAME-SIZE.dry.txt, .real.txt). KEEP=1 keeps the snapshots, and PLAIN=1 records none."""
 
 import argparse
 import contextlib
@@ -91,7 +91,7 @@ def stem_of(out, name, size, rank, kind):
 
 
 def case(kind, name, size, rank, ranks, out, gpu, port, capacity):
-    """In a child."""
+    """Runs one case. Called in a child process."""
     stem = stem_of(out, name, size, rank, kind) + (f".{capacity >> 20}" if capacity else "")
     if rank is not None:
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
@@ -136,7 +136,7 @@ def run_all(cases, jobs, out, ranks, gpu):
 
 
 def spread(dry):
-    """The dry run's prediction of reserved memory, if it is more than one figure."""
+    """Returns the dry run's prediction of reserved memory, or "" if it is one exact figure."""
     least, most = (f"{size / 2**20:,.0f}" for size in dry["range"])
     word = next((word for word in ("at least", "about") if word in dry["said"][-1]), "")
     return f"{word} {least if least == most else f'{least} to {most}'}".strip() if word or least != most else ""

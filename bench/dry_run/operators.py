@@ -1,5 +1,5 @@
-"""Prints the sizes that single operators allocate (+) and free (-), in order. A difference from the output of a dry run shows
-a missing rule."""
+"""Prints the sizes that single operators allocate (+) and free (-), in order. If the output of a dry run is different, a rule is
+missing."""
 
 import json
 import sys

@@ -239,7 +239,7 @@ def llama_fp32(size):
 
 
 def llama_7b(size):
-    """Not run on a GPU: measures the time and memory of its dry run."""
+    """A model that is not run on a GPU, but used to measure the time and memory that its dry run takes."""
     model = Language(lambda: LlamaBlock(4096, 32, 32), 32, 4096, length=4096).to(DEVICE, torch.bfloat16)
     train(model, tokens(4, 4096), next_token, torch.optim.AdamW(model.parameters()))
 
@@ -496,7 +496,7 @@ def gru(size):
     train(model, tokens(batch, length, 10000), next_token, torch.optim.Adam(model.parameters()), clip=1.0)
 
 
-# Programs of several ranks: RANK, WORLD_SIZE and the others of torchrun are in the environment.
+# Programs with several ranks. RANK, WORLD_SIZE and torchrun's other variables are in the environment.
 
 def joined():
     """Creates the process group, and makes its device the current one."""

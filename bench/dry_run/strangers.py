@@ -21,7 +21,7 @@ def steps(optimizer, loss, *after):
 
 
 def wgan(size):
-    """A critic whose loss contains its gradient, so that the backward pass has a backward pass."""
+    """A critic whose loss contains its gradient, so that the backward pass is itself differentiated."""
     width, batch = ((32, 32), (64, 64), (96, 128))[size]
     maker = nn.Sequential(nn.Linear(64, 8 * width * 16), nn.Unflatten(1, (8 * width, 4, 4)), *(layer for n in (8, 4, 2) for layer in (
         nn.Upsample(scale_factor=2), nn.Conv2d(n * width, n // 2 * width, 3, padding=1), nn.ReLU())), nn.Conv2d(width, 3, 3, padding=1)).to(DEVICE)
@@ -176,7 +176,7 @@ def video(size):
 
 
 def private(size):
-    """A gradient for each example, by vmap, clipped to a maximum norm."""
+    """Per-example gradients, computed with vmap and clipped to a maximum norm."""
     width, batch = ((256, 32), (512, 64), (1024, 128))[size]
     model = nn.Sequential(nn.Linear(128, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)).to(DEVICE)
     weights, optimizer = dict(model.named_parameters()), torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
@@ -281,7 +281,7 @@ def fourier(size):
 
 
 def gaussian(size):
-    """A Gaussian process by Cholesky factors, fitted by L-BFGS."""
+    """A Gaussian process that uses Cholesky factors and is fitted by L-BFGS."""
     count = (800, 2000, 4000)[size]
     x, y = torch.randn(count, 8, device=DEVICE), torch.randn(count, 1, device=DEVICE)
     scale, noise = nn.Parameter(torch.zeros(8, device=DEVICE)), nn.Parameter(torch.zeros((), device=DEVICE))

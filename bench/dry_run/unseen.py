@@ -1,4 +1,4 @@
-"""Programs that were written after the last rule, and compared before any rule was changed: unseen.py NAME SIZE."""
+"""Programs that were written after the last rule and measured before any rule was changed: unseen.py NAME SIZE."""
 
 import math
 import sys
@@ -11,7 +11,7 @@ from programs import DEVICE, STEPS, Block, Both, Language, LlamaBlock, RMSNorm, 
 
 
 class Scan(nn.Module):
-    """A selective state space: each step is a product of the one before, summed in logarithms over chunks."""
+    """A selective state space model, in which each step multiplies the previous step; logarithms are summed over chunks."""
 
     def __init__(self, width, state=8, chunk=64):
         super().__init__()
@@ -160,7 +160,7 @@ def lion(size):
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are made orthogonal by five steps of Newton and Schulz."""
+    """Momentum whose matrices are made orthogonal by five Newton-Schulz steps."""
 
     def __init__(self, parameters, lr=0.02):
         super().__init__(parameters, {"lr": lr})
@@ -239,7 +239,7 @@ def gan(size):
 
 
 class Pair(nn.Module):
-    """Two towers and one loss over all pairs of a batch."""
+    """Two towers with one loss over all pairs in a batch."""
 
     def __init__(self, width, layers):
         super().__init__()

@@ -1,5 +1,5 @@
 /* The types of the CUDA runtime and driver that hooks need, with the ABI of CUDA, so that the shim
- * can be built without CUDA. Handles are pointers that the shim never follows, enumerations are
+ * can be built without CUDA. Handles are pointers that the shim never follows, and enumerations are
  * ints.
  *
  * Sources: CUDA Driver API and Runtime API reference manuals, "Data types".

@@ -2,7 +2,7 @@
  *
  * The exported functions are written in assembly (dlsym_x86_64.S, dlsym_aarch64.S). glibc
  * identifies the caller by the return address, so a look-up that the shim does not answer must be
- * forwarded with a jump, and a compiler might emit a call instead. The functions jump immediately
+ * forwarded with a jump. A C compiler might emit a call instead. The functions jump immediately
  * unless the name begins with "cu". */
 #ifndef MV_DLSYM_H
 #define MV_DLSYM_H
@@ -15,7 +15,7 @@ typedef struct {
     uintptr_t decided; /* 0: forward to the real dlsym */
 } mv_dlsym_answer;
 
-/* The answer to a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
+/* Returns the answer to a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
 mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *version,
                                 const void *caller);
 

@@ -1,5 +1,5 @@
 /* Handles cuGetProcAddress and similar functions. The driver decides which function it returns, and
- * the shim replaces this function by its wrapper. */
+ * the shim replaces this function with its wrapper. */
 #include "capture/hooks/hooks.h"
 
 #include "capture/hooks/resolve.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The hook for `function`, if the library that contains the function exports it. */
+/* Returns the hook for `function`, if the library that contains the function exports it. */
 static mv_hook_id hook_by_address(const char *symbol, const void *function)
 {
     for (mv_hook_id hook = 0; hook < MV_HOOK_COUNT; hook++)
@@ -17,7 +17,8 @@ static mv_hook_id hook_by_address(const char *symbol, const void *function)
     return MV_HOOK_COUNT;
 }
 
-/* The hook for a function that is not exported. The variant is chosen by the driver's rules. */
+/* Returns the hook for a function that is not exported. The variant is chosen by the driver's
+ * rules. */
 static mv_hook_id hook_by_version(const char *symbol, unsigned version, bool ptsz)
 {
     mv_hook_id best = MV_HOOK_COUNT;

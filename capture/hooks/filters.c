@@ -33,8 +33,8 @@ void mv_filters_start(void)
     errno = kept;
 }
 
-/* Whether there can be events at all. Once a filter is effective, libraries cannot be loaded, so
- * the libraries of CUDA or PyTorch must already be loaded. */
+/* Returns true if there can be events at all. Once a filter is effective, libraries cannot be
+ * loaded, so the libraries of CUDA or PyTorch must have been loaded before. */
 static bool may_record(void)
 {
     static const char *const names[] = {"cuMemAlloc_v2", "cudaMalloc",

@@ -1,6 +1,6 @@
-/* The set of launched kernels, to which handles are only added. Launches are frequent but first
- * launches are rare, so a call usually costs only one load. The set needs no lock, and no memory
- * besides the table. */
+/* The set of kernels that were launched. Handles are only added to it. Launches are frequent but
+ * first launches are rare, so a call usually costs only one load. The set needs no lock, and no
+ * memory besides the table. */
 #include <stdatomic.h>
 
 #include "capture/hooks/hooks.h"

@@ -26,7 +26,7 @@ typedef bool enabled_fn(void);
 /* c10::DeviceType */
 enum { CPU = 0 };
 
-/* Records the report and returns the real function. c10 has already released its lock. */
+/* Records the report and returns the real function. c10 has already released its lock here. */
 static void *forward(const char *name, const void *caller, void (*as)(const mv_rec_block_event *),
                      const mv_rec_block_event *event)
 {
@@ -79,10 +79,10 @@ REPORT(report_without_totals, "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6Devic
 OOM(oom_of_sizes, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
 OOM(oom_of_longs, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE")
 
-/* Whether c10 may take its lock for a report. Without the shim, c10 never takes this lock, so it
- * would be the shim's fault if a child waited forever because another thread held the lock during
- * the fork. Therefore forks wait for threads that have passed this check but have not reported yet.
- * If a fork gives up waiting, its child does not record CPU tensors. */
+/* Returns true if c10 may take its lock for a report. Without the shim, c10 never takes this lock,
+ * so it would be the shim's fault if a child waited forever because another thread held the lock
+ * during the fork. Therefore forks wait for threads that have passed this check but have not
+ * reported yet. If a fork gives up waiting, its child does not record CPU tensors. */
 static bool may_report(void)
 {
     if (!mv_rec_wants_cpu() || !mv_forks_was_whole())

@@ -43,9 +43,9 @@ static void spell(const char *name, char out[MV_HEAPS_NAME])
         memcpy(out + bytes, " heap", sizeof " heap");
 }
 
-/* Whether a row has this name. A row that another thread is writing does not count, so that no
- * thread waits for a thread that does not exist in a forked child. Two rows may therefore have the
- * same name, which is harmless because files contain each string once. */
+/* Returns true if a row has this name. A row that another thread is writing does not count, so that
+ * no thread waits for a thread that does not exist in a forked child. Two rows may therefore have
+ * the same name, which is harmless because files contain each string once. */
 static bool is_row_of(unsigned row, const char *name)
 {
     int state = EMPTY;

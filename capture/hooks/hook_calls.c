@@ -1,4 +1,4 @@
-/* The wrappers for hooks.def, of which there are seven for each row, and the table of wrappers. */
+/* Defines the wrappers for hooks.def, seven for each row, and the table of all wrappers. */
 #include "capture/hooks/hooks.h"
 
 /* The type of a function, and the body of all its wrappers. */

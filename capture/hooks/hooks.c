@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The functions that bound wrappers call. The program may keep a wrapper's address, so a slot is
- * reused for another function only after the library of the first function was unloaded, since
- * nothing can then call the first function. */
+ * reused for another function only after the library of the first function was unloaded, when
+ * nothing can call the first function any more. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
 /* Functions of cuBLAS, cuDNN and similar libraries have a lower-case letter after "cu". */
@@ -113,7 +113,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
     return true;
 }
 
-/* The device of a call. The current device is queried only if CUDA is known to work. */
+/* Returns the device of a call. The current device is queried only if CUDA is known to work. */
 static int device_of(const mv_hook_call *call, const mv_rec_api *what)
 {
     if (what->device != 0)

@@ -58,11 +58,12 @@ void mv_hook_graph_capture(mv_live_event event, const void *stream);
 
 /* ---- looking up functions ---- */
 
-/* The hook with this name; MV_HOOK_COUNT: not hooked. */
+/* Returns the hook with this name; MV_HOOK_COUNT: not hooked. */
 mv_hook_id mv_hook_named(const char *name);
 
-/* Returns the function for a program that found `real` under this hook's name: a wrapper that calls
- * `real`, or `real` itself if it already is a wrapper or all wrappers are used. */
+/* Returns the function that a program receives if its look-up of this hook's name found `real`.
+ * This is a wrapper that calls `real`, or `real` itself if it already is a wrapper or all wrappers
+ * are used. */
 void *mv_hook_bind(mv_hook_id hook, void *real);
 
 /* Called after a driver entry point was looked up as `symbol`. Stores the entry point's wrapper
@@ -76,8 +77,8 @@ typedef struct {
     mv_any_fn *real;
     const void *caller;
     mv_rec_visit visit;
-    mv_rec_moment moment; /* number and time of the call, if it frees memory and they are therefore
-                           * taken before the call */
+    mv_rec_moment moment; /* number and time of a call that frees memory, because they must be taken
+                           * before such a call */
     int device;           /* current device before the call */
     int result;
     int kept_errno;
@@ -88,10 +89,10 @@ typedef struct {
 mv_hook_call mv_hook_from_caller(mv_hook_id hook, const void *caller);
 mv_hook_call mv_hook_from_place(mv_hook_id hook, unsigned place, const void *caller);
 
-/* The result to return if a program calls CUDA on a machine without CUDA. */
+/* Returns the error code for programs that call CUDA on a machine without CUDA. */
 int mv_hook_no_cuda(mv_hook_id hook);
 
-/* CUDA's current device; MV_NO_DEVICE until the program uses CUDA. */
+/* Returns CUDA's current device; MV_NO_DEVICE until the program uses CUDA. */
 int mv_hook_current_device(void);
 
 /* Returns true if this call must be recorded, by calling the real function and then mv_hook_end. */
@@ -118,16 +119,17 @@ bool mv_kernel_is_new(uint64_t kernel);
 
 /* ---- cuda_sizes.c: sizes and devices from descriptors ---- */
 
-/* Number of bytes of an element; 0 if the format is packed in blocks or planes, or is unknown. */
+/* Returns the number of bytes of an element; 0 if the format is packed in blocks or planes, or is
+ * unknown. */
 uint64_t mv_channels_bytes(const mv_cuda_channels *channels);
 uint64_t mv_format_bytes(int format, unsigned channels);
 
-/* Number of bytes of an array, without the padding that the driver adds; 0 if the size of an
- * element is unknown. An extent of 0 counts as 1. */
+/* Returns the number of bytes of an array, without the padding that the driver adds; 0 if the size
+ * of an element is unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 
-/* The kind of wait for a copy with this cudaMemcpyKind. Copies without a known direction do not
- * count as waits. */
+/* Returns the kind of wait for a copy with this cudaMemcpyKind. Copies without a known direction do
+ * not count as waits. */
 static inline mv_wait mv_copy_of(int kind)
 {
     return kind == MV_CUDA_HOST_TO_DEVICE   ? MV_UPLOADS
@@ -135,7 +137,7 @@ static inline mv_wait mv_copy_of(int kind)
                                             : MV_NO_WAIT;
 }
 
-/* The device that `props` describe; MV_NO_DEVICE for host memory, and for NULL. */
+/* Returns the device that `props` describe; MV_NO_DEVICE for host memory, and for NULL. */
 int mv_props_device(const mv_cuda_props *props);
 
 /* Returns MV_API_GRAPH_ALLOC for a node that allocates memory, and MV_API_ACTION_COUNT for all

@@ -10,8 +10,7 @@
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 enum {
     MOST_KEPT = 16 << 20
-}; /* bytes of address space, whose pages take memory only as strings
-                                * are added */
+}; /* bytes of address space; its pages take memory only as strings are added */
 
 static _Atomic(char *) kept;
 static atomic_size_t kept_bytes;

@@ -10,7 +10,7 @@ enum {
 }; /* largest number of libraries that a library needs, directly and
                              * indirectly */
 
-/* The dynamic section of the shim, since every linked file has a separate one. */
+/* The shim's dynamic section. Every linked file has a separate one. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 typedef struct {
@@ -81,9 +81,9 @@ static const struct link_map *file_of(uintptr_t address)
 
 /* ---- the three steps ---- */
 
-/* Whether a file comes before the shim in the loader's list. The loader lists the program, then
- * preloaded libraries, then their dependencies, then libraries opened later. If a library before
- * the shim hooks the same names, it was called before the shim, and may be the caller. */
+/* Returns true if a file comes before the shim in the loader's list. The loader lists the program,
+ * then preloaded libraries, then their dependencies, then libraries opened later. If a library
+ * before the shim hooks the same names, it was called before the shim, and may be the caller. */
 static bool comes_before_shim(const struct link_map *file)
 {
     const struct link_map *other = first_file();

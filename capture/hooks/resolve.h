@@ -21,36 +21,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function `name` for code at `caller`; if `caller` is NULL, only step 3 applies. `name` must
- * be in static storage, because its address is the key in the cache. NULL if there is no such
- * function yet. */
+/* Returns the function `name` that code at `caller` would call; if `caller` is NULL, only step 3
+ * applies. `name` must be in static storage, because its address is the key in the cache. NULL if
+ * there is no such function yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* Like mv_resolve, but faster, because cached answers are not checked. For libraries that are never
- * unloaded. */
+/* Does the same as mv_resolve, but faster, because cached answers are not checked. For libraries
+ * that are never unloaded. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* Like mv_resolve, but without the cache, so `name` may be any string. */
+/* Does the same as mv_resolve, but without the cache, so `name` may be any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
-/* Like mv_resolve_anew, but only step 2 applies. */
+/* Does the same as mv_resolve_anew, but only step 2 applies. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
-/* The function `name` in the library that contains `function`; NULL if there is none. */
+/* Returns the function `name` in the library that contains `function`; NULL if there is none. */
 void *mv_resolve_beside(const void *function, const char *name);
 
-/* The first function `name` in the libraries after the shim, or in those between the caller and the
- * shim. */
+/* Return the first function `name` in the libraries after the shim, or in those between the caller
+ * and the shim. */
 void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
-/* mv_resolve_next for a function of a library that was loaded when the program started. Those
- * libraries come first in the loader's list and stay there, so no lock is needed. No other function
- * may be called, because sanitizers define dl_iterate_phdr and strcmp and look up the real ones
- * with dlsym, which relies on this function. */
+/* Does the same as mv_resolve_next, for a function in a library that was loaded when the program
+ * started. Those libraries come first in the loader's list and stay there, so no lock is needed. No
+ * other function may be called, because sanitizers define dl_iterate_phdr and strcmp and look up
+ * the real ones with dlsym, which relies on this function. */
 void *mv_resolve_at_start(const char *name);
 
-/* Whether `function` is inside a loaded library. */
+/* Returns true if `function` is inside a loaded library. */
 bool mv_resolve_is_loaded(const void *function);
 
 #endif

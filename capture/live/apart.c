@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /* As with vfork, the new thread uses the stack of its caller, which waits until the new thread
- * ends; but it is a thread, not a child process for which someone must wait. CLONE_FILES is not
- * set. */
+ * ends. Unlike vfork, this creates a thread, not a child process for which someone must wait.
+ * CLONE_FILES is not set. */
 enum { FLAGS = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK };
 
 /* libc's functions cannot be used, because they return through the stack, which the other thread

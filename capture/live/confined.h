@@ -29,14 +29,14 @@ typedef struct {
     _Atomic uint64_t used;
 } mv_set_aside;
 
-/* Takes the next `bytes`; NULL if fewer remain. */
+/* Takes the next `bytes` bytes; NULL if fewer remain. */
 void *mv_set_aside_take(mv_set_aside *from, uint64_t bytes);
 
 /* Reserves memory for mv_pages_get, once. */
 void mv_confined_prepare(void);
 void *mv_confined_pages(size_t bytes);
 
-/* The kernel's id of this thread, without a system call. */
+/* Returns the kernel's id of this thread, without a system call. */
 uint32_t mv_confined_thread(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* A chunk of the live file while it is being filled by its owner, which is a thread, or for NAMES
- * whichever thread holds the lock of the names.
+/* A chunk of the live file that is being filled. The chunk is filled by the thread that owns it. A
+ * NAMES chunk is filled by whichever thread holds the lock for names.
  *
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin a new chunk
  *     at = mv_leb128_put(at, ...);
@@ -18,7 +18,7 @@ typedef struct {
     uint64_t bytes;
     mv_live_head *head;
     uint8_t *records;
-    uint64_t used, room; /* number of bytes of records: used, and in total */
+    uint64_t used, room; /* number of bytes of records: used so far, and available in total */
 } mv_live_chunk;
 
 /* Other fields of the chunk's headers. The first four are those of mv_wire_chunk. */

@@ -35,8 +35,8 @@ static bool is_ours(const mv_live_file *file, int fd)
     return fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
 }
 
-/* Whether a position exceeds the limit for file sizes, beyond which a write would also raise
- * SIGXFSZ. */
+/* Returns true if a position exceeds the limit for file sizes. A write beyond this limit would also
+ * raise SIGXFSZ. */
 static bool exceeds_limit(uint64_t end)
 {
     struct rlimit limit;
@@ -171,8 +171,8 @@ static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uin
     return j->error;
 }
 
-/* Replaces the window `seen` by a new window, of which the first `taken` bytes are in use. Returns
- * false if another thread was faster, and has mapped the same bytes. */
+/* Replaces the window `seen` with a new window, of which the first `taken` bytes are in use.
+ * Returns false if another thread was faster, and has mapped the same bytes. */
 static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
     uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;

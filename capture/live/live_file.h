@@ -11,13 +11,15 @@
  * A store to a page without disk space would raise SIGBUS, so space is reserved before a window is
  * mapped. If the file system cannot reserve space, zeros are written instead.
  *
- * The file is open only while a window is being made. It is opened by its name, and verified by its
- * device and inode, in a thread with separate descriptors (apart.h), so the program's descriptors
- * stay unchanged, and nothing can be written to, or reserved for, one of the program's files.
+ * The file is open only while a window is being made. It is opened by its name, verified by its
+ * device and inode, and used in a thread with separate descriptors (apart.h). The program's
+ * descriptors therefore stay unchanged, and the shim can never write to one of the program's files
+ * by mistake.
  *
  * System calls that open, write or reserve are made directly, because libc's functions are
- * cancellation points, and its fallocate may silently write. Errors are returned as errno numbers;
- * errno itself changes. All signals must be blocked, except for mv_live_file_give and _forget. */
+ * cancellation points, and its fallocate may silently write. Errors are returned as errno numbers,
+ * and errno itself is overwritten. All signals must be blocked during these calls, except for
+ * mv_live_file_give and mv_live_file_forget. */
 #ifndef MV_LIVE_FILE_H
 #define MV_LIVE_FILE_H
 
@@ -66,7 +68,7 @@ int mv_live_file_open(mv_live_file *file);
  * Forked children do not inherit the memory. */
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory);
 
-/* The number of bytes that can be taken before the file must grow. */
+/* Returns the number of bytes that can be taken before the file must grow. */
 uint64_t mv_live_file_left(mv_live_file *file);
 
 /* Maps `bytes` bytes in advance, which mv_live_file_take uses once the process is confined. If an

@@ -26,7 +26,7 @@ void mv_rec_launch(void)
     atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
 }
 
-/* Whether a library is one of NVIDIA's or AMD's: libcudart, libcublas, libnccl, libnvshmem,
+/* Returns true if a library belongs to NVIDIA or AMD: libcudart, libcublas, libnccl, libnvshmem,
  * libnvinfer, librccl ... */
 static bool is_cudas(const char *path)
 {
@@ -39,9 +39,9 @@ static bool is_cudas(const char *path)
     return false;
 }
 
-/* Whether the code at `caller` is in one of CUDA's own libraries. Answers are kept by address. If
- * an answer is outdated because another library is now at this address, the only effect is a wrong
- * count. */
+/* Returns true if the code at `caller` is in one of CUDA's own libraries. Answers are cached by
+ * address. If an answer is outdated because a different library is now at this address, the only
+ * effect is a wrong count. */
 static bool is_in_cuda(const void *caller)
 {
     enum { SLOTS = 512 };

@@ -1,5 +1,6 @@
-/* A clock that separates the steps of a program even if they make no CUDA calls about memory: it
- * counts how often the program gave the device work, and how often it waited for the device. */
+/* Counts how often the program gave the device work, and how often it waited for the device.
+ * Together, these counts are a clock, which separates a program's steps even if they make no CUDA
+ * calls about memory. */
 #ifndef MV_CLOCK_H
 #define MV_CLOCK_H
 

@@ -12,14 +12,14 @@
 
 enum {
     PAUSE_NS = 20000,
-    HOOK_TURNS = 100000, /* number of pauses of a hook, ten seconds in total, because a fork that
+    HOOK_TURNS = 100000, /* number of pauses in a hook, ten seconds in total, because a fork that
                           * copies a lot of memory is slow */
     ALONE_LINKS = 3      /* number of links of /proc/self/task in a process with one thread: two,
                           * plus one for each thread */
 };
 
-/* Number of pauses of a forking thread. A thread spends microseconds in a section, or more if it is
- * not scheduled. A child can work without c10's lock, but not without the loader's. */
+/* Number of pauses in a thread that forks. A thread spends microseconds in a section, or more if it
+ * is not scheduled. A child can work without c10's lock, but not without the loader's. */
 static const int fork_turns[MV_SECTIONS] = {
     [MV_SECTION_LOADER] = 25000, /* about two seconds */
     [MV_SECTION_C10] = 1000,     /* a tenth of a second */

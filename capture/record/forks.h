@@ -1,4 +1,4 @@
-/* Sections of code that a fork must not interrupt.
+/* Marks sections of code that a fork must not interrupt.
  *
  * A forked child has copies of all locks, but not the threads that held them, so a lock held by
  * another thread during the fork stays locked in the child forever. Hooks take two locks that
@@ -64,10 +64,10 @@ void mv_forks_leave(mv_section section);
  * loader's list. */
 void mv_forks_abandon(void);
 
-/* Whether this is the only thread of the process; false if unknown. */
+/* Returns true if this is the only thread of the process; false if unknown. */
 bool mv_forks_is_alone(void);
 
-/* Whether this thread is in the section. */
+/* Returns true if this thread is in the section. */
 bool mv_forks_is_inside(mv_section section);
 
 /* Facts about the fork that made this process; true if no fork made it.

@@ -36,15 +36,15 @@ typedef struct {
     uint32_t count;               /* number of keys; used only by the thread that adds keys */
 } mv_id_table;
 
-/* The key for some bytes. Keys of different kinds are never equal. The kind is hashed together with
- * the input, because small differences between short inputs could cancel it out if it were XXH3's
- * seed. */
+/* Returns the key for some bytes. Keys of different kinds are never equal. The kind is hashed
+ * together with the input, because if it were XXH3's seed, small differences between short inputs
+ * could cancel it out. */
 mv_id_key mv_id_key_of(const void *bytes, size_t count, uint64_t kind);
 
-/* The key for two numbers. */
+/* Returns the key for two numbers. */
 mv_id_key mv_id_key_of_pair(uint64_t a, uint64_t b, uint64_t kind);
 
-/* The id of a key, or MV_NO_ID. */
+/* Returns the id of a key, or MV_NO_ID. */
 uint32_t mv_id_find(const mv_id_table *table, mv_id_key key);
 
 /* Adds a key that is not in the table yet. Only one thread at a time may call this. Returns false

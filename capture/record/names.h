@@ -20,13 +20,14 @@ void mv_names_unlock(void);
 
 /* ---- called without the lock: they take it if necessary ---- */
 
-/* The id of a string, which is cut at MV_LIVE_MOST_TEXT, but never inside a UTF-8 sequence. */
+/* Returns the id of a string, which is cut at MV_LIVE_MOST_TEXT, but never inside a UTF-8
+ * sequence. */
 uint32_t mv_names_text(const void *text, size_t bytes);
 
-/* The id of a string in static storage, which is identified by its address. */
+/* Returns the id of a string in static storage, which is identified by its address. */
 uint32_t mv_names_literal(const char *text);
 
-/* The id of the path of the library that contains a return address. */
+/* Returns the id of the path of the library that contains a return address. */
 uint32_t mv_names_library(const void *caller);
 
 /* Records the thread's name and sets `words`, if the name has changed since the last call. */

@@ -49,8 +49,8 @@ static uint64_t disk_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-/* The disk space of the live file and its folded parts. Two folded parts exist while one replaces
- * the other. */
+/* Returns the disk space of the live file and its folded parts. Two folded parts exist while one
+ * replaces the other. */
 static uint64_t disk_used(void)
 {
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
@@ -110,8 +110,8 @@ static uint32_t find(uint64_t addr, int8_t type, int8_t device)
     return row;
 }
 
-/* Removes a row. Later rows of the same run are moved up, so that searches do not end at the unused
- * row. */
+/* Removes a row. Rows after it in the same run are moved up, so that searches do not end at the
+ * unused row. */
 static void take_out(uint32_t row)
 {
     uint32_t gap = row;
@@ -233,7 +233,7 @@ bool mv_overrun_await(void)
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
     while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    room = mv_overrun_room(); /* compared by itself first, because it may be UINT64_MAX */
+    room = mv_overrun_room(); /* compared before adding to it, because it may be UINT64_MAX */
     return room >= LEAST_ROOM || room + mv_live_file_left(&mv_process.file) >= LEAST_ROOM;
 }
 

@@ -1,5 +1,5 @@
-/* Limits a bounded recording (docs/recorder.md) if the program writes faster than the launcher
- * folds.
+/* Keeps a bounded recording (docs/recorder.md) within its bound even if the program writes faster
+ * than the launcher folds.
  *
  * While the files are at the bound, allocations of the framework are kept in memory instead of
  * being written. If one of these blocks is freed, neither of its events is written. Once there is
@@ -19,18 +19,18 @@
 /* Compares the size of the files with the bound. Called for each new chunk. */
 void mv_overrun_look(void);
 
-/* The number of bytes by which the file may still grow. */
+/* Returns the number of bytes by which the file may still grow. */
 uint64_t mv_overrun_room(void);
 
-/* Whether only events that must be recorded are recorded. */
+/* Returns true if only events that must be recorded are recorded. */
 bool mv_overrun_is_full(void);
 
 /* Used as the device type of an event that is not a block: the range with the number `addr` begins
  * (size 1) or ends (size -1). */
 enum { MV_OVERRUN_RANGE = -1 };
 
-/* Whether the event must not be written now. `stack` is the stack of an allocation, or the text of
- * a range. */
+/* Returns true if the event must not be written now. `stack` is the stack of an allocation, or the
+ * string of a range. */
 bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack);
 
 /* Takes a kept allocation that can be written now, with its number. Returns false if there is none,

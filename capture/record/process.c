@@ -21,7 +21,7 @@
 enum {
     MOST_FILES = 10000,       /* largest number of files for one process id; each exec makes a new
                                * file */
-    FIRST_SEQUENCE = 1,       /* number of the first event, since 0 means none */
+    FIRST_SEQUENCE = 1,       /* number of the first event; 0 means "none" */
     SET_ASIDE_BYTES = 8 << 20 /* bytes reserved in the file for a confined process, enough for a
                                * million events */
 };
@@ -185,8 +185,8 @@ static void ask(void)
     atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
-/* Determines the first state. A filter may end the process because of an unexpected call, so
- * filters are looked for first, with calls that the loader has just made. */
+/* Determines the first state. A filter may end the process because of an unexpected call. Therefore
+ * filters are looked for first, using only calls that the loader has just made. */
 static int first_state(void)
 {
     if (!*wanted_out())

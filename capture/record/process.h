@@ -27,7 +27,7 @@
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
 
-/* Kinds of losses. Each kind is counted in the fact with its name. */
+/* Kinds of losses. The number of losses of each kind is in the fact with its name. */
 #define MV_LOST_LIST(X)                                                                      \
     X(OPENING, "lost_opening") /* events during which another thread was opening the file */ \
     X(SPACE, "lost_space")     /* events for which no chunk could be taken */                \
@@ -130,7 +130,7 @@ void mv_process_stop(int error);
 
 void mv_process_lose(mv_lost_kind what);
 
-/* CLOCK_MONOTONIC in microseconds. */
+/* Returns the time of CLOCK_MONOTONIC in microseconds. */
 uint64_t mv_process_now_us(void);
 
 #endif

@@ -284,8 +284,9 @@ void mv_facts_stopped(int error)
     mv_process_unlock(&mv_wiped.facts);
 }
 
-/* Takes the lock, if this is possible at the end of the process. A signal handler may end the
- * process while its own thread is writing facts, and waiting would then never end. */
+/* Takes the lock if this is possible at the end of the process. It is not possible if a signal
+ * handler ends the process while its own thread is writing facts, because waiting would then never
+ * end. */
 static bool lock_at_end(void)
 {
     if (mv_thread.inside)

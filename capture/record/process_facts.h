@@ -8,8 +8,8 @@
  * start. */
 void mv_facts_begin(void *first_chunk);
 
-/* Whether this process has more seccomp filters than `allowed`; always false if `allowed` is
- * UINT32_MAX. Makes only system calls that the loader also makes when it loads a library. */
+/* Returns true if this process has more seccomp filters than `allowed`; always false if `allowed`
+ * is UINT32_MAX. Makes only system calls that the loader also makes when it loads a library. */
 bool mv_facts_has_filter(uint32_t allowed);
 
 /* Writes the facts about Python, and the loss counters that have doubled since they were last
@@ -26,8 +26,8 @@ void mv_facts_end(void);
 /* Called in a forked child: forgets the parent's chunk. */
 void mv_facts_forget(void);
 
-/* The rank of this process, from environment variables that launchers set; NULL if none of them is
- * set. */
+/* Returns the rank of this process, from environment variables that launchers set; NULL if none of
+ * them is set. */
 const char *mv_facts_rank(void);
 
 #endif

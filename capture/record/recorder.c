@@ -30,8 +30,8 @@ enum {
 extern void *__libc_stack_end; /* end of the first thread's stack, set by the dynamic loader */
 
 /* For each device, the sum of the framework's events, and the reserved bytes that the framework
- * reported last. A lock of the framework orders the events of a device, so plain loads and stores
- * are enough. */
+ * reported last. The framework's lock orders the events of a device, so plain loads and stores are
+ * enough. */
 typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
 } device_totals;
@@ -88,8 +88,8 @@ static bool is_on_signal_stack(void)
     return is_on;
 }
 
-/* Whether the address is in the part of this thread's stack that belongs to callers. libc stores a
- * block of data at the end of each stack that it has made. */
+/* Returns true if the address is in the part of this thread's stack that belongs to callers. libc
+ * stores a block of data at the end of each stack that it has made. */
 static bool is_in_callers(uintptr_t address, uintptr_t frame)
 {
     uintptr_t first = (uintptr_t)__libc_stack_end, own = (uintptr_t)pthread_self();
@@ -98,9 +98,9 @@ static bool is_in_callers(uintptr_t address, uintptr_t frame)
            ((frame < own && address < own) || (frame < first && address < first));
 }
 
-/* Whether the thread has left the hook in mv_thread.inside by a jump or an exception. A hook that
- * runs inside another hook is called from below the other hook's frame, in which the mark is still
- * set. A signal handler may run anywhere. */
+/* Returns true if the thread has left the hook in mv_thread.inside by a jump or an exception. A
+ * hook that runs inside another hook is called from below the other hook's frame, in which the mark
+ * is still set. A signal handler may run anywhere. */
 static bool has_left(uintptr_t frame)
 {
     uintptr_t other = mv_thread.inside;
@@ -222,8 +222,8 @@ static void put_tag_beside(record *r, mv_live_event kind)
     *r->at++ = 0;
 }
 
-/* Limits an address. No device or host has higher addresses, and larger differences would leave no
- * bit for the flag. */
+/* Limits an address. No device or host uses higher addresses. Larger differences between addresses
+ * would leave no bit for the flag. */
 static uint64_t in_range(uint64_t addr)
 {
     return addr & (UINT64_MAX >> 2);
@@ -307,9 +307,9 @@ static void show(_Atomic uint64_t *at, uint64_t value)
     atomic_store_explicit(at, value, memory_order_relaxed);
 }
 
-/* Whether the framework's totals need a record, because they differ from the sum of its events or
- * because the reserved bytes have changed. CPU tensors are not checked, because their totals are
- * read outside the lock that orders their events. */
+/* Returns true if the framework's totals need a record, because they differ from the sum of its
+ * events or because the reserved bytes have changed. CPU tensors are not checked, because their
+ * totals are read outside the lock that orders their events. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
@@ -546,7 +546,8 @@ void mv_rec_heap(const mv_rec_heap_call *call)
 
 /* ---- Marks ---- */
 
-/* Whether the beginning of a range is left out. If it is, its end is not recorded either. */
+/* Returns true if the beginning of a range is left out. If it is, its end is not recorded
+ * either. */
 static bool leaves_out_push(mv_thread_block *block)
 {
     uint64_t bit = block->open < 64 ? (uint64_t)1 << block->open : 0;
@@ -567,7 +568,7 @@ static bool is_pause(const char *text)
     return text && (strcmp(text, MV_MARK_PAUSE) == 0 || strcmp(text, MV_MARK_RESUME) == 0);
 }
 
-/* Whether a mark is left out at the bound (overrun.h). */
+/* Returns true if a mark is left out at the bound (overrun.h). */
 static bool leaves_out(mv_thread_block *block, mv_live_event kind, const char *text)
 {
     bool is_left_out = kind == MV_LIVE_EVENT_PUSH   ? leaves_out_push(block)

@@ -6,9 +6,9 @@
  *
  * The program must run as it does without the shim. Nothing here allocates from the heap, prints,
  * raises or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a
- * lock. Everything can be called from the first instruction of the process to the last, on every
- * thread, in a forked child and in a signal handler. An event that cannot be recorded is counted,
- * and an event that cannot even be counted is ignored.
+ * lock. All functions can be called at any time, from the first instruction of the process to the
+ * last, on every thread, in a forked child and in a signal handler. An event that cannot be
+ * recorded is counted, and an event that cannot even be counted is ignored.
  *
  * A typical hook:
  *
@@ -48,8 +48,8 @@ void mv_rec_leave(mv_rec_visit *visit);
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
 
-/* The number of the next event, which is never 0, and the time. Number and time increase together,
- * so they are taken together. A number must be used once it is taken, because a gap counts as a
+/* The number of an event, which is never 0, and its time. Number and time increase together, so
+ * mv_rec_now takes them together. A number must be used once it is taken, because a gap counts as a
  * lost event. */
 typedef struct {
     uint64_t sequence, time_us; /* CLOCK_MONOTONIC */
@@ -58,7 +58,7 @@ typedef struct {
 mv_rec_moment mv_rec_now(void);
 
 /* One call of the CUDA runtime or driver. `caller` is the hook's return address, which identifies
- * the calling library, and at which the native stack starts. */
+ * the calling library and is where the native stack starts. */
 typedef struct {
     const char *api; /* name of the function, in static storage */
     const void *caller;
@@ -122,9 +122,9 @@ void mv_rec_block(const mv_rec_block_event *event);
  * size. */
 void mv_rec_oom(const mv_rec_block_event *event);
 
-/* Records a mark, or the beginning or end of a range. `kind` is MARK, PUSH, POP, BEGIN or END;
- * `text` is cut at MV_LIVE_MOST_TEXT, and NULL counts as ""; `number` is the range's number, for
- * BEGIN and END. */
+/* Records a mark, or the beginning or end of a range. `kind` is MARK, PUSH, POP, BEGIN or END.
+ * `text` is cut at MV_LIVE_MOST_TEXT; NULL counts as "". For BEGIN and END, `number` is the range's
+ * number. */
 void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number);
 
 /* The open ranges of NVTX's named domains on this thread; ranges nested deeper than
@@ -143,7 +143,7 @@ mv_open_ranges *mv_rec_open_ranges(void);
 /* Called at the program's end: records the live blocks that are not in the file yet (overrun.h). */
 void mv_rec_end(void);
 
-/* Whether CPU tensors are recorded (--cpu). */
+/* Returns true if CPU tensors are recorded (--cpu). */
 bool mv_rec_wants_cpu(void);
 
 #endif

@@ -49,9 +49,9 @@ typedef struct {
                                        * connection */
 } question;
 
-/* Closes the copied descriptors; only for threads with a separate table. If another thread closes a
- * descriptor while this thread waits, the file must be closed, which a remaining copy would
- * prevent. */
+/* Closes the copied descriptors; only for threads with a separate table. If another thread closes
+ * one of its descriptors while this thread waits, the file must really be closed, which a remaining
+ * copy would prevent. */
 static void close_copies(void)
 {
     struct rlimit limit;
@@ -117,8 +117,9 @@ static void at_end(void)
     errno = kept;
 }
 
-/* Registers the handler for the end of the process. At this point CUDA has registered its handlers.
- * The handler registered last runs first, so the device is still in use when this one runs. */
+/* Registers the handler for the end of the process. At this point CUDA has already registered its
+ * handlers. The handler registered last runs first, so the device is still in use when this handler
+ * runs. */
 static void watch_end(void)
 {
     int none = 0;

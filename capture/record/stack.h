@@ -1,4 +1,4 @@
-/* Collects stacks of the calling thread, as raw words. A new stack also receives ids.
+/* Collects stacks of the calling thread, as raw words, and assigns ids to new stacks.
  *
  * Collecting happens at each event and is cheap, because it only reads memory. The words are hashed
  * (XXH3, 128 bits), and a known stack costs only the hash and one look-up (stack_table.c). The
@@ -34,17 +34,18 @@ typedef struct {
 
 /* ---- python_frames.c: the calling thread's Python frames, without the GIL ---- */
 
-/* Whether there is an interpreter with a known layout. Repeating the call is cheap, and necessary
- * because an interpreter may be loaded later (dlopen of libpython). */
+/* Returns true if there is an interpreter with a known layout. Repeating the call is cheap, and
+ * necessary because an interpreter may be loaded later (dlopen of libpython). */
 bool mv_python_ready(void);
 
 /* Finds the frames of this thread and returns their number. The result is 0 if there is no
  * interpreter, if it has no frames, or if Python stacks are off. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most);
 
-/* The code object of a frame. The caller must copy the fields before the program continues. */
+/* The code object of a frame, filled by mv_python_describe. The caller must copy the fields before
+ * the program continues. */
 typedef struct {
-    const char *file, *name; /* UTF-8 without NUL; converted texts point into `text` */
+    const char *file, *name; /* UTF-8 without NUL; converted strings point into `text` */
     uint32_t file_bytes, name_bytes;
     int32_t first_line;
     const uint8_t *table; /* the line table */
@@ -55,7 +56,8 @@ typedef struct {
 
 bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out);
 
-/* The reason why Python stacks are missing, for FACTS ("stacks_off"); NULL if they are not. */
+/* Returns the reason why Python stacks are missing, for FACTS ("stacks_off"); NULL if they are
+ * not. */
 const char *mv_python_why_off(void);
 
 /* "3.12.3", or NULL. */
@@ -101,12 +103,12 @@ typedef struct {
     uint64_t bias, first, end;
 } mv_module;
 
-/* The module that contains `address`; NULL: none. The result is cached until a library is loaded or
- * unloaded. The caller must not hold a lock of the shim, because this function takes the loader's
- * lock. The strings stay valid for the life of the process. */
+/* Returns the module that contains `address`; NULL: none. The result is cached until a library is
+ * loaded or unloaded. The caller must not hold any of the shim's locks, because this function takes
+ * the loader's lock. The strings stay valid for the life of the process. */
 const mv_module *mv_module_at(uint64_t address);
 
-/* The interpreter's module. The rules of mv_module_at apply (python_frames.c). */
+/* Returns the interpreter's module. The rules of mv_module_at apply (python_frames.c). */
 const mv_module *mv_python_module(void);
 
 #endif

@@ -23,15 +23,15 @@ static char page_path[MV_STATUS_PATH]; /* path of one of the launcher's descript
 static const _Atomic uint32_t never;
 const _Atomic uint32_t *mv_status_stop = &never;
 
-/* Whether a file is in memory and has no name. Only such a file may be mapped. */
+/* Returns true if a file is in memory and has no name. Only such a file may be mapped. */
 static bool is_nameless(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_nlink == 0 && st->st_size == MV_STATUS_BYTES;
 }
 
-/* Whether the file contains the launcher's word. The path may lead to a different file, because
- * another process may have the launcher's process id now, or, in a separate process namespace, may
- * always have had it. */
+/* Returns true if the file contains the launcher's word. The path may lead to a different file,
+ * because another process may now have the launcher's process id, or may always have had it in a
+ * separate process namespace. */
 static bool is_launchers(int fd, uint64_t word)
 {
     uint64_t found = 0;

@@ -153,10 +153,10 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
     return mv_leb128_put(at, block->id);
 }
 
-/* Whether a record may be appended, since numbers and times must increase within a chunk. Normally
- * they do, because a thread is armed before it takes a number, and records nothing inside a call.
- * But a call that forks arms its thread again, and a hook that was considered left may return after
- * later hooks. */
+/* Returns true if a record may be appended to the chunk. Numbers and times must increase within a
+ * chunk. Normally they do, because a thread is armed before it takes a number, and records nothing
+ * inside a call. But a call that forks arms its thread again, and a hook that was considered left
+ * may return after later hooks. */
 static bool can_follow(const mv_thread_block *block, mv_rec_moment moment)
 {
     return moment.sequence > block->last.sequence && moment.time_us >= block->last.time_us;
@@ -193,8 +193,8 @@ void mv_thread_repair(mv_thread_block *block)
 }
 
 /* Ends the thread's block. Other destructors of the thread may still free memory, so only the last
- * of several calls has this effect; an even later event begins a new block. The chunk is sealed if
- * enough unfinished chunks are kept already. */
+ * of several calls has an effect. If an event follows even later, it begins a new block. The chunk
+ * is sealed if enough unfinished chunks are kept already. */
 void mv_thread_end(void *ended)
 {
     mv_thread_block *block = ended;

@@ -22,7 +22,7 @@ typedef struct {
 
     /* The open chunk, and the values to which the differences in the next record refer. */
     mv_live_chunk chunk;
-    mv_rec_moment last; /* moment of the previous record */
+    mv_rec_moment last; /* time and number of the previous record */
     uint64_t spelled_addr;
     uint64_t recent[MV_LIVE_RECENT];
     uint32_t recent_count, recent_next;

@@ -13,7 +13,7 @@ enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16 };
 enum { ENC_ABSOLUTE = 0x00, ENC_PCREL_SDATA4 = 0x1b, ENC_DATAREL_SDATA4 = 0x3b, ENC_OMIT = 0xff };
 enum { MOST_REMEMBERED = 8 };
 
-/* Reads bytes of a loaded file. Beyond `end`, all bytes are zero. */
+/* A reader over bytes of a loaded file. Beyond `end`, all bytes are zero. */
 typedef struct {
     const uint8_t *at, *end;
     bool overrun;
@@ -79,7 +79,7 @@ typedef struct {
     bool is_strange; /* an unknown instruction occurred */
 } rule_machine;
 
-/* The index of rbp, rsp or the return address in `saved`; -1 for other registers. */
+/* Returns the index of rbp, rsp or the return address in `saved`; -1 for other registers. */
 static int slot_of(uint64_t reg)
 {
     return reg == REG_RBP ? 0 : reg == REG_RSP ? 1 : reg == REG_RETURN ? 2 : -1;
@@ -274,8 +274,7 @@ static void run(rule_machine *m, byte_reader b)
     m->is_strange = m->is_strange || b.overrun;
 }
 
-/* Reads the part that the tables of many functions have in common. Moves `b` to its
- * instructions. */
+/* Reads the part that is common to the tables of many functions. Moves `b` to its instructions. */
 static bool read_cie(byte_reader *b, rule_machine *m)
 {
     const char *letters;

@@ -68,7 +68,7 @@ static bool is_type_wanted(const ElfW(Sym) * symbol, const wanted *w)
     return type == STT_FUNC || type == STT_NOTYPE || (type == STT_OBJECT && !w->is_function);
 }
 
-/* Whether other files can bind to symbol `i` by this name without a version. */
+/* Returns true if other files can bind to symbol `i` by this name without a version. */
 static bool is_wanted(const elf_tables *tables, uint32_t i, const wanted *w)
 {
     const ElfW(Sym) *symbol = &tables->symbols[i];

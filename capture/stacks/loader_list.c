@@ -76,9 +76,9 @@ static void find_load_count(const search *s)
             atomic_store(&load_count, (const void *)at);
 }
 
-/* Searches the loader's variables for the lock, which is the only recursive mutex among them that
- * this thread holds once inside dl_iterate_phdr, and does not hold outside. If there is not exactly
- * one such mutex, the lock counts as not found. */
+/* Searches the loader's variables for the lock. Among these variables, it is the only recursive
+ * mutex that this thread holds once inside dl_iterate_phdr, and does not hold outside. If there is
+ * not exactly one such mutex, the lock counts as not found. */
 static void find_lock(void)
 {
     search s = {.owner = (int)syscall(SYS_gettid), .count = 1};
@@ -95,8 +95,8 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Whether the owner of the lock is a thread outside this process, which must then be a thread of
- * the parent. */
+/* Returns true if the owner of the lock is a thread outside this process. In that case it is one of
+ * the parent's threads. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {

@@ -1,6 +1,6 @@
-/* Finds the loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock
- * protects this state too, and no lock is held while waiting for another lock. A thread in dlopen
- * holds the loader's lock only while it changes the list, not while constructors run. */
+/* Finds the loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock also
+ * protects the state in this file. No lock is held while waiting for another lock. A thread in
+ * dlopen holds the loader's lock only while it changes the list, not while constructors run. */
 #include "capture/record/pages.h"
 #include "capture/record/stack.h"
 #include "capture/stacks/loader_list.h"
@@ -162,7 +162,7 @@ UNDER_LOADER uint32_t row_of(mv_module *module)
     return all_count++;
 }
 
-/* The number of modules in `loaded` that begin at or below `address`. */
+/* Returns the number of modules in `loaded` that begin at or below `address`. */
 UNDER_LOADER uint32_t rows_to(uint64_t address)
 {
     uint32_t low = 0, high = loaded_count;

@@ -281,8 +281,8 @@ static void notice_unloads(void)
     atomic_store_explicit(&loads, now, memory_order_relaxed);
 }
 
-/* Walks the stack with the program's unwinder. The unwinder takes the loader's lock and locks of
- * its own, so no fork may happen during the call. A child may have inherited these locks from a
+/* Walks the stack with the program's unwinder. The unwinder takes the loader's lock and its own
+ * locks, so no fork may happen during the call. A child may have inherited these locks from a
  * thread that was throwing an exception. */
 static void walk_by_program(stack_walk *u)
 {
@@ -332,7 +332,7 @@ static inline bool read_registers(registers *r)
 }
 #endif
 
-/* The previous steps are valid only as long as their rules. During this walk their number is 0,
+/* The previous steps are valid only as long as their rules are. During this walk their number is 0,
  * because the thread may leave the walk by a jump. */
 uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most)
 {

@@ -31,7 +31,7 @@ static _Atomic uint32_t good_walks, bad_walks, strangers;
 
 typedef struct {
     const mv_python_interp *python;
-    bool is_checked; /* a compile-time constant at each call, since all of this is inlined */
+    bool is_checked; /* a compile-time constant at each call, because all of this is inlined */
 } reader;
 
 typedef enum { FRAME_KEPT, FRAME_PASSED, FRAME_BAD } frame_fate;
@@ -112,8 +112,8 @@ static inline __attribute__((always_inline)) frame_fate read_object(reader r, ui
     return FRAME_KEPT;
 }
 
-/* Whether the code is the interpreter's own code around a specialised class call, which has one
- * code object, with "__init__" as both its file and its name. */
+/* Returns true if the code is the interpreter's own code around a specialised class call. Such code
+ * has one code object, with "__init__" as both its file and its name. */
 static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t code)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -160,7 +160,8 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
     return FRAME_KEPT;
 }
 
-/* Whether the frame's code looks like a code object. Called only until the layout is trusted. */
+/* Returns true if the frame's code looks like a code object. Called only until the layout is
+ * trusted. */
 static bool is_credible(reader r, const mv_python_frame *frame)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -264,7 +265,7 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
-/* The first walks are checked, because the layout is trusted only after it has proved correct. */
+/* The first walks are checked, because the layout is trusted only after it has been confirmed. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();
@@ -342,7 +343,7 @@ static bool convert(reader r, uint64_t data, uint64_t count, uint32_t kind, char
     return true;
 }
 
-/* Whether the first and the last of `bytes` bytes are mapped. */
+/* Returns true if the first and the last of `bytes` bytes are mapped. */
 static bool is_there(reader r, uint64_t at, uint64_t bytes)
 {
     char byte;

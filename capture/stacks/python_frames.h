@@ -1,5 +1,5 @@
-/* The implementation of mv_python_walk (stack.h) for any interpreter and thread state, so that
- * tests can run it on layouts other than that of their process. */
+/* Implements mv_python_walk (stack.h) for any interpreter and thread state, so that tests can run
+ * it on layouts other than that of their own process. */
 #ifndef MV_PYTHON_FRAMES_H
 #define MV_PYTHON_FRAMES_H
 

@@ -10,8 +10,8 @@
 
 enum { UNKNOWN, BEING_WRITTEN, FOUND, OFF };
 
-/* State of the shim, which uses one interpreter in a process. `state` guards the other variables,
- * which are written once, while `state` is BEING_WRITTEN. */
+/* The shim's state, for the one interpreter that it uses in a process. `state` guards the other
+ * variables, which are written once, while `state` is BEING_WRITTEN. */
 static _Atomic int state;
 static _Atomic uint32_t asked;
 static mv_python_interp interp;
@@ -41,7 +41,7 @@ static uint32_t read_version(const char *text, char *out, size_t size)
     return major << 8 | minor;
 }
 
-/* Whether PyCode_Type has the expected object size. */
+/* Returns true if PyCode_Type has the expected object size. */
 static bool is_code_as_expected(const mv_python_interp *p)
 {
     int64_t basic, item;
@@ -89,8 +89,8 @@ static __attribute__((noinline)) void publish(const uint64_t *addresses)
     atomic_store_explicit(&state, why ? OFF : FOUND, memory_order_release);
 }
 
-/* Returns true for calls 1, 2, 4, 8 ... and for each 4096th call, because a program without an
- * interpreter may allocate often. */
+/* Returns true for calls 1, 2, 4, 8 ... and for each 4096th call. Other calls are skipped, because
+ * a program without an interpreter may allocate often. */
 static bool is_time_to_look(void)
 {
     uint32_t turn = atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) + 1;

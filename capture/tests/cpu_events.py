@@ -1,6 +1,6 @@
-"""PyTorch on the CPU under the shim: cpu_events.py MEMVIZ.
+"""Tests the shim with PyTorch on the CPU: cpu_events.py MEMVIZ.
 
-Compares the capture with the report of torch's profiler about the same process, allocation by
+Compares the capture with the profiler's report about the same process, allocation by
 allocation. Also checks that each worker of a DataLoader has a separate recording. Exits with 77 if
 PyTorch is not installed (Debian: python3-torch)."""
 

@@ -4,7 +4,7 @@ snapshot.
 
     capture/tests/gpu_attach.py MEMVIZ [TIMES]
 
-Runs the loop once without attaching and once with TIMES attaches (20), compares the losses, and prints how much longer
+Runs the loop once without attaching, and once attaching TIMES times (20). Compares the losses, and prints how much longer
 the steps took."""
 
 import json

@@ -50,7 +50,7 @@ def round_up(size):
 
 
 def same_class(requested, block):
-    """Whether the allocator can give a request a block of this size."""
+    """Returns whether the allocator may return a block of this size for a request."""
     least = round_up(requested)
     if least <= SMALL:
         return block == least or (block > least and block - least < ROUND)

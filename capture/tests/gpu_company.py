@@ -4,8 +4,8 @@
     cp /usr/lib/x86_64-linux-gnu/lib{jemalloc.so.2,tcmalloc_minimal.so.4,mimalloc.so.2.0} FOLDER   # where they are installed
     PYTHON=python3 python3 capture/tests/gpu_company.py build/release-out/memviz-*/bin/memviz FOLDER
 
-Each scene runs without and with `memviz run`. Its output and its status must be the same, and the recordings must be
-readable and complete. Prints a line for each scene: PASS, FAIL, or the missing dependency. Takes about five minutes.
+Each scene runs both without and with `memviz run`. Both runs must have the same output and the same status, and the recordings
+must be readable and complete. Prints PASS, FAIL or the missing dependency for each scene. Takes about five minutes.
 scripts/attack/company does the same with a stand-in for CUDA, and with many more cases."""
 
 import glob

@@ -2,9 +2,10 @@
 
 Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares the captures with
 the counters of the libraries. Prints one line for each check, "ok NAME: numbers" or "FAIL NAME: what
-differs"; a recipe whose library is missing prints "-- NAME: why". Exits 1 if a check failed. MEMVIZ:
-the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among cupy, numba, rmm, cost
-and pool (by nvcc) and host_pool (the same by c++, in memory of the host)."""
+differs"; a recipe whose library is missing prints "-- NAME: why". Exits with 1 if a check failed.
+MEMVIZ is the path of the program (default: memviz), and MEMVIZ_SHIM that of the shim. Each NAME selects
+a recipe: cupy, numba, rmm, cost, pool (built with nvcc), or host_pool (the same code built with c++,
+using host memory)."""
 
 import json
 import os
@@ -95,7 +96,7 @@ def scene_cost():
 
 
 def scene_numba():
-    """Uses a memory manager as a plug-in of Numba that reports its blocks."""
+    """Uses a memory manager that is a Numba plug-in and reports its blocks."""
     from numba import cuda
     from heap_numba import Memviz
 
@@ -172,7 +173,7 @@ class Machine:
         return json.loads(done.stdout)
 
     def stats(self, path, level):
-        """Returns the output of stats for the only device in use."""
+        """Returns the output of `memviz stats` for the only device in use."""
         devices = self.report("stats", path, level)["devices"]
         return max(devices, key=lambda device: device["peak"]["allocated"])
 

@@ -64,8 +64,8 @@ def scene_cupy(folder):
 
 
 def scene_jax(folder):
-    """JAX's pool takes three quarters of the device at once, which is no leak. JAX's profiles are written
-    too: profile/ (xplane.pb) and memory.prof (pprof, gzipped)."""
+    """JAX's pool takes three quarters of the device at once, which is not a leak. Also writes JAX's
+    profiles: profile/ (xplane.pb) and memory.prof (pprof, gzipped)."""
     import jax
     import jax.numpy as jnp
 
@@ -114,7 +114,7 @@ def torch_step(torch, model, optimizer, x):
 
 
 def scene_pinned_leak(folder):
-    """A loader that keeps its pinned buffers."""
+    """Uses a loader that keeps its pinned buffers."""
     torch, model, optimizer = torch_model()
     kept = []
 
@@ -146,7 +146,7 @@ def scene_wait_leak(folder):
 
 
 def scene_loader(folder):
-    """DataLoader with pin_memory: no leak."""
+    """Uses a DataLoader with pin_memory, without a leak."""
     torch, model, optimizer = torch_model()
     data = torch.utils.data.TensorDataset(torch.randn(64 * 40, 1024))
     loader = torch.utils.data.DataLoader(data, batch_size=64, pin_memory=True, num_workers=2)
@@ -191,7 +191,7 @@ def scene_nccl_leak(folder):
 
 
 def scene_fsdp(folder):
-    """Training with sharded parameters: no leak. Every rank runs this."""
+    """Trains with sharded parameters, without a leak. Every rank runs this."""
     import torch
     import torch.distributed as dist
     import torch.nn as nn
@@ -244,7 +244,7 @@ def scene_graph_leak(folder):
 
 
 def scene_compile(folder):
-    """torch.compile: no leak."""
+    """Uses torch.compile, without a leak."""
     torch, model, optimizer = torch_model()
     fast = torch.compile(model)
     x = torch.randn(256, 1024, device="cuda")
@@ -256,8 +256,8 @@ def scene_compile(folder):
 
 
 def scene_sleep(folder):
-    """Sleeps and wakes as servers do, without a leak: weights are in memory from cuMemCreate, which is
-    unmapped and released when the server sleeps, and created and mapped again when it wakes."""
+    """Sleeps and wakes as servers do, without a leak. The weights are in memory from cuMemCreate. When the
+    server sleeps, this memory is unmapped and released; when it wakes, memory is created and mapped again."""
     torch, model, optimizer = torch_model()
     driver = ctypes.CDLL("libcuda.so.1")
     bytes_ = 64 << 20
@@ -309,7 +309,7 @@ def scene_sleep(folder):
 
 
 def scene_train(folder):
-    """Plain training: no leak on any level."""
+    """Trains a model, without a leak on any level."""
     torch, model, optimizer = torch_model()
     x = torch.randn(256, 1024, device="cuda")
     for _ in range(30):
@@ -321,7 +321,7 @@ def scene_train(folder):
 
 
 def scene_numba(folder):
-    """Arrays of Numba: no leak."""
+    """Uses Numba's arrays, without a leak."""
     import numpy
     from numba import cuda
 

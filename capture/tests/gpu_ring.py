@@ -3,10 +3,10 @@
     python3 capture/tests/gpu_ring.py MEMVIZ [--minutes 25] [--seed 1] [--keep FOLDER]
 
 The loop leaks 1 MiB every second. A round records the loop with a bound and triggers, and ends it at a random time in
-one of the ways in ENDINGS. Then the number of blocks of the leaking line, at the end and in the files that triggers
-wrote, is compared with the counts that the loop wrote before and after each leak. Disk space, checked every 50 ms, must
-not exceed the bound; no file may remain in /dev/shm, and reports must be able to read every file. Prints a line for
-each round. The exit status is 1 if a round failed."""
+one of the ways in ENDINGS. The loop counts its leaked blocks before and after each leak. Each round compares these counts
+with the number of blocks from the leaking line, both at the end and in the files that triggers wrote. Disk space, checked
+every 50 ms, must not exceed the bound, no file may remain in /dev/shm, and reports must be able to read every file. Prints
+a line for each round. The exit status is 1 if a round failed."""
 
 import argparse
 import glob

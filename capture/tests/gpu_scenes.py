@@ -54,7 +54,7 @@ def facts(folder, **more):
 
 
 def finish(folder, **more):
-    """Writes both files at the same time: nothing is allocated or freed in between."""
+    """Writes both files without allocating or freeing anything in between."""
     torch.cuda.synchronize()
     torch.cuda.memory._dump_snapshot(os.path.join(folder, "snapshot.pickle"))
     facts(folder, pid=os.getpid(), **more)
@@ -169,7 +169,7 @@ def scene_oom(folder):
 
 
 def scene_kill(folder):
-    """Writes its counters in the middle of a step, and kills itself."""
+    """Writes its counters in the middle of a step, and then kills its own process."""
 
     def after_step(step):
         if step == STEPS - 3:

@@ -1,14 +1,14 @@
 """Runs CPython's tests with and without the shim: unharmed.py MEMVIZ TEST...
 
-Each case must have the same result with and without the shim. Both runs happen at the same time, because they mostly
-wait. A mark is made as the first event, so that the recording is on when forks, threads and signals happen. Long cases
+Each case must have the same result with and without the shim. Both runs happen at the same time, because they spend most of
+their time waiting. The first event is a mark, so that the recording is on when forks, threads and signals happen. Long cases
 that do not concern processes are left out (LEFT_OUT).
 
-Some cases fail occasionally by themselves, and on a busy machine a test may exceed its limit. Therefore cases that
-differ are repeated, up to TURNS times, until each of them has had the same result in both runs. FAILED: the case always
-passes without the shim, but has never passed with it. *Not comparable*: the case also fails without the shim, or has
-several results, or CPython never finished without the shim. The exit status is 1 if a case failed, or else 77 if a case
-was not comparable, which is printed with its reason, or if CPython's tests are missing (Debian:
+Some cases occasionally fail even without the shim, and on a busy machine a test may exceed its time limit. Therefore cases
+with different results are repeated, up to TURNS times, until each of them has had the same result in both runs. A case counts
+as *failed* if it always passes without the shim, but has never passed with it. A case is *not comparable* if it also fails
+without the shim, if it has several results, or if CPython never finished without the shim; the reason is printed. The exit
+status is 1 if a case failed. Otherwise it is 77 if a case was not comparable, or if CPython's tests are missing (Debian:
 libpython3.11-testsuite)."""
 
 import collections
@@ -31,7 +31,7 @@ sys.argv[0] = "test"
 runpy.run_module("test", run_name="__main__", alter_sys=True)
 """
 TURNS = 3
-LIMIT_S = 130  # time limit of a run, which takes at most 40 s on an idle machine with two processors
+LIMIT_S = 130  # time limit of a run, which takes at most 40 s on an idle machine with two CPUs
 BAD = {"failure", "error"}
 LEFT_OUT = [
     "test_siginterrupt_off",  # 30 s
@@ -91,12 +91,12 @@ def run_both(memviz, test):
 
 
 def agree(bare, shim):
-    """Whether a case that passes without the shim has passed with it at least once."""
+    """Returns whether a case that passes without the shim has passed with it at least once."""
     return (bare - BAD or bare) & shim
 
 
 class Comparison:
-    """The results of all turns: for each case, the results without and with the shim."""
+    """Returns, for each case, its results in all turns without and with the shim."""
 
     def __init__(self):
         self.cases = collections.defaultdict(lambda: (set(), set()))

@@ -28,8 +28,8 @@ struct mv_pieces {
 
 /* ---- where pieces begin ------------------------------------------------------------------ */
 
-/* The first chunk, at or after number `from`, that begins at this row; chunk_count if there is
- * none. */
+/* Returns the first chunk, at or after number `from`, that begins at this row; chunk_count if there
+ * is none. */
 static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
 {
     while (from < t->chunk_count && t->chunks[from].head.first_row < row)
@@ -85,7 +85,7 @@ static bool list_devices(mv_pieces *p, bool *has_several)
     return p->devices != NULL;
 }
 
-/* Whether there are LIVING chunks. Without them it is not worth reading the tables. */
+/* Returns true if there are LIVING chunks. Without them it is not worth reading the tables. */
 static bool has_living(mv_load *load)
 {
     mv_err err = {0};

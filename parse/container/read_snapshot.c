@@ -106,10 +106,10 @@ static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *
     return true;
 }
 
-/* A column whose values are all equal takes no bytes per row, so the number of rows in a chunk
- * cannot be checked against the size of the chunk. Instead, it is limited to the largest number
- * that writers put into a chunk. The header's hash is correct, so a larger number is not an
- * accident. */
+/* If all values in a column are equal, the column takes no bytes per row. Therefore the number of
+ * rows in a chunk cannot be checked against the size of the chunk. Instead, it is limited to the
+ * largest number that writers put into a chunk. The header's hash is correct, so a larger number is
+ * not an accident. */
 static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
 {
     uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
@@ -190,7 +190,7 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
 
 /* ---- which tables exist -------------------------------------------------------------------- */
 
-/* Evidence that a table exists: a chunk of the table, its row in TRACE, or its row in mv_tables. */
+/* Evidence that a table exists: one of its chunks, its row in TRACE, or its row in mv_tables. */
 typedef struct {
     uint16_t kind;
     uint32_t device;
@@ -586,8 +586,8 @@ static bool has_lost_chunk(const mv_load *load)
     return false;
 }
 
-/* Decodes all tables. Decodes all tables. Digests include lost rows, so if a chunk is lost, the
- * events are decoded too. */
+/* Decodes all tables. Digests include lost rows, so if a chunk is lost, the events are decoded
+ * too. */
 static mv_code load_tables(mv_load *load, mv_err *err)
 {
     mv_code code = prepare_tables(load, err);
@@ -670,8 +670,8 @@ static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const
     return code;
 }
 
-/* Reads a file chunk by chunk, without its bytes in memory, if only a part or the digests are needed.
- * Returns false if that fails, also because memory has run out. */
+/* Reads a file chunk by chunk, without loading all of it into memory, if only a part or the digests
+ * are needed. Returns false if that fails, for example because memory has run out. */
 static bool read_in_place(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                           mv_trace *out)
 {

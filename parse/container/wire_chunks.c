@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 enum {
-    /* A zstd block holds at most 128 KiB and takes at least 3 bytes. */
+    /* A zstd block contains at most 128 KiB and takes at least 3 bytes. */
     BLOCK_BYTES = 128 << 10,
     LEAST_BLOCK = 3,
     /* Limit for the number of bytes hashed in search of intact chunks, as a multiple of the file's
@@ -30,7 +30,7 @@ bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes)
     return true;
 }
 
-/* Whether a header is intact and the values of its fields are possible. */
+/* Returns true if a header is intact and the values of its fields are possible. */
 static bool good_head(const mv_wire_chunk *head)
 {
     const mv_model_table *table;
@@ -178,8 +178,8 @@ static bool find_by_index(mv_load *load, mv_code *code)
 
 /* ---- by scanning the file ---------------------------------------------------------------- */
 
-/* The position of the first chunk header or footer at or after `at`; the file's length if there is
- * none. */
+/* Returns the position of the first chunk header or footer at or after `at`; the file's length if
+ * there is none. */
 static uint64_t next_landmark(mv_span file, uint64_t at)
 {
     while (file.length - at >= sizeof(mv_wire_footer)) {

@@ -217,7 +217,7 @@ static uint64_t smallest(const uint64_t *numbers, uint32_t count)
     return (uint64_t)least;
 }
 
-/* Replaces values by differences in place, from the last value to the first. Unless a start is
+/* Replaces values with differences in place, from the last value to the first. Unless a start is
  * given, it is chosen so that the first difference is not larger than the others. 32-bit values
  * wrap at 32 bits. */
 static uint64_t differ(const mv_column_values *in, uint64_t *work)
@@ -342,7 +342,7 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
             head->start = differ(in, work);
     }
     measure(work, in->count, calls, head);
-    /* Most differences are small: with planes, their high bytes are one run of zeros. */
+    /* Most differences are small, so with planes, their high bytes form one run of zeros. */
     head->planes = head->transform == MV_WIRE_DELTA && head->width > 1;
     if (head->planes)
         store_planes(work, in->count, head, data);

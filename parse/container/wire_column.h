@@ -14,7 +14,7 @@ static inline uint64_t mv_wire_aligned(uint64_t bytes)
     return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
 }
 
-/* A column of values that have `size` bytes each: 1, 4 or 8. */
+/* A column of values of `size` bytes each: 1, 4 or 8. */
 typedef struct {
     const void *values;
     uint32_t count;
@@ -31,7 +31,7 @@ typedef struct {
 uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_column *head,
                           uint8_t *data);
 
-/* Whether mv_column_decode can decode `head` into values of `size` bytes. */
+/* Returns true if mv_column_decode can decode `head` into values of `size` bytes. */
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
 /* Fills out[0] to out[count - 1], which must be zero before the call, from count * head->width

@@ -5,7 +5,7 @@
 static_assert((int)MV_ACTION_COUNT <= (int)MV_WIRE_DIGEST_ACTIONS, "raise MV_DIGEST_RULES");
 static_assert((int)MV_DIGEST_WHY == (int)MV_WIRE_DIGEST_WHY, "raise MV_DIGEST_RULES");
 
-/* Whether `text` is a printable sentence. */
+/* Returns true if `text` is a printable sentence. */
 static bool is_sentence(const char *text, uint64_t size)
 {
     uint64_t length = strnlen(text, size);
@@ -48,7 +48,8 @@ static mv_digest digest_of(const mv_wire_digest *d)
     return out;
 }
 
-/* Whether each device with events has exactly one digest with the correct number of events. */
+/* Returns true if each device with events has exactly one digest with the correct number of
+ * events. */
 static bool covers(const mv_load *load, const uint64_t *events)
 {
     uint32_t lists = 0;

@@ -5,7 +5,7 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-/* Numbers of the additional columns, which are higher than any column number that EVENTS may ever
+/* Numbers of the additional columns. They are higher than any column number that EVENTS will ever
  * have. */
 enum { EVENT = 101, BLOCK = 102 };
 
@@ -34,8 +34,8 @@ const mv_model_table *mv_living_layout(mv_model_table *table,
 
 /* ---- tracking ---------------------------------------------------------------------------- */
 
-/* Whether a block or segment that ends at event `end` (MV_NO_ROW: never) is alive before event
- * `next`. */
+/* Returns true if a block or segment that ends at event `end` (MV_NO_ROW: never) is alive before
+ * event `next`. */
 static bool is_alive(uint32_t end, uint32_t next)
 {
     return end >= next;

@@ -7,8 +7,8 @@
 #include "parse/model/living.h"
 #include "parse/model/tables.h"
 
-/* The live rows at the beginning of a piece, and the number of the event after them. Used only if
- * the events are written in pieces. */
+/* The live rows at the beginning of a piece, and the number of the first event after them. Used
+ * only if the events are written in pieces. */
 typedef struct {
     uint32_t count, first;
     const uint32_t *event; /* [count] event number of each live row */
@@ -44,7 +44,7 @@ bool mv_living_pass(mv_living_now *l, uint32_t count);
  * before the first event come last. */
 bool mv_living_columns_make(const mv_living_now *l, mv_arena *arena, mv_living_columns *out);
 
-/* An upper bound for the number of rows that mv_living_columns_make returns. */
+/* Returns an upper bound for the number of rows that mv_living_columns_make returns. */
 static inline uint64_t mv_living_rows(const mv_living_now *l)
 {
     return 2 * (uint64_t)l->blocks.count + l->segments.count;

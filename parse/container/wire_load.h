@@ -39,8 +39,8 @@ typedef struct {
     uint64_t rows;                   /* number of rows up to the end of the last chunk found */
     void *columns[MV_TABLE_COLUMNS]; /* [rows + 1] values of each column; is_end columns have [rows
                                       * + 2], of which the first is 0 */
-    uint8_t *lost;                   /* [rows] 1 for each lost row; NULL unless the file is
-                                      * damaged */
+    uint8_t *lost;                   /* [rows] 1 for each lost row, else 0; NULL if the file is
+                                      * undamaged */
 } mv_load_table;
 
 /* Event numbers [first, end) of a device. */
@@ -48,28 +48,28 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* Buffers for one chunk: its stored bytes, if the file is not in memory, and its decompressed
+/* Buffers for one chunk's decompressed bytes and, if the file is not in memory, its stored
  * bytes. */
 typedef struct {
     uint8_t *stored, *raw;
 } mv_chunk_room;
 
 typedef struct {
-    mv_span file; /* the whole file; no data: the file is read piece by piece from `source` */
+    mv_span file; /* contents of the whole file; no data: the file is read piece by piece from
+                   * `source` */
     const mv_source *source;
     mv_arena *arena;  /* owns the columns */
     mv_arena scratch; /* arena for everything else, with the same budget */
     mv_build build;   /* builds the result; used by mv_build_note */
-    bool damaged;     /* something is missing from the file */
+    bool damaged;     /* some of the file's contents are missing */
 
-    mv_chunk *chunks; /* in order of discovery until they are sorted, which makes the chunks of one
-                       * table neighbours */
+    mv_chunk *chunks; /* chunks in order of discovery, until they are sorted by table */
     uint32_t chunk_count;
     uint32_t chunk_capacity;
 
     mv_load_table *tables; /* sorted by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_KINDS]; /* the table of each kind except EVENTS */
+    mv_load_table *by_kind[MV_WIRE_KINDS]; /* [kind] table of each kind except EVENTS */
 
     const uint8_t *stored_digests; /* [stored_digest_count] structs mv_wire_digest, unaligned */
     uint32_t stored_digest_count;
@@ -83,16 +83,16 @@ typedef struct {
     mv_living *living;        /* [totals.devices] position of the part in the device's events, for a
                                * part with live rows; else NULL */
     mv_living_columns *alive; /* [totals.devices] the live rows before the part */
-    bool needs_whole;   /* the part with live rows has damaged events, so the whole file must be
-                         * read to find out which */
-    mv_digest *digests; /* [totals.devices] digest of each device, in which case events are not
-                         * decoded and have no columns, unless `living` is set; NULL: events are
-                         * decoded */
+    bool needs_whole;   /* the events of the part with live rows are damaged, so the whole file must
+                         * be read to find out which ones */
+    mv_digest *digests; /* [totals.devices] digest of each device; events are then not decoded and
+                         * have no columns, unless `living` is set. NULL: events are decoded */
 
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
-    uint32_t limits[MV_REF_COUNT];  /* number of rows to which each kind of reference may refer */
+    uint32_t limits[MV_REF_COUNT];  /* number of rows in the table to which each kind of reference
+                                     * refers */
     uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not created yet */
 } mv_load;
 
@@ -106,16 +106,16 @@ bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes);
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
                       mv_chunk_room room, const uint8_t **payload);
 
-/* Whether the lengths in the header are possible. Decompression never writes beyond these
+/* Returns true if the lengths in the header are possible. Decompression never writes beyond these
  * lengths. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
-/* mv_chunk_open with separate memory and a separate decompressor. */
+/* Does the same as mv_chunk_open, with separate memory and a separate decompressor. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
-/* Whether a chunk's rows are left out. A device's first and last chunks of events belong to every
- * part, because they contain the first and last time. */
+/* Returns true if a chunk's rows are left out. A device's first and last chunks of events belong to
+ * every part, because they contain the first and last time. */
 static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head)
 {
     if (!load->digests || head->kind != MV_WIRE_EVENTS)
@@ -132,14 +132,14 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
 }
 
 /* Prepares for reading load->part. If the part has no live rows, sets load->rows, and sets
- * load->starts to the last intact opening of each device at or before the part. If it has live
- * rows, sets load->living, and removes earlier events from load->tables. Drops load->digests if all
- * events have to be read. Call this function when all tables have their chunks, and all tables
- * except EVENTS have their limits. Fails with MV_NOMEM only. */
+ * load->starts to the last intact opening of each device at or before the part. If the part has
+ * live rows, sets load->living, and removes earlier events from load->tables. Drops load->digests
+ * if all events have to be read. Must be called after all tables have been given their chunks, and
+ * all tables except EVENTS their limits. Fails with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
-/* Whether lifetimes can be built from a part's events, which requires that all events are in the
- * file, in order, and that no other table refers to event numbers. */
+/* Returns true if lifetimes can be built from a part's events, which requires that all events are
+ * in the file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
@@ -154,8 +154,8 @@ void mv_part_begin(mv_load *load);
  * MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);
 
-/* Whether the digests allow that a request failed (mv_read_opts.needs_failures). Call this function
- * after mv_digests_take. */
+/* Returns true if, according to the digests, a request may have failed
+ * (mv_read_opts.needs_failures). Must be called after mv_digests_take. */
 bool mv_digests_may_show_failures(const mv_load *load);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */

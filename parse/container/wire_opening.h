@@ -1,6 +1,6 @@
-/* Reads and writes openings. An opening contains the number of allocations that each address has
- * had before an event. Openings are stored before every few chunks of EVENTS, so that a reader of a
- * part can number the allocations in it without reading earlier events.
+/* Reads and writes openings. An opening contains, for each address, the number of allocations
+ * before a certain event. Openings are stored before every few chunks of EVENTS, so that a reader
+ * of a part can number the allocations in it without reading earlier events.
  *
  *     mv_openings_init(&o, arena, events);
  *     mv_openings_pass(&o, count)            for each chunk; where an opening is wanted:
@@ -28,7 +28,8 @@ void mv_openings_init(mv_openings *o, mv_arena *arena, const mv_events *events);
 /* Advances by `count` events. False when out of memory. */
 bool mv_openings_pass(mv_openings *o, uint32_t count);
 
-/* An upper bound for the bytes of a payload; 0 if there are no addresses, or too many. */
+/* Returns an upper bound for the size of a payload in bytes; 0 if there are no addresses, or too
+ * many. */
 uint64_t mv_opening_room(const mv_openings *o);
 
 /* Writes the payload of the opening of event `next` and returns its bytes; 0 when out of memory.

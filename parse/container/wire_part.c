@@ -108,8 +108,8 @@ static mv_code find_starts(mv_load *load, mv_err *err)
 
 /* ---- parts with live rows ---------------------------------------------------------------- */
 
-/* Whether each row is an action that can begin a block or segment, the rows are sorted by event,
- * and blocks from before the first event come last. */
+/* Returns true if each row is an action that can begin a block or segment, the rows are sorted by
+ * event, and blocks from before the first event come last. */
 static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
 {
     uint32_t last = 0;
@@ -182,7 +182,7 @@ static mv_code find_living(mv_load *load, bool *is_certain)
     return MV_OK;
 }
 
-/* Whether a chunk begins at row `first`. */
+/* Returns true if a chunk begins at row `first`. */
 static bool begins_chunk(const mv_load_table *t, uint32_t first)
 {
     for (uint32_t i = 0; i < t->chunk_count; i++)
@@ -191,8 +191,8 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* The row at which the rows that may be left out after the part begin; UINT64_MAX if no rows may be
- * left out. If the history is complete, lifetimes do not depend on events after the part. */
+/* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
+ * If the history is complete, lifetimes do not depend on events after the part. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];
@@ -228,8 +228,8 @@ static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
     t->declared_rows -= l.first;
 }
 
-/* Whether all events of a device are in the file, they are in order of time, and at least one of
- * them is an allocation. */
+/* Returns true if all events of a device are in the file, they are in order of time, and at least
+ * one of them is an allocation. */
 static bool is_whole(const mv_load *load, const mv_load_table *t)
 {
     const mv_digest *d = &load->digests[t->device];

@@ -131,8 +131,8 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 
 /* ---- references to lost rows ------------------------------------------------------------- */
 
-/* The replacement for a reference to a lost row: none, the plain tag, or one row at the end of the
- * table that all references to lost rows share. */
+/* Returns the replacement for a reference to a lost row: none, the plain tag, or one row at the end
+ * of the table that all references to lost rows share. */
 static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))
@@ -161,7 +161,8 @@ static void repair_ids(mv_load *load, mv_load_table *t, uint32_t column)
     }
 }
 
-/* Determines the number of calls from the calls that occur, if the TRACE chunk is lost. */
+/* If the TRACE chunk is lost, determines the number of calls from the calls that occur in the
+ * events. */
 static void repair_calls(mv_load *load, mv_load_table *t, uint32_t column)
 {
     uint32_t *calls = t->columns[column];

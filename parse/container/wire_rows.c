@@ -6,8 +6,8 @@
 
 enum {
     MOST_THREADS = 16,
-    /* Starting a thread takes about 50 microseconds, which is as long as decoding this many
-     * bytes. */
+    /* Number of bytes that can be decoded in the time that it takes to start a thread, which is
+     * about 50 microseconds. */
     BYTES_A_THREAD = 4 << 20
 };
 

@@ -12,19 +12,20 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* OPENING chunks take at most one of this many bytes of the file, and LIVING chunks take at most
- * the same. */
+/* OPENING chunks take at most one byte out of this many bytes of the file, and so do LIVING
+ * chunks. */
 enum { OPENING_SHARE = 20 };
 
 /* Estimated bytes per row of a LIVING chunk; generate_2m and gpt_250k_all have 5 to 10. */
 enum { LIVING_BYTES = 10 };
 
 /* zstd levels. Compared with level 3, level 9 makes generate_2m (2 million events) a tenth smaller
- * in twice the time, and level 16 makes it a fifth smaller in one more second. Level 19 takes
- * another two seconds and makes it hardly any smaller. */
+ * but takes twice the time. Level 16 makes it a fifth smaller and takes one second more. Level 19
+ * takes another two seconds, and the result is hardly any smaller. */
 enum { LEVEL = 3, TIGHT_LEVEL = 16 };
 
-/* For payloads smaller than this, zstd's header takes as many bytes as compression saves. */
+/* Minimum size of a payload that is compressed. For smaller payloads, zstd's header takes as many
+ * bytes as compression saves. */
 enum { LEAST_WORTH_COMPRESSING = 1024 };
 
 typedef struct {
@@ -143,8 +144,8 @@ static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* The number of the next new call. Calls are numbered in file order, so it is above all earlier
- * calls in this column. */
+/* Returns the number of the next new call. Calls are numbered in file order, so this number is
+ * above all earlier calls in this column. */
 static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t rows, uint64_t next)
 {
     for (uint64_t i = first; i < first + rows; i++)
@@ -153,8 +154,8 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
     return next;
 }
 
-/* The values of rows [first, first + count) of a table; for range ends, also the end of the
- * previous row. */
+/* Returns the values of rows [first, first + count) of a table. For range ends, the end of the
+ * previous row is included. */
 static mv_column_values values_of(const void *rows, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
@@ -269,8 +270,8 @@ static bool pass(event_state *e, uint32_t count)
            (!e->has_living || mv_living_pass(&e->living, count));
 }
 
-/* Whether another chunk of a kind is within its share of the bytes written since the device's first
- * chunk. The first chunk of the kind takes about `bytes` bytes. */
+/* Returns true if another chunk of a kind is within the kind's share of the bytes written since the
+ * device's first chunk. The first chunk of the kind takes about `bytes` bytes. */
 static bool can_afford(const snapshot *s, const event_state *o, const spent *on, uint64_t bytes)
 {
     uint64_t next = on->last ? on->last : bytes;

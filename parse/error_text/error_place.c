@@ -24,14 +24,14 @@ int64_t mv_error_rank(const char *line)
     return -1;
 }
 
-/* The number made of the two digits at `at`; -1 if they are not digits. */
+/* Returns the number made of the two digits at `at`; -1 if they are not digits. */
 static int64_t two(const char *at)
 {
     return is_digit(at[0]) && is_digit(at[1]) ? (at[0] - '0') * 10 + at[1] - '0' : -1;
 }
 
-/* The number of days between a fixed day and a date such as "2026-11-28" or "11-28" that ends
- * before `end`; -1 if there is no date. Only the order of days matters. */
+/* Returns the number of days between a fixed day and a date such as "2026-11-28" or "11-28" that
+ * ends before `end`; -1 if there is no date. Only the order of days matters. */
 static int64_t day_before(const char *text, const char *end)
 {
     int64_t month, day, year = 0;

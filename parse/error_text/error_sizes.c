@@ -62,8 +62,8 @@ static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t
     return (whole << shift) + ((part << shift) + (up ? scale - 1 : 0)) / scale; /* 2^21 << 40 */
 }
 
-/* The range of sizes that are printed like this after rounding to the last printed digit. Numbers
- * of bytes are exact. */
+/* Returns the range of sizes that are printed in this way after rounding to the last printed digit.
+ * Numbers of bytes are exact. */
 static mv_printed_size rounded(const figure *f)
 {
     uint64_t twice = 2 * f->part, whole = f->whole, scale = 2 * f->scale;
@@ -84,7 +84,7 @@ static mv_printed_size rounded(const figure *f)
     return size;
 }
 
-/* The range of sizes that are printed like this after truncating to whole units. */
+/* Returns the range of sizes that are printed in this way after truncating to whole units. */
 static mv_printed_size cut_off(const figure *f)
 {
     uint64_t bytes = bytes_of(f->whole, 0, 1, f->shift, false);
@@ -143,7 +143,7 @@ static mv_error_size label_of(const char *begin, const figure *f)
     return MV_ERROR_SIZE_COUNT;
 }
 
-/* Whether the text before a size is "Process12345has", in which case *pid is set, or
+/* Returns true if the text before a size is "Process12345has", in which case *pid is set, or
  * "thisprocesshas", in which case *pid is set to MV_NO_BYTES. */
 static bool names_process(const char *begin, const char *end, uint64_t *pid)
 {
@@ -206,7 +206,7 @@ static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *
     return true;
 }
 
-/* The device in "(GPU0;", ".GPU0hasatotalcapacity" or "(NPU3;" after the first size. */
+/* Returns the device in "(GPU0;", ".GPU0hasatotalcapacity" or "(NPU3;" after the first size. */
 static int64_t device_after(const char *at)
 {
     uint64_t number;
@@ -219,7 +219,7 @@ static int64_t device_after(const char *at)
     return *at == ';' || mv_error_has(at, "has") ? (int64_t)number : -1;
 }
 
-/* The device in "device0would" before `end`. */
+/* Returns the device in "device0would" before `end`. */
 static int64_t device_before(const char *begin, const char *end)
 {
     const char *at = end - begin > 5 ? end - 5 : begin;
@@ -258,14 +258,15 @@ static void add_up(mv_error_text *out)
         s[MV_ERROR_UNALLOCATED] = rest_of(s[MV_ERROR_RESERVED], s[MV_ERROR_ALLOCATED]);
 }
 
-/* Whether another error or a traceback begins at `at`. */
+/* Returns true if another error or a traceback begins at `at`. */
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
                           mv_error_has(at, "exceedallowedmemory"));
 }
 
-/* Whether a digit continues a number. The digit after a full stop may begin a sentence. */
+/* Returns true if a digit continues a number. A digit after a full stop may instead begin a
+ * sentence. */
 static bool is_within(const char *at)
 {
     return is_digit(at[-1]) || (at[-1] == '.' && is_digit(at[-2]));

@@ -7,10 +7,11 @@
  *               as "CUDA error: out of memory" and CUBLAS_STATUS_ALLOC_FAILED
  *     summary   the table of torch.cuda.memory_summary(), long or abbreviated
  *
- * Blanks, line ends, quotes and colours may be anywhere in an error. The common prefix of log lines
- * ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is removed from all lines after
- * the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
- * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
+ * Errors are found even if blanks, line ends, quotes or colours are inserted anywhere in them. The
+ * common prefix of log lines ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is
+ * removed from all lines after the first. Sources: c10/cuda/CUDACachingAllocator.cpp,
+ * CUDAMallocAsyncAllocator.cpp, c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of
+ * PyTorch. */
 #ifndef MV_ERROR_TEXT_H
 #define MV_ERROR_TEXT_H
 
@@ -18,7 +19,7 @@
 #include "parse/source/source.h"
 
 /* A printed size, and the range of byte counts that are printed in the same way. PyTorch's
- * format_size rounds to two digits of KiB, MiB or GiB; memory_summary truncates to whole units.
+ * format_size rounds to two decimals of KiB, MiB or GiB; memory_summary truncates to whole units.
  * `bytes` is MV_NO_BYTES if the text does not contain the size. */
 typedef struct {
     uint64_t bytes, least, most;
@@ -31,13 +32,13 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 
 /* The sizes in an error: X(id, JSON field). */
 #define MV_ERROR_SIZE_LIST(X)                                                                   \
-    X(REQUESTED, "requested")              /* size of a segment, not a tensor */                \
-    X(CAPACITY, "capacity")                /* total memory of the device */                     \
-    X(FREE, "free")                        /* free on the device after the failure */           \
-    X(LIMIT, "limit")                      /* the most that PyTorch may reserve */              \
-    X(PROCESS, "process")                  /* total of this process on the device */            \
-    X(ALLOCATED, "allocated")              /* by PyTorch, including private pools */            \
-    X(RESERVED, "reserved")                /* by PyTorch */                                     \
+    X(REQUESTED, "requested")              /* of a segment, not a tensor */                     \
+    X(CAPACITY, "capacity")                /* the device's total memory */                      \
+    X(FREE, "free")                        /* free memory after the failure */                  \
+    X(LIMIT, "limit")                      /* largest total that PyTorch may reserve */         \
+    X(PROCESS, "process")                  /* used by this process on the device */             \
+    X(ALLOCATED, "allocated")              /* allocated, including private pools */             \
+    X(RESERVED, "reserved")                /* reserved by PyTorch */                            \
     X(UNALLOCATED, "reserved_unallocated") /* reserved but not allocated */                     \
     X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */ \
     X(ACTIVE, "active")                    /* summary: allocated or still used by a stream */   \
@@ -96,9 +97,9 @@ typedef struct {
     bool by_time;
 } mv_error_texts;
 
-/* Reads the source to its end. Errors that differ only in their time are counted as one. Time is
- * linear in the length of the text, and memory is bounded by MV_MOST_ERROR_TEXTS. A source without
- * errors is not a failure. */
+/* Reads the source to its end. Errors that differ only in their time are counted as one. Runs in
+ * linear time, and MV_MOST_ERROR_TEXTS limits the memory that it uses. Finding no errors is not a
+ * failure. */
 mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *out, mv_err *err);
 
 /* Reads text from memory. */

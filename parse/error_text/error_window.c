@@ -1,6 +1,6 @@
 #include "parse/error_text/error_window.h"
 
-/* The end of the terminal escape sequence that begins at `at`. */
+/* Returns the end of the terminal escape sequence that begins at `at`. */
 static const uint8_t *escape_end(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *p = at + 1;
@@ -13,8 +13,8 @@ static const uint8_t *escape_end(const uint8_t *at, const uint8_t *end)
     return p < end ? p + 1 : p;
 }
 
-/* Whether a character is kept: it is printable ASCII, and none of the characters that appear inside
- * a sentence without belonging to it. */
+/* Returns true if a character is kept: it is printable ASCII, and none of the characters that
+ * appear inside a sentence without belonging to it. */
 static bool is_kept(uint8_t c)
 {
     return (uint8_t)(c - '!') < 0x7f - '!' && c != '"' && c != '`' && c != '*';
@@ -66,8 +66,8 @@ static uint32_t uncolour(mv_span text, char *out)
     return count;
 }
 
-/* The length of the prefix that the line shares with `first`, the line of the error. All digits
- * count as equal, because times and line numbers differ. The prefix ends with a blank or a
+/* Returns the length of the prefix that the line shares with `first`, the line of the error. All
+ * digits count as equal, because times and line numbers differ. The prefix ends with a blank or a
  * bracket. */
 static uint32_t prefix_of(const char *first, uint32_t most, const char *line, uint32_t length)
 {

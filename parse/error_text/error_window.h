@@ -33,7 +33,7 @@ uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from);
 void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t end,
                           mv_error_window *out);
 
-/* Whether `text`, which points into a squeezed text, begins with the words. */
+/* Returns true if `text`, which points into a squeezed text, begins with the words. */
 static inline bool mv_error_has(const char *text, const char *words)
 {
     return strncmp(text, words, strlen(words)) == 0;
@@ -47,11 +47,11 @@ const char *mv_error_bare(const char *text, uint32_t at);
  * byte after it. */
 bool mv_error_read(const mv_error_window *w, mv_error_text *out, uint32_t *end);
 
-/* The rank that a line mentions, or -1. */
+/* Returns the rank that a line mentions, or -1. */
 int64_t mv_error_rank(const char *line);
 
-/* The last time of day in the text, with its date if there is one, for comparisons only; MV_NO_TIME
- * if the text has no time. */
+/* Returns the last time of day in the text, with its date if there is one, for comparisons only;
+ * MV_NO_TIME if the text has no time. */
 int64_t mv_error_time(const char *text, uint64_t length);
 
 #endif

@@ -55,8 +55,8 @@ static bool may_begin(const char *at)
     return first[p[0]] & second[p[1]] & third[p[2]];
 }
 
-/* The latest possible end of the error at squeezed byte `i`, which is the beginning of the next
- * error. Limiting an error in this way ensures that no text is read twice and the total time is
+/* Returns the latest possible end of the error at squeezed byte `i`, which is the beginning of the
+ * next error. Because each error ends there, no text is read twice, and the total time is
  * linear. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
@@ -107,7 +107,7 @@ static uint64_t line_at(finder *f, mv_span text, uint64_t base, uint64_t at)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-/* The time of an error, which is in the same line or an earlier one. */
+/* Returns the time of an error, which is in the same line or an earlier one. */
 static int64_t time_of(const finder *f, mv_span text, uint64_t at)
 {
     uint64_t back = at < MV_ERROR_BACK ? at : MV_ERROR_BACK;
@@ -135,7 +135,7 @@ static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_
     *failed = !keep(f, &row);
     if (f->out->count > before)
         f->out->rows[before].time_ms = time_of(f, text, at);
-    /* these are squeezed bytes, of which the text has at least as many */
+    /* `end` is a position in the squeezed text; the original text is at least as long */
     return at + (end > w->begins ? end - w->begins : 1);
 }
 

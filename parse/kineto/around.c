@@ -66,7 +66,7 @@ static mv_frame_id frame_of(sweep *s, const mv_kineto_range *range)
 
 /* ---- the operator -------------------------------------------------------------------------- */
 
-/* The string that describes an operator's inputs; MV_NO_STRING if it has none. */
+/* Returns the string that describes an operator's inputs; MV_NO_STRING if it has none. */
 static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
 {
     char text[MV_KINETO_SHAPES];
@@ -81,9 +81,9 @@ static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
                                                                            : MV_NO_STRING;
 }
 
-/* The tag for the innermost operator that has tensors, among the operators called by the innermost
- * function; if none of them has tensors, the outermost operator. Within aten::addmm, for example,
- * aten::empty has no tensors. */
+/* Returns the tag for the innermost operator that has tensors, among the operators called by the
+ * innermost function. If none of them has tensors, returns the tag for the outermost of these
+ * operators. Within aten::addmm, for example, aten::empty has no tensors. */
 static mv_tag_id operator_of(sweep *s, const uint64_t *around, uint32_t count)
 {
     mv_tag_row tag = MV_TAG_ROW;

@@ -97,8 +97,8 @@ static bool take_inputs(mv_kineto *k, uint64_t args, uint32_t *number)
     return !k->is_out_of_memory;
 }
 
-/* Removes the address from a name: "<built-in method empty of type object at 0x7f2c>" is the same
- * function at any address. */
+/* Removes the address from a name such as "<built-in method empty of type object at 0x7f2c>",
+ * because the function is the same at any address. */
 static mv_span without_address(mv_span name)
 {
     static const char at[] = " object at 0x";
@@ -175,7 +175,7 @@ static uint32_t refuse(mv_kineto *k, const char *why)
     return MV_NO_ROW;
 }
 
-/* The row of a device; MV_NO_ROW if the file is refused. */
+/* Returns the row of a device; MV_NO_ROW if the file is refused. */
 static uint32_t device_row(mv_kineto *k, int64_t type, int64_t id, uint64_t pid)
 {
     for (uint32_t i = 0; i < k->device_count; i++) {

@@ -53,7 +53,7 @@ static const uint8_t kind[UINT8_MAX + 1] = {
     ['}'] = CLOSE,  [']'] = CLOSE,        ['.'] = WORD,         ['-'] = WORD,
     ['+'] = WORD,   ['0' ... '9'] = WORD, ['A' ... 'Z'] = WORD, ['a' ... 'z'] = WORD};
 
-/* Like mv_json_next, but keeps *first and all bytes after it. */
+/* Does the same as mv_json_next, but keeps *first and all bytes after it. */
 static uint8_t next_from(mv_json *j, uint64_t *first)
 {
     do {

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "parse/kineto/kineto.h"
 
-/* The type names that PyTorch's profiler writes: the C++ names of scalarTypeToTypeMeta. */
+/* The type names that PyTorch's profiler writes. They are the C++ names in scalarTypeToTypeMeta. */
 static const struct {
     const char *name, *brief;
 } types[] = {{"float", "f32"},

@@ -180,8 +180,9 @@ static bool add_call(mv_live_alive *a, const mv_live_record *r)
     return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
 }
 
-/* The row of the heap's block at an address; for heap 0, the newest block of any heap. *above is
- * the row that hides the block, since blocks of several heaps may begin at the same address. */
+/* Returns the row of the heap's block at an address; for heap 0, the newest block of any heap.
+ * Blocks of several heaps may begin at the same address, so *above is set to the row that hides the
+ * block. */
 static uint32_t find_heap_block(const mv_live_alive *a, uint64_t heap, uint64_t addr,
                                 uint32_t *above)
 {
@@ -283,7 +284,8 @@ static bool add_range(mv_live_alive *a, const mv_live_record *r)
     }
 }
 
-/* Adds a clock of the last call. The clocks of a call are in the records after it. */
+/* Adds a count that belongs to the last call. The counts of a call are in the records after the
+ * call. */
 static bool add_clock(mv_live_alive *a, const mv_live_record *r)
 {
     if (r->kind == MV_LIVE_EVENT_LAUNCHES && r->number > a->launches)

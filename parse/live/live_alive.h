@@ -1,7 +1,7 @@
-/* Selects the records of a live file that still matter after a given record: those that made memory
- * which is still alive, and those that opened ranges which are still open. All records are added in
- * order; replaying only the kept records leads to the same final state. docs/recorder.md describes
- * the rules.
+/* Selects the records of a live file that still matter after a given record. These are the records
+ * of allocations that have not been freed, and of ranges that are still open. All records are added
+ * in order; replaying only the kept records leads to the same final state. docs/recorder.md
+ * describes the rules.
  *
  *     mv_live_alive_init(&a, &arena);
  *     mv_live_alive_add(&a, &record);                 for each record
@@ -11,14 +11,15 @@
  *
  * Blocks and memory of calls are dropped when they are freed. Failed calls, totals and calls that
  * make nothing are never kept; out-of-memory events and contexts are always kept. Of the marks, the
- * newest MV_LIVE_ALIVE_MARKS are kept, and the newest one with each pinned string. */
+ * newest MV_LIVE_ALIVE_MARKS are kept, as well as the newest mark with each pinned string. */
 #ifndef MV_LIVE_ALIVE_H
 #define MV_LIVE_ALIVE_H
 
 #include "parse/live/live_heap.h"
 #include "parse/live/live_records.h"
 
-/* 4,096 marks take about 100 KB in the folded part, and are the most that `memviz ctl` can add. */
+/* 4,096 marks take about 100 KB in the folded part. `memviz ctl` cannot add more marks than
+ * this. */
 enum { MV_LIVE_ALIVE_MARKS = 4096, MV_LIVE_ALIVE_PINNED = 2 };
 
 /* Kinds of keys that identify a kept record. The framework's blocks have separate maps, by

@@ -51,8 +51,8 @@ static uint64_t load_word(const uint8_t *at)
     return value;
 }
 
-/* Whether no chunk has begun at `at`. A chunk whose headers are being written has no records
- * yet. */
+/* Returns true if no chunk has begun at `at`. A chunk whose headers are being written has no
+ * records yet. */
 static bool is_blank(mv_span file, uint64_t at)
 {
     uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;
@@ -124,7 +124,8 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* The position after the chunk at `at`, which may be cut, or after a slot without a chunk. */
+/* Returns the position after the chunk at `at`, which may be cut, or after a slot without a
+ * chunk. */
 static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
 {
     uint64_t left = file.length - at, bytes;

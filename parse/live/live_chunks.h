@@ -15,9 +15,9 @@ typedef struct {
     uint16_t kind;   /* mv_live_kind */
     uint32_t thread; /* EVENTS: kernel id of the first record's thread */
     uint64_t first_sequence, first_time_us;
-    mv_live_made made; /* NAMES: numbers of ids made before the chunk, from its header; all 0 if the
-                        * header does not contain them */
-    mv_span records;   /* the bytes that were committed when the chunk was read */
+    mv_live_made made; /* NAMES: numbers of ids made before the chunk, read from its header; all 0
+                        * if the header does not contain them */
+    mv_span records;   /* number of bytes that were committed when the chunk was read */
     uint64_t seen;     /* number of bytes that were already committed when the chunk was read for
                         * the first time */
     bool is_sealed;    /* no more records will be added */
@@ -33,10 +33,10 @@ typedef struct {
     uint64_t damaged_at; /* position of the first damaged part of the file; MV_NO_OFFSET: none */
 } mv_live_chunks;
 
-/* Whether there is an intact chunk header, of any kind, at `at`. */
+/* Returns true if there is an intact chunk header, of any kind, at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
-/* The number of names before a NAMES chunk, according to its header. */
+/* Returns the number of names before a NAMES chunk, according to its header. */
 mv_live_made mv_live_made_before(const mv_wire_chunk *head);
 
 /* Fills `out` from `arena`; damage becomes notes. The capture may still be running, so event chunks

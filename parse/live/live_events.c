@@ -1,7 +1,7 @@
 #include "parse/live/live_events.h"
 
-/* Whether chunk `a` comes before chunk `b`. If their numbers are equal, the earlier chunk comes
- * first, so that TOTALS follows its event. */
+/* Returns true if chunk `a` comes before chunk `b`. If their numbers are equal, the earlier chunk
+ * comes first, so that TOTALS follows its event. */
 static bool is_before(const mv_live_merge *m, uint32_t a, uint32_t b)
 {
     uint64_t x = m->streams[a].next.sequence, y = m->streams[b].next.sequence;
@@ -45,8 +45,8 @@ static uint64_t last_seen(const mv_live_chunks *chunks)
     return is_new ? last : UINT64_MAX;
 }
 
-/* Whether the thread that fills the chunk may have taken a number without having written the
- * record. */
+/* Returns true if the thread that fills the chunk may have taken a number without having written
+ * the record. */
 static bool may_continue(const mv_live_merge *m, const mv_live_chunk *chunk)
 {
     return !m->has_ended && !chunk->is_sealed;

@@ -13,9 +13,10 @@
  *     thread 1  ──1──2─────5──6┊──8──        ┊ first reading: M = 7
  *     thread 2  ────────3──4───┊7─────       3 and 4 may have come after it, and are there
  *
- * A missing number up to M was taken before its record was committed. If the thread that took the
- * number may still be in the call (its chunk is open and has only lower numbers), the call was
- * under way, because a free can take a long time. All other missing numbers are lost. */
+ * A number up to M is missing if it was taken, but its record had not been committed yet. If the
+ * thread that took the number may still be in the call (its chunk is open and has only lower
+ * numbers), the call counts as under way, because a free can take a long time. All other missing
+ * numbers count as lost. */
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
@@ -33,7 +34,7 @@ typedef struct {
     bool started;
     uint64_t last;      /* M; UINT64_MAX if the second reading found no new records, or the
                          * recording has ended */
-    uint64_t next;      /* the next number expected */
+    uint64_t next;      /* next number that is expected */
     uint32_t open;      /* number of open chunks whose records have all been read */
     uint64_t under_way; /* number of missing numbers whose calls were under way */
     uint64_t lost;      /* number of all other missing numbers */

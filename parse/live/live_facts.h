@@ -1,5 +1,5 @@
-/* The facts of a live file, which are strings about the process and the recording. read_live.h
- * declares the functions for readers of a trace. */
+/* Reads the facts in a live file, which are strings about the process and the recording.
+ * read_live.h declares the functions for readers of a trace. */
 #ifndef MV_LIVE_FACTS_H
 #define MV_LIVE_FACTS_H
 
@@ -12,11 +12,11 @@ bool mv_live_facts_read(mv_build *b, mv_span records);
 void mv_live_fact_add(mv_build *b, const char *key, const char *value);
 void mv_live_fact_add_number(mv_build *b, const char *key, uint64_t value);
 
-/* Adds a note about events that have no number because the program wrote faster than its launcher
- * folded. */
+/* Adds a note about events without a number, which occur if the program wrote faster than its
+ * launcher folded. */
 void mv_live_facts_note_lost(mv_build *b);
 
-/* Whether the recording has ended, and nothing more will be written. */
+/* Returns true if the recording has ended, so nothing more will be written. */
 bool mv_live_facts_have_end(const mv_trace *trace);
 
 #endif

@@ -28,7 +28,7 @@ enum {
  * damaged. */
 #define CUT 1
 
-/* The position of a source in the heap. */
+/* The state of a source with respect to the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
     IDLE,      /* not in the heap, because all its records were returned; more may follow */
@@ -71,8 +71,8 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* size of the file now, and when all slots were last
-                                      * checked */
+    uint64_t file_bytes, seen_bytes; /* current size of the file, and its size when all slots were
+                                      * last checked */
     uint64_t frontier;               /* position at or after which no chunk has been found */
     uint64_t *blank;                 /* [blank_count] positions of slots before the frontier that
                                       * have no chunk */
@@ -141,8 +141,8 @@ static bool out_of_memory(mv_live_follow *f)
 
 /* ---- the heap ---------------------------------------------------------------------------- */
 
-/* Whether source `a` comes before source `b`. If their numbers are equal, the earlier chunk comes
- * first, as in live_events.c. */
+/* Returns true if source `a` comes before source `b`. If their numbers are equal, the earlier chunk
+ * comes first, as in live_events.c. */
 static bool is_before(const mv_live_follow *f, uint32_t a, uint32_t b)
 {
     const source *x = &f->sources[a], *y = &f->sources[b];
@@ -480,7 +480,7 @@ static bool read_folded(mv_live_follow *f, int fd, uint64_t *through, headers *f
            folded->wire.kind == MV_LIVE_FOLDED && (*through = folded->wire.first_row, true);
 }
 
-/* Whether any records were folded after the file was opened but before this reader returned
+/* Returns true if any records were folded after the file was opened but before this reader returned
  * them. */
 static bool is_overtaken(mv_live_follow *f)
 {
@@ -497,7 +497,7 @@ static bool is_overtaken(mv_live_follow *f)
 
 /* ---- updates ----------------------------------------------------------------------------- */
 
-/* Whether a thread may have taken the number `next` without having written its record. */
+/* Returns true if a thread may have taken the number `next` without having written its record. */
 static bool may_write_next(const source *s, uint64_t next)
 {
     return s->state == IDLE && !s->sealed && s->s.next.sequence < next;
@@ -568,8 +568,8 @@ static bool is_given_up(const mv_live_follow *f, const mv_live_record *first)
            (f->now_us > first->time_us && f->now_us - first->time_us > MV_LIVE_FOLLOW_LATE_US);
 }
 
-/* Whether the record may be returned now, rather than held back. Updates the counts of missing
- * numbers. */
+/* Returns true if the record may be returned now, rather than held back. Updates the counts of
+ * missing numbers. */
 static bool count_number(mv_live_follow *f, const mv_live_record *r)
 {
     mv_live_follow_state *status = &f->status;

@@ -10,9 +10,9 @@
  *     }
  *     mv_live_follow_close(f);                           frees everything and closes the file
  *
- * Together, the updates return the records that reading the finished file returns (live_events.h),
- * in the same order: by number, and additional records of an event right after it. Records contain
- * the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
+ * Together, the updates return the same records as reading the finished file (live_events.h).
+ * Records are sorted by number, and additional records of an event follow directly after it.
+ * Records contain the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
  *
  * A missing number may belong to a call that is under way (a cudaFree that waits for the device),
  * so later records are held back until the missing record arrives. They are returned without it
@@ -36,8 +36,8 @@
 #include "parse/live/live_records.h"
 
 /* If a call takes longer than this, the records after it are returned first, and the call is
- * returned when it ends. Reason for the value: PyTorch's longest cudaFree waits for the work in
- * flight, which training loops limit to a few steps. */
+ * returned when it ends. The value was chosen because PyTorch's longest cudaFree waits for the work
+ * in flight, which training loops limit to a few steps. */
 enum { MV_LIVE_FOLLOW_LATE_US = 2000000 };
 
 typedef struct mv_live_follow mv_live_follow;
@@ -47,7 +47,7 @@ typedef struct mv_live_follow mv_live_follow;
 mv_live_follow *mv_live_follow_open(mv_arena *arena, const char *path, mv_err *err);
 /* Does the same for an open file; the reader then owns the descriptor. */
 mv_live_follow *mv_live_follow_open_fd(mv_arena *arena, int fd, mv_err *err);
-void mv_live_follow_close(mv_live_follow *f); /* NULL is allowed */
+void mv_live_follow_close(mv_live_follow *f); /* `f` may be NULL */
 
 /* Passed as `now_us`, it means that nothing more will be written, so missing numbers are lost. */
 #define MV_LIVE_FOLLOW_ENDED UINT64_MAX
@@ -65,8 +65,8 @@ typedef struct {
                         * event */
     uint64_t sequence; /* the highest number returned */
     uint64_t time_us;  /* time of the latest record returned, CLOCK_MONOTONIC; 0: none yet */
-    uint64_t lost;     /* count of numbers that were given up and have not arrived since */
-    uint64_t late;     /* count of numbers that arrived after they were given up */
+    uint64_t lost;     /* number of missing numbers that were skipped and have not arrived since */
+    uint64_t late;     /* number of records that arrived after their numbers were skipped */
     uint64_t bytes;    /* number of bytes read from the file so far */
     uint64_t damaged;  /* number of chunks and records that could not be read */
     bool is_late;      /* the last record returned is counted in `late` */
@@ -88,14 +88,14 @@ bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes);
 uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
                                 uint64_t *start);
 
-/* The stack or the text for an id + 1 in a record; 0 gives MV_NO_STACK or an empty text. The first
- * call after an update looks up the lines and symbols of new frames. The returned trace has the
- * tables for mv_stack_frames, and grows with each call. */
+/* Returns the stack or the string for an id + 1 in a record; 0 gives MV_NO_STACK or an empty
+ * string. The first call after an update looks up the lines and symbols of new frames. The returned
+ * trace has the tables for mv_stack_frames, and grows with each call. */
 mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1);
 mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1);
 const mv_trace *mv_live_follow_trace(const mv_live_follow *f);
 
-/* For mv_live_convert. */
+/* Used by mv_live_convert. */
 mv_live_names *mv_live_follow_names(mv_live_follow *f);
 
 #endif

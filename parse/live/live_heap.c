@@ -242,7 +242,7 @@ static void tile_strays(tiling *t, uint64_t limit)
                   (unsigned long long)row.total_size, (unsigned long long)made.addr, made.list);
 }
 
-/* Whether the segment comes first. A segment comes before the block at its beginning. */
+/* Returns true if the segment comes first. A segment comes before the block at its beginning. */
 static bool is_first(const mv_live_holding *segment, const mv_live_holding *block)
 {
     return segment->list != block->list ? segment->list < block->list

@@ -35,7 +35,7 @@ void mv_live_holdings_init(mv_arena *arena, mv_live_holdings *out);
  * *old receives it; otherwise old->size is 0. Returns false when out of memory. */
 bool mv_live_hold(mv_live_holdings *h, const mv_live_holding *holding, mv_live_holding *old);
 
-/* Removes the holding at an address; returns false if there is none. */
+/* Removes the holding at an address. Returns false if there is none. */
 bool mv_live_release(mv_live_holdings *h, uint32_t list, uint64_t addr, mv_live_holding *out);
 
 /* Removes the holding at an address from whichever of the first `lists` lists contains it. */
@@ -44,7 +44,7 @@ bool mv_live_release_any(mv_live_holdings *h, uint32_t lists, uint64_t addr, mv_
 typedef struct {
     const mv_live_holdings *blocks, *segments;
     const mv_live_holdings *reservations; /* reservations of expandable segments, all in list 0 */
-    bool has_segments[MV_LIVE_LISTS];     /* whether the allocator made segments for each list */
+    bool has_segments[MV_LIVE_LISTS];     /* whether each list has segments made by the allocator */
 } mv_live_heap;
 
 /* Appends the final heap, which consists of segments, sorted by device and address and filled with

@@ -3,8 +3,8 @@
 #include "base/grow.h"
 #include "parse/live/varint.h"
 
-/* Limit for frames of a stack in the model, which is higher because functions that the compiler
- * inlined have separate frames. */
+/* Limit for frames of a stack in the model. It is higher than in the file because functions that
+ * the compiler inlined become separate frames. */
 enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -144,7 +144,7 @@ static bool is_within(uint32_t number, uint32_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
-/* Whether the counts in a chunk's header can follow the ids made so far. */
+/* Returns true if the counts in a chunk's header can follow the ids made so far. */
 static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
     return is_within(stated->strings, made->strings, most) &&
@@ -154,7 +154,7 @@ static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uin
            is_within(stated->stacks, made->stacks, most);
 }
 
-/* Adds rows for a lost chunk, whose numbers are in use although their content is unknown. */
+/* Adds rows for a lost chunk. Their numbers are in use, although their content is unknown. */
 static void lose_rows(mv_live_names *n, const mv_live_made *stated)
 {
     for (; n->made.strings < stated->strings; n->made.strings++)

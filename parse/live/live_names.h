@@ -1,5 +1,5 @@
-/* Looks up the meaning of the ids in a live file, from its NAMES chunks in the order in which they
- * were written.
+/* Looks up the meaning of the ids in a live file. Reads the file's NAMES chunks in the order in
+ * which they were written.
  *
  *     mv_live_names_read      decodes the records and gives ids their rows
  *     mv_live_names_resolve   finds lines of Python frames and symbols of native frames at once
@@ -59,8 +59,8 @@ typedef struct {
     uint32_t resolved_frames; /* number of frames whose lines and symbols were looked up */
     uint32_t missing;         /* number of modules that do not exist on this machine */
     bool is_damaged;          /* some names were lost */
-    bool is_elsewhere;        /* the recording was made on another machine, so no local files are
-                               * opened */
+    bool is_elsewhere;        /* the recording was made on a different machine, so no local files
+                               * are opened */
 } mv_live_names;
 
 /* Reads all NAMES chunks. `most` is the largest number of ids of one kind for which the file has
@@ -79,11 +79,12 @@ mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
 /* Counts invalid names. */
 void mv_live_names_damaged(mv_live_names *n, const char *what);
 
-/* The row for id + 1, which is how events store ids; 0 gives MV_NO_STRING or MV_NO_STACK. */
+/* Returns the row for id + 1, which is how events store ids; 0 gives MV_NO_STRING or
+ * MV_NO_STACK. */
 mv_string_id mv_live_names_string(mv_live_names *n, uint64_t id_and_1);
 mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
 
-/* The text of the string with this id + 1; empty if there is none. */
+/* Returns the string with this id + 1; empty if there is none. */
 mv_span mv_live_names_text(const mv_live_names *n, uint64_t id_and_1);
 
 #endif

@@ -1,5 +1,5 @@
-/* Tells whether a live file (capture/wire_live.h) has anything new to read, from its chunk headers
- * only. This takes one small read for each chunk. */
+/* Checks whether a live file (capture/wire_live.h) has anything new to read, using only its chunk
+ * headers. This takes one small read for each chunk. */
 #ifndef MV_LIVE_PROGRESS_H
 #define MV_LIVE_PROGRESS_H
 

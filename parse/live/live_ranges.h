@@ -1,5 +1,5 @@
-/* Marks and ranges in a live file: single marks, ranges that nest within a thread (PUSH, POP), and
- * ranges that may end in another thread (BEGIN, END). */
+/* Converts the marks and ranges in a live file: single marks, ranges that nest within a thread
+ * (PUSH, POP), and ranges that may end in another thread (BEGIN, END). */
 #ifndef MV_LIVE_RANGES_H
 #define MV_LIVE_RANGES_H
 

@@ -9,7 +9,7 @@ typedef struct {
     uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action, COUNT: mv_live_count; 0:
                         * unknown */
     uint32_t thread;   /* the kernel's thread id */
-    uint64_t sequence; /* number of the event; TOTALS: that of the previous record */
+    uint64_t sequence; /* number of the event; TOTALS: number of the previous record */
     uint64_t time_us;  /* CLOCK_MONOTONIC */
     uint64_t addr, size;
     uint64_t allocated, reserved; /* TOTALS, OOM: the framework's totals */
@@ -33,7 +33,7 @@ typedef struct {
     mv_cursor c;
     mv_live_record next;
     uint64_t recent[MV_LIVE_RECENT];
-    uint32_t recent_count; /* number of addresses written in full so far */
+    uint32_t recent_count; /* number of addresses that were written in full so far */
     uint64_t last;         /* the address that was last written in full */
     int64_t device_type, device;
     uint32_t thread; /* the chunk's thread, or the thread that the last THREAD record names */
@@ -42,8 +42,8 @@ typedef struct {
 mv_live_stream mv_live_stream_begin(const mv_live_chunk *chunk);
 
 /* Decodes the next record other than DEVICE and THREAD into s->next. Returns false at the end of
- * the chunk or at damage, which is noted unless `b` is NULL. Only whole records are committed, so a
- * stream whose cursor did not overrun can continue when its span grows. */
+ * the chunk or at damage. Damage is noted unless `b` is NULL. Only whole records are committed, so
+ * a stream whose cursor did not overrun can continue when its span grows. */
 bool mv_live_stream_next(mv_live_stream *s, mv_build *b);
 
 #endif

@@ -69,7 +69,7 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Whether the path now names a different file, or the file became shorter. */
+/* Returns true if the path now names a different file, or if the file became shorter. */
 static bool is_replaced(const mv_live_watch *w, const struct stat *now)
 {
     return w->file.st_dev != now->st_dev || w->file.st_ino != now->st_ino ||
@@ -243,7 +243,7 @@ static mv_live_alive_row row_at(const mv_live_watch *w, const place *p)
     return row;
 }
 
-/* The number of accelerators, which is above all ordinals in the records. */
+/* Returns the number of accelerators, which is above all ordinals in the records. */
 static uint32_t count_devices(const reader *r)
 {
     uint32_t devices = 0;

@@ -1,4 +1,4 @@
-/* Shows the memory that a program holds while it is being recorded, and the changes since an
+/* Shows how much memory a program holds while it is being recorded, and what has changed since an
  * earlier time. Each update reads and decodes only new records.
  *
  *     w = mv_live_watch_open(&arena, path, &err);
@@ -17,10 +17,10 @@
  *     right after it   frees of blocks that are not alive any more
  *     then             allocations of later blocks that are alive now
  *
- * On all levels, the trace shows the same final heap, the same totals and ages at the end, and the
- * same growth of each line since `since` as the whole recording. It does not show the same peaks,
- * steps and leaks, because blocks that were both allocated and freed before `since`, or both after
- * it, are missing.
+ * On all levels, the trace agrees with the whole recording in the final heap, in the totals and
+ * ages at the end, and in the growth of each line after `since`. It differs in peaks, steps and
+ * leaks, because it lacks blocks that were both allocated and freed before `since`, or both after
+ * it.
  *
  * A call that is under way holds back the records after it, as live_follow.h describes. A file that
  * was replaced, or that became shorter, is read again from its beginning. */
@@ -34,7 +34,7 @@ typedef struct mv_live_watch mv_live_watch;
 /* Returns NULL, with the reason in `err`, if the file cannot be opened or is not a live file.
  * Memory comes from the arena's budget. */
 mv_live_watch *mv_live_watch_open(mv_arena *arena, const char *path, mv_err *err);
-void mv_live_watch_close(mv_live_watch *w); /* NULL is allowed */
+void mv_live_watch_close(mv_live_watch *w); /* `w` may be NULL */
 
 /* Sets `since` to `span_us` before `now_us` (CLOCK_MONOTONIC) or before the newest record,
  * whichever is later; it never decreases. Fails if memory runs out or the file is gone; after a

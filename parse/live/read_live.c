@@ -69,8 +69,8 @@ static void read_facts(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device; MV_NO_ROW if it has no list. Ordinals belong to the first device type
- * in the records that is not the CPU. */
+/* Returns the list of a c10::Device; MV_NO_ROW if it has no list. Ordinals belong to the first
+ * device type in the records that is not the CPU. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)
@@ -151,8 +151,8 @@ static bool is_segment_action(uint8_t action)
     return action >= MV_ACTION_SEGMENT_ALLOC && action <= MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* The call number of an event. Segment events and the alloc after them are one allocator call if
- * they have the same thread and the same stack; every other event is a separate call. */
+/* Returns the call number of an event. Segment events and the alloc after them are one allocator
+ * call if they have the same thread and the same stack; every other event is a separate call. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -249,7 +249,7 @@ static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* Whether PyTorch's allocator made the call, judging by the calling library. */
+/* Returns true if PyTorch's allocator made the call, judging by the calling library. */
 static bool is_allocator(mv_span path)
 {
     static const char *const names[] = {"libc10_cuda.", "libc10_hip."};
@@ -264,8 +264,8 @@ static bool is_allocator(mv_span path)
     return false;
 }
 
-/* Whether the call continues the last event. A loop maps an expandable segment in pieces, for which
- * PyTorch's own traces have only one event. */
+/* Returns true if the call continues the last event. A loop maps an expandable segment in pieces,
+ * for which PyTorch's own traces have only one event. */
 static bool continues_last(live *l, uint32_t list, mv_action action, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];
@@ -432,8 +432,8 @@ static bool know_pool(live *l, const mv_live_record *r)
     return true;
 }
 
-/* The device of a call's memory; -1: none, or unknown. Calls are recorded with the current device,
- * but the memory of a pool is on the pool's device. */
+/* Returns the device that a call's memory is on; -1: none, or unknown. Calls are recorded with the
+ * current device, but a pool's memory is on the pool's device. */
 static int32_t device_of(const live *l, const mv_live_record *r)
 {
     uint32_t pool =
@@ -444,8 +444,9 @@ static int32_t device_of(const live *l, const mv_live_record *r)
     return is_ordinal(r->device) ? (int32_t)r->device : -1;
 }
 
-/* Whether a call proves that its device exists, because it succeeded or ran out of memory. A call
- * that failed for another reason may have named a device that does not exist. */
+/* Returns true if a call proves that its device exists, which is the case if it succeeded or ran
+ * out of memory. A call that failed for another reason may have named a device that does not
+ * exist. */
 static bool shows_device(const live *l, int32_t device, int64_t result)
 {
     enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
@@ -671,8 +672,8 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-/* Whether the file is from another machine. Paths in such a file have no meaning on this machine,
- * or a meaning that the file's author chose. */
+/* Returns true if the file is from another machine. Paths in such a file have no meaning on this
+ * machine, or a meaning that the file's author chose. */
 static bool is_elsewhere(const live *l)
 {
     const char *host = mv_fact_find(l->names->build->trace, "host");
@@ -754,7 +755,8 @@ static mv_code convert(live *l, const mv_live_kept *kept, mv_err *err)
     return finish(l, NULL, err);
 }
 
-/* The source of a trace: records that were kept, or the file if `kept` is NULL. */
+/* The source of a trace, which is the file itself or, if `kept` is not NULL, records that were kept
+ * from it. */
 typedef struct {
     const mv_live_kept *kept;
     mv_span file;

@@ -17,8 +17,7 @@
 #include "parse/live/live_names.h"
 #include "parse/readers.h"
 
-/* A fact that is missing from a capture's file, but known to the process that finalises the
- * capture. */
+/* A fact that the capture's file lacks, but that the process finalising the capture knows. */
 typedef struct {
     const char *key, *value;
 } mv_live_fact;
@@ -30,7 +29,7 @@ typedef struct {
     bool looks_here; /* look for libraries here although the capture is from another machine */
 } mv_live_opts;
 
-/* Returns whether a `.bin` is a live file, judging by its first intact chunk header. */
+/* Returns true if a `.bin` is a live file, judging by its first intact chunk header. */
 bool mv_live_probe(mv_span file);
 
 /* Fills `out`, except for its origin; temporary memory comes from the arena's budget. `opts` may be
@@ -39,7 +38,7 @@ bool mv_live_probe(mv_span file);
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
-/* The records of a live file from which the live blocks can be reconstructed (live_alive.h). */
+/* Records of a live file from which the live blocks can be reconstructed (live_alive.h). */
 typedef struct {
     const mv_live_alive_row *rows; /* [count] records, in the order in which they happened */
     uint64_t count;
@@ -52,12 +51,12 @@ typedef struct {
 mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
                         mv_trace *out, mv_err *err);
 
-/* The difference in microseconds between the model's clock and CLOCK_MONOTONIC when the recording
- * began; 0 if these facts are lost. */
+/* Returns the difference in microseconds between the model's clock and CLOCK_MONOTONIC when the
+ * recording began; 0 if these facts are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
 
-/* In a bounded recording (docs/recorder.md), the time of the first event that was folded, and of
- * the last such event, on the model's clock; MV_NO_TIME if no event was folded. */
+/* For a bounded recording (docs/recorder.md): the times of the first and the last event that was
+ * folded, on the model's clock; MV_NO_TIME if no event was folded. */
 int64_t mv_live_folded_since_us(const mv_trace *trace);
 int64_t mv_live_folded_until_us(const mv_trace *trace);
 

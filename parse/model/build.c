@@ -82,8 +82,8 @@ static bool reserve_values(mv_build *b, void *column, uint64_t *capacity, uint64
     return true;
 }
 
-/* Makes space for a row that was not found among the interned rows, and enters it for later
- * lookups. */
+/* Makes space for a row that was not found among the interned rows, and adds it to the hash
+ * table. */
 static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16_t kind,
                          uint32_t row)
 {
@@ -92,8 +92,8 @@ static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16
     return mv_intern_add(interned, hash, row) || fail(b, MV_NOMEM);
 }
 
-/* Replaces a missing stream by the default stream, so that it does not depend on which stream comes
- * first in the file. */
+/* Replaces a missing stream with the default stream, so that the result does not depend on which
+ * stream comes first in the file. */
 static void settle_stream(mv_build *b, mv_stream_id *stream)
 {
     if (stream->row == MV_NO_ROW)

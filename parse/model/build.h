@@ -5,8 +5,9 @@
  * segments go into another. mv_build_finish makes the trace's tables from ranges of the staging
  * tables, so nothing is copied.
  *
- * A failure is sticky, as in a cursor: when memory or row numbers run out, `code` is set, and all
- * functions return row 0. The caller checks `code` once per record or once at the end. */
+ * As in a cursor, a failure is sticky. When memory or row numbers run out, `code` is set, and from
+ * then on all functions return row 0. The caller checks `code` once per record or once at the
+ * end. */
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
@@ -31,7 +32,7 @@ typedef struct {
 } mv_fx_row;
 typedef struct {
     MV_CODE_COLUMNS(MV_ROW_MEMBER, )
-    mv_fx_row fx; /* data of torch.fx; if all its columns are absent, no row is added to mv_fx */
+    mv_fx_row fx; /* torch.fx data; if all its columns are absent, no row is added to mv_fx */
 } mv_frame_row;
 typedef struct {
     MV_SEGMENT_COLUMNS(MV_ROW_MEMBER, )
@@ -64,8 +65,8 @@ typedef struct {
     MV_FACT_COLUMNS(MV_ROW_MEMBER, )
 } mv_fact_row;
 
-/* Rows in which every column is absent, from which callers start. A row without a stream is given
- * the default stream. */
+/* Rows in which every column is absent. Callers copy one of them and fill in columns. A row without
+ * a stream is given the default stream. */
 #define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
 
 #define MV_EVENT_ROW      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})
@@ -131,7 +132,7 @@ uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
  * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
-/* Counts a note about odd input; `format` describes the first occurrence. */
+/* Counts a note about odd input. `format` describes its first occurrence. */
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -143,11 +144,10 @@ typedef struct {
     mv_range host_segments; /* rows of b->segments */
 } mv_build_ranges;
 
-/* Makes a trace independent of its format: computes block addresses that are missing in the file,
- * drops settings that are lost or given twice, drops rows of torch.fx without strings, and adds
- * notes for checks that need no analysis (whether blocks fill their segment, and whether times are
- * in order). Only readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when
- * out of memory. */
+/* Makes a trace independent of its format. Computes block addresses that are missing from the file,
+ * and drops lost or duplicate settings and torch.fx rows without strings. Adds notes for checks
+ * that need no analysis (whether blocks fill their segment, and whether times are in order). Only
+ * readers that fill b->trace themselves call this. Sets b->code to MV_NOMEM when out of memory. */
 void mv_build_settle(mv_build *b);
 
 /* Makes the trace's tables from ranges of the staging tables, and settles the trace. Fails with

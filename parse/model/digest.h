@@ -10,8 +10,9 @@
 
 enum { MV_DIGEST_WHY = 192 }; /* size of a sentence in bytes, including its NUL */
 
-/* Version of the rules in analyze/lives/lives_history.c. Raise it when a trace may be given a
- * different history than by the previous release. Digests with a different version are ignored. */
+/* Version of the rules in analyze/lives/lives_history.c. Must be raised whenever a trace may be
+ * given a different history than by the previous release. Digests with a different version are
+ * ignored. */
 enum { MV_DIGEST_RULES = 1, MV_DIGEST_HISTORIES = 4 /* MV_HISTORY_COUNT */ };
 enum { MV_DIGEST_COMPLETE = 0 }; /* MV_HISTORY_COMPLETE */
 
@@ -37,8 +38,8 @@ typedef struct mv_digest {
 bool mv_digest_events(mv_arena *scratch, const mv_trace *trace, const mv_events *events,
                       mv_digest *out);
 
-/* Whether any event of any device has this action. If the events were left out, the digests are
- * used. */
+/* Returns true if any event of any device has this action. If the events were left out, the digests
+ * are used. */
 bool mv_trace_has_action(const mv_trace *trace, mv_action action);
 
 /* Returns the first event at or after `from` that has this action; events->count if there is none.
@@ -56,7 +57,8 @@ static inline bool mv_events_have(const mv_events *events, mv_action action)
     return mv_next_action(events, 0, action) < events->count;
 }
 
-/* Whether any event of any device has a time. If the events were left out, the digests are used. */
+/* Returns true if any event of any device has a time. If the events were left out, the digests are
+ * used. */
 bool mv_trace_has_times(const mv_trace *trace);
 
 #endif

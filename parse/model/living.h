@@ -9,7 +9,7 @@
  * segments. A block has its alloc, and also its free_requested if the block is waiting for a
  * stream. A segment, or a remaining piece of a segment, has its segment_alloc or segment_map.
  * Writers store live rows only for traces without uncertain lifetimes, so reports about the part
- * equal reports about the same window of the whole trace. */
+ * are the same as reports about that window of the whole trace. */
 #ifndef MV_LIVING_H
 #define MV_LIVING_H
 
@@ -23,11 +23,12 @@ typedef struct mv_living {
     bool is_cut;           /* later events are missing, so the final heap cannot be used */
     const uint64_t *block; /* [count] bytes that the block of each alloc occupies; 0 in other
                             * rows */
-    uint32_t older;        /* number of blocks from before the first event, which have no rows */
+    uint32_t older;        /* number of blocks from before the first event; these blocks have no
+                            * rows */
     const uint64_t *older_addr, *older_block; /* [older] addresses and sizes of these blocks */
 } mv_living;
 
-/* The live rows, as stored in a file. */
+/* The live rows as stored in a file. */
 typedef struct {
     mv_events rows;
     uint32_t *event; /* [rows.count] event number of each row; MV_NO_ROW: a block from before the
@@ -46,7 +47,7 @@ typedef struct {
     const uint32_t *segment_birth, *segment_death;
 } mv_spans;
 
-/* Whether some events of the device were left out. */
+/* Returns true if some events of the device were left out. */
 static inline bool mv_living_is_part(const mv_living *l)
 {
     return l->first > 0 || l->is_cut;
@@ -57,8 +58,8 @@ static inline mv_living mv_living_of(const mv_trace *trace, uint32_t device)
     return trace->living && device < trace->device_count ? trace->living[device] : (mv_living){0};
 }
 
-/* The number of the event in a row; UINT32_MAX stays UINT32_MAX. For a live row, the result is the
- * number of the last event before the part. */
+/* Returns the number of the event in a row; UINT32_MAX stays UINT32_MAX. For a live row, returns
+ * the number of the last event before the part. */
 static inline uint32_t mv_event_number(const mv_trace *trace, uint32_t device, uint32_t row)
 {
     mv_living l = mv_living_of(trace, device);
@@ -68,15 +69,15 @@ static inline uint32_t mv_event_number(const mv_trace *trace, uint32_t device, u
     return row < l.count ? l.first - 1 : row - l.count + l.first;
 }
 
-/* The number of events, including those that were left out. */
+/* Returns the number of events, including those that were left out. */
 static inline uint32_t mv_event_total(const mv_trace *trace, uint32_t device)
 {
     return trace->living && device < trace->device_count ? trace->living[device].total
                                                          : mv_trace_events(trace, device).count;
 }
 
-/* The row of an event. For an event before the part, the result is the first row after the live
- * rows; for an event after the part, it is the number of rows. */
+/* Returns the row of an event. For an event before the part, returns the first row after the live
+ * rows; for an event after the part, the number of rows. */
 static inline uint32_t mv_row_of_event(const mv_trace *trace, uint32_t device, uint32_t number)
 {
     mv_living l = mv_living_of(trace, device);

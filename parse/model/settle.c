@@ -22,9 +22,9 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
 }
 
 /* Puts the times of calls in order. Rows are in the order in which memory was allocated and freed.
- * In captures from before release 0.2, the number of a free, and therefore its row, was taken
- * before the call, but its time was taken after the call; the time of the next row is an upper
- * limit for it. */
+ * In captures made before release 0.2, a free received its number, and therefore its row, before
+ * the call, but its time after the call. The time of the next row is an upper limit for the free's
+ * time. */
 static void order_times(mv_api_calls *c)
 {
     int64_t next = INT64_MAX;
@@ -77,7 +77,7 @@ static void check_tiles(mv_build *b, const mv_segments *s)
 
 #define IS_NONE(fx, number, name, ...) &&(fx)->name[row].row == MV_NO_ROW
 
-/* Whether a row has no strings, which happens if a damaged file has lost all of them. */
+/* Returns true if a row has no strings, which happens if a damaged file has lost all of them. */
 static bool is_empty_fx(const mv_fx *fx, uint32_t row)
 {
     return true MV_FX_COLUMNS(IS_NONE, fx);
@@ -88,7 +88,7 @@ static bool has_fx(const mv_trace *t, uint32_t frame)
     return t->frames.fx[frame] != MV_NO_ROW && !is_empty_fx(&t->fx, t->frames.fx[frame]);
 }
 
-/* Whether each frame with torch.fx data has a separate row, and no row is empty. */
+/* Returns true if each frame with torch.fx data has a separate row, and no row is empty. */
 static bool fx_is_tidy(const mv_trace *t)
 {
     uint32_t next = 0;
@@ -139,7 +139,7 @@ static uint64_t hash_of(const char *text)
     return XXH3_64bits_withSeed(text, strlen(text), mv_hash_key());
 }
 
-/* The name of a setting, or of the table that contains it. */
+/* Returns the name of a setting, or of the table that contains it. */
 static const char *name_of(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
@@ -152,7 +152,7 @@ static const char *key_of(const mv_trace *trace, uint32_t row)
     return mv_string_text(trace, trace->settings.key[row]);
 }
 
-/* Whether a later row has the same name. Marks the name as taken. */
+/* Returns true if a later row has the same name. Marks the name as taken. */
 static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
 {
     const char *name = name_of(seen->trace, row);
@@ -166,7 +166,7 @@ static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
     return false;
 }
 
-/* Whether a later row of the same table has the same key. Marks the key as taken. */
+/* Returns true if a later row of the same table has the same key. Marks the key as taken. */
 static bool key_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
 {
     const char *name = name_of(seen->trace, row), *key = key_of(seen->trace, row);
@@ -193,7 +193,7 @@ static void move_setting(mv_trace *trace, uint32_t to, uint32_t from)
     }
 }
 
-/* Whether a damaged file has lost a setting's name or text. */
+/* Returns true if a damaged file has lost a setting's name or text. */
 static bool is_lost(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;

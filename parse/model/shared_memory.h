@@ -1,7 +1,7 @@
 /* Recognizes devices that share the host's memory (NVIDIA GB10, Jetson). NVML does not report the
  * memory in use on these devices, and CUDA does not count the host's page cache as free, although
- * the cache can be released. Therefore it is unknown who uses the memory that does not belong to
- * the process. Captures on such a device contain a note. */
+ * the cache can be released. Therefore it is unknown which programs use the memory that does not
+ * belong to the process. Captures on such a device contain a note. */
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H
 

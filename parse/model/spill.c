@@ -23,8 +23,8 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Whether the file system keeps files in memory, or is remote, in which case a lost connection
- * would end the program with a fault. */
+/* Returns true if the file system keeps files in memory, or if it is remote. With a remote file
+ * system, a lost connection would end the program with a fault. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,
@@ -41,8 +41,8 @@ static bool is_unfit(int file)
     return false;
 }
 
-/* Whether a file of this size is allowed. Writing beyond the process's limit for file sizes would
- * kill the process with a signal. */
+/* Returns true if a file of this size is allowed. Writing beyond the process's limit for file sizes
+ * would kill the process with a signal. */
 static bool has_room(int file, uint64_t bytes)
 {
     struct rlimit limit;
@@ -115,8 +115,8 @@ typedef struct {
     uint64_t bytes;
 } page_run;
 
-/* The pages that belong entirely to a block. Other allocations may share its first and its last
- * page. */
+/* Returns the pages that belong entirely to a block. Other allocations may share its first and its
+ * last page. */
 static page_run pages_of(const mv_arena_large *block)
 {
     uint64_t skipped = -(uint64_t)(uintptr_t)block->at & (PAGE - 1);
@@ -137,9 +137,9 @@ static uint64_t unmoved_bytes(const mv_arena *arena)
     return bytes;
 }
 
-/* Replaces the pages of a block by those of the file. The file's pages are mapped elsewhere and
- * then moved over the block's pages in one step, so other threads read either the old pages or the
- * new ones, which are equal. */
+/* Replaces a block's pages with those of the file. The file's pages are mapped elsewhere and then
+ * moved over the block's pages in one step, so other threads read either the old pages or the new
+ * ones, which are equal. */
 static bool move_block(int file, page_run run, uint64_t at)
 {
     void *mapped;

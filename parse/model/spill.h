@@ -28,8 +28,8 @@ typedef struct {
  * $TMPDIR and /var/tmp. */
 void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out);
 
-/* Drops the moved pages from memory; they are read again on use. Only the thread that owns the
- * arena may call this; other threads may read the pages at the same time. */
+/* Drops the moved pages from memory; they are read again when they are used. Only the thread that
+ * owns the arena may call this; other threads may read the pages at the same time. */
 void mv_spill_forget(const mv_arena *arena);
 
 #endif

@@ -56,7 +56,8 @@ static void add_events(sum *sums, const mv_events *e)
     }
 }
 
-/* Whether the sums would be below the limit even if every size were as large as the largest one. */
+/* Returns true if the sums would be below the limit even if every size were as large as the largest
+ * one. */
 static bool is_small(const mv_trace *trace)
 {
     uint64_t bits = 0, rows = 0, most;

@@ -1,5 +1,5 @@
-/* Checks that the sizes in a trace can be added up without overflow, on which every total in every
- * report relies. */
+/* Checks that the sizes in a trace can be added up without overflow. Every total in every report
+ * relies on this check. */
 #ifndef MV_SUMS_H
 #define MV_SUMS_H
 

@@ -59,10 +59,11 @@ const mv_model_table *mv_table_find(uint16_t kind); /* NULL if the kind is unkno
                                                      * table */
 const char *mv_wire_kind_name(uint16_t kind);       /* "stack frames"; "?" if unknown */
 
-/* The kind of the table to which `ref` refers; 0 for none. */
+/* Returns the kind of the table to which `ref` refers; 0 for none. */
 uint16_t mv_ref_kind(mv_row_ref ref);
 
-/* The number of rows to which a reference may refer; for MV_REF_CALL, the number of calls. */
+/* Returns the number of rows to which a reference may refer; for MV_REF_CALL, the number of
+ * calls. */
 uint64_t mv_ref_rows(const mv_trace *trace, mv_row_ref ref);
 
 /* For a table whose rows each own a range of rows in another table: the other table's kind, and the
@@ -75,9 +76,9 @@ typedef struct {
 
 mv_child_range mv_table_child(const mv_model_table *table);
 
-/* Whether the next range lies in a table with `rows` rows. All ranges together may have at most as
- * many rows as the table, or else loops over the ranges could take longer than the size of the file
- * justifies; *taken is the number of rows so far. */
+/* Returns true if the next range lies in a table with `rows` rows. All ranges together may have at
+ * most as many rows as the table, because loops over the ranges could otherwise take longer than
+ * the size of the file justifies. *taken is the number of rows so far. */
 static inline bool mv_child_take(uint64_t *taken, uint64_t rows, uint32_t first, uint32_t count)
 {
     bool fits = (uint64_t)first + count <= rows && *taken + count <= rows;
@@ -86,8 +87,8 @@ static inline bool mv_child_take(uint64_t *taken, uint64_t rows, uint32_t first,
     return fits;
 }
 
-/* The number of tables of this kind in a trace: one per device for EVENTS, one for all other
- * kinds. */
+/* Returns the number of tables of this kind in a trace: one per device for EVENTS, one for all
+ * other kinds. */
 uint32_t mv_table_times(const mv_trace *trace, const mv_model_table *table);
 
 /* Returns the struct in the trace that contains the table's columns, such as mv_events for the

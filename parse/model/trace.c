@@ -216,7 +216,7 @@ bool mv_trace_had_key(const mv_trace *trace, mv_key key)
     case MV_KEY_HOST:
         return trace->host_segments.count > 0 || trace->host_events.count > 0;
     default:
-        return trace->history.count == 0; /* PyTorch 2.1 replaced the key "history" by the block's
+        return trace->history.count == 0; /* PyTorch 2.1 replaced the key "history" with the block's
                                            * address */
     }
 }

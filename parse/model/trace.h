@@ -50,10 +50,10 @@
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and no column is named anywhere else. The list generates the struct below it, the builder's row,
- * the tables of the formats, `memviz dump`, the exports, the checks in the tests and the tables in
- * the documentation of the formats (parse/model/tables.h). docs/internals/model.md shows how to add
- * a column.
+ * and no column is named anywhere else. The list generates the struct below it and the builder's
+ * row. Through parse/model/tables.h, it also generates the formats' tables, `memviz dump`, the
+ * exports, the checks in the tests and the tables in the formats' documentation.
+ * docs/internals/model.md shows how to add a column.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
  *   column takes the next number, and sets `.since` so that files without the column can be read.
@@ -61,7 +61,7 @@
  * - Kinds are listed in parse/model/kinds.h. Sizes and addresses are in bytes, times in
  *   microseconds since the Unix epoch.
  * - The absent value is the initial value in a row of the builder, and the value of all rows if a
- *   file does not contain the column. For streams, it is replaced by the default stream.
+ *   file does not contain the column. For streams, it is replaced with the default stream.
  * - "more" sets other fields of mv_table_column, which is seldom needed. T is passed on to X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
@@ -91,8 +91,8 @@ typedef struct {
     MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Frames, each of which is a line of code. In the file, frames of forward_frames and cpp_frames are
- * plain text; here the text is in `function`, and the frame has neither a file nor a line. */
+/* Frames, each of which is a line of code. In the file, frames in forward_frames and cpp_frames are
+ * plain text. Here this text is in `function`, and the frame has neither a file nor a line. */
 #define MV_CODE_COLUMNS(X, T)                                                 \
     X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
     X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \
@@ -194,14 +194,14 @@ typedef enum {
 } mv_action;
 
 /* The events of one device, in the order in which its allocator acted. The allocator holds a lock
- * while it acts, so the order is reliable. An event is identified by its position here, counted
- * from 0. Each event takes 41 bytes.
+ * while it acts, so the order is reliable. An event is identified by its position in this list,
+ * counted from 0. Each event takes 41 bytes.
  *
- * `call` is the identity of the stack object: two events with the same call came from the same
- * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache()) or
- * are the alloc and frees of one block. Equal stacks with different calls are different calls.
- * Calls are numbered in file order over the whole file; formats without this identity (plain
- * msgpack) give every event its own call. */
+ * `call` identifies the stack object. Two events with the same `call` either came from the same
+ * allocator call (a segment_alloc and the alloc that needed it, or the events of one
+ * empty_cache()), or are the alloc and frees of one block. Events with equal stacks but different
+ * values of `call` came from different calls. Calls are numbered in file order over the whole file;
+ * formats without this identity (plain msgpack) give every event its own call. */
 #define MV_EVENT_COLUMNS(X, T)                                                                  \
     X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                      \
     X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                         \
@@ -226,8 +226,8 @@ typedef struct {
     mv_events events;
 } mv_device;
 
-/* An opening, used if only part of a trace was read: the number of allocations at each address
- * before an event. */
+/* The number of allocations at each address before an event. Used if only part of a trace was
+ * read. */
 typedef struct {
     uint32_t event;   /* number of the first event that was read; reading continues to the end of
                        * the part */
@@ -250,7 +250,7 @@ typedef enum {
 
 /* Segments, which are the regions that the allocator has reserved: the result of one cudaMalloc, or
  * one contiguous mapped range of an expandable segment. Segments are in file order (PyTorch sorts
- * them by device, then by address). The sums are the ones in the file, so that an audit can compare
+ * them by device, then by address). The sums are copied from the file, so that an audit can compare
  * them. The blocks of a segment cover it without gaps, in address order. */
 #define MV_SEGMENT_COLUMNS(X, T)                                                                   \
     X(T, 1, device, DEVICE, 0, "ordinal; -1: host memory")                                         \
@@ -383,7 +383,7 @@ typedef struct {
     MV_SETTING_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_settings;
 
-/* Calls of the CUDA runtime and driver that concern memory, made by PyTorch and all other callers.
+/* Calls of the CUDA runtime and driver that concern memory, by PyTorch and by all other callers.
  * There is one row per call, in the order in which memory was allocated and freed. A call that
  * makes other calls is listed once, under the name that the program called. Calls of PyTorch's
  * allocator are also among its device's events, as segment_alloc and similar actions. Only captured
@@ -433,8 +433,8 @@ typedef struct {
     MV_HEAP_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_heap_calls;
 
-/* Samples of the memory in use on a device during the run, as NVML reports it outside the process.
- * The times of a device do not decrease. */
+/* Samples of how much of a device's memory is in use during the run, as NVML reports it from
+ * outside the process. The times of a device's samples never decrease. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
@@ -520,8 +520,8 @@ typedef enum {
     MV_NOTE_LIST(MV_NOTE_ENUM) MV_NOTE_COUNT
 } mv_note_code;
 
-/* Whether readers derive the note from the data. Such notes are skipped when a file contains
- * them. */
+/* Returns true if readers derive this note from the data. Such notes are skipped when a file
+ * contains them. */
 static inline bool mv_note_is_found(mv_note_code code)
 {
     return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
@@ -598,7 +598,7 @@ typedef struct mv_trace {
     uint32_t calls;                  /* number of calls; calls are numbered from 0 */
 
     mv_segments segments;
-    mv_blocks blocks; /* blocks of segments and of host_segments */
+    mv_blocks blocks; /* blocks in segments and in host_segments */
     mv_history history;
     mv_segments host_segments;
     mv_events host_events; /* in recorded order; several threads wrote them */
@@ -619,7 +619,7 @@ typedef struct mv_trace {
 
 /* ---- reading the model ------------------------------------------------------------------- */
 
-/* The bytes of a string, which are NUL-terminated; "" for MV_NO_STRING. */
+/* Returns the bytes of a string, which are NUL-terminated; "" for MV_NO_STRING. */
 static inline mv_span mv_string_span(const mv_trace *trace, mv_string_id id)
 {
     const mv_strings *s = &trace->strings;
@@ -635,8 +635,8 @@ static inline const char *mv_string_text(const mv_trace *trace, mv_string_id id)
     return (const char *)mv_string_span(trace, id).data;
 }
 
-/* The frames of a stack: returns the address of the innermost frame, and the number of frames in
- * *count; NULL and 0 if the stack has no frames, or is MV_NO_STACK. */
+/* Returns the address of a stack's innermost frame, and sets *count to the number of frames.
+ * Returns NULL, with count 0, if the stack has no frames or is MV_NO_STACK. */
 static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack_id id,
                                                  uint32_t *count)
 {
@@ -650,35 +650,36 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     return *count ? s->frame + s->first[id.row] : NULL; /* without any frames, s->frame is NULL */
 }
 
-/* The trace that was read from the file, with all CUDA calls, whatever the level of `trace`. */
+/* Returns the trace that was read from the file, with all CUDA calls, regardless of the level of
+ * `trace`. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;
 }
 
-/* Whether a frame is a library's CUDA call, which happens only in traces of a level
- * (analyze/levels). */
+/* Returns true if a frame stands for a library's CUDA call. Such frames exist only in traces of a
+ * level (analyze/levels). */
 static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 {
     return trace->origin.level && frame.row >= trace->origin.first_call_frame &&
            frame.row < trace->frames.count;
 }
 
-/* A pool's id as text, "(0, 0)"; "(unknown pool)" if the file does not contain it. Returns
+/* Writes a pool's id, "(0, 0)", or "(unknown pool)" if the file does not contain it. Returns
  * `out`. */
 #define MV_POOL_TEXT 48
 const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT]);
 
 const char *mv_action_name(mv_action action); /* "free_requested" */
-/* The name of an event's action. For MV_ACTION_OTHER, the name is taken from the file; "other" if
- * the file has no name either. */
+/* Returns the name of an event's action. For MV_ACTION_OTHER, the name is taken from the file;
+ * "other" if the file has no name either. */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
 const char *mv_tensor_role_name(mv_tensor_role role);   /* "optimizer_state" */
 
-/* The name of a code in a column of this kind; "0" or "1" for flags. */
+/* Returns the name of a code in a column of this kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);
 
 const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin", "rmm" */
@@ -688,72 +689,72 @@ const char *mv_note_text(mv_note_code code);
 /* Sets the description of a note's first occurrence, cut to fit, without control characters. */
 void mv_note_describe(mv_note *note, const char *text, uint64_t length);
 
-/* The number of devices, which is one more than the largest ordinal of any event list or
+/* Returns the number of devices, which is one more than the largest ordinal of any event list or
  * segment. */
 uint32_t mv_trace_devices(const mv_trace *trace);
 
-/* The events of a device; none for an ordinal without a trace. */
+/* Returns the events of a device; no events for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
 
-/* The first API call at or after row `from` whose `event` exceeds the number of events of its
- * device, or MV_NO_ROW. Readers ensure that there is no such call. */
+/* Returns the first API call, at or after row `from`, whose `event` exceeds the number of events of
+ * its device; MV_NO_ROW if there is none. Readers ensure that there is no such call. */
 uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 
-/* The value of a fact; NULL if the file does not contain it. */
+/* Returns the value of a fact; NULL if the file does not contain it. */
 const char *mv_fact_find(const mv_trace *trace, const char *key);
 
-/* Whether the trace was captured by memviz. In captures, block events have the sizes of blocks, as
+/* Returns true if memviz captured the trace. In captures, block events have the sizes of blocks, as
  * rounded by the allocator; requested sizes, streams and pools are unknown. A free is recorded when
  * it is requested, not when it completes, so free_requested and free_completed are always
  * neighbours. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
-/* Whether the trace was captured, or damage may hide that it was. */
+/* Like mv_trace_is_captured, but also true if the facts that would tell were lost to damage. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
 
-/* Whether the file contains no final heap at all; an empty heap does not count as missing. If the
- * heap is missing, the blocks alive at the end are derived from the events, and the heap before the
- * events is unknown. */
+/* Returns true if the file contains no final heap at all; an empty heap does not count as missing.
+ * If the heap is missing, the blocks alive at the end are derived from the events, and the heap
+ * before the events is unknown. */
 static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 {
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
 
-/* The allocator in a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
- * for a trace of its profiler (docs/kineto.md). In traces from such files, each block fills a
- * separate segment. NULL for PyTorch's snapshots and for captures. */
+/* Returns the allocator in another tool's file: "rmm", "xla", "jax" (docs/other-files.md), or
+ * "pytorch" for a trace of PyTorch's profiler (docs/kineto.md). In traces from such files, each
+ * block fills a separate segment. Returns NULL for PyTorch's snapshots and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
 
-/* Whether the file lacks its allocator's reserved bytes, in which case reserved and allocated are
- * equal in the model. Of the files of other tools, only those of PyTorch's profiler contain
- * reserved bytes. */
+/* Returns true if the file lacks its allocator's reserved bytes, in which case reserved and
+ * allocated are equal in the model. Among other tools' files, only those of PyTorch's profiler
+ * contain reserved bytes. */
 bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
-/* Facts in an XLA file for each device, whose number follows the key: the largest number of bytes
- * that its allocator had allocated at once, and the same number if that peak was before the first
- * event. */
+/* Facts in an XLA file for each device; the device's number follows the key. The first fact is the
+ * largest number of bytes that the device's allocator had allocated at once. The second fact
+ * repeats the value if that peak was before the first event. */
 #define MV_FACT_PEAK        "peak_"
 #define MV_FACT_PEAK_BEFORE "peak_before_"
 
-/* In a file of another tool, the number of points at which missing events may have ended any of
- * several blocks, so that it is uncertain which blocks were kept to the end. */
+/* Fact in another tool's file: the number of points at which missing events may have ended any of
+ * several blocks, so that it is uncertain which blocks remained alive to the end. */
 #define MV_FACT_UNSURE "unsure_ends"
 
 /* Facts in JAX's profile: the number of buffers, if the model has one block for all buffers of a
- * sample; the number of executables; the number of executables of unknown size. */
+ * sample; the number of executables; and the number of executables of unknown size. */
 #define MV_FACT_BUFFERS             "buffers"
 #define MV_FACT_EXECUTABLES         "executables"
 #define MV_FACT_UNSIZED_EXECUTABLES "executables_without_size"
-/* The first CPU device; all later devices are CPU devices too. */
+/* Returns the first CPU device; all later devices are CPU devices too. */
 #define MV_FACT_CPU_DEVICE "cpu_device"
 
 /* Fact in a capture: PyTorch's allocator ran without a cache, so each of its CUDA calls is one
  * block. */
 #define MV_FACT_NO_CACHING "no_caching"
 
-/* The number in a fact about a device; 0 if there is no such fact, and in traces of a level other
- * than the file's own (analyze/levels). */
+/* Returns the number in a fact about a device. Returns 0 if there is no such fact, and in traces of
+ * a level other than the file's own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
 /* File names for frames that are not lines of a file. In traces of "xla": functions compiled by
@@ -765,15 +766,15 @@ uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t devi
 #define MV_THREAD_FILE     "<thread>"
 #define MV_SIZE_FILE       "<size>"
 
-/* The row of the setting with this key, or MV_NO_ROW. If `parent` is NULL, the setting is at the
- * top level. */
+/* Returns the row of the setting with this key, or MV_NO_ROW. If `parent` is NULL, the setting is
+ * at the top level. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict in the file had a key. If this is unknown, returns whether the key has a
+/* Returns true if the dict in the file had a key. If this is unknown, returns true if the key has a
  * value. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
-/* Whether the top level has a number or flag with this key that is above 0. */
+/* Returns true if the top level has a number or flag with this key that is above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);
 
 #endif

@@ -29,8 +29,9 @@ static uint32_t take_map(mv_cursor *c)
     return take_container(c, 0x80, 0xde);
 }
 
-/* Returns the string at the cursor, as far as it is in the window; a NULL pointer if there is no
- * string or it is empty. Writers in languages without a string type write keys as `bin`. */
+/* Returns the string at the cursor, or the part of it that is in the window. Returns a NULL pointer
+ * if there is no string or it is empty. Writers in languages without a string type write keys as
+ * `bin`. */
 static mv_span take_key(mv_cursor *c)
 {
     uint8_t byte = mv_take_u8(c);
@@ -74,7 +75,7 @@ bool mv_msgpack_probe(mv_span head)
 {
     mv_span key = first_key(head);
 
-    /* An empty list, which torch.cuda.memory_snapshot() returns in an idle process. */
+    /* torch.cuda.memory_snapshot() returns an empty list in an idle process. */
     if (head.length == 1 && head.data[0] == 0x90)
         return true;
     return key.length > 0 && is_visible(key);
@@ -109,8 +110,8 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
     return -1;
 }
 
-/* Whether the parser is inside an extension. Extensions are refused after their header, so there is
- * no need to wait for their data. */
+/* Returns true if the parser is inside an extension. Extensions are refused after their header, so
+ * there is no need to wait for their data. */
 static bool is_extension(unsigned state)
 {
     switch (state) {

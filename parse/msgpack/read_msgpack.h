@@ -9,12 +9,12 @@
 
 #include "parse/readers.h"
 
-/* The template's limit for nested containers. A snapshot needs 7 levels; values of unknown keys may
- * need more. */
+/* Limit for nested containers in the template. A snapshot needs 7 levels; values of unknown keys
+ * may need more. */
 #undef MSGPACK_EMBED_STACK_SIZE
 #define MSGPACK_EMBED_STACK_SIZE 64
 
-/* The reason why a parser stopped, set by its callbacks. */
+/* Why a parser stopped; set by its callbacks. */
 typedef struct {
     mv_code code; /* MV_OK: nothing failed */
     char detail[120];
@@ -30,7 +30,7 @@ typedef struct {
                       * failed */
     size_t used;     /* number of bytes of the window that were consumed */
     unsigned state;  /* msgpack_unpack_state */
-    unsigned wanted; /* number of contiguous bytes that the current token needs */
+    unsigned wanted; /* number of contiguous bytes that the current token requires */
 } mv_msgpack_step;
 
 typedef mv_msgpack_step mv_msgpack_step_fn(void *parser, mv_span window);

@@ -24,7 +24,7 @@ typedef struct {
     uint32_t end;   /* row after the last row of this column */
     uint32_t room;  /* capacity of `data` in rows */
     uint8_t form;   /* mv_form */
-    uint64_t bound; /* CODE, ROW: the smallest number that is out of range */
+    uint64_t bound; /* CODE, ROW: smallest number that is out of range */
     uint64_t last;  /* DELTA: the last time in the column that was not nil */
 } mv_column_reader;
 
@@ -32,7 +32,7 @@ typedef struct {
 void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
                       void *rows);
 
-/* The position of the column with this name; MV_TABLE_COLUMNS if there is none. */
+/* Returns the position of the column with this name; MV_TABLE_COLUMNS if there is none. */
 uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length);
 
 /* Begins the array of column `index`. `rows_of` is the number of rows in the table to which the

@@ -109,7 +109,7 @@ typedef struct {
     uint64_t frame_capacity;
 } compact;
 
-/* The name of the section whose rows a reference refers to. */
+/* Returns the name of the section whose rows a reference refers to. */
 static const char *section_of(mv_row_ref ref)
 {
     section_id i = 0;
@@ -514,7 +514,7 @@ static const struct {
     {ROLE_NOTES, 0, true, ROLE_NOTE},
 };
 
-/* Whether the value of an unknown key is being skipped, which may be anything. */
+/* Returns true if the value of an unknown key is being skipped. Such a value may be anything. */
 static bool is_skipped(const level *around)
 {
     switch ((role)around->role) {

@@ -330,7 +330,7 @@ static inline plain_object root(plain *p)
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
 #include <msgpack/unpack_template.h>
 
-/* The position after the next key "frames" at or after `from`, where a stack may begin. */
+/* Returns the position after the next key "frames" at or after `from`, where a stack may begin. */
 static size_t after_frames(mv_span window, size_t from)
 {
     static const char key[] = "\xa6"

@@ -125,7 +125,7 @@ static void put_string(packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
-/* The number of consecutive rows, starting at `row`, that are in the same nested table. */
+/* Returns the number of consecutive rows, starting at `row`, that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
     uint32_t end = row + 1;
@@ -181,8 +181,8 @@ static void put_settings(packing *w)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Whether to write a stack. Writing stacks is most of the work, so they are skipped once the output
- * has failed (because the disk is full or the output too large). */
+/* Returns true if a stack must be written. Writing stacks is most of the work, so they are skipped
+ * once the output has failed because the disk is full or the output is too large. */
 static bool is_spelled(const packing *w, mv_stack_id id)
 {
     return id.row != MV_NO_ROW && !w->sink->failed;
@@ -408,15 +408,15 @@ static void pack_blocks(packing *w, const mv_segments *s, uint32_t i)
         pack_block(w, j);
 }
 
-/* Whether the file has the key is_expandable. PyTorch 2.1 added this key together with the pool's
- * key, so a file has both or neither. */
+/* Returns true if the file has the key is_expandable. PyTorch 2.1 added this key together with the
+ * pool's key, so a file has both or neither. */
 static bool says_expandable(const mv_segments *s, uint32_t i)
 {
     return s->is_expandable[i] || s->pool[i].row != MV_NO_ROW;
 }
 
-/* Whether the file has this sum. Files made by the profiler contain neither the kind nor these
- * sums. */
+/* Returns true if the file has this sum. Files made by the profiler contain neither the kind nor
+ * these sums. */
 static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
 {
     return sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN;
@@ -430,8 +430,8 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
-/* Writes a sum of a segment. UINT64_MAX is written as a number, because it was the value in the
- * file; elsewhere it means none. */
+/* Writes a sum of a segment. UINT64_MAX is written as a number, because that was the value in the
+ * file, although it means "none" elsewhere. */
 static void pack_sum(packing *w, const char *key, uint64_t bytes)
 {
     put_text(w, key);
@@ -533,7 +533,8 @@ static void pack_tensors(packing *w)
     }
 }
 
-/* Whether the file was written from torch.cuda.memory_snapshot(), which is a list. */
+/* Returns true if the file was written from torch.cuda.memory_snapshot(), whose result is a
+ * list. */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
@@ -616,7 +617,8 @@ static uint64_t sum_tags(const uint64_t *sizes, const mv_tags *t, const mv_event
     return sum;
 }
 
-/* The approximate size of all stacks in the output; above MOST_BYTES the file is not written. */
+/* Returns the approximate size of all stacks in the output. The file is not written if they take
+ * more than MOST_BYTES. */
 static uint64_t stacks_size(const mv_trace *t, const uint64_t *sizes)
 {
     const mv_segments *s = &t->segments, *h = &t->host_segments;

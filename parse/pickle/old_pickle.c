@@ -1,5 +1,6 @@
-/* Detects pickles of protocols 0 and 1. They have no header, and their opcodes are letters, so
- * ordinary text may begin with the same bytes, such as a name in a table or a word in brackets. */
+/* Detects pickles of protocols 0 and 1. They have no header, and their opcodes are letters.
+ * Ordinary text may therefore begin with the same bytes, such as a name in a table or a word in
+ * brackets. */
 #include "parse/readers.h"
 
 enum {

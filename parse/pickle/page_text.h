@@ -24,13 +24,13 @@ typedef struct {
  * with the error that occurred while reading the page. */
 mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err);
 
-/* Whether another snapshot follows in the page. */
+/* Returns true if another snapshot follows in the page. */
 bool mv_page_has_more(mv_source *page);
 
 /* Opens a source of the decoded bytes; `text` must stay valid until the source is closed. */
 mv_code mv_page_open(mv_arena *arena, mv_page_text *text, mv_source *out, mv_err *err);
 
-/* The position in the page of byte `offset` of the snapshot. */
+/* Returns the position in the page of byte `offset` of the snapshot. */
 uint64_t mv_page_offset(const mv_page_text *text, uint64_t offset);
 
 #endif

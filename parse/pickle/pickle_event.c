@@ -147,14 +147,14 @@ static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* The cache set for a short list, which depends on its first bytes. */
+/* Returns the cache set for a short list, which depends on the list's first bytes. */
 HOT uint32_t short_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
 }
 
-/* The cache set for a long list, which depends on its middle, because long lists contain C++ frames
- * and have equal beginnings. */
+/* Returns the cache set for a long list, which depends on bytes in the middle of the list, because
+ * long lists contain C++ frames and often begin with the same bytes. */
 HOT uint32_t long_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at + 48) ^ mv_load_u64(at + 88),

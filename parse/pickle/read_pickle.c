@@ -16,7 +16,8 @@ static const char *const opcode_names[256] = {
 #undef OPCODE_NAME
 };
 
-/* The longest operand of fixed length has 9 bytes. The padding of the source's window is longer. */
+/* Maximum length of an operand of fixed length, 9 bytes. The padding of the source's window is
+ * longer. */
 enum { LONGEST_FIXED = 16, PROGRESS_BYTES = 4 << 20 };
 
 typedef struct {
@@ -53,7 +54,8 @@ static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 
 /* ---- rare or complex opcodes ------------------------------------------------------------- */
 
-/* Whether users add objects of this module to snapshots, such as a counter, an array or a time. */
+/* Returns true if users add objects of this module to snapshots, such as a counter, an array or a
+ * time. */
 static bool is_of_data(mv_machine *m, const mv_value *module)
 {
     static const char *const modules[] = {"collections", "torch", "numpy", "datetime", "pathlib"};
@@ -134,7 +136,7 @@ static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
     return true;
 }
 
-/* Whether `count` values are above the topmost mark. */
+/* Returns true if `count` values are above the topmost mark. */
 static bool has_values(mv_machine *m, uint64_t count)
 {
     uint64_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
@@ -330,7 +332,8 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* The number of operand bytes of fixed length, including the length of a string or number. */
+/* Returns the number of operand bytes of fixed length, including the length of a string or
+ * number. */
 static unsigned fixed_operand(uint8_t op)
 {
     switch (op) {

@@ -90,8 +90,8 @@ typedef struct {
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* Whether the file may be a profile, which begins with its value types, each of which has two
- * numbers. */
+/* Returns true if the file may be a profile. A profile begins with its value types, each of which
+ * consists of two numbers. */
 bool mv_pprof_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head), inner;
@@ -337,7 +337,7 @@ static mv_frame_id frame_of_executables(profile *p)
     return p->executable;
 }
 
-/* Checks the values of a sample. Runtimes that do not report the size of a program, such as TPU
+/* Checks the values of a sample. Runtimes that do not report the sizes of programs, such as TPU
  * runtimes, write -1 for each program. */
 static bool settle_values(profile *p, const reading *r, mv_span message)
 {
@@ -393,7 +393,7 @@ static bool is_cpu(const char *label)
     return false;
 }
 
-/* The first number in a label; UINT64_MAX if there is none. */
+/* Returns the first number in a label; UINT64_MAX if there is none. */
 static uint64_t number_in(const char *label)
 {
     uint64_t number = 0;

@@ -11,8 +11,9 @@ enum {
     MOST_COLUMN = 64, /* number of significant characters in a column */
     REPORT_LINES = 1 << 16,
     DAY_S = 24 * 60 * 60,
-    MOST_SET_BACK_S = 2 * 60 * 60 /* longest step by which a clock is set back: the end of summer
-                                   * time sets clocks back by one hour, and by two in some places */
+    MOST_SET_BACK_S = 2 * 60 * 60 /* longest time by which a clock is set back. At the end of summer
+                                   * time, clocks are set back by one hour, in a few places by
+                                   * two */
 };
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
@@ -175,7 +176,7 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* The position of the first line, which may be the header. */
+/* Returns the position of the first line, which may be the header. */
 static uint64_t begin_of(mv_span head)
 {
     return begins_with(head, mark) ? strlen(mark) : 0;
@@ -188,8 +189,8 @@ static bool has_header(mv_span head)
     return begins_with((mv_span){head.data + at, head.length - at}, header);
 }
 
-/* Whether the file may be a log. A part of a log has no header, and its first line may be cut; the
- * same is true of RMM's lines when they are taken from another program's log. */
+/* Returns true if the file may be a log. A part of a log has no header, and its first line may be
+ * cut. The same is true of RMM's lines if they were extracted from another program's log. */
 bool mv_rmm_probe(mv_span head)
 {
     uint64_t at = begin_of(head);
@@ -289,8 +290,8 @@ static void read_line(rmm *r, const rmm_line *line)
         mv_block_log_free(&r->log, &entry);
 }
 
-/* Whether an unreadable line may be an alloc or a free, which is the case if it contains the name
- * of one, or begins with a number and a time, as such lines do. */
+/* Returns true if an unreadable line may be an alloc or a free. It may be one if it contains the
+ * name of one, or begins with a number and a time, as such lines do. */
 static bool may_be_event(mv_span line)
 {
     static const char *const names[] = {",allocate,", ",free,", ",deallocate,"};

@@ -1,5 +1,5 @@
-/* This is the only library file with file-level state, because a signal handler cannot be given
- * data in any other way. */
+/* This is the only library file with file-level state, because there is no other way to give data
+ * to a signal handler. */
 #include "parse/source/mapping.h"
 
 #include <pthread.h>
@@ -20,9 +20,9 @@ static struct {
 static struct sigaction previous;
 static uintptr_t page_bytes;
 
-/* Handles a fault. The page of the fault and all later pages are replaced by zeros, because files
+/* Handles a fault. The page of the fault and all later pages are replaced with zeros, because files
  * shrink from the end, and the instruction runs again. A fault elsewhere, or one that zeros do not
- * repair, is passed to the previous signal handler. */
+ * fix, is passed to the previous signal handler. */
 static void mend(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;

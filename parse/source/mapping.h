@@ -20,7 +20,7 @@ typedef struct {
  * thread. */
 bool mv_mapping_open(int fd, uint64_t bytes, mv_mapping *out);
 
-/* Whether a page was lost while the file was being read. */
+/* Returns true if a page was lost while the file was being read. */
 bool mv_mapping_is_torn(const mv_mapping *mapping);
 
 /* Safe to call on a zeroed or closed mapping. */

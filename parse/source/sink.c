@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END 24 /* longest suffix of a temporary name: ".PID.N", and some margin */
+#define LONGEST_END 24 /* length of the longest suffix of a temporary name, ".PID.N" */
 
 static bool to_stdout(const mv_sink *sink)
 {
@@ -57,9 +57,9 @@ static int open_in_place(const char *path)
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Opens a file without a name, of which nothing remains if the program is killed. Returns -1 if the
- * file system does not support files without names, or if there is no /proc, which is needed to
- * name the file at the end. */
+/* Opens a file without a name, so that nothing remains of it if the program is killed. Returns -1
+ * if the file system does not support files without names, or if there is no /proc, which is needed
+ * to name the file at the end. */
 static int open_nameless(const mv_sink *sink)
 {
 #ifdef MV_POSIX
@@ -174,7 +174,8 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
-/* Whether a path is a folder, or a link to a folder, which a rename would replace by the file. */
+/* Returns true if a path is a folder, or a link to a folder. A rename would replace such a link
+ * with the file. */
 static bool is_folder(const char *path)
 {
     struct stat st;

@@ -26,12 +26,13 @@ typedef struct {
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
 
-/* Whether the output is written in place, because a rename must not replace it. This applies to a
- * device, a named pipe, and a descriptor (/dev/stdout, /dev/fd/3, /dev/fd/3.png) of any file. */
+/* Returns true if the output is written in place, because a rename must not replace it. This
+ * applies to a device, a named pipe, and a descriptor (/dev/stdout, /dev/fd/3, /dev/fd/3.png) of
+ * any file. */
 bool mv_sink_is_in_place(const char *path);
 
-/* The number of this process's descriptor in a path such as "/dev/fd/3", or "/dev/fd/3.png" for
- * code that checks extensions; -1 if the path does not contain one. */
+/* Returns the number of this process's descriptor in a path such as "/dev/fd/3", or "/dev/fd/3.png"
+ * for code that checks extensions; -1 if the path does not contain one. */
 int mv_sink_descriptor_of(const char *path);
 
 /* Opens the file at the end of `path` in an open folder, so that it does not matter whether the

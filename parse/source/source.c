@@ -11,12 +11,13 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Padding of the window, because readers may load a few bytes beyond its end without a check. */
+/* Number of padding bytes after the window. Readers may load a few bytes beyond its end without a
+ * check. */
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
-/* Limit for holes, which are zeros that take no disk space but cost every reader time. Recordings
- * by memviz have holes of at most 64 MiB, where space is reserved in advance. */
+/* Limit for holes, which are zeros that take no disk space but that every reader must spend time
+ * on. memviz's own recordings have holes of at most 64 MiB, where space is reserved in advance. */
 #define MOST_HOLES (1u << 30)
 
 typedef enum { PLAIN, GZIP, ZSTD } compression;
@@ -48,8 +49,8 @@ struct mv_source_state {
     ZSTD_DStream *zstd;
 };
 
-/* Whether reading was cancelled. Checked here too, so that a cancelled reader stops even where it
- * needs no memory, such as in a hole of terabytes. */
+/* Returns true if reading was cancelled. This is also checked here so that a cancelled reader stops
+ * even where it needs no memory, such as in a hole of terabytes. */
 static bool is_given_up(mv_source_state *s)
 {
     if (__atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED) != 0)
@@ -232,8 +233,8 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
-/* Whether the bytes begin zstd data. pzstd files and zstd's seekable format begin with a skippable
- * frame, which contains the size of the next frame. */
+/* Returns true if the bytes begin zstd data. pzstd files and zstd's seekable format begin with a
+ * skippable frame, which contains the size of the next frame. */
 static bool begins_zstd(const uint8_t *head)
 {
     uint32_t magic = mv_load_u32(head);
@@ -323,8 +324,8 @@ static int open_any(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The number of bytes in holes, which are counted only until they exceed MOST_HOLES; 0 if the file
- * system cannot report holes. */
+/* Returns the number of bytes in holes, which are counted only until they exceed MOST_HOLES; 0 if
+ * the file system cannot report holes. */
 static uint64_t holes_of(int fd, off_t bytes)
 {
     uint64_t holes = 0;

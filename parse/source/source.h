@@ -31,9 +31,9 @@ typedef struct {
  * mv_source_close even after a failure (a zeroed source can be closed too). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* Opens only regular files. Used for paths that the user did not type, because the folder's owner
- * may replace a file with a pipe at any time, and a server or a list of files must not wait for a
- * pipe. Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
+/* Opens only regular files. Used for paths that the user did not type. The folder's owner may
+ * replace a file with a pipe at any time, and a server or a list of files must not wait for a pipe.
+ * Here, "-" is a file with that name. Pipes, devices and sockets fail with MV_IO. */
 mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
 /* Makes the stream end after this many stored bytes. Used for detecting formats, because a few
@@ -42,8 +42,8 @@ void mv_source_limit(mv_source *source, uint64_t stored_bytes);
 
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
 
-/* Whether `path` is "-" or names a pipe, a device or something similar, so that reading from it may
- * wait for another program and a rename must not replace it. */
+/* Returns true if `path` is "-" or names a pipe, a device or something similar. In that case,
+ * reading may wait for another program, and a rename must not replace the file. */
 bool mv_source_is_special(const char *path);
 
 /* Stores up to `room` more bytes and returns their number. Returns 0 at the end, and after a
@@ -74,8 +74,8 @@ mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
  * cannot be mapped. */
 bool mv_source_map_rest(mv_source *source, mv_span *out);
 
-/* Whether the source is an uncompressed file, which can be read at any position; *bytes is its
- * size. */
+/* Returns true if the source is an uncompressed file, which can be read at any position; *bytes is
+ * its size. */
 bool mv_source_is_file(const mv_source *source, uint64_t *bytes);
 
 /* Copies bytes of an uncompressed file. Returns false if they cannot be read. */
@@ -85,11 +85,11 @@ bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t 
  * it, including errors, is invalid. */
 mv_code mv_source_check(const mv_source *source, mv_err *err);
 
-/* Reads the stream to its end, which also checks the end of a compressed file. *left is the number
- * of bytes read, and *are_zero whether all were 0. */
+/* Reads the stream to its end, which also checks the end of a compressed file. *left is set to the
+ * number of bytes read, and *are_zero to true if all of them were 0. */
 mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err);
 
-/* Offset of the next byte in the decompressed stream. */
+/* Returns the offset of the next byte in the decompressed stream. */
 static inline uint64_t mv_source_offset(const mv_source *source)
 {
     return source->passed - (uint64_t)(source->end - source->at);

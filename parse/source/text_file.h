@@ -14,8 +14,8 @@
  * not contain the file's name. */
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
 
-/* Whether a regular file begins with `text`, which has at most 64 bytes. Only regular files are
- * opened, so that a pipe keeps its bytes. */
+/* Returns true if a regular file begins with `text`, which is at most 64 bytes long. Only regular
+ * files are opened, so that a pipe keeps its bytes. */
 bool mv_text_file_begins(const char *path, const char *text);
 
 #endif

@@ -19,12 +19,12 @@ typedef struct {
     mv_span table;      /* the line table; untrusted */
 } mv_python_lines;
 
-/* Finds the lines of `count` instructions, as the interpreter's own tracebacks show them, in one
- * pass over the table. `offsets` count bytes from the beginning of the bytecode, in ascending
- * order; equal neighbours are allowed. lines[i] is MV_NO_LINE (parse/model/trace.h) if the
- * instruction has no line, or if the table ends before it. Returns false if the table is damaged,
- * or if the version uses none of the forms above; lines before the damage are correct, and all
- * others are MV_NO_LINE. */
+/* Finds the lines of `count` instructions in one pass over the table. The lines are those that the
+ * interpreter's own tracebacks show. `offsets` count bytes from the beginning of the bytecode, in
+ * ascending order; equal neighbours are allowed. lines[i] is MV_NO_LINE (parse/model/trace.h) if
+ * the instruction has no line, or if the table ends before it. Returns false if the table is
+ * damaged, or if the version uses none of the forms above; lines before the damage are correct, and
+ * all others are MV_NO_LINE. */
 bool mv_python_lines_find(const mv_python_lines *code, const uint32_t *offsets, uint64_t count,
                           int64_t *lines);
 

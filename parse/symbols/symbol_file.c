@@ -17,8 +17,8 @@
 
 /* ---- functions, files and lines from DWARF ----------------------------------------------- */
 
-/* Limits, because hostile DWARF may nest without end, claim the same addresses repeatedly, or have
- * an entry that is its own sibling. */
+/* Limits, because hostile DWARF may be nested without end, claim the same addresses repeatedly, or
+ * contain an entry that is its own sibling. */
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,
@@ -244,7 +244,7 @@ static void close_elf(open_elf *e)
         close(e->file);
 }
 
-/* Whether the file has the wanted build id; if none is wanted, the file must have none. */
+/* Returns true if the file has the wanted build id; if none is wanted, the file must have none. */
 static bool is_the_one(Elf *elf, mv_span build_id)
 {
     const void *bits;
@@ -255,8 +255,8 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* Whether the kernel generates the files of this file system, so that reading them may have side
- * effects. */
+/* Returns true if the kernel generates the files of this file system, so that reading them may have
+ * side effects. */
 static bool is_made_up(const char *path)
 {
     static const uint32_t kinds[] = {
@@ -407,9 +407,9 @@ static bool name_by_symbols(mv_arena *arena, Elf *elf, Elf *debug, mv_symbol_ans
 
 /* ---- debug information ---- */
 
-/* Whether the sections with debugging information have plain types. libdw searches the stored
- * section for the end of a string, but libelf converts sections whose type contains numbers, which
- * may leave strings unterminated. No genuine file has such sections. */
+/* Returns true if the sections with debugging information have plain types. libdw searches the
+ * stored section for the end of a string, but libelf converts sections whose type contains numbers,
+ * which may leave strings unterminated. No genuine file has such sections. */
 static bool has_plain_sections(Elf *elf)
 {
     size_t names;

@@ -123,8 +123,8 @@ static bool pair_alloc(block_pairs *p, uint32_t at, uint32_t *rank_of)
                      (mv_block){.stack = e->stack, .birth = at, .free_entry = MV_BLOCK_NEVER});
 }
 
-/* Whether an entry frees the live block at a rank. XLA logs the allocator's size in allocs and
- * frees. RMM logs the size that the program passes, which may be wrong. */
+/* Returns true if an entry frees the live block at a rank. XLA logs the allocator's size in allocs
+ * and frees. RMM logs the size that the program passes, which may be wrong. */
 static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
 {
     mv_block *block;
@@ -190,7 +190,7 @@ static bool has_total(const mv_block_step *s)
            e->bytes < MV_SUM_LIMIT && (s->kind == MV_BLOCK_STEP_FREE || e->total >= e->bytes);
 }
 
-/* The total of an entry's allocator before the entry, computed from the total after it. */
+/* Returns the total of an entry's allocator before the entry, computed from the total after it. */
 static uint64_t total_before(const mv_block_step *s)
 {
     return s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.total - s->entry.bytes
@@ -289,16 +289,16 @@ static bool place_orphans(block_pairs *p, missing_halves *list)
     return true;
 }
 
-/* Whether an orphan may have existed before the first entry, because no other block has used its
- * bytes since then. */
+/* Returns true if an orphan may have existed before the first entry, which is the case if no other
+ * block has used its bytes since then. */
 static bool fits_before(const block_pairs *p, const mv_block *b, uint64_t room)
 {
     return b->is_orphan && b->birth == MV_BLOCK_NOWHERE && b->earliest == 0 && b->bytes <= room &&
            overlapping_block(p, p->places.of[b->free_entry], b->bytes) == MV_NO_ROW;
 }
 
-/* Places the remaining orphans before the first entry, as far as the allocator's total at that time
- * allows. The remainder of this total becomes bytes without a stack. */
+/* Places as many of the remaining orphans before the first entry as the allocator's total at that
+ * time allows. The remainder of this total becomes bytes without a stack. */
 static bool place_before(block_pairs *p)
 {
     uint64_t room[MOST_ALLOCATORS];
@@ -460,8 +460,8 @@ static void format_bytes(balance *b, const char *what, uint64_t bytes)
     mv_build_note(b->build, MV_NOTE_LOST_EVENTS, "%s that were %s", size, what);
 }
 
-/* Ends the live blocks that overlap a new block. If the total shows that as many bytes as before
- * are allocated, begins another block in their place. */
+/* Ends the live blocks that overlap a new block. If the total shows that the number of allocated
+ * bytes did not change, begins another block in their place. */
 static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
 {
     uint32_t over;
@@ -499,7 +499,7 @@ static uint32_t frees_of(const balance *b, const mv_block *block)
 }
 
 /* Finds a block of this size whose free is missing; MV_NO_ROW if there is none. *is_sure is set if
- * no block of another stack fits equally well. */
+ * no block with a different stack fits equally well. */
 static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes, bool *is_sure)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], best = MV_NO_ROW, looked = 0;

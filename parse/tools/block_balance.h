@@ -1,5 +1,5 @@
-/* Completes a log of blocks from which events are missing. The result is a list of blocks with
- * their beginnings and ends, and the actions at each entry.
+/* Completes a log of blocks from which events are missing. The result is a list of blocks, each
+ * with its beginning and end, and a list of actions for each entry.
  *
  * Entries may contain the allocator's own total. If this total differs from the sum of the entries
  * so far, events are missing before the entry, and the sum is corrected:
@@ -16,16 +16,16 @@
  * `unsure`.
  *
  * A block whose bytes are allocated again has ended, whether or not the log has totals. In a log
- * without totals, the entry that reuses the bytes is counted in `unsure`, since other missing ends
- * leave no trace. */
+ * without totals, the entry that reuses the bytes is counted in `unsure`, because a free may also
+ * be missing for blocks whose bytes are never reused, and nothing reveals those. */
 #ifndef MV_BLOCK_BALANCE_H
 #define MV_BLOCK_BALANCE_H
 
 #include "parse/tools/block_log.h"
 
-#define MV_BLOCK_BEFORE  UINT32_MAX       /* as a birth: before the first entry */
-#define MV_BLOCK_NOWHERE (UINT32_MAX - 1) /* as a birth: unknown */
-#define MV_BLOCK_NEVER   UINT32_MAX       /* as an end or an entry: not in the log */
+#define MV_BLOCK_BEFORE  UINT32_MAX       /* the block began before the first entry */
+#define MV_BLOCK_NOWHERE (UINT32_MAX - 1) /* it is unknown when the block began */
+#define MV_BLOCK_NEVER   UINT32_MAX       /* the log does not contain the end or the entry */
 
 typedef struct {
     uint64_t addr, requested, bytes; /* address, requested bytes and size of the block; if

@@ -135,7 +135,8 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
 
 /* ---- reserved bytes ------------------------------------------------------------------------ */
 
-/* The number of reserved bytes that are not in blocks after an entry; MV_NO_BYTES: unknown. */
+/* Returns the number of reserved bytes that are not in blocks after an entry; MV_NO_BYTES if it is
+ * unknown. */
 static uint64_t cached_after(const mv_block_entry *e)
 {
     if (!e->has_reserved || !e->has_total || e->reserved >= MV_SUM_LIMIT ||
@@ -145,8 +146,9 @@ static uint64_t cached_after(const mv_block_entry *e)
 }
 
 /* Sets the number of reserved bytes that are not in blocks before the first entry that contains the
- * number of reserved bytes. As many bytes are assumed to be reserved before as after this entry, so
- * only its block makes a difference. If nothing was allocated before, the result is 0. */
+ * number of reserved bytes. It is assumed that the same number of bytes was reserved before and
+ * after this entry, so the number of bytes outside blocks changes only by the size of the entry's
+ * block. If nothing was allocated before, the result is 0. */
 static void begin_cache(mv_block_log *log)
 {
     const mv_block_step *s = log->steps, *end = s + log->step_count;

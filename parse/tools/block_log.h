@@ -30,9 +30,9 @@
  * (analyze/levels). */
 #define MV_BLOCK_LOG_ADDRESS ((uint64_t)1 << 62)
 
-/* Address of a segment for reserved bytes that are not in blocks, made if entries contain the
- * number of reserved bytes. The segment grows and shrinks (SEGMENT_MAP, SEGMENT_UNMAP), so that all
- * segments add up to that number. */
+/* Address of a segment for reserved bytes that are not in blocks. This segment exists if entries
+ * contain the number of reserved bytes. It grows and shrinks (SEGMENT_MAP, SEGMENT_UNMAP), so that
+ * all segments add up to that number. */
 #define MV_BLOCK_LOG_CACHE ((uint64_t)1 << 63)
 
 typedef struct {

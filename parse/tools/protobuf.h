@@ -70,7 +70,7 @@ static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *ou
     return !c.overrun;
 }
 
-/* Whether `text` equals `word`. */
+/* Returns true if `text` equals `word`. */
 static inline bool mv_pb_is(mv_span text, const char *word)
 {
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;

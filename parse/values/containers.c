@@ -22,8 +22,8 @@ static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
     return true;
 }
 
-/* Returns the frame for a value, which is a frame or a string, since forward_frames and cpp_frames
- * are lists of strings. */
+/* Returns the frame for a value, which is a frame or a string, because forward_frames and
+ * cpp_frames are lists of strings. */
 static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -200,7 +200,7 @@ static bool settle_table(mv_machine *m, uint64_t at)
     return !make || make_record(m, make, (mv_pairs){m->stack + from, chain.count}, at);
 }
 
-/* Whether items may be put into a value that was opened as a dict, list or set. */
+/* Returns true if items may be put into a value that was opened as a dict, list or set. */
 static bool is_open(const mv_value *v, mv_value_kind filled_as)
 {
     return v->fresh &&
@@ -361,7 +361,7 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* Whether a list is a pool id, which is a pair of integers that are not negative. */
+/* Returns true if a list is a pool id, which is a pair of integers that are not negative. */
 static bool is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&

@@ -226,8 +226,8 @@ mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at)
     return (mv_ref)MV_VALUE_OPEN << MV_REF_BITS | (mv_ref)at;
 }
 
-/* Whether the kind of a container is still undecided. It is decided when something else refers to
- * the container. */
+/* Returns true if the kind of a container is still undecided. It is decided when something else
+ * refers to the container. */
 static bool is_undecided(const mv_value *v)
 {
     return v->fresh &&

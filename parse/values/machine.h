@@ -13,9 +13,9 @@
  * reference, mv_ref. Sharing therefore costs four bytes per object, and a shared list stays one
  * object (its `call`). An unreadable value may have been added by the user, alongside PyTorch's
  * keys, but this is known only when the dict around the value is full. The pickle reader therefore
- * continues with an unreadable value as OTHER, which keeps the reason for the refusal: a record, a
- * list or the root that needs the value fails with this reason, but under an unknown key the value
- * does no harm.
+ * continues with an unreadable value as OTHER, which keeps the reason for the refusal. A record, a
+ * list or the root that needs the value fails with this reason, whereas under an unknown key the
+ * value does no harm.
  *
  * A container may be filled only while it is fresh, which means before it is put into another
  * container or fetched again. Therefore objects cannot form cycles, and shared references cost no
@@ -107,7 +107,7 @@ typedef enum {
 
 /* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
-    MV_VALUE_UNSET,      /* no value: an empty memo entry */
+    MV_VALUE_UNSET,      /* no value: used for an empty memo entry */
     MV_VALUE_OPEN,       /* an undecided container, only in references; bits: its position on the
                           * stack */
     MV_VALUE_WORD,       /* bits: mv_word */
@@ -163,12 +163,12 @@ typedef struct {
 typedef struct {
     uint32_t first, last; /* first and last link, as row + 1 */
     uint32_t count;
-    uint32_t why; /* if the chain contains rows that are not in the order in which they were made:
-                   * the reason for which this order may be refused, as row of the machine's
+    uint32_t why; /* used if the chain contains rows that are not in the order in which they were
+                   * made: the reason why this order may be refused, as row of the machine's
                    * refusals + 1; else 0 */
 } mv_chain;
 
-/* The reason why PyTorch cannot have written a value. */
+/* Why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
     uint64_t offset; /* position in the input */
@@ -269,7 +269,7 @@ static inline mv_value mv_value_of(mv_value_kind kind, uint64_t bits)
     return (mv_value){.kind = (uint8_t)kind, .slot = MV_NO_SLOT, .bits = bits};
 }
 
-/* An empty container that is still to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
+/* Makes an empty container that is still to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
 static inline mv_value mv_value_fresh(mv_value_kind kind)
 {
     return (mv_value){.kind = (uint8_t)kind, .fresh = 1, .slot = MV_NO_SLOT};
@@ -293,7 +293,7 @@ bool mv_machine_append_items(mv_machine *m, uint64_t from);
  * string. For readers that detect this before the items are added. */
 bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
-/* Replaces stack[from] and all values above it by a tuple of these values. */
+/* Replaces stack[from] and all values above it with a tuple of these values. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 
 /* Push a set, and add items to it. Sets are refused wherever they are needed. */

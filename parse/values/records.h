@@ -28,7 +28,7 @@ bool mv_machine_full(mv_machine *m, uint64_t count);
 bool mv_value_is_text(const mv_value *v);
 
 /* Returns the interned string of a string value. A word is interned only when it is used as data,
- * as when a function is called "size". */
+ * for example when a function is called "size". */
 mv_string_id mv_machine_text(mv_machine *m, const mv_value *v);
 
 /* Returns the bytes of a string value, for messages. */
@@ -56,7 +56,7 @@ bool mv_machine_defer(mv_machine *m, mv_value *v);
  * no such reason, returns false without failing. */
 bool mv_machine_fail_refused(mv_machine *m, const mv_value *v);
 
-/* Whether a value is a dict that begins with keys of a snapshot. */
+/* Returns true if a value is a dict that begins with keys of a snapshot. */
 bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v);
 
 static inline bool mv_value_is_refused(const mv_value *v)
@@ -81,13 +81,14 @@ typedef struct {
     uint64_t count;
 } mv_pairs;
 
-/* Makes a row from the pairs of the dict `out`, and replaces the dict by a reference to the row. */
+/* Makes a row from the pairs of the dict `out`, and replaces the dict with a reference to the
+ * row. */
 typedef bool mv_record_make_fn(mv_machine *m, mv_pairs p, mv_value *out);
 
-/* The record type with these keys (bits of mv_word), or NULL. */
+/* Returns the record type with these keys (bits of mv_word), or NULL. */
 mv_record_make_fn *mv_record_maker(uint64_t keys);
 
-/* Appends an event, and replaces `out` by a reference to it. */
+/* Appends an event, and replaces `out` with a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
 /* Fails because `v`, the value of `key`, has an unexpected kind, or with the reason why `v` was

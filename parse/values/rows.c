@@ -1,13 +1,13 @@
 #include "parse/values/records.h"
 
 /* Gets the rows of lists. Rows are made in file order, so a list of rows is a range, and a list
- * within a record comes after the lists in earlier records. The root's lists may be different: if a
- * list that the user added came first, such as the largest events, the rows were made in the order
- * of that list, and PyTorch's list refers to them. */
+ * within a record comes after the lists in earlier records. The root's lists may be different. If a
+ * list that the user added came first, such as a list of the largest events, the rows were made in
+ * the order of that list, and PyTorch's list only refers to them. */
 
 static const char expected[] = "a list of its records";
 
-/* The kind of table for rows in the root's lists; 0 for other kinds of rows. */
+/* Returns the kind of table for rows in the root's lists; 0 for other kinds of rows. */
 static uint16_t table_of(mv_value_kind rows_of)
 {
     switch (rows_of) {

@@ -14,8 +14,8 @@ enum {
                      * contains */
 };
 
-/* A line's time is relative to the profile's start if it is below this limit, or else to the
- * epoch. */
+/* A line's time is relative to the profile's start if it is below this limit. Otherwise it is
+ * relative to the epoch. */
 #define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
 
 /* An event in a line. */
@@ -118,8 +118,8 @@ static mv_code add_event(xline *l, mv_span event)
 /* ---- frames ------------------------------------------------------------------------------ */
 
 /* Makes a frame from an event's name. "$core.py:735 bind" is a Python function with its file and
- * first line, and "PjitFunction(update)" is a function compiled by JAX. All other names are ranges
- * of XLA. */
+ * first line, and "PjitFunction(update)" is a function compiled by JAX. All other names are XLA
+ * ranges. */
 static mv_frame_row frame_row(mv_build *b, mv_span name)
 {
     static const char jit[] = "PjitFunction(";
@@ -203,8 +203,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* Whether an event is the range in which XLA allocates the buffers of any program. It is left out,
- * because the ranges around it are more specific. */
+/* Returns true if an event is the range in which XLA allocates buffers, which is the same for every
+ * program. The event is left out, because the ranges around it are more specific. */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");

@@ -18,8 +18,8 @@ typedef struct {
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* Whether the file may be an XSpace, which begins with a plane, which in turn begins with its
- * number, if it has one, and its name. */
+/* Returns true if the file may be an XSpace. An XSpace begins with a plane, and the plane begins
+ * with its number, if it has one, and its name. */
 bool mv_xspace_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);

@@ -22,7 +22,7 @@ __all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "name", "pause", 
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Called by `%load_ext memviz`: registers the magics `%%memviz` and `%memviz`."""
+    """Registers the magics `%%memviz` and `%memviz`. Called by `%load_ext memviz`."""
     from .notebook import load
 
     load(shell)

@@ -1,4 +1,4 @@
-"""memviz.dry_run: predicts a function's GPU memory, without a GPU and without computing anything."""
+"""memviz.dry_run: predicts how much GPU memory a function uses, without a GPU and without computing anything."""
 
 import json, os, sys, traceback
 from typing import Any, Callable, Dict, Optional
@@ -14,10 +14,14 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     path   file for a snapshot in PyTorch's format; if empty, no snapshot is written
     gpu    a name such as "h100-80gb", or the GPU's memory in MiB
 
-    Returns a dict: allocated and reserved, the peaks in bytes; reserved_least and reserved_most, the bounds of the
-    reserved peak, which depends on the addresses that the driver chooses and on the speed of the GPU; at_least (True if
-    something was unknown) and about (True if something was estimated); verdict, a sentence; notes, a list of
-    strings."""
+    Returns a dict with these keys:
+    allocated, reserved          the peaks in bytes
+    reserved_least,              bounds of the reserved peak, which depends on the addresses that the driver
+    reserved_most                chooses and on the speed of the GPU
+    at_least                     True if something was unknown
+    about                        True if something was estimated
+    verdict                      a sentence
+    notes                        a list of strings"""
     imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()

@@ -12,7 +12,7 @@ def nothing(*_: Any) -> int:
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """Returns a function of the library that `memviz run` preloads. Calls do not release the interpreter's
+    """Returns a function from the library that `memviz run` preloads. Calls do not release the interpreter's
     lock, because a mark must not cause a thread switch."""
     try:
         found = getattr(LIBRARY, name)

@@ -1,5 +1,5 @@
-"""Adds names of tensors to snapshots: those of the tensors of modules and optimizers, and of any tensor that the
-program names.
+"""Adds the names of tensors to snapshots: tensors in modules and optimizers, and any other tensors that the program
+names.
 
 Nothing is hooked, and nothing happens while the program runs. When a snapshot is written, the tensors of modules and
 optimizers are listed with their address, bytes, shape and type. Modules, optimizers and named tensors are not kept
@@ -63,10 +63,10 @@ class Named:
 
 
 class Names:
-    """The value of names=: a module, an optimizer, a tensor, or a list or dict of these. In a dict, names begin with
-    the key. In a list, names of tensors begin with the position, and so do names of modules if there are several. For
-    a model that does not exist yet, it can be a function without arguments, which is called when a snapshot is
-    written and returns one of the above."""
+    """The value of names=, which is a module, an optimizer, a tensor, or a list or dict of these. In a dict, names begin
+    with the key. In a list, names of tensors begin with the position, and so do names of modules if there are several.
+    If the model does not exist yet, the value can be a function without arguments. The function is called when a
+    snapshot is written, and returns one of the above."""
 
     def __init__(self, value: Any) -> None:
         self.things: List[Tuple[str, Any]] = []  # prefix of the names, and a weak reference to the thing

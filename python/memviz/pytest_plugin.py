@@ -86,7 +86,7 @@ class Watch:
 
     @property
     def peak(self) -> int:
-        """The largest number of bytes allocated on a device at once since the test began."""
+        """The largest number of bytes that were allocated on a device at once since the test began."""
         return max(map(self.peak_of, range(self.torch.cuda.device_count())), default=0)
 
     def snapshot(self, path: Optional[str] = None) -> str:

@@ -1,1 +1,1 @@
-"""A dry run: predicts a program's GPU memory, without a GPU and without computing anything."""
+"""Dry runs, which predict how much GPU memory a program uses, without a GPU and without computing anything."""

@@ -1,4 +1,4 @@
-"""A simulation of PyTorch's caching allocator: computes the segments that a program would reserve, by the rules of
+"""Simulates PyTorch's caching allocator. Computes the segments that a program would reserve, following the rules in
 c10/cuda/CUDACachingAllocator.cpp (docs/dry-run.md)."""
 
 import bisect, math, random, re, time

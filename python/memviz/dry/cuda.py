@@ -17,7 +17,7 @@ def always(value: Any) -> Callable[..., Any]:
     return lambda *_, **__: value
 
 class Stream:
-    """A stream, which is only a number. Each stream has separate blocks in the allocator; nothing waits."""
+    """A stream, which is only a number. The allocator keeps separate blocks for each stream, but no stream ever waits."""
     new, device_type, query, wait_stream, wait_event = itertools.count(16, 16), 1, always(True), nothing, nothing
     def __init__(self, device: Any = None, priority: int = 0, stream_id: Any = None, **_: Any) -> None:
         self.stream_id = self.cuda_stream = next(Stream.new) if stream_id is None else stream_id
@@ -185,7 +185,7 @@ def modules() -> None:  # makes parameters fake from the start, and keeps their 
     torch.nn.DataParallel.forward = lambda self, *args, **kwargs: self.module(*args, **kwargs)
     plain = torch.nn.Module._apply.__code__
     apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
-    torch.nn.Module._apply = apply  # reports identify parameters by this name in stacks
+    torch.nn.Module._apply = apply  # reports recognize parameters by this name in their stacks
     torch.utils.data.DataLoader.__init__ = loader
 
 def tensors() -> None:

@@ -1,5 +1,5 @@
-"""Rules for memory that GPU kernels take in addition to their results. Each rule names its source. A rule is called
-after its operator's results were allocated, and returns the sizes of temporary allocations (see
+"""Rules for the memory that GPU kernels take in addition to their results. Each rule names its source. A rule is called
+after the results of its operator were allocated, and returns the sizes of temporary allocations (see
 Recorder.temporaries())."""
 
 import math, operator, os

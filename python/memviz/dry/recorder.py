@@ -1,5 +1,5 @@
-"""The dispatch mode of a dry run: tensors on the GPU are fake, small tensors on the CPU are real, and each storage on
-the GPU is an allocation from its first operator to its last reference."""
+"""The dispatch mode for dry runs. Tensors on the GPU are fake, and small tensors on the CPU are real. Each storage on the
+GPU counts as an allocation that lives from its first operator to its last reference."""
 
 import bisect, ctypes, math, mmap, os, platform, re, sys, weakref
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple

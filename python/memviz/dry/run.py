@@ -12,7 +12,7 @@ OFF, OFF_ROUGH = 0.01, 0.15  # largest errors of reserved bytes, above those of 
 KEEP: List[Any] = []  # objects to which C++ has pointers
 
 class DryRun:
-    """The dry run of a process, which it changes permanently. If `path` is empty, no snapshot is written."""
+    """A dry run, which changes this process permanently. If `path` is empty, no snapshot is written."""
     def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
         from . import recorder
         from ..recording import host, rank
