@@ -292,7 +292,7 @@ Test(cli, man_page_names_every_option_in_use)
     }
 }
 
-/* The man page's part about an option, without the backslashes before hyphens. */
+/* Returns what the man page says about an option, without the backslashes before hyphens. */
 static char *man_of_option(const char *name)
 {
     return mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1' |"

@@ -130,8 +130,8 @@ LongTest(gate, an_unknown_answer_fails_unless_allowed)
         {0, "diff --fail-on 'delta>0,known' $SNAPS/gpt_train.pickle $SNAPS/ring.pickle", ""});
 }
 
-/* A dump of another process, or from before the work began. Triage used to let every gate pass, and
- * so did all commands for a file without a device. */
+/* A dump from another process, or from before the work began. Triage used to let every gate pass
+ * for these, and all commands did so for a file without a device. */
 LongTest(gate, an_empty_file_passes_no_gate)
 {
     static const char *const files[] = {"{\"segments\": [], \"device_traces\": [[]]}",

@@ -15,7 +15,7 @@ static mvt_run run_sh(const char *command)
     return mvt_sh("%s", command);
 }
 
-/* Status and standard output of a command line. */
+/* Checks the status and standard output of a command line. */
 static void expect(const char *command, int status, const char *out)
 {
     mvt_run run = run_sh(command);
