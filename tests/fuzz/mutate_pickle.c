@@ -11,7 +11,7 @@ typedef struct {
     mv_cursor c;
     uint32_t starts[MOST_DEPTH]; /* first token of each value on the stack */
     uint32_t marks[MOST_MARKS];
-    uint32_t items[MOST_DEPTH]; /* for a container at that position of the stack, its items */
+    uint32_t items[MOST_DEPTH]; /* number of items, for a container at that position of the stack */
     uint32_t depth, mark_count;
     bool is_sound;
     uint32_t memo_count; /* largest memo position + 1 */
