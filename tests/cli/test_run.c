@@ -198,7 +198,7 @@ Test(run, an_empty_recording_has_a_reason)
 
 Test(run, a_scripts_interpreter_is_checked)
 {
-    /* A program whose loader has musl's name, which would refuse the shim. */
+    /* A program whose loader is named like musl's. musl's loader would refuse the shim. */
     expect(
         "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
         "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "

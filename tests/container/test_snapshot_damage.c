@@ -482,7 +482,7 @@ Test(snapshot_damage, huge_counts_are_refused)
     cr_assert_eq(code_with(c), MV_NOMEM);
 }
 
-/* A file that a writer made of a model that no reader produces. */
+/* A file that a writer made from a model that no reader produces. */
 static mv_code code_of(const mv_trace *trace)
 {
     outcome o;
