@@ -171,8 +171,8 @@ Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)
     cr_expect_eq(forecast_of(4, 20, 0).peak, 0);
 }
 
-/* Most of the step has no counterpart of a similar size, but nothing grows a million times from
- * step to step. */
+/* The counterpart in the earlier step is most of that step, but nothing grows by a factor of a
+ * million from step to step. */
 Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 {
     cr_expect_gt(forecast_of(MIB, 1, 0).peak, 0);

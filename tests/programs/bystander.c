@@ -57,7 +57,7 @@ static int jail(char **argv)
     }
     code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     filter.len = (unsigned short)at;
-    /* Not by libc's prctl or seccomp, which the recorder would notice. */
+    /* Without libc's prctl or seccomp, which the recorder would notice. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 1;
 #ifdef __x86_64__
