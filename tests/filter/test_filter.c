@@ -445,7 +445,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
                    .sign = (int)mvt_random(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
 
-    /* Returns a part of a frame's text that needs no quoting in a regular expression. */
+    /* A part of a frame's text that needs no quoting in a regular expression. */
     const mv_trace *trace = w->trace;
     const char *text = trace->frames.count
                            ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))

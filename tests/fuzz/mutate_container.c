@@ -115,7 +115,7 @@ static bool add_chunk(mvt_form *form, const mv_wire_chunk *head, const uint8_t *
         form->count = from;
         while (form->item_count && form->items[form->item_count - 1].owner == owner)
             form->item_count--;
-        /* Reads TRACE and unknown kinds as four-byte numbers. */
+        /* TRACE and unknown kinds are read as four-byte numbers. */
         uint64_t at = 0;
         for (; at + 4 <= raw.length; at += 4)
             add_number(form, 4, mv_load_u32(raw.data + at));

@@ -108,7 +108,7 @@ static bool take_token(parser *p)
     else if (first < 0xc0)
         as_text(p, &token, first & 31);
     else {
-        /* Reads values that begin with 0xc0 to 0xdf. */
+        /* These values begin with 0xc0 to 0xdf. */
         static const uint8_t fixed[] = {[0x00] = 0, [0x0a] = 4, [0x0b] = 8, [0x14] = 2,
                                         [0x15] = 3, [0x16] = 5, [0x17] = 9, [0x18] = 17};
         unsigned which = first & 3;

@@ -196,7 +196,7 @@ Test(live_bytes, the_documented_example_equals_the_output)
         if (strncmp(line, "```", 3) == 0)
             inside = strcmp(line, "```live\n") == 0;
         else if (inside && ++lines) {
-            /* Parses "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces.
+            /* Parse "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces.
              * ".." stands for any byte. */
             char *at;
             size_t offset = strtoull(line, &at, 16), count = 0;

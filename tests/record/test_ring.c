@@ -26,7 +26,7 @@ static mvt_live *whole_file(void)
 
     mvt_live_segment(l, base, 2 << 20);
     for (uint32_t i = 0; i < EVENTS; i++) {
-        /* Makes long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
+        /* Make long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
          * on two threads. */
         uint64_t addr = base + (uint64_t)i * 4096;
         uint32_t thread = i % 3 == 0, stack;

@@ -90,7 +90,7 @@ Test(json_page, the_page_describes_every_field_of_every_report)
                 cr_expect(false, "docs/json.md has no section of %s", command->name);
                 at = end = page;
             }
-            /* Collects the names in backquotes from the first cells of the tables between two
+            /* Collect the names in backquotes from the first cells of the tables between two
              * positions on the page. */
             for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
                 const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;

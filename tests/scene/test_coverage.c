@@ -80,7 +80,7 @@ LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
         picture p = take(&d);
         for (int n = 0; n < 60; n++) {
             int x = (int)mvt_random(&state, SIDE), y = (int)mvt_random(&state, SIDE);
-            /* Returns the mean winding number in a pixel, as defined in the header. */
+            /* The mean winding number in a pixel, as defined in the header. */
             double sum = 0;
             for (int k = 0; k < POINTS; k++)
                 for (int j = 0; j < POINTS; j++)

@@ -121,7 +121,7 @@ Test(compare, the_tip_has_the_value_at_that_place)
     move.y = pane->plot.y + pane->plot.h - 8;
     mv_view_input(view, &move);
     const mv_scene *scene = mvt_view_frame(view);
-    /* Returns the event of this column that the tip describes, which is the highest one. */
+    /* The event of this column that the tip describes, which is the highest one. */
     double place =
         mv_pyramid_range(&view->levels,
                          mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
