@@ -77,7 +77,8 @@ Test(folder_files, other_files_are_omitted)
     MVT_EXPECT_RUNS("mkdir f; %s", all);
 }
 
-/* Folders of runs contain the same names, and commands for one file accept no folder. */
+/* Folders of runs contain the same names, and commands that take one file do not accept a
+ * folder. */
 Test(folder_files, files_and_folders_are_distinguished)
 {
     static const mvt_expected_run all[] = {

@@ -37,8 +37,8 @@ static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Reports on the run and its cuts; none may be a leak unless blocks are kept; until a window is
- * first full, all may be. */
+/* Makes reports on the run and its cuts. Unless blocks are kept, none of them may be a leak, except
+ * that any may be one until a window is full for the first time. */
 static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();

@@ -272,7 +272,8 @@ Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
-/* Native frames differ by kernel, layers do not differ: still one leak, one entry. */
+/* Native frames differ by kernel, but the layers are the same, so this is still one leak and one
+ * entry. */
 Test(leaks, one_leak_through_several_stacks_is_one_entry)
 {
     static const char *const stacks[] = {

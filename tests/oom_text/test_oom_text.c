@@ -28,7 +28,7 @@ static mv_oom_text explain(const mv_error_text *text)
     return out;
 }
 
-/* The only error in a text. */
+/* Returns the only error in a text. */
 static mv_oom_text only(const char *text)
 {
     mv_error_texts found = texts_of(text);

@@ -1,7 +1,7 @@
 /* Programs that may run next to a recorded program, for tests/record/test_bystanders.c:
  *
- *     jail PROGRAM ...     becomes the program, with a filter that kills for any system call that
- *                          the loader does not make
+ *     jail PROGRAM ...     becomes the program, with a filter that kills it for any system call
+ *                          that the loader does not make
  *     return COUNT         marks all the time, and forks in a signal handler until there were COUNT
  *                          children, which return from the handler, mark, and end; prints the
  *                          number of children that ended properly

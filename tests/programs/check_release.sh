@@ -6,8 +6,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$1"
 compiler=$2
 
-# The check must find that a program built on this machine needs newer libraries, and libraries that
-# the release does not contain.
+# The check must find that a program built on this machine needs a newer C library, and libraries
+# that should have been linked into it.
 if python3 packaging/check.py "$3" >"$work/faults"; then exit 1; fi
 grep -q 'needs GLIBC_2.3' "$work/faults"
 grep -q 'needs the library libsqlite3.so.0' "$work/faults"

@@ -57,7 +57,7 @@ static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
     return address > first && address <= first + bytes;
 }
 
-/* The walk's own frames may come before the caller's. */
+/* The frames of the walk itself may come before the caller's. */
 static uint32_t index_of_innermost(void)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -163,7 +163,7 @@ Test(native_frames, a_native_walk_takes_little_time)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame equal to the C library's own unwinder. */
+/* Each frame must equal that from the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];
