@@ -1,6 +1,7 @@
 #include "tests/fixture/fixture_json.h"
 
-/* Runs `whatif` with these options on a recording, with the changes (`changed`) or without them. */
+/* Runs `whatif` with these options on a recording, and returns the run with the changes (`changed`)
+ * or the run without them. */
 static cJSON *run_of(const char *options, bool changed)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
@@ -55,8 +56,9 @@ Test(changes, less_is_allocated_with_less_to_keep)
                   mvt_json_number(run_of("--one-stream", false), "peak_reserved"));
 }
 
-/* A program that names no steps and really called empty_cache() at the end of each. Its peak rose
- * because the pieces of the first step had fitted the second step. */
+/* A program that does not name its steps and that really called empty_cache() at the end of each
+ * step. Its peak rose, because the free pieces left by the first step had been the right size for
+ * the second step. */
 Test(changes, the_cache_is_emptied_where_a_step_holds_least)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json --empty-cache-each step " MV_TESTDATA

@@ -48,7 +48,8 @@ static void expect_line(const char *name, const char *line)
     cr_expect_str_eq(headline_of(&b).line, line, "%s: %s", name, headline_of(&b).line);
 }
 
-/* Titles once knew only the leak report: these files were titled "leak" or "leaks unknown". */
+/* Titles used to come from the leak report only: these files were titled "leak" or "leaks
+ * unknown". */
 Test(headline, the_most_serious_finding_is_first)
 {
     expect_line("oom", "out of memory: capacity");
@@ -87,7 +88,8 @@ static void compare(const mv_trace *trace, const char *name)
         bench b;
         evaluate(&b, trace, d);
         mv_headline found = headline_of(&b);
-        /* A row is an alarm when its report says so, and fine only when the report is sure. */
+        /* A row is an alarm if its report finds a problem, and fine only if the report is sure that
+         * there is none. */
         cr_assert_eq(found.count, 3, "%s", name);
         cr_expect_eq(row_of(&found, MV_FINDING_OOM)->level,
                      level_of(b.ooms.count > 0, b.ooms.is_known), "%s: oom", name);
@@ -167,8 +169,8 @@ static const struct {
               {"ring", "leaks unknown: too few steps"},
               {"late_start", "fine (file damaged)"}};
 
-/* The number counts the findings that report a problem. Every tab shows it, and a click on it shows
- * the reports. */
+/* The number counts the findings that report a problem. It is shown on every tab, and a click on it
+ * opens the reports. */
 LongTest(headline, the_viewers_badge_counts_the_problems)
 {
     for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
@@ -193,7 +195,7 @@ LongTest(headline, the_viewers_badge_counts_the_problems)
     }
 }
 
-/* The picture of one level does not claim that nothing leaks if another level leaks. */
+/* The picture of one level must not claim that nothing leaks if another level does. */
 Test(headline, no_leak_names_its_level_where_there_are_others)
 {
     mv_trace capture = mvt_load(mvt_memory(), "nccl_leak.0"),

@@ -1,4 +1,4 @@
-/* Descriptions of recordings without events, or without PyTorch's memory. */
+/* How recordings without events, or without PyTorch's memory, are described. */
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -16,7 +16,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
     cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
 }
 
-/* Without events in a run, the viewer opens on the state. */
+/* If the run recorded no events, the viewer opens on the state. */
 LongTest(recording, advice_fits_the_missing_data)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
@@ -26,7 +26,7 @@ LongTest(recording, advice_fits_the_missing_data)
     expect_advice("gpt_train", false, NULL);
 }
 
-/* The reports say so as well, with the reason. */
+/* The reports say the same, and give the reason. */
 Test(recording, reports_say_how)
 {
     static const char *const names[] = {"no_history", "state_only", "ring", "late_start"};
@@ -53,7 +53,7 @@ static mv_recording_contents describe(const mv_trace *trace)
     return out;
 }
 
-/* A CuPy program: CUDA calls, and no PyTorch events. */
+/* A CuPy program, with CUDA calls but no PyTorch events. */
 Test(recording, calls_without_pytorch_are_described)
 {
     mvt_calls *c = mvt_calls_new();
@@ -78,7 +78,7 @@ static bool shows(const mv_view *view, const char *words)
     return false;
 }
 
-/* The viewer opens on the memory that the calls got. */
+/* The viewer opens on the memory that the calls allocated. */
 LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
 {
     static const float widths[] = {800, 1280, 3840};
@@ -96,7 +96,7 @@ LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
     }
 }
 
-/* An event in a trace without a single frame: the advice is about stacks. */
+/* A single event in a trace without any frame: the advice must be about missing stacks. */
 Test(recording, missing_stacks_get_advice)
 {
     mvt_trace *t = mvt_new();

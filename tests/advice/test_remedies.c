@@ -1,4 +1,5 @@
-/* Changes that reach a target. Each equals the replay of `whatif` with the same options. */
+/* Changes that bring a run down to a target. Each must equal the replay of `whatif` with the same
+ * options. */
 
 #include "analyze/advice/remedies.h"
 #include "tests/fixture/fixture_json.h"
@@ -74,7 +75,8 @@ static cJSON *last_oom(const char *file)
     return cJSON_GetArrayItem(ooms, cJSON_GetArraySize(ooms) - 1);
 }
 
-/* The forecast or the growth for the rest of the run decides, together with the request itself. */
+/* The memory still needed is the failed request plus either the forecast or the growth over the
+ * rest of the run. */
 Test(remedies, a_failed_request_is_a_target)
 {
     const char *file = "$SNAPS/../oom/images1_cap.pickle.zst";
@@ -139,7 +141,7 @@ Test(remedies, a_file_without_a_failure_has_no_shortfall)
     cr_expect(strstr(r.err, "at least 1048576; or oom"), "%s", r.err);
 }
 
-/* A filter can name the lines of frag_pinned_by_small's sites. */
+/* A filter can name the lines of the sites in frag_pinned_by_small. */
 Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
 {
     const cJSON *report =

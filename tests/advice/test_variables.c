@@ -1,4 +1,4 @@
-/* A program, allocation by allocation, and Python's behaviour with each change. */
+/* A program, allocation by allocation, and what Python does with each change. */
 #include "analyze/advice/variables.h"
 
 #include "analyze/code/culprit.h"
@@ -19,11 +19,12 @@ Test(variables, variables_end_with_the_function_that_may_hold_them)
         {LAYER("8", "forward:attend.py:4;"), 5},        /* 3: returned, read by + */
         {LAYER("8", ""), 7},                            /* 4: x, a variable of the block */
         {LAYER("9", ""), 7},                            /* 5: a subexpression */
-        {LAYER("9", ""), 9},                            /* 6: the block's result, until the next */
-        {LAYER("8", MODULE), 9},                        /* 7: the next block */
-        {LAYER("9", ""), 10},                           /* 8 */
-        {LAYER("8", MODULE), 10},                       /* 9: and another one */
-        {NULL, 12},                                     /* 10: the backward pass */
+        /* 6: the block's result, until the next one replaces it */
+        {LAYER("9", ""), 9},
+        {LAYER("8", MODULE), 9},                           /* 7: the next block */
+        {LAYER("9", ""), 10},                              /* 8 */
+        {LAYER("8", MODULE), 10},                          /* 9: and another one */
+        {NULL, 12},                                        /* 10: the backward pass */
         {"<genexpr>:a.py:5;f:a.py:5;main:train.py:4", 14}, /* 11: a, b = (g(x) for x in y) */
         {"g:b.py:1;<genexpr>:a.py:5;f:a.py:5;main:train.py:4", 14}, /* 12 */
         {"f:a.py:6;main:train.py:4", MV_NO_ROW},                    /* 13: the result of f */

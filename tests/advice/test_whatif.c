@@ -1,4 +1,4 @@
-/* The settings that whatif tries, its confidence, its advice, and the command. */
+/* The settings that whatif tries, its confidence, its advice, and the command itself. */
 #include "analyze/advice/whatif.h"
 
 #include "tests/fixture/fixture.h"
@@ -61,7 +61,8 @@ Test(whatif, given_settings_stay_in_order)
     cr_expect(q.found.runs[1].is_recorded);
 }
 
-/* A max_split_size above every block is not replayed again; a replay would give the same result. */
+/* A max_split_size larger than every block is not replayed again, because the result would be the
+ * same. */
 Test(whatif, settings_without_effect_give_the_same_result)
 {
     static const char *const confs[] = {"", "max_split_size_mb:200"};
@@ -93,8 +94,8 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
             cr_expect_eq(q.found.runs[i].result.counts.ooms, 1, "as recorded, it fails again");
 }
 
-/* The request would have succeeded, and the next one would have failed: these programs were run
- * under the limit with expandable segments, and failed as well (testdata/oom). */
+/* The request would have succeeded, but the next one would have failed. These programs were also
+ * run under the limit with expandable segments, and failed as well (testdata/oom). */
 LongTest(whatif, serving_the_failed_request_does_not_prove_that_the_run_continues)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
@@ -111,8 +112,8 @@ LongTest(whatif, serving_the_failed_request_does_not_prove_that_the_run_continue
     }
 }
 
-/* 20 MiB failed although 512 MiB more had been reserved before. A limit was lowered during the run;
- * without it the recorded settings serve the request, too. */
+/* A request of 20 MiB fails although 512 MiB more had been reserved before. The limit was lowered
+ * during the run, so without it the recorded settings can serve the request, too. */
 static mvt_trace *lowered_limit(void)
 {
     mvt_trace *t = mvt_new();
@@ -153,7 +154,7 @@ Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
         cr_expect_str_eq(mvt_json_text(finding, "verdict"), "unknown");
 }
 
-/* Within a limit that the user gives, the recorded settings may fail again or not. */
+/* Whether the recorded settings fail again depends on the limit that the user gives. */
 Test(whatif, a_given_limit_decides_which_requests_fail)
 {
     question q;
@@ -166,8 +167,8 @@ Test(whatif, a_given_limit_decides_which_requests_fail)
     cr_expect(strstr(q.found.verdict, "recorded settings meet the request"), "%s", q.found.verdict);
 }
 
-/* Within 8 GiB the recorded settings need 3.58 GiB, expandable segments 1.72 GiB; 2 GiB
- * were recorded. */
+/* With an 8 GiB limit, the recorded settings peak at 3.58 GiB and expandable segments at 1.72 GiB.
+ * The recorded run itself reserved 2 GiB. */
 Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_it)
 {
     question q;
@@ -272,7 +273,8 @@ Test(whatif, a_figure_of_low_confidence_is_shown_but_not_advised)
     cr_expect_str_eq(q.found.advice_none, "no advice: the replay is inconclusive");
 }
 
-/* The time of a free does not affect the reserved bytes: a replay without it is equally certain. */
+/* When a block is freed does not affect the reserved bytes here, so a replay that lacks the time is
+ * equally certain. */
 Test(whatif, frees_of_one_event_do_not_lower_the_confidence)
 {
     mv_trace trace = mvt_load(mvt_memory(), "ring");
@@ -309,7 +311,8 @@ LongTest(whatif, late_history_lowers_the_stated_certainty)
     cr_expect_null(strstr(q.found.verdict, "what the trace shows"), "%s", q.found.verdict);
 }
 
-/* The end of a run whose heap, laid out anew, needs much less than the recorded heap. */
+/* The end of a run whose recorded heap takes much more memory than the same blocks need when they
+ * are placed again. */
 LongTest(whatif, figures_that_may_be_far_off_are_called_rough)
 {
     mv_trace trace = mvt_load(mvt_memory(), "whatif_2");
@@ -335,7 +338,7 @@ Test(whatif, without_events_there_is_no_answer)
     cr_expect_eq(q.found.run_count, 0);
 }
 
-/* An allocator other than PyTorch's: each allocation at an address of its own. */
+/* An allocator other than PyTorch's, which gives each allocation a separate address. */
 Test(whatif, advice_is_refused_when_nothing_is_predicted)
 {
     mvt_trace *t = mvt_new();
@@ -381,7 +384,7 @@ Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
     cr_expect_eq(c.rules.max_split, UINT64_MAX, "no limit");
 }
 
-/* Every key of every release from 1.13 to 2.14, from PyTorch's documentation and parsers. */
+/* Every key in every release from 1.13 to 2.14, taken from PyTorch's documentation and parsers. */
 Test(alloc_conf, every_key_of_every_release_is_accepted)
 {
     static const char *const texts[] = {
@@ -524,8 +527,8 @@ Test(whatif_command, wrong_settings_are_wrong_usage)
     cr_expect(strstr(run.err, "max_split_size_mb: must be at least 20"), "%s", run.err);
 }
 
-/* The program ran out of memory within a limit that the file does not contain. The recorded run
- * stays as recorded; whether a request would fail in another run is unknown. */
+/* The program ran out of memory under a limit that is not in the file. The recorded run stays as it
+ * was recorded; whether a request would fail in another run is unknown. */
 Test(whatif, the_recorded_run_fails_where_the_recording_did)
 {
     const char *file = "$SNAPS/../oom/gpt-oomopt.pickle.zst";

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* The number of rows that the table returns for a hash, `want` included. */
+/* Returns how many rows the table returns for a hash, including `want`. */
 static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, bool *found)
 {
     unsigned count = 0;

@@ -4,7 +4,7 @@
 
 enum { KEYS = 3000 };
 
-/* Multiples of powers of two, as addresses are; all different. */
+/* Distinct multiples of powers of two, like addresses. */
 static uint64_t key_of(uint32_t k)
 {
     return (uint64_t)(2 * (k / 3) + 1) << (k % 3 * 20 + 9);
@@ -91,8 +91,8 @@ Test(map, without_memory_a_map_is_unchanged)
     cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
 }
 
-/* A hash that multiplies keys by a constant and folds the product puts all of these keys in one
- * place: a file with such addresses took quadratic time. */
+/* A hash that multiplies keys by a constant and folds the product maps all of these keys to the
+ * same slot. Files with such addresses used to take quadratic time. */
 Test(map, keys_cannot_be_chosen_to_share_a_place)
 {
     const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* multiples of 0x9e3779b97f4a7c15 */

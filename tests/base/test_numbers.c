@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Around the powers of ten and of two, where the number of digits changes. */
+/* Numbers near powers of ten and of two, where the number of digits changes. */
 static uint32_t edge_values(uint64_t *out)
 {
     uint32_t count = 0;

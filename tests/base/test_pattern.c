@@ -120,7 +120,8 @@ Test(pattern, the_largest_patterns_are_read)
     cr_assert(is_in("(a{30}){30}$", text));
 }
 
-/* Both parsers accept the pattern, or both refuse it; accepted patterns match the same texts. */
+/* Both parsers must either accept or reject the pattern, and an accepted pattern must match the
+ * same strings. */
 static void compare(const char *pattern, uint64_t *state)
 {
     static const char letters[] = "aabbc_ 1-";

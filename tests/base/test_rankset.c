@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* The slow and obvious versions. */
+/* Slow and simple versions of the functions. */
 static uint32_t next_of(const bool *member, uint32_t count, uint32_t rank)
 {
     while (rank < count && !member[rank])

@@ -34,7 +34,7 @@ Test(size, text_has_three_digits_and_a_unit)
                          (unsigned long long)all[i].bytes, text);
 }
 
-/* The slow, obvious way gives the same text for sizes of every magnitude. */
+/* The slow and simple way gives the same text for sizes of every magnitude. */
 Test(size, text_agrees_with_printf)
 {
     char text[MV_SIZE_TEXT], expected[MV_SIZE_TEXT];
@@ -48,7 +48,7 @@ Test(size, text_agrees_with_printf)
             continue;
         for (; value >= 1023.5; value /= 1024)
             power++;
-        /* printf rounds halves to even and this code up: leave halves out. */
+        /* printf rounds halves to even, while this code rounds them up, so halves are left out. */
         double scale = value < 9.995 ? 100 : value < 99.95 ? 10 : 1;
         if (fabs(value * scale - floor(value * scale) - 0.5) < 1e-9)
             continue;

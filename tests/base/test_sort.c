@@ -5,7 +5,7 @@
 #include "tests/fixture/fixture_test.h"
 
 typedef struct {
-    uint32_t id; /* the row's place before sorting */
+    uint32_t id; /* the row's position before sorting */
     uint8_t small;
     bool flag;
     uint16_t half;
@@ -36,7 +36,7 @@ static const char *const texts[] = {NULL,
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-/* Each member has few values, which gives many ties. */
+/* Each member has only a few values, so there are many ties. */
 static row *random_rows(uint32_t count, uint64_t seed)
 {
     static const double doubles[] = {-INFINITY, -1e300, -1.5,     -0.0, 0.0,
@@ -207,7 +207,7 @@ Test(sort, rows_may_be_plain_values)
     cr_assert(small[0] == 1 && small[2] == 3);
 }
 
-/* Rows larger than the buffers, which are exchanged in place. */
+/* Rows larger than the buffers, which are swapped in place. */
 typedef struct {
     uint32_t key, id;
     char rest[5000];

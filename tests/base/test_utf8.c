@@ -2,7 +2,8 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* Encodes a code point as the Unicode standard defines it; 0 bytes when it has no encoding. */
+/* Encodes a code point as the Unicode standard defines. Writes 0 bytes if the code point has no
+ * encoding. */
 static uint32_t encode(uint32_t code, uint8_t out[4])
 {
     if (code < 0x80) {
@@ -48,8 +49,8 @@ LongTest(utf8, every_code_point_is_read_as_it_was_written)
     }
 }
 
-/* All sequences of two bytes and a sample of four-byte ones: exactly the results of encode()
- * are valid. */
+/* Checks all two-byte sequences and a sample of four-byte ones: exactly the results of encode()
+ * must be valid. */
 Test(utf8, no_other_byte_sequence_is_a_character)
 {
     uint8_t c[4], back[4];

@@ -10,13 +10,15 @@
 #include "tests/fixture/fixture_program.h"
 
 typedef struct {
-    const char *words; /* replaces the %s of the command; NULL: the previous run */
+    const char *words; /* replaces the %s of the command; NULL: check the previous run again */
     int status;
-    const char *out; /* a part of standard output, "!part": not in it; NULL: it must be empty */
-    const char *err; /* a part of standard error, in the same form */
+    /* a part of standard output; "!part": must not be in it; NULL: must be empty */
+    const char *out;
+    const char *err; /* the same for standard error */
 } mvt_expected_run;
 
-/* Runs them as mvt_here_or_sh does. With status 1 or 2 standard error has one line. */
+/* Runs each row's command line as mvt_here_or_sh does. If the expected status is 1 or 2, standard
+ * error must have exactly one line. */
 #define MVT_EXPECT_RUNS(command, all) mvt_expect_runs(command, all, sizeof(all) / sizeof *(all))
 void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t count);
 

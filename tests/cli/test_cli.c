@@ -1,4 +1,4 @@
-/* The program as its users meet it: exit statuses, streams, options, help. */
+/* The program as users experience it: exit statuses, streams, options and help. */
 #include "base/texts.h"
 #include "cli/input/input.h"
 #include "tests/cli/fixture_runs.h"
@@ -118,7 +118,7 @@ LongTest(cli, good_usage_has_its_output)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* `$MEMVIZ --json leaks FILE` once ran triage on a file called "leaks". */
+/* `$MEMVIZ --json leaks FILE` used to run triage on a file named "leaks". */
 Test(cli, options_before_a_command_belong_to_the_command)
 {
     static const mvt_expected_run all[] = {
@@ -197,7 +197,7 @@ Test(cli, only_recordings_that_are_being_written_are_followed)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* A session was once called a damaged snapshot. Only the viewer opens sessions. */
+/* A session used to be reported as a damaged snapshot. Only the viewer opens sessions. */
 LongTest(cli, a_session_is_distinguished_from_a_snapshot)
 {
     uint32_t met = 0;
@@ -266,7 +266,7 @@ LongTest(cli, help_fits_the_terminal)
     expect_no_wide_line("peak", mvt_here_or_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
 }
 
-/* An option's help describes its effect on this command alone. */
+/* An option's help describes only its effect on this command. */
 Test(cli, help_is_about_the_command)
 {
     cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
@@ -292,7 +292,7 @@ Test(cli, man_page_names_every_option_in_use)
     }
 }
 
-/* The man page's part about an option, without the backslashes before hyphens. */
+/* Returns what the man page says about an option, without the backslashes before hyphens. */
 static char *man_of_option(const char *name)
 {
     return mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1' |"
@@ -323,7 +323,7 @@ Test(cli, man_page_names_every_word_of_an_option)
                   filters[i]);
 }
 
-/* After each gate come the commands that can use it. */
+/* Each gate is followed by the commands that can use it. */
 Test(cli, man_page_names_the_commands_of_each_gate)
 {
     static const char *const names[MV_GATE_COUNT] = {
@@ -408,7 +408,7 @@ LongTest(cli, bash_completes)
     }
 }
 
-/* Every word offered for an option is a word that the command accepts there. */
+/* Every word that is offered for an option must be accepted by the command. */
 LongTest(cli, completed_words_are_accepted)
 {
     static const mv_option_id ids[] = {MV_OPTION_BY, MV_OPTION_TABLE, MV_OPTION_FAIL_ON,
@@ -441,7 +441,7 @@ LongTest(cli, completed_words_are_accepted)
     cr_expect_gt(words, 100);
 }
 
-/* Annotation names come from the file, and stay text whatever they contain. */
+/* Annotation names come from the file, and must stay text whatever they contain. */
 LongTest(cli, bash_completes_annotations)
 {
     static const struct {
@@ -467,7 +467,7 @@ LongTest(cli, bash_completes_annotations)
     }
 }
 
-/* So do heap names. */
+/* The same holds for heap names. */
 Test(cli, bash_completes_levels)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q -o f.bin " MV_MARKING
@@ -481,7 +481,7 @@ Test(cli, bash_completes_levels)
                      r.err);
 }
 
-/* A shell reports a script that it cannot read. */
+/* A shell prints an error when it cannot read a script. */
 Test(cli, other_shells_read_their_scripts)
 {
     mvt_run r = mvt_sh("export XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_CACHE_HOME=$PWD; "
@@ -503,7 +503,7 @@ Test(cli, closed_pipe_is_quiet)
 
     cr_expect_str_eq(r.err, "");
     cr_expect(strstr(r.out, "141\n"), "the writer should end by SIGPIPE: %s", r.out);
-    /* If the parent ignores the signal, the program must still be quiet. */
+    /* Even if the parent ignores the signal, the program must print nothing. */
     r = mvt_sh("trap '' PIPE; $MEMVIZ trace $SNAPS/gpt_train.pickle | head -1");
     cr_expect_str_eq(r.err, "");
     cr_expect_eq(count_lines(r.out), 1);
@@ -533,7 +533,7 @@ Test(cli, standard_input_is_a_file)
     cr_expect_str_eq(file.out, gzip.out);
 }
 
-/* The same message comes when the process is already confined. */
+/* A process that is already confined prints the same message. */
 Test(cli, output_folder_is_distinguished_from_a_file)
 {
     static const mvt_expected_run all[] = {

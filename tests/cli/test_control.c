@@ -1,5 +1,5 @@
-/* The launcher's socket (record/control.h) with hostile clients: the launcher never waits for a
- * client, and refuses other users. */
+/* The launcher's socket (record/control.h) with hostile clients. The launcher must never wait for a
+ * client, and must refuse other users. */
 #include "record/control.h"
 
 #include <dirent.h>
@@ -57,7 +57,7 @@ static void say(int link, const char *text)
     cr_assert_eq(send(link, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
-/* Serves until the client has its answer or has been dropped. */
+/* Serves until the client has an answer or has been dropped. */
 static void expect_answer(server *s, int link, const char *answer)
 {
     char text[256] = "";

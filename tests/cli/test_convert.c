@@ -1,4 +1,4 @@
-/* memviz convert: contents survive a conversion to another format and back. */
+/* memviz convert: the contents survive conversion to another format and back. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -24,7 +24,7 @@ LongTest(convert, every_format_keeps_the_dump)
     }
 }
 
-/* The plain form is exactly the tree that Python packs, where Python's msgpack is installed. */
+/* The plain format must be exactly the tree that Python packs, if Python's msgpack is installed. */
 Test(convert, plain_equals_the_output_of_python)
 {
     static const char program[] =
@@ -60,8 +60,8 @@ Test(convert, conversion_reports_its_actions)
     MVT_EXPECT_RUNS("$MEMVIZ convert %s", all);
 }
 
-/* Events belong to one call if they share a stack object, a property that msgpack does not store. A
- * log with missing events counts as complete once its note is lost. */
+/* Events belong to one call if they share a stack object, but msgpack does not store which events
+ * share one. A log with missing events counts as complete once its note is lost. */
 Test(convert, losses_of_the_plain_form_are_reported)
 {
     static const mvt_expected_run all[] = {
@@ -100,7 +100,7 @@ Test(convert, a_failed_conversion_leaves_no_file)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* The input is read to its end before the output replaces it. */
+/* The whole input is read before the output replaces it. */
 Test(convert, a_file_is_not_converted_in_place)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert -q - x.bin <$SNAPS/oom.pickle; cp x.bin y.bin;"

@@ -1,10 +1,10 @@
-/* memviz ctl: only the user of a run can control it, while it is running. */
+/* memviz ctl: only the user who started a run can control it, and only while it is running. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture_json.h"
 
-/* Runs COMMAND while a program has a mark and a block of 512 bytes; then the program
- * marks again. */
+/* Runs COMMAND while a program has made a mark and holds a block of 512 bytes; afterwards the
+ * program makes another mark. */
 #define WHILE_RUNNING(command)                                                                     \
     "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool mark one touch ready await enough "       \
     "mark two & L=$!; until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command \
@@ -15,7 +15,8 @@ static mvt_run run(const char *command)
     return mvt_sh("%s", command);
 }
 
-/* Expects this output of the commands, and of those after the program's end. */
+/* The command must succeed, and together with the commands after the program's end it must print
+ * `out`. */
 static void expect(const char *command, const char *out)
 {
     mvt_run r = run(command);
@@ -146,7 +147,7 @@ Test(ctl, nothing_is_left_in_the_temporary_folder)
 }
 
 /* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are in
- * microseconds: times within a pause differ from times outside it. */
+ * microseconds, so times within a pause differ from times outside it. */
 static const char phases[] = "cat >phases.c <<'EOF'\n"
                              "#include <unistd.h>\n"
                              "#include \"capture/memviz.h\"\n"

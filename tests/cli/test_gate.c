@@ -4,7 +4,7 @@
 
 typedef struct {
     int status;
-    const char *command;  /* NULL: no further one */
+    const char *command;  /* NULL marks the end of the list */
     const char *expected; /* part of the one line on standard error; "": no line */
 } gate_case;
 
@@ -59,7 +59,7 @@ LongTest(gate, a_gate_that_is_met_fails_with_its_reason)
            ""});
 }
 
-/* 124 MiB before, 1.05 GiB after; then the reverse. */
+/* 124 MiB before and 1.05 GiB after, then the reverse. */
 Test(gate, growth_is_bounded_in_bytes_or_as_a_share)
 {
     CHECK({3, "diff --fail-on 'delta>10%' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle",
@@ -105,7 +105,7 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
            "it may be less than 10.0 MiB"});
 }
 
-/* The buffer of `ring` held half a step; state_only and no_history have no events. */
+/* The buffer of `ring` covered only half a step; state_only and no_history have no events. */
 LongTest(gate, an_unknown_answer_fails_unless_allowed)
 {
     CHECK(
@@ -130,8 +130,8 @@ LongTest(gate, an_unknown_answer_fails_unless_allowed)
         {0, "diff --fail-on 'delta>0,known' $SNAPS/gpt_train.pickle $SNAPS/ring.pickle", ""});
 }
 
-/* A dump of another process, or from before the work began. Triage used to let every gate pass, and
- * so did all commands for a file without a device. */
+/* A dump from another process, or from before the work began. Triage used to let every gate pass
+ * for these, and all commands did so for a file without a device. */
 LongTest(gate, an_empty_file_passes_no_gate)
 {
     static const char *const files[] = {"{\"segments\": [], \"device_traces\": [[]]}",
@@ -161,10 +161,10 @@ LongTest(gate, an_empty_file_passes_no_gate)
 typedef struct {
     int status;
     const char *command;
-    const char *lines[5]; /* the beginnings of the lines on standard error, in order */
+    const char *lines[5]; /* how the lines on standard error begin, in order */
 } several_case;
 
-/* Once, 8 of 33 files leaked and only one was named. A gate that fails comes before an
+/* At one time 8 of 33 files leaked but only one was named. A failed gate is listed before an
  * unknown one. */
 Test(gate, each_file_that_fails_is_named)
 {
@@ -223,7 +223,7 @@ Test(gate, each_file_that_fails_is_named)
 
 #define TOOLS MV_TESTDATA "/tools/"
 
-/* Files of other tools have no segments and, except RMM's, no failed requests. */
+/* Files from other tools have no segments and, except RMM's, no failed requests. */
 LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
 {
     CHECK(
@@ -249,8 +249,8 @@ LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
          "does not record"});
 }
 
-/* On levels of calls each block fills its segment: fragmentation is not visible there. Triage does
- * not mention it, so a gate on all findings passes. */
+/* On levels of calls each block fills its segment, so fragmentation cannot be seen there. Triage
+ * does not mention it, and a gate on all findings passes. */
 LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     CHECK({4, "fragmentation -q --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
@@ -284,7 +284,7 @@ Test(gate, a_missing_bound_suggests_quotes)
           {2, "trace --fail-on leak a", "option --fail-on does not apply here"});
 }
 
-/* A command's help lists its gates, and no others. */
+/* A command's help lists the command's gates, and no others. */
 LongTest(gate, help_lists_the_gates_of_the_command)
 {
     for (const mv_command *c = mv_commands; c->name; c++) {

@@ -40,7 +40,7 @@ Test(gate_page, junit_distinguishes_unknown_met_and_waived)
     cr_expect(strstr(fine.out, "name=\"peak&gt;70.0 GiB\"/>"), "%s", fine.out);
 }
 
-/* A rank that was not read has not passed, whatever tool reads the results file. */
+/* A rank that was not read must not count as passed, whatever tool reads the results file. */
 Test(gate_page, a_file_that_cannot_be_read_is_an_error)
 {
     mvt_run r = page_of("junit", "--fail-on leak none.pickle $SNAPS/leak_cycle.pickle");
@@ -71,7 +71,7 @@ Test(gate_page, markdown_has_a_row_for_each_reason)
         cr_expect(line[1] == '\n' || line[1] == 0 || strncmp(line + 1, "    ", 4) == 0, "%s", line);
 }
 
-/* Without gates: the report alone. */
+/* Without gates, only the report is printed. */
 Test(gate_page, markdown_needs_no_gate)
 {
     mvt_run r = page_of("md", "stats $SNAPS/gpt_train.pickle");
@@ -80,7 +80,7 @@ Test(gate_page, markdown_needs_no_gate)
     cr_expect(begins(r.out, "### memviz stats: report\n\n    device 0"), "%s", r.out);
 }
 
-/* File names are untrusted. */
+/* File names are not trusted. */
 Test(gate_page, names_are_not_markup)
 {
     static const char line[] = "N='a`|<b>&\"``.pickle'; cp $SNAPS/leak_cycle.pickle \"$N\"; "

@@ -1,4 +1,4 @@
-/* memviz memory as a tree of text: its sum, the omitted branches, and its width. */
+/* memviz memory as a tree in text: the sums of its rows, the omitted branches, and its width. */
 #include "base/utf8.h"
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_csv.h"
@@ -9,8 +9,8 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* No row of the tree is larger than its caller, and each caller holds at least the bytes of the
- * rows below it. */
+/* Checks that no row of the tree is larger than its caller, and that each caller has at least the
+ * bytes of the rows below it. */
 static void expect_tree(const cJSON *tree, double all)
 {
     double above[400], below[400] = {0};
@@ -96,7 +96,7 @@ Test(memory, limit_and_depth_omit_small_and_deep_rows)
     cr_expect_not_null(strstr(flat.out, "    train.py:240 <module>"), "%s", flat.out);
 }
 
-/* At any width every row shows its figures and the name of its line. */
+/* At any width, every row shows its figures and its line's name. */
 Test(memory, the_tree_fits_the_terminal)
 {
     static const unsigned widths[] = {60, 80, 120, 200};
@@ -119,7 +119,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
     const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
-    /* The same bytes that `peak` charges to that line. */
+    /* These must be the same bytes that `peak` charges to that line. */
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
 }
 

@@ -1,4 +1,4 @@
-/* Every picture in every format: the files written, and the figures of --json. */
+/* Every picture in every format: the files that are written, and the figures in --json. */
 #include "cli/pictures/pictures.h"
 
 #include "tests/fixture/fixture_json.h"
@@ -52,8 +52,8 @@ Test(pictures, export_reports_the_figures_of_folded_stacks)
     expect_figures("export", ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
 }
 
-/* Only flame graphs can be folded stacks. Standard input has no file name to derive an output
- * name from. */
+/* Only flame graphs can be written as folded stacks. Standard input has no file name from which to
+ * derive an output name. */
 LongTest(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
@@ -95,7 +95,7 @@ LongTest(pictures, pictures_have_the_requested_title)
     }
 }
 
-/* As trace_plot does. */
+/* The picture's default name is chosen as it is for trace_plot. */
 Test(pictures, segments_are_written_beside_the_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/graphs.pickle g.pickle; $MEMVIZ segments -q g.pickle; ls");

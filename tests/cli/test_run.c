@@ -1,11 +1,11 @@
-/* memviz run without a GPU: the program's view, its status and signals, and the remaining files.
- * $MARKING (tests/programs/marking.c) is recorded by its marks. */
+/* memviz run without a GPU: what the program can observe, its status and signals, and the files
+ * that remain. $MARKING (tests/programs/marking.c) is recorded through its marks. */
 #include <unistd.h>
 
 #include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
-/* Asks the process that `leave` started to end, and waits for its end. */
+/* Tells the process that `leave` started to end, and waits until it has ended. */
 #define END_OF_LEFT "touch enough; while [ -e enough ]; do sleep 0.05; done"
 
 static mvt_run run_sh(const char *command)
@@ -15,7 +15,7 @@ static mvt_run run_sh(const char *command)
     return mvt_sh("%s", command);
 }
 
-/* Status and standard output of a command line. */
+/* Checks the status and standard output of a command line. */
 static void expect(const char *command, int status, const char *out)
 {
     mvt_run run = run_sh(command);
@@ -66,7 +66,7 @@ Test(run, input_and_output_pass_through)
 {
     expect("printf 'a\\0b' | $MEMVIZ run -q -- cat | od -An -c | tr -s ' '", 0, " a \\0 b\n");
     expect("$MEMVIZ run -q -- sh -c 'echo out; echo err >&2' 2>err; cat err", 0, "out\nerr\n");
-    /* A closed pipe has the same effect on the program as without memviz. */
+    /* A closed pipe affects the program exactly as it does without memviz. */
     expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
 }
 
@@ -99,16 +99,17 @@ Test(run, sigterm_reaches_the_program)
 
 Test(run, an_interrupt_from_the_terminal_does_not_end_the_launcher)
 {
-    /* Sent to both, as a terminal does: of two pending signals, INT is delivered first. */
+    /* The signal is sent to both, as a terminal does. Of two pending signals, INT is delivered
+     * first. */
     expect("env --default-signal setsid $MEMVIZ run -q sh -c 'trap \"\" INT; "
            "exec $MARKING touch began await never' & until [ -e began ]; do sleep 0.05; done; "
            "kill -INT -- -$!; kill -TERM $!; wait $!; echo $?",
            0, "143\n");
 }
 
-/* A program that prints which of these signals it receives, under a launcher that leads a group.
- * The launcher forwards one signal after another, those with the highest number last: once
- * `done_with` returns, every earlier signal has been forwarded or never will be. */
+/* A program that prints which of these signals it receives, under a launcher that leads a process
+ * group. The launcher forwards pending signals one after another, those with the highest number
+ * last. Once `done_with` returns, every earlier signal has been forwarded or never will be. */
 #define SIGNALLED                                                                           \
     "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                     \
     "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
@@ -126,12 +127,12 @@ LongTest(run, signals_to_the_launcher_reach_the_program_once)
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
 
     expect(SIGNALLED EACH_TO("$!"), 0, once);
-    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to its whole group */
-    /* To the group first, then to the launcher alone. */
+    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* sends the signal to the launcher's whole group */
+    /* Sends the signal to the group first, then only to the launcher. */
     expect(SIGNALLED "kill -s INT -- -$!; heard INT; done_with $! 1; kill -s INT $!; heard INT 2; "
                      "done_with $! 2; touch enough; wait $!; grep -c INT out",
            0, "2\n");
-    /* By the command line that started it. */
+    /* Sends the signal to the processes whose command line matches. */
     expect(SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; heard USR1; done_with $! 1; touch enough; "
                      "wait $!; grep -c USR1 out",
            0, "1\n");
@@ -160,7 +161,7 @@ Test(run, the_shim_comes_after_other_preloaded_libraries)
            "$MEMVIZ run -q sh -c 'echo "
            "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo after'",
            0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nafter\n");
-    /* The loader reports that it cannot load this library, and continues. */
+    /* The loader reports that it cannot load this library, and then continues. */
     expect("echo >shim; export LD_PRELOAD=$PWD/shim MEMVIZ_SHIM=$PWD/shim; $MEMVIZ run -q "
            "sh -c 'test $LD_PRELOAD = $PWD/shim && echo once'",
            0, "once\n");
@@ -197,7 +198,7 @@ Test(run, an_empty_recording_has_a_reason)
 
 Test(run, a_scripts_interpreter_is_checked)
 {
-    /* A program whose loader has musl's name, which would refuse the shim. */
+    /* A program whose loader is named like musl's. musl's loader would refuse the shim. */
     expect(
         "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
         "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "
@@ -242,7 +243,7 @@ Test(run, the_visible_devices_are_recorded_as_a_fact)
 
 Test(run, several_processes_make_several_files)
 {
-    /* The first process keeps the name. */
+    /* The first process gets the name itself. */
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; ls | sed 's/[0-9][0-9]*/N/'", 0,
            "a.N.bin\na.bin\n");
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; $MEMVIZ dump a.bin | grep -c "
@@ -334,7 +335,7 @@ Test(run, an_impossible_result_is_reported_before_the_program_runs)
     expect("$MEMVIZ run -o - echo ran 2>err; echo $?", 0, "1\n");
 }
 
-/* Files that someone else puts next to a run's files, under similar names. MEMVIZ_OUT is their
+/* Files that someone else puts next to a run's files, with similar names. MEMVIZ_OUT is their
  * common prefix. */
 static void expect_refused(const char *alloc_nodes, const char *why)
 {
@@ -357,7 +358,7 @@ Test(run, files_of_other_users_are_refused)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }
 
-/* As long as the real host name, because other facts follow it in the file. */
+/* The name is as long as the real host name, because other facts follow it in the file. */
 Test(run, a_host_that_looks_like_a_path_is_only_a_word)
 {
     expect("mkdir s; h=$(uname -n); evil=$(printf %s $h | tr -c '' x | sed 's|^.|/|');"
@@ -381,7 +382,7 @@ Test(run, a_process_in_its_own_pid_namespace_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
-/* A daemon's events after the program's end stay in its live file. */
+/* Events that a daemon records after the program's end stay in the daemon's live file. */
 Test(run, a_process_that_continues_without_a_file_is_named)
 {
     mvt_run run = run_sh(
@@ -423,8 +424,8 @@ Test(run, a_program_with_few_open_files_runs_without_being_recorded)
            "5\na.bin\n");
 }
 
-/* As if the process was killed after its space was allocated and before it wrote anything. A file
- * with contents is kept. */
+/* The file is empty, as if the process had been killed after its space was allocated but before it
+ * wrote anything. A file with contents is kept. */
 Test(run, an_empty_file_is_removed)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
@@ -439,7 +440,7 @@ Test(run, an_empty_file_is_removed)
            0, "left\n");
 }
 
-/* 100 KiB suffice for the facts about the process, without any events. */
+/* 100 KiB is enough for the facts about the process, but not for any events. */
 Test(run, a_recording_that_stopped_early_is_reported)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "

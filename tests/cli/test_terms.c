@@ -1,4 +1,4 @@
-/* The terms of the reports: the table, the command that prints it, and docs/glossary.md. */
+/* The terms that reports use: the table, the command that prints it, and docs/glossary.md. */
 #include "cli/terms.h"
 
 #include <ctype.h>

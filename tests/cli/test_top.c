@@ -1,4 +1,4 @@
-/* memviz top, for files and for programs that are being recorded. */
+/* memviz top on files and on programs that are being recorded. */
 #include <unistd.h>
 
 #include "cli/live/followed.h"
@@ -71,7 +71,7 @@ Test(top, text_and_json_agree)
     cr_expect_not_null(strstr(r.out, "more; --limit 0 shows all"), "%s", r.out);
 }
 
-/* Runs COMMAND while a program has a block of 512 bytes in the heap "pool". */
+/* Runs COMMAND while a program holds a block of 512 bytes in the heap "pool". */
 #define WHILE_RUNNING(command)                                                               \
     "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool touch ready await enough & L=$!; "  \
     "until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command "; S=$?; " \
@@ -128,7 +128,8 @@ Test(top, a_process_without_a_recording_is_an_error)
                "has not used the GPU since memviz run started it");
 }
 
-/* The stored verdict is replaced by a wrong one, which shows whether it is computed again. */
+/* The stored verdict is replaced with a wrong one, so that the output shows whether it is computed
+ * again. */
 Test(top, a_verdict_is_computed_again_only_for_new_records)
 {
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
@@ -162,7 +163,8 @@ Test(top, a_verdict_is_computed_again_only_for_new_records)
     mv_arena_release(&cli.scratch);
 }
 
-/* All verdicts on a long recording together read each record a bounded number of times. */
+/* All verdicts on a long recording, taken together, read each record only a bounded number of
+ * times. */
 Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
 {
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
@@ -220,7 +222,7 @@ Test(top, metrics_are_served_on_a_socket)
     cr_expect_null(strstr(r.out, "place=\"2\""));
 }
 
-/* Only new records are read for the second answer. */
+/* The second answer reads only the new records. */
 Test(top, metrics_follow_a_running_program)
 {
     mvt_run r = mvt_sh(WHILE_RUNNING(

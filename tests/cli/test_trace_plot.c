@@ -1,4 +1,4 @@
-/* memviz trace_plot: the picture as a file. test_timeline.c checks its contents. */
+/* memviz trace_plot: the picture as a file. test_timeline.c checks what it contains. */
 
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
@@ -51,7 +51,7 @@ Test(trace_plot, report_has_the_members_of_the_contract)
     cr_expect_gt(mvt_json_number(report, "drawn"), 0);
 }
 
-/* The size in a PNG file's header. */
+/* Reads the width and height from a PNG file's header. */
 static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
 {
     const uint8_t *b = (const uint8_t *)r->out;
@@ -63,7 +63,7 @@ static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
 }
 
 /* No events, no stacks, an overwritten ring, a late start, pools, nothing left at the end, and less
- * room than any text needs: every file has a picture of the requested size. */
+ * room than any text needs: for every file there is a picture of the requested size. */
 LongTest(trace_plot, every_file_has_a_png_of_any_size)
 {
     static const char *const files[] = {"no_history", "state_only", "ring",
@@ -93,7 +93,7 @@ Test(trace_plot, an_svg_has_the_requested_size_and_theme)
     check_png(&r, 900, 800);
 }
 
-/* The viewer's search has fewer words. */
+/* The viewer's search understands fewer words. */
 Test(trace_plot, a_filter_may_be_long)
 {
     cJSON *report = mvt_json_here(0,
@@ -108,7 +108,7 @@ Test(trace_plot, a_filter_may_be_long)
     cr_expect_eq(mvt_json_number(report, "drawn"), 0);
 }
 
-/* The same file gives the same bytes. */
+/* The same file always gives the same bytes. */
 LongTest(trace_plot, png_is_deterministic)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o a.png >&2; "

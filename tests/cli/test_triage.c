@@ -1,4 +1,5 @@
-/* memviz FILE: one screen with every report's verdict, equal to the report's own. */
+/* memviz FILE: one screen with the verdict of every report, equal to what the report itself
+ * says. */
 #include "analyze/advice/triage.h"
 
 #include "base/utf8.h"
@@ -10,7 +11,7 @@ static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_
                                     "streams",          "ring",           "no_history",
                                     "two_devices",      "graphs"};
 
-/* Commands are whole at every width: a cut command would be useless. */
+/* Commands are printed whole at every width, because a truncated command would be useless. */
 static void expect_narrow(const char *text, uint32_t columns, const char *what)
 {
     for (const char *line = text; *line;) {
@@ -45,7 +46,7 @@ LongTest(triage, triage_fits_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* A file's line when it has one device, without line breaks, and its row. */
+/* Finds the line for a file with one device, without line breaks, and its row. */
 static const char *device_line(const char *path, const cJSON **row)
 {
     *row = cJSON_GetArrayItem(
@@ -53,7 +54,8 @@ static const char *device_line(const char *path, const cJSON **row)
     return mvt_sh("$MEMVIZ %s | sed -n '/^device 0/,/^$/p' | tr -s '\\n ' '  '", path).out;
 }
 
-/* A process limit lies between the reserved bytes and the refused total: it has no share. */
+/* A process limit lies between the reserved bytes and the refused total, so no fraction is
+ * printed. */
 Test(triage, a_limit_between_bounds_has_no_share)
 {
     const cJSON *row;
@@ -69,7 +71,7 @@ Test(triage, a_limit_between_bounds_has_no_share)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "capacity_below")));
 }
 
-/* More was reserved before a limit was lowered, or before others took the device's
+/* More had been reserved before the limit was lowered, or before other programs took the device's
  * remaining memory. */
 Test(triage, no_share_exceeds_100_percent)
 {
@@ -307,8 +309,8 @@ Test(triage, captures_without_pytorch_are_triaged)
     mv_triage_release(&found);
 }
 
-/* Leaks on other levels than the one that the reports are about: pinned memory, and a pool that the
- * program registered, with PyTorch and without. They fail the gate, and the command in the message
+/* Leaks on levels other than the one that the reports show: pinned memory, and a pool that the
+ * program registered, with and without PyTorch. They fail the gate, and the command in the message
  * shows them. */
 LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
 {
@@ -337,7 +339,7 @@ LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
     }
 }
 
-/* A heap's blocks lie in memory from CUDA calls: a leak is reported once. */
+/* A heap's blocks lie in memory from CUDA calls, but a leak is reported only once. */
 Test(triage, a_leak_that_the_device_shows_is_reported_once)
 {
     mvt_run r = mvt_here("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
@@ -358,8 +360,7 @@ LongTest(triage, clean_programs_pass_the_gate)
     }
 }
 
-/* Steps that keep nothing on the device. Each of the first `pins` steps pins a buffer and
- * keeps it. */
+/* Steps that keep nothing on the device. Each of the first `pins` steps pins and keeps a buffer. */
 static const mv_trace *calls_that_pin(int steps, int pins)
 {
     mvt_calls *c = mvt_calls_new();
@@ -377,8 +378,8 @@ static const mv_trace *calls_that_pin(int steps, int pins)
     return mvt_calls_done(c);
 }
 
-/* A training loop, with or without step marks, as a PyTorch snapshot: each step may keep a tensor,
- * and pins a buffer that it may keep. */
+/* A training loop as a PyTorch snapshot, with or without step marks. Each step may keep a tensor,
+ * and pins a buffer, which it may keep. */
 typedef struct {
     bool has_device, has_marks, keeps_tensors, keeps_buffers;
 } pinning;
@@ -417,7 +418,7 @@ static const mv_trace *snapshot_that_pins(pinning does)
     return mvt_done(t);
 }
 
-/* The leak verdict on the only level, or on the level of that name. */
+/* Returns the leak verdict on the only level, or on the host level or the device level. */
 static const char *leaks_on_level(const mv_triage *found, bool is_host, bool is_only)
 {
     for (uint32_t i = 0; i < found->count; i++)
@@ -427,7 +428,7 @@ static const char *leaks_on_level(const mv_triage *found, bool is_host, bool is_
     return "";
 }
 
-/* Pinned memory grows; the device's steps are the only clock, or there is no device memory. */
+/* Pinned memory grows. The device's steps are the only clock, or there is no device memory. */
 Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anything)
 {
     for (int i = 0; i < 16; i++) {
@@ -444,14 +445,14 @@ Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anythin
             cr_expect(strcmp(host, "leak") != 0, "case %d: %s", i, host);
         else if (does.has_device || does.has_marks)
             cr_expect_str_eq(host, "leak", "case %d", i);
-        else /* only the buffers: they may be made once */
+        else /* only the buffers exist, and they may be made once */
             cr_expect_str_eq(host, "unknown", "case %d", i);
         mv_triage_release(&found);
     }
 }
 
-/* An unknown verdict on a level is reported if the level seems to grow; a few buffers are
- * not growth. */
+/* An unknown verdict on a level is reported if the level seems to grow. A few buffers are not
+ * growth. */
 Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
@@ -484,7 +485,7 @@ Test(triage, a_doubt_is_reported_where_memory_grows)
     }
 }
 
-/* Slow requests, although none failed. */
+/* Requests that were slow, although none failed. */
 Test(triage, requests_that_released_the_cache_are_reported)
 {
     cJSON *rows = cJSON_GetObjectItem(
@@ -508,8 +509,8 @@ Test(triage, requests_that_released_the_cache_are_reported)
                      "FINE           no request failed"));
 }
 
-/* More failures, and more leaks, than findings can hold: all are counted, and their bytes are
- * added up. */
+/* There are more failures and more leaks than the findings have room for, but all of them are
+ * counted, and their bytes are added up. */
 Test(triage, all_failures_and_leaks_are_counted)
 {
     enum { FAILURES = 40, LINES = 30, STEPS = 12 };
@@ -540,7 +541,7 @@ Test(triage, all_failures_and_leaks_are_counted)
     mv_triage_release(&found);
 }
 
-/* An engine that sleeps between its steps: parameters leave, and a cache stays. Tensor names
+/* An engine that sleeps between its steps: its parameters leave, and a cache stays. Tensor names
  * identify the parameters. */
 static mv_triage look_at_engine(bool sleeps)
 {

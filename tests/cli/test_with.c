@@ -1,4 +1,4 @@
-/* Tensor names, and a torch.profiler trace beside a snapshot, as commands show them. */
+/* Tensor names, and a torch.profiler trace alongside a snapshot, as commands show them. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -7,7 +7,7 @@
 #define TRACE TOOLS "pair.json.gz"
 #define NAMES TOOLS "names.pickle.gz"
 
-/* GPU recordings: every block of the profiler's trace is in the snapshot. */
+/* These are GPU recordings, in which every block of the profiler's trace is in the snapshot. */
 Test(with, a_real_pair_is_joined_in_each_report)
 {
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
@@ -74,7 +74,8 @@ Test(with, a_site_has_its_tensors)
         if (strcmp(mvt_member(site, "category")->valuestring, "parameter") == 0)
             parameters += named_bytes(tensors);
     }
-    /* 8192*512 of the embedding and of the head, 6 blocks, and the last norm: in floats. */
+    /* The number of floats: 8192*512 for the embedding and for the head, 6 blocks, and the last
+     * norm. */
     cr_expect_eq(parameters, 4 * (2 * 8192 * 512 + 6 * (12 * 512 * 512 + 13 * 512) + 2 * 512));
 }
 

@@ -3,7 +3,7 @@
 #include "analyze/code/native_frame.h"
 #include "tests/fixture/fixture.h"
 
-/* A trace with one allocation of that stack. */
+/* Makes a trace with one allocation that has this stack. */
 static const mv_trace *one_stack(mvt_trace *t, const char *stack)
 {
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = stack);
@@ -143,8 +143,8 @@ Test(culprit, user_view_never_hides_a_whole_stack)
     cr_expect(is_shown(trace, stack, 1));
 }
 
-/* The column and the single query agree, and every real allocation under Python has a culprit in
- * the script that made it. */
+/* The column and the query for one allocation agree, and every real allocation under Python has a
+ * culprit in the script that made it. */
 Test(culprit, real_snapshots_name_the_script)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "resnet_all", "compiled"};
@@ -206,7 +206,7 @@ Test(culprit, the_name_of_a_thread_is_the_last_resort)
     expect_label("?\?:?\?:-1;thread python3", "thread python3");
 }
 
-/* Stacks of autograd's threads name their node, or the backward pass, with symbols or without. */
+/* Stacks of autograd's threads show their node, or the backward pass, with or without symbols. */
 Test(culprit, the_backward_pass_is_named)
 {
     expect_label("libc10_cuda.so+0x1b9ba:/v/torch/lib/libc10_cuda.so:-1;"
@@ -235,7 +235,7 @@ Test(culprit, the_backward_pass_is_named)
     "torch::autograd::python::PythonEngine::thread_init(int, bool):??:0;"           \
     "execute_native_thread_routine:thread48.o:0;pthread_condattr_setpshared:??:0;clone:??:0"
 
-/* Whole stacks of autograd's threads, as the PyTorch releases wrote them. */
+/* Whole stacks of autograd's threads, as various PyTorch releases wrote them. */
 Test(culprit, nodes_of_the_backward_pass)
 {
     static const char *const frames[][2] = {
@@ -275,8 +275,8 @@ Test(culprit, nodes_of_the_backward_pass)
     }
 }
 
-/* In programs that use libtorch, the program's own function is to blame, even if its file
- * is unknown. */
+/* In programs that use libtorch, the program's own function is charged, even if its file is
+ * unknown. */
 Test(culprit, programs_without_python_have_culprits)
 {
     static const char *const files[] = {"?\?:0", "train.cpp:0", "/home/u/app/train.cpp:0"};
@@ -308,8 +308,8 @@ Test(culprit, programs_without_python_have_culprits)
         }
 }
 
-/* Python's main() is not the program's, and functions that Python, pybind11 and libc call
- * are nobody's. */
+/* Python's main() does not belong to the program, and functions that Python, pybind11 and libc call
+ * are never charged. */
 Test(culprit, the_interpreter_is_never_to_blame)
 {
     expect_label(UNWINDER
@@ -325,7 +325,7 @@ Test(culprit, the_interpreter_is_never_to_blame)
     expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
 }
 
-/* Autograd's own stacks count as the backward pass only in a training program. */
+/* Autograd's own stacks count as the backward pass only in training programs. */
 Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
 {
     for (int trains = 0; trains < 2; trains++) {
@@ -349,7 +349,7 @@ Test(culprit, files_that_the_compiler_wrote_have_short_names)
                  "compiled cif74wry:206 call");
 }
 
-/* Captures have qualified names. */
+/* Names in captures are qualified. */
 Test(culprit, functions_have_their_own_names_without_their_class)
 {
     cr_expect_str_eq(mv_own_name("Module._apply"), "_apply");

@@ -1,11 +1,11 @@
-/* Labels of the rows of one table: no two are equal, and they show where the rows differ. */
+/* Labels for the rows of one table: no two are equal, and they show where the rows differ. */
 #include "analyze/code/labels.h"
 
 #include "tests/fixture/fixture.h"
 
 #define PACKAGE "/v/lib/python3.12/site-packages/"
 
-/* Rows of one trace, one allocation each. */
+/* Returns the rows of a trace with one allocation each. */
 typedef struct {
     mvt_trace *t;
     uint32_t count;
@@ -75,7 +75,7 @@ Test(labels, the_caller_of_a_helper_distinguishes_rows)
         (const char *[]){"train.py:3 main > util.py:5 make", "train.py:9 main > util.py:5 make"});
 }
 
-/* Two places differ: two frames are added. */
+/* The stacks differ in two frames, so two frames are added. */
 Test(labels, labels_have_as_many_frames_as_needed)
 {
     table t = {.t = mvt_new()};
@@ -138,7 +138,8 @@ Test(labels, native_stacks_are_distinguished_too)
                             "main > Net::forward > at::native::relu", "eval > Net::forward"});
 }
 
-/* Whatever the stacks are, labels of different stacks differ, and each contains its culprit. */
+/* Whatever the stacks are, different stacks have different labels, and each label contains the
+ * culprit. */
 LongTest(labels, random_tables_have_no_two_equal_rows)
 {
     static const char *const inner[] = {"a:" PACKAGE "timm/a.py:1;", "b:" PACKAGE "timm/b.py:1;",

@@ -1,4 +1,4 @@
-/* An LD_AUDIT library that only watches. */
+/* An LD_AUDIT library that only observes. */
 #define _GNU_SOURCE
 #include <link.h>
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#ifdef REAL_CUDA /* which never calls back, and may change errno */
+#ifdef REAL_CUDA /* never calls back, and may change errno */
 void (*small_cuda_calls)(void);
 #endif
 
-static atomic_ulong *calls; /* in memory shared with children */
+static atomic_ulong *calls; /* counter in memory shared with children */
 
 void guest_cannot(const char *what)
 {
@@ -103,7 +103,7 @@ static const guest_word *find(const char *name)
 
 int main(int count, char **words)
 {
-    static char buffer[4096]; /* the first line then needs no memory */
+    static char buffer[4096]; /* so that printing the first line needs no memory */
 
     calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (calls == MAP_FAILED)

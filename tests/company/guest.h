@@ -2,21 +2,21 @@
  *
  *     guest go 5 close_all go 20
  *
- * `go N` calls CUDA N times. At the end it prints how many calls returned in all its processes.
- * With and without the shim it must print the same and end in the same way. */
+ * `go N` calls CUDA N times. At the end the program prints how many calls returned in all of its
+ * processes. It must print the same output and end in the same way with and without the shim. */
 #ifndef GUEST_H
 #define GUEST_H
 
 #include <stddef.h>
 
-/* A word and its action; `argument` is NULL for words without one. */
+/* A word and the function it calls, which receives NULL if the word has no argument. */
 typedef struct {
     const char *name;
     int has_argument;
     void (*does)(const char *argument);
 } guest_word;
 
-/* Ends with a NULL name. */
+/* The last entry has a NULL name. */
 extern const guest_word guest_processes[];
 extern const guest_word guest_threads[];
 extern const guest_word guest_signals[];
@@ -27,19 +27,22 @@ int cudaFree(void *memory);
 int cudaMallocManaged(void **out, size_t size, unsigned flags);
 extern void (*small_cuda_calls)(void);
 
-/* N calls, from a stack of this many frames. */
+/* Calls CUDA `calls` times; guest_go_deep does so from a stack of `frames` frames. */
 void guest_go(unsigned calls);
 void guest_go_deep(unsigned frames, unsigned calls);
 
-/* Some microseconds of other work: a loop that ends by the clock then makes a small recording. */
+/* Does some microseconds of other work, so that a loop that runs until a deadline makes only a
+ * small recording. */
 void guest_rest(void);
 
-/* A call that calls `back`, which may leave it by a jump. It counts only when it returns. */
+/* Makes a call that calls `back`, which may leave the call by a jump. The call is counted only when
+ * it returns. */
 void guest_call_back(void (*back)(void));
 
 long guest_number(const char *text);
 
-/* Ends the program with this message and status 9: the test could not set up its conditions. */
+/* Ends the program with this message and status 9, because the test could not set up its
+ * conditions. */
 void guest_cannot(const char *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* The rights that a process gives up: its root, its user, its limits, its system calls. */
+/* Things that a process gives up: its root, its user, its limits, its system calls. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -101,7 +101,7 @@ static void install(struct sock_filter *rules, size_t count, int by_prctl)
         guest_cannot("seccomp");
 }
 
-/* `what` answers one system call, all others are allowed. */
+/* Installs a filter that does `what` for one system call and allows all others. */
 static void filter_one(const char *number, uint32_t what)
 {
     struct sock_filter rules[] = {
@@ -121,7 +121,7 @@ static void deny(const char *number)
     filter_one(number, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* These system calls are allowed; any other kills. */
+/* Allows these system calls; any other kills the process. */
 static void allow_only(const int *calls, size_t count, int by_prctl)
 {
     struct sock_filter rules[2 * MOST_CALLS + 2] = {LOAD_NUMBER};
@@ -136,7 +136,8 @@ static void allow_only(const int *calls, size_t count, int by_prctl)
     install(rules, at, by_prctl);
 }
 
-/* A worker that only computes: the calls that the strictest sandboxes still allow. */
+/* A worker that only computes, and may make only the calls that the strictest sandboxes still
+ * allow. */
 static void worker_filter(const char *way)
 {
     static const int calls[] = {SYS_read,  SYS_write,      SYS_exit,         SYS_exit_group,
@@ -146,8 +147,8 @@ static void worker_filter(const char *way)
     allow_only(calls, sizeof calls / sizeof *calls, strcmp(way, "prctl") == 0);
 }
 
-/* As browsers confine their renderers: memory and threads, but no files, sockets or other
- * processes' memory. */
+/* A filter like those that browsers use for their renderers: memory and threads, but no files, no
+ * sockets, and no access to other processes' memory. */
 static void renderer_filter(const char *unused)
 {
     static const int calls[] = {SYS_read,
@@ -199,7 +200,8 @@ static void no_randomness(const char *words)
             guest_processes[i].does(words);
 }
 
-/* Someone empties or removes the recording during the run: GUEST_OUT is its folder. */
+/* Someone empties or removes the recording during the run. GUEST_OUT is the folder of the
+ * recording. */
 static void damage(const char *command)
 {
     char line[512];

@@ -1,4 +1,4 @@
-/* Descriptors, processes, and ways to end. */
+/* Descriptors, processes, and ways in which a program ends. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -30,7 +30,7 @@ static void close_all(const char *unused)
 
 enum { FIRST_OWN = 50, END_OWN = 80 };
 
-/* The program's files, at descriptor numbers that other software likes to take. */
+/* The program opens files at descriptor numbers that other software likes to use. */
 static void take_numbers(const char *unused)
 {
     (void)unused;
@@ -55,7 +55,7 @@ static void check_numbers(const char *unused)
     printf("%d of the program's own files changed\n", changed);
 }
 
-/* The free numbers below the shim's: the results of open() must not change. */
+/* The free numbers below the shim's. The results of open() must not change. */
 static void next_number(const char *unused)
 {
     int file = open("/dev/null", O_RDONLY);
@@ -129,7 +129,7 @@ static void raw_clone(const char *unused)
     wait_for(child);
 }
 
-/* Executes itself, with the words after the `+`s replaced: "go+3+abort". */
+/* Executes itself with the words after it, in which `+` separates words: "go+3+abort". */
 static void become(const char *file, const char *words)
 {
     char *copy = strdup(words), *all[32] = {(char *)"guest"}, *rest = NULL;
@@ -146,7 +146,7 @@ static void exec_self(const char *words)
     become("/proc/self/exe", words);
 }
 
-/* The same from memory, without a file. */
+/* Does the same from memory, without a file. */
 static void exec_copy(const char *words)
 {
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -169,7 +169,7 @@ static void exec_copy(const char *words)
     become(path, words);
 }
 
-/* The parent attaches to the child like a debugger and lets it run. */
+/* The parent attaches to the child like a debugger, and lets it run. */
 static void traced(const char *unused)
 {
     pid_t child = fork();
@@ -187,7 +187,7 @@ static void traced(const char *unused)
     printf("traced child: %x\n", status);
 }
 
-/* As checkpoint software does it: stopped at any moment, and continued. */
+/* Does what checkpoint software does: stops the program at any time, and continues it. */
 static void frozen(const char *count)
 {
     pid_t self = getpid(), other = fork();
@@ -244,7 +244,7 @@ static void go_at_exit(const char *unused)
 
 /* ---- libraries ---- */
 
-/* Opened, used and closed many times, then in separate namespaces. */
+/* Opens, uses and closes the library many times, then does so in separate namespaces. */
 static void plug(const char *count)
 {
     for (int i = guest_number(count); i > 0; i--) {
@@ -268,7 +268,7 @@ static void namespaces(const char *count)
     }
 }
 
-/* Closes everything that can be closed, several times. */
+/* Closes every descriptor that can be closed, several times. */
 static void close_libraries(const char *unused)
 {
     void *self = dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
@@ -279,8 +279,8 @@ static void close_libraries(const char *unused)
     guest_go(3);
 }
 
-/* Connects to the launcher's socket, if there is one, and writes to a pipe of its own, as a
- * driver does. */
+/* Connects to the launcher's socket, if there is one, and writes to a private pipe, as a driver
+ * does. */
 static void strays(const char *unused)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};

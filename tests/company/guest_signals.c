@@ -1,4 +1,4 @@
-/* Signals: handlers that call CUDA, jump, fork, or run on their own stacks. */
+/* Signals: handlers that call CUDA, jump, fork, or run on separate stacks. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -33,7 +33,7 @@ static void go_in_handler(int number)
     guest_go(handled_calls);
 }
 
-/* Memory below it must not be touched. */
+/* The memory below this stack must not be touched. */
 static char *paint(size_t size)
 {
     size_t all = (size + PAGE - 1) / PAGE * PAGE, guard = 16 * PAGE;
@@ -69,8 +69,8 @@ static void signal_stack(const char *size)
     use_signal_stack(size, 6, 0);
 }
 
-/* Prints on standard error how many bytes of the stack a handler used that calls CUDA; with 0
- * calls, a handler that does nothing. */
+/* Prints on standard error how many bytes of stack were used by a handler that calls CUDA. With 0
+ * calls, the handler does nothing. */
 static void measured_stack(const char *calls)
 {
     use_signal_stack("262144", (unsigned)guest_number(calls), 1);
@@ -103,7 +103,7 @@ static void fork_and_go(int number)
     (void)number;
     hits = hits + 1;
     if (hits >= most_hits)
-        every(ITIMER_REAL, 0); /* children may take longer than a tick */
+        every(ITIMER_REAL, 0); /* children may take longer than one tick */
     pid_t child = fork();
     if (child == 0) {
         guest_go(2);
@@ -151,7 +151,7 @@ static void count_only(int number)
     hits = hits + 1;
 }
 
-/* A profiler, as fast as the kernel's clock allows. */
+/* A profiler that samples as fast as the kernel's clock allows. */
 static void profiled(const char *most)
 {
     storm(ITIMER_PROF, SIGPROF, count_only, guest_number(most));
@@ -162,7 +162,7 @@ static void jump_back(void)
     siglongjmp(back, 1);
 }
 
-/* Jumps out of the same call again and again, then records normally. */
+/* Jumps out of the same call again and again, and then records normally. */
 static void jumps_out_of_calls(const char *count)
 {
     volatile int left = guest_number(count);
@@ -182,7 +182,7 @@ static void go_and_jump(int number, siginfo_t *what, void *context)
     siglongjmp(back, 1);
 }
 
-/* Handlers of access errors, as garbage collectors and interpreters use them. */
+/* Handlers for access errors, like those of garbage collectors and interpreters. */
 static void bad_accesses(const char *count)
 {
     struct sigaction how = {.sa_sigaction = go_and_jump, .sa_flags = SA_SIGINFO | SA_NODEFER};

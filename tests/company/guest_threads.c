@@ -1,4 +1,4 @@
-/* Threads, cancellation, coroutines. */
+/* Threads, cancellation and coroutines. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -66,7 +66,7 @@ static void *go_on(void *number)
     return NULL;
 }
 
-/* Milliseconds after which a child counts as hung. */
+/* A child that takes longer than this many milliseconds counts as hung. */
 enum { PATIENCE_MS = 200000 };
 
 static int ends_in_time(pid_t child)
@@ -170,7 +170,7 @@ static void in_routine(void)
     _exit(7);
 }
 
-/* On a stack of this many bytes, with inaccessible memory on both sides. */
+/* Runs on a stack with this many bytes and inaccessible memory on both sides. */
 static void coroutine(const char *bytes)
 {
     size_t size = (size_t)guest_number(bytes), page = 4096;

@@ -1,5 +1,5 @@
-/* A program's own malloc: takes memory from one array and never frees it. Preloaded before
- * the shim. */
+/* A program with a separate malloc, which takes memory from one array and never frees it. It is
+ * preloaded before the shim. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A program with another C library and without CUDA. */
+/* A program that uses another C library and no CUDA. */
 #include <stdio.h>
 
 int main(void)

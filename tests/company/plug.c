@@ -5,7 +5,7 @@ int cudaMalloc(void **out, size_t size);
 int cudaFree(void *memory);
 int plug_go(int calls);
 
-/* The number of calls that succeeded. */
+/* Returns the number of calls that succeeded. */
 int plug_go(int calls)
 {
     int good = 0;
@@ -18,7 +18,7 @@ int plug_go(int calls)
 }
 
 #ifdef NODE
-/* The function that Node calls after it has opened an add-on. */
+/* Node calls this function after it has opened an add-on. */
 void *napi_register_module_v1(void *environment, void *exports);
 void *napi_register_module_v1(void *environment, void *exports)
 {

@@ -1,4 +1,4 @@
-/* The part of PyTorch's c10 through which the CPU allocator reports. */
+/* The part of PyTorch's c10 through which the CPU allocator reports allocations. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* A minimal CUDA runtime: functions that need almost no stack, for programs whose stack use is
- * measured, and a function that calls back, for programs that leave a call in unusual ways. */
+/* A minimal CUDA runtime. Its functions need almost no stack, for programs whose stack use is
+ * measured. One function calls back, for programs that leave a call in unusual ways. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The actions that a confined process may and may not perform. */
+/* The actions that a confined process may or may not perform. */
 #include "cli/confine/confine.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 enum { MOST_ACTS = 64 };
 
 typedef struct {
-    const char *inside, *outside; /* folders; files may be created in the first */
-    int error[MOST_ACTS];         /* of each action; 0: it succeeded */
+    const char *inside, *outside; /* folders; new files may be created in the first one */
+    int error[MOST_ACTS];         /* the error of each action; 0: it succeeded */
     bool is_done;
 } tried;
 
-/* `folder`/`name`; valid until the next call. */
+/* Returns `folder`/`name`, which is valid until the next call. */
 static const char *in(const char *folder, const char *name)
 {
     static char path[4200];
@@ -32,7 +32,7 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
-/* Runs `confined` in its own process, with its output in `t`. */
+/* Runs `confined` in a separate process, with its output in `t`. */
 static void in_child(tried *t, void (*confined)(tried *t))
 {
     int status;
@@ -114,7 +114,7 @@ static void live_on(tried *t)
     mv_confine(&c);
     note(t, &count,
          pthread_create(&thread, NULL, run, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    for (int i = 0; i < 2; i++) { /* the second time it replaces the first */
+    for (int i = 0; i < 2; i++) { /* the second time, the file replaces the first one */
         note(t, &count, mv_sink_open(&sink, in(t->inside, "made"), &err) == MV_OK);
         mv_sink_write(&sink, "x", 1);
         note(t, &count, mv_sink_commit(&sink, &err) == MV_OK);

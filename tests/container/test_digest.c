@@ -1,4 +1,4 @@
-/* Digests in a container: `info` prints its figures of the events without reading the events. */
+/* Digests in a container: `info` prints its figures about the events without reading the events. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
@@ -47,7 +47,7 @@ static void put(const char *name, mvt_container *c)
     mvt_folder_put(name, mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* The report without its parts about the file itself. */
+/* Returns the report without its parts about the file itself. */
 static char *report_of(const char *command, const char *name, const char *format)
 {
     static const char *const of_file[] = {"file", "file_bytes", "data_bytes"};
@@ -86,7 +86,7 @@ LongTest(digest, info_is_unchanged_without_the_events)
     }
 }
 
-/* A trace with every peculiarity that a digest contains. */
+/* A trace with every peculiarity that a digest records. */
 static void make_odd(void)
 {
     mvt_trace *t = mvt_new();
@@ -156,8 +156,7 @@ Test(digest, events_are_read_if_a_request_may_have_failed)
     }
 }
 
-/* Rows of other tables are lost: the events refer to missing rows, and a digest does not
- * show that. */
+/* Rows of other tables are lost, so events refer to missing rows. A digest does not show that. */
 Test(digest, a_damaged_file_is_read_whole)
 {
     make_odd();

@@ -1,5 +1,5 @@
 /* Parts of a container: a window of events gives the same output as the whole file. The slow model
- * reads all of the same file, without digests. */
+ * reads the whole file, without digests. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
@@ -8,7 +8,8 @@
 
 enum { CHUNK = 65536, EVENTS = 5 * CHUNK + 1000, ADDRESSES = 700 };
 
-/* Two devices that use their addresses again and again; the second has a tenth of the events. */
+/* Two devices that reuse their addresses again and again. The second device has a tenth of the
+ * events. */
 static const mv_trace *make_trace(void)
 {
     mvt_trace *t = mvt_new();
@@ -38,8 +39,8 @@ typedef struct {
     bool is_held, is_used;
 } slot;
 
-/* About 2.2 chunks of events whose lives have no doubts: blocks in their own segments, some of them
- * waiting for a stream, some staying; device 1 was in use before. */
+/* About 2.2 chunks of events whose lives leave no doubts. Blocks are in separate segments, some of
+ * them wait for a stream, and some stay. Device 1 was in use before the first event. */
 static const mv_trace *make_heap(void)
 {
     enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
@@ -77,7 +78,7 @@ static const mv_trace *make_heap(void)
                 ++event;
             }
             if (!s->is_used) {
-                /* a large block gets the rest of its segment, half a MiB, as well */
+                /* a large block also takes the unused rest of its segment, half a MiB */
                 s->requested = is_large ? s->size - (512 << 10) : 512 + (event % 700) * 512 - 12;
                 mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
                           .stack = stacks[(kind + event) % 3]);
@@ -133,7 +134,7 @@ static void write_whole_and_parts(const mv_trace *trace)
     mvt_folder_put("whole.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* JSON contains the file's name. */
+/* The JSON output contains the file's name. */
 static void take_name_away(char *report)
 {
     char *end = strstr(report, ".bin\"");
@@ -231,7 +232,7 @@ LongTest(parts, only_the_chunks_of_the_window_are_read)
     cr_expect_lt(rows_read("parts.bin", part, 1), CHUNK);
 }
 
-/* Writes a copy whose first chunk of a kind is damaged. */
+/* Writes a copy in which the first chunk of a kind is damaged. */
 static void spoil(uint16_t kind)
 {
     mv_span file = mvt_folder_read("parts.bin");
@@ -245,8 +246,8 @@ static void spoil(uint16_t kind)
     free((void *)file.data);
 }
 
-/* A damaged opening costs the chunks before it, and a damaged chunk of the window costs the
- * whole file. */
+/* If an opening is damaged, the chunks before it must be read. If a chunk in the window is damaged,
+ * the whole file must be read. */
 LongTest(parts, damage_changes_no_answer)
 {
     static const uint16_t kinds[] = {MV_WIRE_OPENING, MV_WIRE_EVENTS};
@@ -258,8 +259,8 @@ LongTest(parts, damage_changes_no_answer)
     }
 }
 
-/* Reports on a window need the blocks alive before it; the reports equal those on the
- * whole file. */
+/* Reports on a window need the blocks that were alive before it. The reports must equal those on
+ * the whole file. */
 LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
 {
     static const char *const windows[] = {"--from 140000",
@@ -293,7 +294,7 @@ LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
     check_report("spoil.bin", "lines", "--from 10 --to 100");
 }
 
-/* The blocks alive on one device are recorded for another. */
+/* Blocks that are alive on one device are recorded as another device's. */
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
     write_whole_and_parts(make_heap());

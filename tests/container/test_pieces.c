@@ -1,4 +1,5 @@
-/* Reports on a container piece by piece are as from the whole file, which is the slow model. */
+/* Reports on a container read piece by piece equal those on the whole file, which is the slow
+ * model. */
 #include "analyze/lives/digests.h"
 #include "capture/wire.h"
 #include "parse/model/tables.h"
@@ -20,7 +21,7 @@ static void write_file(const mv_trace *trace, const char *name, const mv_write_o
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-/* Names as long as each other: JSON contains them. */
+/* The names have equal lengths, because they are part of the JSON output. */
 static void write_both(const mv_trace *trace, uint32_t chunk_rows)
 {
     const mv_spans *spans = NULL;
@@ -87,7 +88,7 @@ Test(pieces, reports_are_as_from_the_whole)
     cr_expect_geq(in_pieces, 7);
 }
 
-/* The place of a chunk of events that is not the first one. */
+/* Returns the offset of a chunk of events that is not the first one. */
 static uint64_t later_events(mv_span file)
 {
     uint64_t at = sizeof(mv_wire_header);
@@ -101,7 +102,7 @@ static uint64_t later_events(mv_span file)
     return at;
 }
 
-/* Which rows of a damaged piece are lost only the whole file shows. */
+/* Only the whole file shows which rows of a damaged piece are lost. */
 Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
@@ -119,7 +120,7 @@ Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
     cr_expect(strstr((const char *)ran.err.data, "damaged"), "%s", (const char *)ran.err.data);
 }
 
-/* As if memory had no room for the file: it can be mapped once. */
+/* Reads as if there were no memory for the file, which can be mapped only once. */
 static mv_trace read_unmapped(const mv_read_opts *opts)
 {
     char path[4096];
@@ -146,7 +147,8 @@ static mv_trace read_mapped(const mv_read_opts *opts)
     return trace;
 }
 
-/* What needs a digest or a part of the events does not need room for the file. */
+/* A report that needs only a digest, or a part of the events, does not need memory for the whole
+ * file. */
 Test(pieces, a_part_is_read_from_a_file_that_cannot_be_mapped)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train"), whole, there;
@@ -171,7 +173,7 @@ Test(pieces, a_part_is_read_from_a_file_that_cannot_be_mapped)
     }
 }
 
-/* Writes `count` events from `first` on, after what is alive before them. */
+/* Writes `count` events starting at `first`, preceded by what is alive before them. */
 static void put_piece(mv_snapshot_writer *writer, const mv_trace *trace, const mv_digest *digests,
                       uint32_t first, uint32_t count)
 {
@@ -207,7 +209,7 @@ static void put_piece(mv_snapshot_writer *writer, const mv_trace *trace, const m
                                 .events = &device.events, .before = living.count, .spans = &spans});
 }
 
-/* A file whose events are written piece by piece is the same, byte for byte. */
+/* A file whose events are written piece by piece is identical, byte for byte. */
 Test(pieces, writing_in_pieces_gives_the_same_file)
 {
     enum { ROWS = 64 };
@@ -243,7 +245,7 @@ Test(pieces, writing_in_pieces_gives_the_same_file)
     free((void *)pieces.data);
 }
 
-/* A file with other events than the trace has is not written. */
+/* A file is not written if its events differ from the trace's. */
 Test(pieces, a_missing_piece_is_an_error)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");

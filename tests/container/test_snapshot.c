@@ -1,4 +1,5 @@
-/* memviz's own container: files are written and read back, row by row and number by number. */
+/* memviz's own container: files are written and read back, and compared row by row and number by
+ * number. */
 #include <ctype.h>
 
 #include "tests/fixture/fixture_container.h"
@@ -53,7 +54,8 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
 
-/* Values of every width and sign, in runs, which need every way to store a chunk. */
+/* Values of every width and sign, partly in runs, so that every way of storing a chunk is
+ * needed. */
 static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
 {
     mv_range device = {0, count};
@@ -156,7 +158,8 @@ Test(snapshot, a_newer_version_is_refused)
     cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
 }
 
-/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: no such line. */
+/* Parses a line such as "000018  c1 4d 56  what they are": stores its bytes, which end before two
+ * spaces. Returns -1 if the line has another form or offset. */
 static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
 {
     char *end;

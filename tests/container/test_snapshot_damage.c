@@ -1,5 +1,5 @@
-/* Damaged containers: the contents of all intact chunks are read, and a note always reports
- * the damage. */
+/* Damaged containers: the contents of all intact chunks are read, and a note always reports the
+ * damage. */
 #include "tests/fixture/fixture_container.h"
 
 typedef struct {
@@ -10,7 +10,8 @@ typedef struct {
     mv_err err;
 } outcome;
 
-/* Reads a copy of exactly the right size within a small budget; `o` is for drop_outcome. */
+/* Reads a copy of exactly the right size with a small budget. `o` must be released with
+ * drop_outcome. */
 static void try_reading(mv_span bytes, outcome *o)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
@@ -44,7 +45,7 @@ static mv_span everything(mv_trace *trace)
     return mvt_snapshot_of(mvt_memory(), trace);
 }
 
-/* The first difference between two traces apart from their notes; NULL: none. */
+/* Returns the first difference between two traces, ignoring their notes, or NULL. */
 static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
 {
     mv_trace same_notes = *b;
@@ -90,11 +91,11 @@ LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_reported)
             copy[i] ^= changes[k];
         }
     }
-    /* Only the eight bytes of the magic can make the file unreadable. */
+    /* Only damage to the eight bytes of the magic can make the file unreadable. */
     cr_assert_geq(read, (bytes.length - 8) * sizeof changes);
 }
 
-/* Any content with correct checksums must be refused or be sound. */
+/* Any contents with correct checksums must be refused or be sound. */
 LongTest(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 {
     const uint8_t changes[] = {0x01, 0xff};
@@ -140,13 +141,13 @@ Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
 
 /* ---- lost chunks ------------------------------------------------------------------------- */
 
-/* The tables whose rows or references a lost chunk of `kind` may change. */
+/* The tables whose rows or references may change if a chunk of `kind` is lost. */
 static bool may_change(uint16_t lost, const mv_model_table *table)
 {
     if (table->kind == lost)
         return true;
     if (lost == MV_WIRE_STRING_BYTES || lost == MV_WIRE_STACK_FRAMES)
-        lost--; /* tables that own rows of others: strings, stacks */
+        lost--; /* tables that own rows of other tables: strings, stacks */
     if (table->kind == lost || (table->kind == lost + 1 && lost == MV_WIRE_STRINGS) ||
         (table->kind == lost + 1 && lost == MV_WIRE_STACKS))
         return true;
@@ -205,7 +206,7 @@ Test(snapshot_damage, a_lost_chunk_costs_only_its_own_rows)
     }
 }
 
-/* Reads the file without one kind of chunk; with `blind` also without the totals. */
+/* Reads the file without one kind of chunk; if `blind` is set, without the totals as well. */
 static void read_without(mv_trace *trace, uint16_t kind, bool blind, outcome *o)
 {
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(trace));
@@ -240,7 +241,7 @@ Test(snapshot_damage, lost_strings_are_absent)
     }
 }
 
-/* The settings that remain if the name or the text of a setting is lost. */
+/* The settings that remain if a setting's name or text is lost. */
 static void lose_setting(uint32_t row, bool is_its_text)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -389,7 +390,7 @@ LongTest(snapshot_damage, events_after_lost_ones_move_up)
     drop_outcome(&o);
 }
 
-/* Bytes inserted or removed before everything else: each chunk is still found. */
+/* Bytes are inserted or removed before everything else, and each chunk is still found. */
 Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
 {
     mv_trace trace;
@@ -408,7 +409,7 @@ Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
     cr_assert_null(difference_in_rows(&trace, &o.trace));
     drop_outcome(&o);
 
-    memcpy(moved, bytes.data, trace_end); /* and five bytes are missing */
+    memcpy(moved, bytes.data, trace_end); /* also, five bytes are missing */
     memcpy(moved + trace_end, bytes.data + trace_end + 5, bytes.length - trace_end - 5);
     try_reading((mv_span){moved, bytes.length - 5}, &o);
     cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
@@ -481,7 +482,7 @@ Test(snapshot_damage, huge_counts_are_refused)
     cr_assert_eq(code_with(c), MV_NOMEM);
 }
 
-/* A file that a writer made of a model that no reader produces. */
+/* A file that a writer made from a model that no reader produces. */
 static mv_code code_of(const mv_trace *trace)
 {
     outcome o;
@@ -509,7 +510,7 @@ Test(snapshot_damage, devices_are_ordinals_or_absent)
     cr_assert_eq(code_of(&trace), MV_OK);
 }
 
-/* Reading a million segments with the same million blocks would take hours. */
+/* Reading a million segments that all refer to the same million blocks would take hours. */
 Test(snapshot_damage, segments_do_not_share_blocks)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -522,7 +523,7 @@ Test(snapshot_damage, segments_do_not_share_blocks)
     cr_assert_eq(code_of(&trace), MV_RANGE);
 }
 
-/* `chunks` chunks of a few bytes that claim many rows of one value. */
+/* Makes `chunks` chunks of a few bytes each that claim many rows with one value. */
 static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
 {
     static mv_trace trace;
@@ -555,7 +556,7 @@ Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
     cr_assert_eq(code_with(bomb_of(65536, 200)), MV_NOMEM);
 }
 
-/* A hundred thousand headers that each claim the rest of the file, with wrong checksums. */
+/* A hundred thousand headers with wrong checksums, each of which claims the rest of the file. */
 Test(snapshot_damage, false_headers_take_linear_time)
 {
     enum { HEADERS = 100000 };

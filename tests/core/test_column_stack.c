@@ -1,4 +1,4 @@
-/* The stack at one instant, compared with a literal one; and the positions of events. */
+/* The stack at one instant, compared with a literal one, and the positions of events. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -11,7 +11,7 @@ static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
 
 static mv_instant some_instant(const mv_index *x, uint64_t *random)
 {
-    uint32_t event = mvt_random(random, x->events + 1) - 1; /* MV_BEFORE as well */
+    uint32_t event = mvt_random(random, x->events + 1) - 1; /* also MV_BEFORE */
 
     return (mv_instant){event, mvt_random(random, 2) ? MV_SLID : mvt_random(random, MV_SLID + 1)};
 }
@@ -169,7 +169,7 @@ Test(column_stack, events_are_in_order_on_every_clock)
     }
 }
 
-/* Only pauses are shortened; all other distances are proportional to time. */
+/* Only pauses are shortened. All other distances are proportional to time. */
 Test(column_stack, the_clock_of_busy_time_cuts_pauses)
 {
     mv_arena *arena = mvt_memory();

@@ -1,4 +1,4 @@
-/* The heap at a moment, computed from the live blocks, compared with the heap after a replay of
+/* The heap after an event, computed from the live blocks, compared with the heap after a replay of
  * the events. */
 #include "tests/fixture/fixture_heap.h"
 #include "viz/core/heap_moment.h"
@@ -35,7 +35,7 @@ static bool is_same_map(const mv_heap_map *a, const mv_heap_map *b)
            same(a->piece_row, b->piece_row, pieces, 4);
 }
 
-/* At the moment that the replay has reached. */
+/* Compares the heap after the event that the replay has reached. */
 static void compare(bench *b, const char *name)
 {
     mv_heap_sums sums = mv_heap_total(&b->heap);

@@ -5,7 +5,7 @@
 #include "viz/core/column_spikes.h"
 #include "viz/core/hit_test.h"
 
-/* Whether `a` comes before `b` among the largest. */
+/* Returns whether `a` ranks before `b` by size, with ties broken by row. */
 static bool is_before(const mv_index *x, uint32_t a, uint32_t b)
 {
     return x->bytes[a] != x->bytes[b] ? x->bytes[a] > x->bytes[b] : a < b;
@@ -35,7 +35,7 @@ static void check_sharing(const mv_column_stack *p, const mv_hit *hit, uint64_t 
     cr_assert_arr_eq(hit->largest, largest, sizeof largest);
 }
 
-/* A point inside of a row hits that row. */
+/* A point inside a row must hit that row. */
 static void check_instant(mv_column_stack *p, mv_instant instant, uint64_t *random)
 {
     const mv_index *x = p->index;

@@ -1,5 +1,4 @@
-/* The index of a timeline, compared with literal queries of analyze/lives/alive.h about
- * every row. */
+/* A timeline's index, compared with literal queries about every row (analyze/lives/alive.h). */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/index.h"
@@ -39,8 +38,8 @@ static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
     mv_arena_drop(arena, found.row);
 }
 
-/* A walk turns the set alive before it into the set alive after each event, and the bitmap of
- * changes contains exactly the events that changed it. */
+/* A walk turns the set of rows alive before it into the set alive after each event, and the bitmap
+ * of changes contains exactly the events that changed the set. */
 static void check_walk(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to)
 {
     bool *alive = mv_push_array(arena, bool, x->count + 1);
@@ -86,7 +85,7 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
             uint32_t from = mvt_random(&random, x.events);
             uint32_t to = from + mvt_random(&random, x.events - from + 1);
             check_walk(arena, &x, i ? from : 0, i ? to : x.events);
-            /* Born in (first, last] and alive after last. */
+            /* The rows that are born in (first, last] and are alive after last. */
             uint32_t first = from ? from - 1 : MV_BEFORE;
             uint32_t last = to ? to - 1 : MV_BEFORE;
             mv_alive held;
@@ -116,7 +115,7 @@ LongTest(index, answers_equal_those_of_all_rows_on_random_tables)
     }
 }
 
-/* Rows of segments: the live blocks are the held ones. */
+/* Rows for segments, where the live blocks are the held ones. */
 static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 {
     mv_lives segments;
@@ -133,7 +132,7 @@ static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed
     check_walk(arena, &x, 0, x.events);
 }
 
-/* A literal allocator's heap, through mv_lives_find: deferred frees, pools, late starts. */
+/* A literal allocator's heap, read with mv_lives_find: deferred frees, pools, late starts. */
 Test(index, answers_equal_those_of_all_rows_on_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
@@ -148,7 +147,7 @@ Test(index, answers_equal_those_of_all_rows_on_random_heaps)
     }
 }
 
-/* Every whole snapshot: moments spread over it, and one walk through all of it. */
+/* Every whole snapshot: queries spread over all of it, and one walk through it. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_arena *arena = mvt_memory();
@@ -177,7 +176,7 @@ LongTest(index, answers_equal_those_of_all_rows_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Three generations of ranks, 16^3 ranks in all: the answers lie far apart. */
+/* Three generations of ranks, 16^3 ranks in all, so that the answers lie far apart. */
 Test(index, a_few_live_rows_among_many_are_found)
 {
     enum { ROWS = 40000 };

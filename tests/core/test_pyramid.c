@@ -1,4 +1,4 @@
-/* The pyramid of levels, compared with one row of numbers for each event. */
+/* The pyramid of levels, compared with one row of numbers per event. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/pyramid.h"
@@ -75,8 +75,8 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
         end = end < events ? end : events;
         check_range(&r, &s, i % 7 ? first : MV_BEFORE, end);
         if (i % 16 == 0) {
-            /* A table of totals is made from the series; in addition, a few moments are added up
-             * row by row. */
+            /* The expected table of totals is computed from the series. In addition, a few of its
+             * entries are summed row by row. */
             uint32_t event = i ? first : MV_BEFORE;
             const mv_alloc_lives *a = &lives->allocs;
             mv_levels got = mv_pyramid_at(&r, event), want = {0};

@@ -13,8 +13,8 @@ Test(segment_rows, rows_equal_those_of_a_literal_allocator)
                                                                .unrecorded = seed % 3 ? 0 : 50,
                                                                .expandable = seed % 2,
                                                                .drains = seed % 4 == 0});
-        /* Rows alive after each event add up to the literal allocator's reserved bytes, and so
-         * do the layout's columns, one for each event. */
+        /* The rows alive after each event must add up to the literal allocator's reserved bytes,
+         * and so must the layout's columns, one for each event. */
         mv_arena *arena = mvt_arena(t);
         mv_lives segments;
         mv_series series;

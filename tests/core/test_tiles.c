@@ -1,5 +1,5 @@
-/* Tiles, compared with a literal model that stacks every allocation one by one; frames, the cache
- * and its requests; colours. */
+/* Tiles, compared with a literal model that stacks every allocation one by one. Also frames, the
+ * cache and its requests, and colours. */
 #include <math.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_
     s->before = s->series.before.allocated;
 }
 
-/* A place on the axis, and a zoom between far out and one event over many columns. */
+/* Chooses a place on the axis, and a zoom between far out and a single event over many columns. */
 static mv_tile_view some_view(const shown *s, uint64_t *random)
 {
     double zoom = exp2(mvt_random(random, 160) / 10.0 - 3), peak = 1;
@@ -58,7 +58,7 @@ static mv_tile_view some_view(const shown *s, uint64_t *random)
     return v;
 }
 
-/* The contents of a pixel of the view, through the quads; MV_NO_ROW: nothing is there. */
+/* Returns what a pixel of the view shows through the quads; MV_NO_ROW: nothing. */
 static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
     for (uint32_t i = f->count; i-- > 0;) {
@@ -84,8 +84,8 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
             mv_tile_frame f = mv_tiles_frame(tiles, &v, (uint64_t)i + 1);
-            /* Every tile of a frame equals the literal model, and the exact tiles cover the view
-             * up to the stack. */
+            /* Every tile of a frame must equal the literal model, and the exact tiles must cover
+             * the view up to the top of the stack. */
             cr_assert_eq(f.missing, 0);
             for (uint32_t j = 0; j < f.count; j++) {
                 const mv_tile_quad *q = &f.quads[j];
@@ -96,7 +96,7 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
                 cr_assert_lt(fabs(q->tile->dx / v.dx - 1), 1e-5);
                 mvt_check_tile(&s.subject, q->tile, s.heights, s.before);
             }
-            /* Pointing at a pixel finds the row that the pixel shows. */
+            /* Pointing at a pixel must find the row that the pixel shows. */
             mv_pyramid_reader levels;
             mv_pyramid_reader_init(&levels, s.subject.pyramid);
             for (int k = 0; k < 40; k++) {
@@ -115,7 +115,7 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
     }
 }
 
-/* An event with several births, or without a row in alloc_of, belongs to no allocation. */
+/* An event with several births, or one without a row in alloc_of, belongs to no allocation. */
 static bool is_plausible(const mv_lives *lives)
 {
     for (uint32_t r = lives->allocs.preexisting; r < lives->allocs.count; r++)
@@ -272,7 +272,8 @@ Test(tiles, without_a_task_run_no_tile_is_made)
     close_stage(&g);
 }
 
-/* A view above everything, where there is nothing: quads of one scale cover it from end to end. */
+/* Returns whether quads of one scale cover the view from end to end. The view is above the stack,
+ * so it is empty. */
 static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
 {
     float from = (float)v->width, to = 0;
@@ -307,7 +308,7 @@ Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
     close_stage(&g);
 }
 
-/* While the zoom changes, a view needs the same few scales again and again. */
+/* While the zoom changes, a view needs the same few scales over and over. */
 static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 {
     uint64_t most = 0;
@@ -421,7 +422,7 @@ LongTest(tiles, a_forgotten_file_is_not_read_any_more)
     close_stage(&g);
 }
 
-/* Each request that frames no longer make is dropped, unless a worker has it. */
+/* A request that no frame makes any more is dropped, unless a worker has already taken it. */
 Test(tiles, requests_that_are_not_repeated_are_dropped)
 {
     stage g;
@@ -481,7 +482,7 @@ Test(tiles, neighbours_of_one_colour_stay_apart)
 {
     uint32_t column[ROWS], out[ROWS];
 
-    /* Every height from one pixel up, of ranks that are all even. */
+    /* Every height from one pixel up, for ranks that are all even. */
     for (uint32_t row = 0, rank = 0, height = 1; row < ROWS; rank += 2, height++)
         for (uint32_t i = 0; i < height && row < ROWS; i++)
             column[row++] = rank;
@@ -490,7 +491,7 @@ Test(tiles, neighbours_of_one_colour_stay_apart)
         if (column[row] != column[row - 1])
             cr_assert_neq(out[row], out[row - 1], "row %u", row);
     for (uint32_t row = 0; row < ROWS; row++)
-        column[row] = row; /* odd and even ones */
+        column[row] = row; /* ranks that are odd and even */
     paint(column, (mv_tile_paint){0}, out);
     for (uint32_t row = 1; row < ROWS; row++)
         cr_assert_neq(out[row], out[row - 1]);

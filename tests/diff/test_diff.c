@@ -176,7 +176,7 @@ LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
         cr_assert_eq(c.found.count, back.found.count, "%s, %s", names[i], other);
         cr_assert_eq(c.found.lines, back.found.lines, "%s, %s", names[i], other);
         cr_expect_eq(c.found.delta, -back.found.delta);
-        /* Rows of one magnitude may be in another order. */
+        /* Rows of the same magnitude may be in a different order. */
         const mv_diff *a = &c.found;
         const mv_diff *b = &back.found;
         bool *used = calloc(a->lines + 1, sizeof *used);
@@ -204,7 +204,7 @@ static void expect_no_change(loaded *l, const char *name, const char *what)
     cr_expect_eq(c.found.same_bytes, c.found.level[0].allocated, "%s: %s", name, what);
 }
 
-/* The same run, with its code at other lines from some function on. */
+/* The same run, whose code is on other lines after a certain function. */
 static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
 {
     for (uint32_t i = 0; i < trace->frames.count; i++)
@@ -245,7 +245,7 @@ LongTest(diff, a_disguised_copy_of_a_run_has_no_change)
         expect_no_change(&l, names[i], "all lines moved");
         shift_lines(&l.trace[1], 70, 30);
         expect_no_change(&l, names[i], "some lines moved");
-        /* Another folder with a name of the same length: /workspace/train.py becomes
+        /* A folder whose name has the same length: /workspace/train.py becomes
          * /elsewhere/train.py. */
         mv_trace *trace = &l.trace[1];
         for (uint32_t j = 0; j < trace->strings.count; j++) {
@@ -272,7 +272,7 @@ Test(diff, devices_are_paired_by_number)
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
 }
 
-/* A rank that used only device 1, compared with one that used only device 0. */
+/* A rank that used only device 1, compared with a rank that used only device 0. */
 Test(diff, lone_devices_are_paired_with_any_numbers)
 {
     mvt_trace *t = mvt_new();
@@ -318,7 +318,8 @@ LongTest(diff, fail_on_grown_gives_status_1)
     expect_run(1, "diff --device 3 " LEAKY " " CLEAN, "");
 }
 
-/* The buffer of `ring` held half a step: neither its peak nor its need is the whole run's. */
+/* The buffer of `ring` covered only half a step, so neither its peak nor its need is the whole
+ * run's. */
 LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
 {
     static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
@@ -350,9 +351,9 @@ LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
     }
 }
 
-/* The peak of a file with missing frees is uncertain as well; at the end the final heap has the
- * bytes. The gate and the text agree, and in a window that begins within the events the past does
- * not matter. */
+/* The peak of a file with missing frees is uncertain as well. At the end, the bytes are those in
+ * the final heap. The gate and the text agree. In a window that begins within the events, the past
+ * does not matter. */
 LongTest(diff, a_sentence_is_as_certain_as_the_gate)
 {
     static const char known[] = "as far as the files show";
@@ -406,10 +407,10 @@ static void expect_gate(int status, const char *message, const char *files)
     cr_expect(strstr(run.out, message), "%s: no '%s' in %s", files, message, run.out);
 }
 
-/* The bytes on a device that is missing from a file may not be 0. */
+/* The number of bytes on a device that is missing from a file may be other than 0. */
 LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
-    /* A file of a process that did nothing. */
+    /* A file written by a process that did nothing. */
     static char path[] = "/tmp/memviz-idle-XXXXXX";
     mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
     int file = mkstemp(path);
@@ -434,8 +435,8 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
     remove(idle);
 }
 
-/* All devices are recorded at once: a device without events next to a complete history did nothing.
- * Next to a history that was cut, it may have done something. */
+/* All devices are recorded at once, so a device without events next to a complete history did
+ * nothing. Next to an incomplete history, it may have done something. */
 Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
 {
     mvt_run run =

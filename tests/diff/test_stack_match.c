@@ -27,8 +27,8 @@ Test(stack_match, pairs_follow_the_rules)
             for (int s = 0; s < 2; s++)
                 for (uint32_t i = 0; i < p.count[s]; i++)
                     p.key[s][i] = mvt_random(&seed, 25);
-            /* The rules, read literally: the k-th free row of a key belongs to the k-th on the
-             * other side. */
+            /* The matching rules, taken literally: the k-th free row with a key belongs to the k-th
+             * free row with that key on the other side. */
             for (uint32_t i = 0; i < p.count[0]; i++) {
                 uint64_t key = p.key[0][i];
                 uint32_t a = times_of(&p, 0, key), b = times_of(&p, 1, key), before = 0;
@@ -62,7 +62,7 @@ typedef struct {
     mv_function_lines lines;
 } made_lines;
 
-/* "60a 62b": a line, and a letter for its callee. */
+/* "60a 62b": line numbers, each followed by a letter for its callee. */
 static void make_lines(made_lines *m, const char *text)
 {
     m->lines = (mv_function_lines){0, m->line, m->calls, m->partner};
@@ -79,7 +79,7 @@ static void pair_made(made_lines *a, made_lines *b, int64_t expected)
     cr_assert(mv_lines_pair(mvt_memory(), &a->lines, &b->lines, &expected));
 }
 
-/* `want`: for each line before, the line after, or 0. */
+/* `want` gives for each line before the change the line after it, or 0. */
 static void expect_lines(const char *before, const char *after, int64_t shift, const char *want)
 {
     static made_lines a, b;
@@ -158,7 +158,7 @@ static void match_all(matched *m, mv_arena *arena)
                            &m->match, mvt_err()));
 }
 
-/* One allocation for each stack; event i has stack i. */
+/* Makes a trace with one allocation per stack, where event i has stack i. */
 static mvt_trace *trace_of(const char *const *stacks, uint32_t count)
 {
     mvt_trace *t = mvt_new();
@@ -340,7 +340,7 @@ static void random_paths(call_path *paths, uint64_t *seed)
     }
 }
 
-/* However lines move and folders are renamed, every stack is matched with itself. */
+/* However lines move and folders are renamed, every stack must be matched with itself. */
 Test(stack_match, random_programs_find_themselves)
 {
     static char text[2][STACKS][400];
@@ -353,7 +353,7 @@ Test(stack_match, random_programs_find_themselves)
         matched m;
         make_program(&before, &seed);
         program after = before;
-        /* New lines without allocations in front of any line; functions change places. */
+        /* Inserts lines without allocations in front of any line, and swaps functions. */
         for (int f = 0; f < FILES; f++) {
             int shift = 0, turn = mvt_random(&seed, 3) == 0 ? 2000 : 0;
             for (int g = 0; g < FUNCTIONS; g++)
@@ -393,7 +393,7 @@ static void expect_exchange(const matched *m, mv_arena *arena)
     }
 }
 
-/* Stacks that have little in common: the match is still one to one, and symmetric. */
+/* Stacks that have little in common: the match must still be one to one and symmetric. */
 Test(stack_match, exchanged_sides_exchange_the_answer)
 {
     static char text[2][STACKS][400];

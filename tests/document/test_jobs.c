@@ -1,4 +1,4 @@
-/* Background work of the user interface: the newest query is answered, and none is
+/* Background work for the user interface: the newest query must be answered, and no query must be
  * answered wrongly. */
 #include <stdatomic.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 typedef struct {
     atomic_int runs;
     atomic_int wakes;
-    atomic_bool may_go; /* slow jobs wait for this */
+    atomic_bool may_go; /* slow jobs wait until this is set */
     mv_arena *arena;
     mv_jobs *jobs;
     mv_slot *slot;
@@ -109,8 +109,8 @@ Test(jobs, without_workers_answers_wait_for_their_task_run)
     end(&c);
 }
 
-/* A worker may finish before the frame that asked has ended. Nothing waits then, although that
- * frame does not show the answer. */
+/* A worker may finish before the frame that made the request has ended. Nothing is waiting then,
+ * although that frame does not show the answer. */
 Test(jobs, a_query_without_its_answer_is_counted_even_if_the_answer_comes_soon)
 {
     context c;
@@ -140,7 +140,7 @@ Test(jobs, only_the_newest_query_waits)
     cr_assert_leq(c.runs, 2, "the first, perhaps, and the last");
     cr_assert_eq(*ask(&c, 50), 100);
     cr_assert(c.is_current);
-    end(&c); /* a worker wakes up after it has stored its answer */
+    end(&c); /* a worker wakes the window after it has stored its answer */
     cr_assert_gt(c.wakes, 0);
 }
 

@@ -22,7 +22,7 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* A cache folder for this test, and a file whose index is in it. */
+/* Sets up a cache folder for this test, and a file whose index is in it. */
 static void begin(place *p)
 {
     *p = (place){.root = mvt_temp_folder(), .arena = mvt_arena_of(256 << 20)};
@@ -98,7 +98,8 @@ Test(saved_index, written_files_are_read)
     end(&p);
 }
 
-/* Every bit of the head and some of the rest; every wrong length. */
+/* Changes every bit of the head and some bits of the remaining bytes, and tries every wrong
+ * length. */
 LongTest(saved_index, a_damaged_index_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
@@ -191,7 +192,7 @@ Test(saved_index, only_the_latest_indexes_are_kept)
     snprintf(other, sizeof other, "%s/notes", p.folder);
     write_text(other, "not ours: it stays");
     for (uint64_t i = 2; i <= MV_SAVED_FILES + 3; i++) {
-        /* Makes the files an hour older. */
+        /* Sets the files' times back by an hour. */
         DIR *at = opendir(p.folder);
         struct stat st;
         cr_assert_not_null(at);
@@ -212,7 +213,7 @@ Test(saved_index, only_the_latest_indexes_are_kept)
     end(&p);
 }
 
-/* The columns are the extents of their events. */
+/* Each column is the extent of its events. */
 static void compare(const mv_document_device *d)
 {
     static mv_saved_device s;
@@ -256,7 +257,7 @@ Test(saved_index, the_saved_outline_is_shown_while_the_trace_is_read)
     d->has_saved = true;
     cr_assert_null(mv_view_outline(view), "the device itself is there");
     stage = d->devices[0].stage;
-    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it was still loading */
+    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it were still loading */
     cr_assert_not_null(mv_view_outline(view));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "from the last run: peak"));
     mvt_scene_check(mvt_view_frame(view), "outline");
@@ -265,7 +266,7 @@ Test(saved_index, the_saved_outline_is_shown_while_the_trace_is_read)
     end(&p);
 }
 
-/* A sketch from the events alone is close to the real outline, and exact for segments. */
+/* A sketch made only from the events is close to the real outline, and exact for segments. */
 Test(saved_index, a_sketch_is_close_to_the_real_outline)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",

@@ -30,7 +30,7 @@ static void expect_text(uint32_t event, const char *text)
     cr_expect_str_eq(explanation_of(event).text, text);
 }
 
-/* A segment, a block, and the next user of its address, which lives to the end. */
+/* A segment, a block, and a later block at the same address, which lives to the end. */
 static mvt_trace *two_users(void)
 {
     mvt_trace *t = mvt_new();
@@ -142,7 +142,7 @@ Test(event_words, a_heap_without_events_has_no_lives)
         "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
 }
 
-/* Facts that are not in the file are not printed. */
+/* A fact that is not in the file is not printed. */
 Test(event_words, data_that_is_not_recorded_is_reported)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Exports are read back by other means: SQLite itself, a CSV reader, cJSON, a protobuf parser.
- * Their sums equal the figures of `stats`. */
+/* Exports are read back by other means: SQLite itself, a CSV reader, cJSON and a protobuf parser.
+ * Their sums must equal the figures of `stats`. */
 #include <sqlite3.h>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ static const char *const snapshots[] = {"gpt_train.pickle", "two_devices.pickle"
                                         "annotated.pickle", "no_history.pickle",  "ring.pickle"};
 enum { SNAPSHOTS = sizeof snapshots / sizeof *snapshots };
 
-/* `key` of `group`, summed over the devices in `stats`. */
+/* Returns `key` in `group`, summed over the devices in `stats`. */
 static double stats_sum(const char *snapshot, const char *group, const char *key)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s", snapshot);
@@ -38,7 +38,7 @@ static sqlite3_int64 ask(sqlite3 *db, const char *question)
     return answer;
 }
 
-/* `words`: the file, and options. */
+/* Exports a database; `words` are the file and options. */
 static sqlite3 *database_by(const char *words, mvt_run *run)
 {
     sqlite3 *db;
@@ -56,7 +56,7 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
     return db;
 }
 
-/* No arena counts the database's memory. */
+/* The database's memory is not counted by any arena. */
 Test(export, a_database_uses_only_the_remaining_memory)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
@@ -107,7 +107,7 @@ LongTest(export, sums_of_the_database_equal_the_report)
     }
 }
 
-/* Addresses in the canonical upper half, as on some systems, are above 2^63. */
+/* On some systems, addresses are in the canonical upper half, above 2^63. */
 Test(export, large_numbers_are_exact)
 {
     mvt_trace *t = mvt_new();
@@ -161,7 +161,7 @@ Test(export, one_device_is_in_all_tables)
     sqlite3_close(one);
 }
 
-/* Rows with a device in captures: rows of other devices are omitted, rows with an unknown
+/* Rows with a device, in captures: rows for other devices are omitted, while rows for an unknown
  * device stay. */
 Test(export, one_device_of_a_capture_is_exported)
 {
@@ -186,7 +186,7 @@ Test(export, one_device_of_a_capture_is_exported)
     sqlite3_close(one);
 }
 
-/* The kinds come from analyze/code/culprit.h, and C++ recordings have all of them. */
+/* The kinds come from analyze/code/culprit.h, and C++ recordings contain all of them. */
 Test(export, frames_name_the_owner_of_their_code)
 {
     mvt_run run;
@@ -216,7 +216,7 @@ LongTest(export, tables_are_csv)
 
         cr_assert_eq(run.status, 0, "%s", run.err);
         mv_export_columns_of(t, &listed);
-        at = strchr(run.out, '\n') + 1; /* the name of the file that was written */
+        at = strchr(run.out, '\n') + 1; /* prints the name of the written file */
         columns = mvt_csv_record(&at, field, MV_MOST_CELLS);
         cr_assert_eq(columns, (int)listed.count, "%s", t->name);
         for (int i = 0; i < columns; i++)
@@ -281,7 +281,8 @@ static uint64_t take_varint(message *m)
     }
 }
 
-/* The next field: its number, and its value or its contents. 0 at the end. */
+/* Reads the next field and returns its number, or 0 at the end. Stores the field's value or its
+ * contents. */
 static uint32_t take_field(message *m, uint64_t *value, message *inner)
 {
     if (m->at == m->end)
@@ -320,7 +321,8 @@ static void read_event(message m, found *f)
     f->begins += type == 1;
     f->ends += type == 2;
     f->ooms += type == 3 && track % 7 == 0;
-    if (type == 4 && track % 7 == 2) { /* seven tracks for each device; the second is `allocated` */
+    /* each device has seven tracks; the second one is `allocated` */
+    if (type == 4 && track % 7 == 2) {
         cr_assert_lt(track / 7, 2);
         f->last[track / 7] = (double)level;
         if ((double)level > f->highest[track / 7])
@@ -366,7 +368,7 @@ LongTest(export, perfetto_has_the_levels)
     }
 }
 
-/* A slice of 10 us that PyTorch recorded for a device that is not in use. */
+/* A 10 us slice that PyTorch recorded for a device that is not in use. */
 static mvt_trace *annotated_elsewhere(int32_t device)
 {
     mvt_trace *t = mvt_new();
@@ -392,7 +394,7 @@ static found perfetto_by(const char *words, mvt_run *run)
     return f;
 }
 
-/* Device 0 is listed and idle, device 3 is not listed. The annotations of both are shown. */
+/* Device 0 is listed but idle, and device 3 is not listed. The annotations of both are shown. */
 Test(export, annotations_of_idle_devices_are_shown)
 {
     static const int32_t devices[] = {0, 3};

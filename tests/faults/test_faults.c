@@ -1,11 +1,11 @@
-/* One call after another fails in a few commands; scripts/attack/faults covers all commands. Each
- * run ends with the right result, or with one line, status 1 and an unchanged folder. */
+/* A few commands in which one call after another fails; scripts/attack/faults covers all commands.
+ * Each run must end with the right result, or with one line, status 1 and an unchanged folder. */
 #include <sys/resource.h>
 
 #include "tests/fixture/fixture_program.h"
 
-/* The server's last line (tests/programs/failing.h). Under a sanitizer a run that lost memory ends
- * with a special status, which counts as wrong. */
+/* Runs the command under faults and checks the server's last line (tests/programs/failing.h). Under
+ * a sanitizer, a run that leaked memory ends with a special status, which counts as wrong. */
 static void play(const char *fault, const char *runs, const char *old, const char *command)
 {
     mvt_run r = mvt_sh("mkdir f && { echo wait idle; echo dump; } >dump && "
@@ -23,12 +23,12 @@ static void play(const char *fault, const char *runs, const char *old, const cha
 #define TRAIN MV_TESTDATA "/snapshots/mlp_train.pickle"
 #define SMALL MV_TESTDATA "/snapshots/two_devices.pickle"
 
-/* Steps are primes, a different one for each command. */
+/* The step is a prime number, different for each command. */
 LongTest(faults, failed_allocations_are_reported)
 {
     play("memory=ENOMEM", "1:0:7", "o", "leaks -q --csv -o o " TRAIN);
     play("memory=ENOMEM", "3:0:11", "o", "peak -q --json " TRAIN);
-    /* Not a .bin file: one without its digest is right, too. */
+    /* The output is not a .bin file, because a .bin file without a digest would be right, too. */
     play("memory=ENOMEM", "2:0:13", "o.msgpack", "convert -q " TRAIN " o.msgpack");
     play("memory=ENOMEM", "5:0:29", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
     play("memory=ENOMEM+", "4:0:17", "o", "ledger -q " MV_TESTDATA "/captures/train.bin");
@@ -39,7 +39,7 @@ Test(faults, names_of_steps_without_memory_are_reported)
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
-/* Analyses for one column of the output, which are not separate reports. */
+/* These are analyses for one column of the output, not separate reports. */
 LongTest(faults, an_export_without_memory_for_leaks_fails)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
@@ -73,7 +73,7 @@ LongTest(faults, failed_writes_are_reported)
     play("write=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
-/* No part of a file remains if the program is ended while it writes. */
+/* If the program is ended while it writes, no partial file remains. */
 LongTest(faults, a_signal_at_any_call_leaves_whole_files)
 {
     static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
@@ -97,13 +97,13 @@ Test(faults, a_server_for_agents_reports_why_it_ends)
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
 }
 
-/* Zeros in the middle of a file: a report may then cover less. */
+/* Zeros in the middle of a file, because of which a report may cover less. */
 #define DAMAGED "$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin; " DAMAGE
 #define DAMAGE                                                         \
     "dd if=/dev/zero of=f.bin bs=64 count=1 conv=notrunc status=none " \
     "seek=$(($(stat -c %%s f.bin) / 128)); "
 
-/* On standard error; triage has it in its report as well. */
+/* The message is on standard error; triage also prints it in its report. */
 LongTest(faults, damage_is_reported_with_every_report_once)
 {
     static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
@@ -127,7 +127,7 @@ LongTest(faults, damage_is_reported_with_every_report_once)
     }
 }
 
-/* The command reads the events, because the recording has no digest of them. */
+/* The command reads the events, because the recording has no digest for them. */
 Test(faults, info_reports_damage_itself)
 {
     mvt_run r = mvt_sh("cp $SNAPS/../captures/loader.bin f.bin; " DAMAGE
@@ -143,7 +143,7 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
     play("read=EIO", "1:3:1", "o", "view -q --headless --size 300x200 --script ../../dump " SMALL);
 }
 
-/* Reading then ends early, which does not count as out of memory. */
+/* Reading then ends early, which does not count as being out of memory. */
 LongTest(faults, a_viewer_closed_while_it_reads_is_not_out_of_memory)
 {
     mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
@@ -154,7 +154,7 @@ LongTest(faults, a_viewer_closed_while_it_reads_is_not_out_of_memory)
     cr_expect_str_empty(r.err);
 }
 
-/* Nobody has seen the address yet. */
+/* Nobody has received the address yet. */
 Test(faults, a_server_without_an_output_ends)
 {
     mvt_run r = mvt_sh("MEMVIZ_PAGE=" MV_TESTDATA
@@ -164,7 +164,7 @@ Test(faults, a_server_without_an_output_ends)
     cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
 }
 
-/* Only a run's number, facts and samples depend on the time of day. */
+/* Only a run's number, its facts and its samples depend on the time of day. */
 Test(faults, a_jumping_clock_changes_nothing)
 {
     mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
@@ -179,7 +179,8 @@ Test(faults, a_jumping_clock_changes_nothing)
     cr_expect_str_empty(r.err);
 }
 
-/* The failure is one line, and the old file stays. The line goes to a pipe, which has no limit. */
+/* The failure is reported in one line, and the old file stays. The line goes to a pipe, to which
+ * the size limit does not apply. */
 static void expect_line(const char *limit, const char *command)
 {
     mvt_run r =
@@ -203,7 +204,7 @@ LongTest(limits, outputs_under_a_file_size_limit_fail_in_one_line)
     }
 }
 
-/* The message is the same for every kind of output. */
+/* The message is the same for all kinds of output. */
 Test(limits, all_outputs_report_the_file_size_limit_alike)
 {
     static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
@@ -222,8 +223,8 @@ Test(limits, all_outputs_report_the_file_size_limit_alike)
     }
 }
 
-/* The limit of an output follows from the size of the input: the earlier contents of a file that a
- * report is appended to do not count. */
+/* An output's size limit is derived from the size of the input. If a report is appended to a file,
+ * the file's earlier contents do not count. */
 Test(limits, reports_can_be_appended_to_a_long_log)
 {
     mvt_run r = mvt_sh("truncate -s 3G log && $MEMVIZ stats -q $SNAPS/gpt_train.pickle >>log; "
@@ -232,7 +233,7 @@ Test(limits, reports_can_be_appended_to_a_long_log)
     cr_expect(strncmp(r.out, "0\n", 2) == 0 && strcmp(r.out, "0\n0\n") != 0, "%s", r.out);
 }
 
-/* The recorded program ends as it does without memviz. */
+/* The recorded program ends as it would without memviz. */
 Test(limits, a_recording_that_may_not_grow_does_not_harm_the_program)
 {
     mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ run -o o.bin -- " MV_MARKING " mark a exit 5 2>&1; "
@@ -241,7 +242,8 @@ Test(limits, a_recording_that_may_not_grow_does_not_harm_the_program)
     cr_expect(strncmp(r.out, "memviz: ", 8) == 0 && strstr(r.out, "\n5\n"), "%s", r.out);
 }
 
-/* The dynamic loader and the input need one descriptor each; the limit allows no third. */
+/* The dynamic loader and the input need one descriptor each, and the limit does not allow a
+ * third. */
 Test(limits, running_out_of_descriptors_is_reported)
 {
     expect_line("ulimit -n 4", "leaks -q $SNAPS/gpt_train.pickle -o o");
@@ -259,7 +261,7 @@ Test(limits, a_read_only_folder_is_reported)
     cr_expect_str_empty(r.out);
 }
 
-/* A reader that closes the pipe is not an error, and needs no message. */
+/* It is not an error if the reader closes the pipe, and no message is needed. */
 Test(limits, a_closed_pipe_needs_no_message)
 {
     static const char *const commands[] = {"trace -q --limit 0", "dump -q", "leaks -q --json",

@@ -1,10 +1,11 @@
-/* Long-lived commands: failed requests leave nothing open, and files change under them. */
+/* Long-lived commands: failed requests must leave nothing open, and files change while the commands
+ * run. */
 #include <dirent.h>
 #include <sched.h>
 
 #include "tests/serve/fixture_server.h"
 
-/* A process's descriptors, and its mappings of files of a name. */
+/* Counts a process's descriptors, and its mappings of files with a certain name. */
 static unsigned count_open(pid_t process, const char *name)
 {
     char path[64], line[4096];
@@ -46,14 +47,14 @@ Test(long_lived, failing_requests_of_a_page_leave_nothing_open, .timeout = 250)
             mvt_get_made(&server, mvt_served_path(row, "files"));
             mvt_get(&server, "/files/99/0");
             mvt_send(&server, bad, sizeof bad - 1);
-            /* Another version, which makes the server read the file again. */
+            /* A new version of the file, which makes the server read the file again. */
             mvt_in_folder(folder, "echo >>run/%s", names[i]);
         }
         if (round == 3)
             before = count_open(server.child, "/run/");
     }
-    /* The server closes the last connection a moment after its answer; otherwise the test
-     * times out. */
+    /* The server closes the last connection shortly after its answer. If it did not, the test would
+     * time out. */
     while (count_open(server.child, "/run/") > before)
         sched_yield();
 }
@@ -79,7 +80,8 @@ LongTest(long_lived, failing_requests_of_an_agent_leave_nothing_open, .timeout =
     cr_expect(fd[0] == fd[1] && maps[0] == maps[1] && status == 0, "%s", r.out);
 }
 
-/* A client that kills the process finds no trace of it later: its output has no name. */
+/* If a client kills the process, no trace of the process remains, because its output has no name
+ * yet. */
 LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 {
     mvt_run r =
@@ -93,7 +95,7 @@ LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
     cr_expect_str_eq(r.out, "0\n1\n", "%s %s", r.out, r.err);
 }
 
-/* Without a standard error, messages have no destination: they must not end up in our files. */
+/* If there is no standard error, messages have no destination, and must not end up in our files. */
 Test(long_lived, closed_descriptors_are_not_files)
 {
     mvt_run r =

@@ -1,5 +1,5 @@
-/* Filters: valid terms, the errors of others, and the matching allocations, compared with a slow
- * and obvious version. */
+/* Filters: valid terms, the errors for invalid ones, and the matching allocations, compared with a
+ * slow and simple version. */
 #include <ctype.h>
 #include <regex.h>
 
@@ -164,7 +164,7 @@ Test(filter, expressions_that_explode_are_refused)
     cr_assert_eq(f.bad_at, 128);
 }
 
-/* Any bytes are a filter or are refused with a sentence; this test accepts both. */
+/* Any bytes are either a filter or refused with a sentence; this test accepts both. */
 Test(filter, any_bytes_are_safe)
 {
     static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
@@ -229,7 +229,7 @@ Test(filter, terms_on_stacks_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
 }
 
-/* A row of the legend is a line, not all stacks that pass through it. */
+/* A row in the legend stands for a line, not for all stacks that pass through the line. */
 Test(filter, a_site_is_the_line_that_is_charged)
 {
     static const struct {
@@ -315,7 +315,7 @@ Test(filter, terms_on_lives_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
 }
 
-/* The recorded program chooses the names. */
+/* The names are chosen by the recorded program. */
 Test(filter, names_of_any_bytes_can_be_matched)
 {
     mv_arena *arena = mvt_memory();
@@ -340,7 +340,7 @@ typedef struct {
     const mv_sites *sites;
 } world;
 
-/* As in the manual: "file:line:function". */
+/* Returns the frame as described in the manual: "file:line:function". */
 static const char *text_of(const mv_trace *trace, uint32_t frame)
 {
     static char text[70000];
@@ -368,7 +368,7 @@ static bool stack_has(const world *w, mv_stack_id stack, const char *text, const
     return false;
 }
 
-/* A random term as text, and the values to compare with. */
+/* Makes a random term as text, and the values to compare with. */
 typedef struct {
     char text[200];
     int kind; /* mv_filter_kind */
@@ -381,7 +381,7 @@ typedef struct {
 
 static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 
-/* A term about a block's position or origin; `row` is an allocation. */
+/* A term about a block's position or origin. `row` is an allocation. */
 static void write_place(const world *w, uint64_t *state, uint32_t row, slow_term *t)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -445,7 +445,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
                    .sign = (int)mvt_random(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
 
-    /* A part of a frame's text that a regular expression needs no quoting for. */
+    /* A part of a frame's text that needs no quoting in a regular expression. */
     const mv_trace *trace = w->trace;
     const char *text = trace->frames.count
                            ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))

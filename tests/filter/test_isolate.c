@@ -1,5 +1,5 @@
-/* Part of the allocations as a separate table, and the largest ones: compared with a slow and
- * obvious version on the whole table. */
+/* A subset of the allocations as a separate table, and the largest allocations, compared with a
+ * slow and simple version on the whole table. */
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
@@ -22,7 +22,8 @@ Test(isolate, levels_equal_the_sums_of_the_rows)
         for (uint32_t i = 0; i < lives.allocs.count; i++)
             if (mvt_random(&random, 3))
                 mv_filter_bits_add(&kept, i);
-        /* The levels of the part, event by event, are sums over the kept rows of the whole. */
+        /* After each event, the subset's levels are sums over the rows that were kept from the
+         * whole table. */
         mv_lives part;
         mv_series series;
         mvt_ok(mv_isolate_lives(arena, &lives, &kept, &part, mvt_err()));

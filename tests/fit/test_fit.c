@@ -1,6 +1,6 @@
-/* Peaks at sizes that were not recorded. The slow way is to run the program at that size:
- * random programs on a literal allocator, and models that were recorded on a GPU with several
- * batch sizes. */
+/* Peaks at sizes that were not recorded. The slow way is to run the program at that size. The
+ * programs are random ones on a literal allocator, and models that were recorded on a GPU with
+ * several batch sizes. */
 
 #include "analyze/fit/fit.h"
 #include "tests/cli/fixture_runs.h"
@@ -34,7 +34,7 @@ Test(fit, sizes_match_if_a_power_of_the_input_explains_them)
 
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
-/* The irregular part of a program. */
+/* What is irregular about a program. */
 typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE } oddity;
 
 typedef struct {
@@ -64,7 +64,8 @@ static void give(run *r, uint64_t addr)
     mvt_free(r->t, .addr = addr);
 }
 
-/* The bytes of a tensor with factor `n`: several kinds of products. */
+/* Returns the bytes of a tensor with factor `n`, which may be one of several products of the
+ * sizes. */
 static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
 {
     if (size.length == 1)
@@ -81,7 +82,7 @@ static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
     }
 }
 
-/* Bytes of the workspace of one layer. */
+/* Returns the size of one layer's workspace. */
 static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
 {
     uint64_t limit = 9 * MIB + layer;
@@ -93,7 +94,7 @@ static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
     return odd == WITH_LIMIT && size * 3 * MIB > limit ? limit : size * 3 * MIB;
 }
 
-/* Forward passes with stacks and backward passes without, as PyTorch records them. */
+/* Runs a forward pass with stacks and a backward pass without stacks, as PyTorch records them. */
 static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
 {
     uint64_t state = seed, size = input.batch, kept[LAYERS], gradient = 0, bytes[LAYERS];
@@ -120,7 +121,7 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
     give(r, batch);
 }
 
-/* One step for each of `sizes`. The first creates an optimizer's state. */
+/* Runs one step for each of `sizes`. The first step creates an optimizer's state. */
 static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t steps, oddity odd,
                          mv_fit_run *out)
 {
@@ -163,7 +164,8 @@ static void record(run *r, uint64_t seed, mv_input size, oddity odd, mv_fit_run 
 
 static run runs[5];
 
-/* Predicts the last size from the others and returns the point. `truth` is the run at that size. */
+/* Predicts the peak at the last size from the other sizes and returns the point. `truth` is the run
+ * at that size. */
 static mv_fit_point predict(uint64_t seed, oddity odd, const mv_input *sizes, uint32_t count,
                             mv_fit *out)
 {
@@ -226,8 +228,8 @@ Test(fit, a_length_that_no_pair_shows_is_refused)
     }
 }
 
-/* From one recording: one step has another size than the others; the truth is a run whose steps all
- * have a third size. */
+/* From one recording in which one step has a different size from the others. The truth is a run in
+ * which all steps have a third size. */
 static mv_fit_point predict_from_steps(uint64_t seed, oddity odd, const mv_input *steps,
                                        const mv_input *sizes, mv_input at, mv_fit *out)
 {
@@ -289,8 +291,8 @@ Test(fit, steps_with_sizes_chosen_by_a_library_give_no_figure)
     cr_expect_gt(refused, 0);
 }
 
-/* A block is up to 1 MiB larger than its request, depending on the hole that it fills: bounds of
- * requests are bounds of blocks with about that tolerance. */
+/* A block may be up to 1 MiB larger than its request, depending on the hole that it fills. Bounds
+ * on requests are therefore bounds on blocks, with about that tolerance. */
 static void expect_within(mv_fit_peak p, uint64_t truth, uint64_t seed)
 {
     cr_expect(p.least <= truth + MIB && truth <= p.most + MIB,
@@ -315,8 +317,8 @@ Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
     }
 }
 
-/* Two alternating algorithms look like a limit that has not been reached: 20, 36, 44 MiB,
- * then 64. */
+/* Two alternating algorithms look like a limit that has not been reached: 20, 36 and 44 MiB, then
+ * 64. */
 Test(fit, a_workspace_that_grew_at_two_rates_may_grow_at_the_faster_one_again)
 {
     static const mv_input sizes[] = {{2, 1}, {4, 1}, {6, 1}, {8, 1}};
@@ -423,7 +425,7 @@ Test(fit, a_recorded_model_is_predicted)
     cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
 }
 
-/* The peaks at a point of two numbers, or from one recording, are within 1 %. */
+/* The peaks predicted for a point with two numbers, or from one recording, must be within 1 %. */
 static void expect_truth(const char *arguments, const char *name)
 {
     cJSON *report = fit_of(arguments);

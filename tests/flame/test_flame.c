@@ -1,4 +1,4 @@
-/* Folded stacks add up to the allocated and to the reserved bytes. */
+/* Folded stacks must add up to the allocated and to the reserved bytes. */
 #include "analyze/flame/flame.h"
 #include "analyze/totals/moment.h"
 #include "tests/cli/fixture_runs.h"
@@ -28,7 +28,7 @@ static void check_moment(mv_arena *arena, const mv_trace *trace, const mv_lives 
     cr_expect_eq(sum_of(&segments, MV_FLAME_FREE), levels.reserved - levels.active);
 }
 
-/* Marking rows as other moves their bytes and pieces, and changes nothing else. */
+/* Marking rows as other must move their bytes and pieces, and change nothing else. */
 static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, uint32_t event)
 {
@@ -89,7 +89,7 @@ Test(flame, stacks_of_random_heaps_add_up)
     }
 }
 
-/* The sum of the numbers after the last blank of each line. */
+/* Adds up the numbers after the last blank of each line. */
 static uint64_t sum_folded(const char *text)
 {
     uint64_t sum = 0;

@@ -31,8 +31,8 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
                                 mvt_err()));
 }
 
-/* The change of a row whose stack begins with this label, from the outside (inverted: from
- * the inside). */
+/* Returns the change of a row whose stack begins with this label, read from the outside (inverted:
+ * from the inside). */
 static int64_t part_of(const change *c, const mv_diff_row *row, const char *label, bool is_inverted)
 {
     int s = row->bytes[1] != 0;
@@ -53,7 +53,7 @@ static int64_t part_of(const change *c, const mv_diff_row *row, const char *labe
     return strcmp(text, label) == 0 ? row->delta : 0;
 }
 
-/* Every node is the sum of its rows; the root is the total change. */
+/* Every node must be the sum of its rows, and the root must be the total change. */
 static void check(const change *c, bool is_inverted, const char *what)
 {
     const mv_flame_tree *tree = &c->tree;
@@ -97,7 +97,7 @@ Test(flame_change, frames_grow_shrink_appear_and_disappear)
     }
     compare(&c, mvt_done(made[0]), mvt_done(made[1]), false);
     check(&c, false, "made");
-    cr_assert_eq(c.tree.nodes[0].bytes, 14 * MIB); /* 3 more, 4 gone, 7 new */
+    cr_assert_eq(c.tree.nodes[0].bytes, 14 * MIB); /* 3 increased, 4 disappeared, 7 is new */
     cr_assert_eq(c.tree.nodes[0].less, 4 * MIB);
     cr_assert_eq(c.tree.depth, 2);
 }

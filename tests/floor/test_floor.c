@@ -15,8 +15,8 @@ static void random_blocks(uint64_t *seed, mv_placed_block *blocks, uint32_t coun
 
 /* ---- placements -------------------------------------------------------------------------- */
 
-/* The lowest top of all placements, the slow way: every order of the blocks, each block at the
- * lowest address at which it overlaps none of those before it. */
+/* Finds the lowest top of all placements, the slow way: for every order of the blocks, puts each
+ * block at the lowest address at which it overlaps no earlier one. */
 static uint64_t lowest_top(const mv_placed_block *b, uint32_t count, uint32_t *order,
                            uint64_t *offset, uint32_t placed, uint64_t top)
 {
@@ -66,7 +66,7 @@ LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
     }
 }
 
-/* At most 6 bytes are in use at once, and every placement has at least 7. */
+/* At most 6 bytes are in use at once, but every placement needs at least 7. */
 Test(floor, the_search_proves_that_the_load_cannot_be_reached)
 {
     mv_placed_block blocks[] = {{0, 1, 1}, {3, 6, 1}, {0, 2, 2},  {2, 3, 1}, {1, 5, 2},  {4, 8, 1},
@@ -79,7 +79,7 @@ Test(floor, the_search_proves_that_the_load_cannot_be_reached)
     cr_expect_eq(found.top, 7);
 }
 
-/* A small file takes little time, however hard its blocks are to place. */
+/* A small file takes only a short time, however hard its blocks are to place. */
 Test(floor, the_effort_is_bounded_by_the_number_of_blocks)
 {
     cr_expect_eq(mv_placement_effort(0, MV_PLACEMENT_EFFORT), 0);
@@ -196,7 +196,8 @@ Test(floor, a_request_counts_in_units_of_512_bytes)
     cr_expect_eq(found.placement, 2 * MIB - 1024);
 }
 
-/* A block of a graph's pool is freed, then one of the default pool lives alone. */
+/* A block in a graph's pool is freed; afterwards a block in the default pool is the only live
+ * one. */
 Test(floor, the_pool_of_a_graph_keeps_its_memory)
 {
     for (uint64_t graph = 0; graph < 2; graph++) {
@@ -237,7 +238,7 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
     mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
     mvt_free(t, .addr = 0x10000000);
-    for (uint64_t i = 2; i < 4; i++) { /* 28 of 60 MiB exceed the floor */
+    for (uint64_t i = 2; i < 4; i++) { /* 28 of the 60 MiB exceed the floor */
         mvt_segment_alloc(t, .addr = i << 28, .bytes = 20 * MIB, .stream = i,
                           .stack = i == 2 ? "second:a.py:2" : "third:a.py:3");
         mvt_alloc(t, .addr = i << 28, .bytes = 16 * MIB, .stream = i, .stack = "block:a.py:9");

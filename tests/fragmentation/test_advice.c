@@ -1,5 +1,5 @@
-/* Settings that reports advise: each saves, to the byte, the figure of its replay; and reports do
- * not contradict each other on any real snapshot. */
+/* Settings that reports recommend. Each saves, to the byte, what its replay predicts, and on no
+ * real snapshot do reports contradict each other. */
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "tests/fixture/fixture.h"
@@ -20,7 +20,7 @@ static const mv_trial *run_of(const mv_whatif *w, const char *conf)
     return NULL;
 }
 
-/* The result of --conf for one setting. */
+/* Returns the result of --conf for one setting. */
 static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r,
                         const mv_advice *advice, const char *name)
 {
@@ -58,8 +58,8 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
         cr_assert_eq(mv_whatif_find(mvt_memory(), trace, &r.lives, &r.sites, (mv_whatif_opts){0},
                                     &r.all, &err),
                      MV_OK);
-        /* The built-in set contains each advised setting, in the same order; none is worse than
-         * no change. */
+        /* The built-in set contains every recommended setting, in the same order, and none of them
+         * is worse than no change. */
         const mv_trial *last = NULL;
         for (uint32_t j = 0; j < r.found.advice_count; j++) {
             const mv_advice *advice = &r.found.advice[j];
@@ -88,8 +88,8 @@ LongTest(advice, every_setting_saves_the_bytes_of_its_replay)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* roundup_power2_divisions:8 costs 114 MiB here, and so does padding; expandable segments
- * save 288. */
+/* Here roundup_power2_divisions:8 costs 114 MiB, as does padding, while expandable segments save
+ * 288 MiB. */
 LongTest(advice, a_setting_that_costs_memory_is_not_advised)
 {
     cJSON *report =
@@ -104,7 +104,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
 }
 
-/* The setting keeps the recorded settings. */
+/* The recommended setting text keeps the recorded settings. */
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
@@ -114,14 +114,14 @@ Test(advice, the_users_other_settings_stay)
                      "garbage_collection_threshold:0.6,expandable_segments:True");
 }
 
-/* Reports promise nothing for a trace that is cut off, or when the allocator is not PyTorch's. */
+/* Reports promise nothing for an incomplete trace, or if the allocator is not PyTorch's. */
 Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_memory();
     reports r;
 
-    /* each allocation at the top of its own segment: not PyTorch's allocator */
+    /* each allocation is at the top of a separate segment, so this is not PyTorch's allocator */
     for (uint64_t i = 0; i < 16; i++) {
         uint64_t at = 0x100000000 + (i << 28);
         mvt_segment_alloc(t, .addr = at, .bytes = 20 << 20);
@@ -143,7 +143,8 @@ Test(advice, settings_that_cannot_be_replayed_are_not_promised)
         cr_expect_null(r.found.advice[i].setting);
 }
 
-/* The same program also failed under the limit with expandable segments: no report advises them. */
+/* The same program also failed under the limit with expandable segments, so no report recommends
+ * them. */
 LongTest(advice, settings_are_not_advised_without_enough_memory)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
@@ -159,7 +160,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
     }
 }
 
-/* Without events the need is unknown. */
+/* Without events, the memory that was needed is unknown. */
 Test(advice, facts_without_an_event_are_not_claimed)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");

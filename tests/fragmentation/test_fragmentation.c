@@ -33,7 +33,7 @@ static result found(mvt_trace *t)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* "ok" states the excess and the rule, as the other verdict does. */
+/* "ok" states the excess and the rule, like the other verdict. */
 Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 {
     mvt_trace *t = mvt_new();
@@ -51,7 +51,8 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
-/* An unknown answer has its own reason; that is not the past if the file contains the past. */
+/* An unknown answer gives its specific reason. The reason is not the past if the file contains the
+ * past. */
 Test(fragmentation, an_unknown_answer_has_its_reason)
 {
     mvt_run run =
@@ -62,7 +63,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     cr_expect(strstr(run.out, "needed at once is unknown: 3 allocations ended without a free"),
               "%s", run.out);
     cr_expect_null(strstr(run.out, "before the trace"), "%s", run.out);
-    /* segments have stacks, and their events are not in the file */
+    /* the segments have stacks, but their events are not in the file */
     mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x40000000);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
@@ -82,7 +83,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "allocations were not recorded"), "%s", r.f.why);
-    /* the first segment is from before the events, with unknown size */
+    /* the first segment is older than the events, and its size is unknown */
     t = mvt_new();
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
@@ -95,7 +96,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     cr_expect(strstr(r.f.why, "the file has no final heap"), "%s", r.f.why);
 }
 
-/* The allocator asks the device for a segment, which is larger than the request. */
+/* The allocator asks the device for a whole segment, which is larger than the request. */
 Test(fragmentation, a_refused_segment_is_not_the_request)
 {
     mvt_trace *t = mvt_new();
@@ -109,8 +110,8 @@ Test(fragmentation, a_refused_segment_is_not_the_request)
                      "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
 }
 
-/* A recording that begins with a heap of `before` MiB, 10 MiB of them in use, and reserves 180 MiB
- * more for 20 MiB. */
+/* A recording that begins with a heap of `before` MiB, 10 MiB of them in use, and then reserves 180
+ * MiB more for 20 MiB. */
 static mvt_trace *begun_late(uint64_t before)
 {
     mvt_trace *t = mvt_new();
@@ -126,8 +127,8 @@ static mvt_trace *begun_late(uint64_t before)
     return t;
 }
 
-/* Memory reserved before the events counts as needed: the report names it, and the figures
- * add up. */
+/* Memory reserved before the events counts as needed. The report names it, and the figures add
+ * up. */
 Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 {
     result r = found(begun_late(200));
@@ -227,7 +228,8 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
 }
 
-/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence must fit its figures. */
+/* "far more" used to be printed for 4.00 GiB next to 3.58 GiB; the sentence must fit its
+ * figures. */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
     uint64_t base = f->demand.needed, more = f->beyond;
@@ -365,7 +367,7 @@ Test(fragmentation, growth_on_random_heaps_has_its_reason)
 
 /* ---- reasons ------------------------------------------------------------------------------- */
 
-/* 40 MiB are free on stream 0 in 2 pieces of 20 MiB, each after a block in use. */
+/* 40 MiB are free on stream 0, in 2 pieces of 20 MiB, each behind a block in use. */
 static mvt_trace *two_holes(void)
 {
     mvt_trace *t = mvt_new();
@@ -526,7 +528,7 @@ LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
     }
 }
 
-/* Layers that gather 40 MiB each and free them at once; the frees complete when the step ends, or
+/* Layers that gather 40 MiB each and free them at once. The frees complete when the step ends, or
  * immediately in the last layers. */
 static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_at)
 {
@@ -575,7 +577,7 @@ Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
     cr_expect(strstr(r.f.advice[0].text, "record_stream()"), "%s", r.f.advice[0].text);
 }
 
-/* If frees have the stack of the allocation, the file does not show who freed. */
+/* If frees have the stack of the allocation, the file does not show who freed the block. */
 Test(fragmentation, the_freeing_line_is_not_guessed)
 {
     mvt_trace *t = gathered(12, 12, NULL);
@@ -589,7 +591,7 @@ Test(fragmentation, the_freeing_line_is_not_guessed)
               r.f.advice[0].text);
 }
 
-/* On both sides of the rule: with 80 MiB allocated, 40 MiB are usual. */
+/* On both sides of the rule's boundary: with 80 MiB allocated, 40 MiB are normal. */
 Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 {
     result r = found(gathered(12, 1, NULL));

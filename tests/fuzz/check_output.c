@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* `allowed`: control characters that may be there. */
+/* `allowed` lists the control characters that may occur. */
 static void check_characters(const char *what, mv_span text, const char *allowed)
 {
     for (uint64_t at = 0; at < text.length;) {
@@ -102,7 +102,7 @@ void mvt_check_csv(const char *what, mv_span text)
 
     check_characters(what, text, "\r\n\t");
     while (at < end) {
-        /* Checks the field at `at`; returns its end. */
+        /* Checks the field at `at`, and returns where the field ends. */
         bool is_quoted = at < end && *at == '"';
         const char *from = at + is_quoted, *stop = from;
         while (stop < end && (is_quoted ? *stop != '"' || stop[1] == '"'

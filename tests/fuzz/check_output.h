@@ -1,5 +1,5 @@
-/* Requirements for every output of the program, for fuzz targets. Each function stops the process
- * (mvt_stop) if the output is wrong. */
+/* Checks that every output of the program must pass, for fuzz targets. Each function stops the
+ * process (mvt_stop) if the output is wrong. */
 #ifndef MV_CHECK_OUTPUT_H
 #define MV_CHECK_OUTPUT_H
 
@@ -7,27 +7,28 @@
 
 #include "base/cursor.h"
 
-/* UTF-8 whose only control characters are line ends. */
+/* Checks that the text is UTF-8 whose only control characters are line ends. */
 void mvt_check_text(const char *what, mv_span text);
 
-/* One JSON value in such UTF-8; no object has a key twice. The caller deletes it. */
+/* Checks that the text is one JSON value in such UTF-8, in which no object has a key twice. Returns
+ * the value, which the caller deletes. */
 cJSON *mvt_check_json(const char *what, mv_span text);
 
-/* Records of RFC 4180 with as many fields as the first record; no field looks like a formula to
- * a spreadsheet. */
+/* Checks that the text consists of RFC 4180 records, each with as many fields as the first one, and
+ * that no field looks like a formula to a spreadsheet. */
 void mvt_check_csv(const char *what, mv_span text);
 
-/* Messages on standard error: lines that begin with "memviz: ", at least one if `status` is a
- * failure, exactly one for wrong usage. */
+/* Checks messages on standard error: every line begins with "memviz: ". If `status` is a failure,
+ * there must be at least one line; for wrong usage, exactly one. */
 void mvt_check_messages(int status, mv_span text);
 
-/* Protocol buffers as far as the framing goes: fields within fields, without a rest. */
+/* Checks the framing of protocol buffers: fields lie within fields, and no bytes are left over. */
 void mvt_check_protobuf(const char *what, mv_span bytes);
 
-/* A whole database. */
+/* Checks that the bytes are a complete database. */
 void mvt_check_sqlite(mv_span bytes);
 
-/* Lines of frames and a number. */
+/* Checks that each line consists of frames and a number. */
 void mvt_check_folded(mv_span text);
 
 #endif

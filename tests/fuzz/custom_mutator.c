@@ -1,8 +1,8 @@
-/* A mix of libFuzzer's own mutations and mutations of the target's format: MVT_FORMAT is one
- * of mutate.h. */
+/* Mixes libFuzzer's own mutations with mutations that understand the target's format. MVT_FORMAT is
+ * one of the formats in mutate.h. */
 #include "tests/fuzz/mutate.h"
 
-enum { ALL = 8, OWN = 6 }; /* the share of mutations that know the format */
+enum { ALL = 8, OWN = 6 }; /* the fraction of mutations that understand the format */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);

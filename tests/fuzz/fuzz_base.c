@@ -1,4 +1,5 @@
-/* libFuzzer target: any bytes as UTF-8 and as numbers, compared with other implementations. */
+/* libFuzzer target: any bytes, read as UTF-8 and as numbers, compared with other
+ * implementations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(copy, data, size);
     copy[size] = 0;
-    /* Every byte belongs to one character; all readers find the same characters. */
+    /* Every byte must belong to one character, and all readers must find the same characters. */
     mv_span text = {data, size};
     const char *in_copy = copy;
     for (uint64_t at = 0; at < text.length;) {
@@ -53,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect((code == MV_UTF8_BAD) == (length == 0));
         expect(at == from + (length ? length : 1) && at <= text.length);
         if (in_copy && text.data[from] == 0)
-            in_copy = NULL; /* the text with a NUL ends here */
+            in_copy = NULL; /* the NUL-terminated text ends here */
         if (in_copy) {
             expect(mv_utf8_length_at(in_copy) == length);
             expect(mv_utf8_next_at(&in_copy) == code && in_copy == copy + at);

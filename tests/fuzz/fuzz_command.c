@@ -1,12 +1,13 @@
-/* libFuzzer target: any bytes as a command line, one word a line up to an empty line; the remaining
- * bytes are the file "in", which is also standard input. The program runs in this process, in a
- * folder in memory with "in" and some small real files.
+/* libFuzzer target: any bytes as a command line, with one word per line, up to an empty line. The
+ * remaining bytes are the file "in", which is also standard input. The program runs in this
+ * process, in a folder in memory that contains "in" and some small real files.
  *
  * Words are changed as words (LLVMFuzzerCustomMutator): commands, options, their values and files
  * are taken from the program's own tables.
  *
- * Checked: the status, messages and outputs; a command that fails leaves every file unchanged; the
- * state of the process is unchanged. `run` finds no program that it could start. */
+ * The status, messages and outputs are checked. A command that fails must leave every file
+ * unchanged, and the state of the process must not change. `run` finds no program that it could
+ * start. */
 #include "cli/commands.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
@@ -22,12 +23,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
 
-/* The words of an input, each ended by a NUL in `text`. */
+/* An input's words, each ended by a NUL in `text`. */
 typedef struct {
     char text[MOST_LINES];
     const char *word[MOST_WORDS];
     int count;
-    mv_span in; /* the bytes after them */
+    mv_span in; /* the bytes after the words */
 } command_line;
 
 static void read_words(const uint8_t *data, size_t size, command_line *out)
@@ -58,8 +59,8 @@ static bool begins(const char *word, const char *begin)
     return strncmp(word, begin, strlen(begin)) == 0;
 }
 
-/* Nothing outside the folder, no memory limit but the one below, no script that could wait,
- * no port. */
+/* Refuses command lines that could touch anything outside the folder, change the memory limit set
+ * below, run a script that could wait, or open a port. */
 static bool is_refused(const command_line *line)
 {
     for (int i = 0; i < line->count; i++) {
@@ -86,14 +87,14 @@ static bool is_command(const command_line *line, const char *name)
     return command && strcmp(command->name, name) == 0;
 }
 
-/* If some of several files or devices cannot be read, the report is about the others. */
+/* If some of several files or devices cannot be read, the report covers the others. */
 static bool keeps_report(const command_line *line)
 {
     return is_command(line, "ranks") || is_command(line, "triage") || is_command(line, "ledger") ||
            !mv_command_find(line->word[0]);
 }
 
-/* `serve` runs until a signal arrives: the signal has already arrived, and is pending. */
+/* `serve` runs until a signal arrives. Here the signal has already arrived and is pending. */
 static mvt_ran run(const char *const *words, int count, mv_span in)
 {
     static const struct timespec now;
@@ -143,7 +144,7 @@ static void check(const command_line *line, const mvt_ran *ran)
     else if (ran->out.data[0] == '{' && ran->status != MV_EXIT_FAILED)
         cJSON_Delete(mvt_check_json("standard output", ran->out));
     else if (!(command && command->writes_file) && !has(line, "--c") &&
-             !is_command(line, "completion")) /* tabs separate the words and their help */
+             !is_command(line, "completion")) /* tabs separate words from their help */
         mvt_check_text("standard output", ran->out);
 }
 
@@ -192,7 +193,7 @@ static uint32_t draw(uint64_t *random, uint32_t below)
     return (uint32_t)((*random >> 33) % below);
 }
 
-/* One of the words, which are separated by spaces. */
+/* Returns one of the words in a list separated by spaces. */
 static int word_of(const char *words, uint64_t *random, const char **out)
 {
     uint32_t count = 1, which;
@@ -223,7 +224,7 @@ static const char filters[] =
     "--filter=stream:0 --filter=pool:1,0 --filter=addr:0x7f00 --filter=stack:1 "
     "--filter=nostack --filter=cat:optimizer --filter=site:train.py:62 --filter=";
 
-/* A word, which may suit the command of the line. */
+/* Returns a random word, which may suit the line's command. */
 static void put_word(FILE *out, const command_line *line, uint64_t *random)
 {
     const mv_command *command = line->count ? mv_command_find(line->word[0]) : NULL;
@@ -269,7 +270,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return size;
-    /* Writes the words with one inserted, removed or replaced. */
+    /* Writes the words with one of them inserted, removed or replaced. */
     uint32_t at = draw(&random, (uint32_t)line.count + 1), how = draw(&random, 4);
     for (uint32_t i = 0; i <= (uint32_t)line.count; i++) {
         if (i == at && how < 3) {

@@ -1,7 +1,7 @@
 /* libFuzzer target: any bytes as a text that contains memory errors.
  *
  * Checked: sizes lie within their bounds, sums equal their parts, each error is explained, and the
- * same text in two pieces of a log has the same errors, twice. */
+ * text repeated in a log gives the same errors twice. */
 #include "analyze/oom_text/oom_text.h"
 #include "tests/fixture/in_process.h"
 
@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (strcmp(t.excluded[j], mv_text_verdict_name(t.verdict)) == 0)
                 mvt_stop("%s is the verdict, and excluded", t.excluded[j]);
     }
-    /* With 200 KB of another text between the pieces, without a line similar to the
-     * first text's. */
+    /* 200 KB of other text separate the two copies, without any line similar to the first text's
+     * lines. */
     uint8_t *text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
     memset(text + size, '\n', 200 << 10);
     memcpy(text, data, size);

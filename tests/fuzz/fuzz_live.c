@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     mvt_one_input(file, length, mv_snapshot_read);
     mvt_with_trace(file, length, analyze);
-    /* The file is followed while it grows from its first half to the whole. */
+    /* The file is followed while it grows from its first half to its full length. */
     mv_budget budget = {.limit = (uint64_t)256 << 20};
     int fd = memfd_create("live", MFD_CLOEXEC);
     char path[64];

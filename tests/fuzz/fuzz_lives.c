@@ -21,7 +21,7 @@ static void fail(const char *what)
     abort();
 }
 
-/* The holders of memory at the peak; the sums hold for any trace. */
+/* Finds the holders of memory at the peak. The sums must hold for any trace. */
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
@@ -54,7 +54,7 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
     return MV_OK;
 }
 
-/* Every grouping has each allocation once. */
+/* Every grouping must contain each allocation exactly once. */
 static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     const uint8_t *kinds = mv_frame_kinds(arena, trace);
@@ -181,7 +181,7 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
             fail("a verdict without words");
 }
 
-/* All reports together, and their advice. */
+/* Makes all reports together, and their advice. */
 static void evaluate(mv_arena *arena, const mv_trace *trace)
 {
     mv_triage_query ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a page with a snapshot in it; bytes that are not a page are read
- * as the contents of its base64. */
+/* libFuzzer target: any bytes as a page that contains a snapshot. Bytes that are not a page are
+ * read as the contents of its base64. */
 #include "tests/fixture/soundness.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-/* libFuzzer target: any bytes as a file, and every picture of it.
+/* libFuzzer target: any bytes as a file, from which every kind of picture is drawn.
  *
  *     input       the bytes are the file: its reader is found by probing, as for any command
  *     variant     a hash of the bytes chooses command, format and options (PICTURES runs an input)
  *
  * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
- * Requirements: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing of the
- * file is an element, an attribute or a script; a PNG can be read and has the scene's size; every
- * coordinate is finite; a picture is bounded (written_files.h); a failure says why in one line, and
- * leaves no file; all memory is given back. */
+ * SVG files and pages must be strict markup (tests/fuzz/markup_check.h), in which no element,
+ * attribute or script comes from the file. A PNG must be readable and have the scene's size. Every
+ * coordinate must be finite, and a picture's size is limited (written_files.h). A failure must give
+ * its reason in one line and leave no file. All memory must be returned. */
 #include <stdlib.h>
 
 #include "analyze/thin/thin.h"
@@ -91,13 +91,13 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
     add(line, value);
 }
 
-/* A tenth of the pictures run out of memory. */
+/* One picture in ten is drawn with a small memory limit, so that it usually runs out. */
 static uint64_t memory_of(uint64_t *random)
 {
     return next(random) % 10 ? 256u << 20 : (next(random) % 2048 + 1) << 12;
 }
 
-/* Runs the command as main does; returns its exit status, and its messages in *said. */
+/* Runs the command as main does. Returns its exit status, and its messages in *said. */
 static int run(command_line *line, uint64_t memory, char **said)
 {
     const mv_command *command = mv_command_find(line->word[0]);
@@ -136,7 +136,7 @@ static int run(command_line *line, uint64_t memory, char **said)
     return status;
 }
 
-/* Writes the same trace with half of its events, for pictures of a difference. */
+/* Writes the same trace with only half of its events, for pictures that show a difference. */
 static bool put_other(mv_span bytes)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -179,7 +179,7 @@ static void draw(mv_span bytes, uint64_t *random)
         output = "o.svg"; /* diff writes no pages */
     add(&line, "-o");
     add(&line, output);
-    /* Options of the picture; most inputs have few options. */
+    /* Options for the picture; most inputs have only a few. */
     uint32_t bits = next(random) & next(random);
     if (next(random) % 4 == 0)
         add(&line, "-q");
@@ -210,7 +210,8 @@ static void draw(mv_span bytes, uint64_t *random)
         add(&line, OTHER);
     add(&line, NAME);
     int status = run(&line, memory_of(random), &said);
-    /* Each line begins with "memviz: " and has no control characters for a terminal. */
+    /* Each line must begin with "memviz: " and contain no control characters that a terminal would
+     * obey. */
     if (status != MV_EXIT_DONE && !*said)
         mvt_finding("a failure without a word", "");
     for (const char *at = said; *at; at += strcspn(at, "\n") + 1)

@@ -2,8 +2,8 @@
  * The commands run in this process as a user types them; a hash of the bytes chooses the commands
  * and their form (text, JSON, a table as CSV).
  *
- * Checked: the outputs themselves (check_output.h), the promises of the model, the sums, and that a
- * written file is read back unchanged. */
+ * Checked: the outputs themselves (check_output.h), the model's promises, the sums, and that a
+ * written file can be read back unchanged. */
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fixture/soundness.h"
@@ -15,12 +15,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Inputs with more rows take too long; inputs with many rows get fewer reports. */
+/* Inputs with more rows than this take too long. For inputs with many rows, fewer reports are
+ * made. */
 enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* "in" is the input, "second" a small real recording, "paired" a recording of the run whose
+/* "in" is the input, "second" a small real recording, and "paired" a recording of the run whose
  * profiler trace is "ops". */
 static const char *const reports[] = {
     "triage in",
@@ -91,7 +92,7 @@ static const char *const reports[] = {
 };
 enum { REPORTS = sizeof reports / sizeof *reports };
 
-/* The output, on standard output or in the file "out.*". */
+/* Reads the output, on standard output or in the file "out.*". */
 static const struct {
     const char *words;
     enum { FOLDED, SHEET, JSON, PERFETTO, DATABASE, SAME, SAME_PLAIN, SUMMARY } is;
@@ -172,7 +173,7 @@ static void report(mv_kept_files *kept, const char *words, uint64_t hash)
     }
 }
 
-/* The text of a dump, in a block from malloc. */
+/* Returns the text of a dump, allocated with malloc. */
 static char *dump(mv_kept_files *kept, const char *words)
 {
     mvt_ran ran = run(kept, "%s", words);
@@ -185,7 +186,7 @@ static char *dump(mv_kept_files *kept, const char *words)
     return text;
 }
 
-/* The files have the same contents. */
+/* The two files must have the same contents. */
 static void compare(mv_kept_files *kept, const char *dump_in, const char *dump_out)
 {
     char *in = dump(kept, dump_in), *out = dump(NULL, dump_out);

@@ -1,11 +1,13 @@
 /* libFuzzer target: any bytes from a client.
  *
- * Bytes that begin with { or [ are lines to `mcp`, whose tools run on small real files. Others are
- * requests to `serve`, with TOKEN for its token and @N for file N with its version: the first one
- * as texts, and all of them as a connection to a server on 127.0.0.1.
+ * Bytes that begin with { or [ are sent as lines to `mcp`, whose tools run on small real files.
+ * Other bytes are requests to `serve`, in which TOKEN stands for its token and @N for file N with
+ * its version. The first request is parsed directly, and all of them are sent over a connection to
+ * a server on 127.0.0.1.
  *
- * Checked: each answer is whole and well formed, only the served files are sent, a foreign Host or
- * Origin gets 404; each answer of mcp is one line of JSON with its request's id. */
+ * Checked: each answer is complete and well formed, only the served files are sent, and a foreign
+ * Host or Origin gets a 404. Each answer from mcp must be one line of JSON with its request's
+ * id. */
 #include "base/texts.h"
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
@@ -47,7 +49,7 @@ static mv_span copy_of(mv_arena *arena, mv_span bytes)
     return (mv_span){(const uint8_t *)copy, copy ? bytes.length : 0};
 }
 
-/* An mv_mcp_run_fn, as in cmd_mcp.c, in this process. */
+/* An mv_mcp_run_fn like the one in cmd_mcp.c, but in this process. */
 static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
                    mv_mcp_ran *out, mv_err *err)
 {
@@ -100,7 +102,7 @@ static void answer_line(mv_mcp *mcp, mv_span line)
         answer = mvt_check_json("answer", (mv_span){(const uint8_t *)text, length});
         request = cJSON_ParseWithLength((const char *)line.data, line.length);
         if (cJSON_IsObject(answer)) {
-            /* The answer to one message: the request's id, and a result or an error. */
+            /* Checks the answer to one message: the request's id, and a result or an error. */
             /* If a request contains a key twice, the first one counts. */
             const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
             const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
@@ -141,12 +143,12 @@ static struct {
     mv_server *server;
     uint16_t port;
     mv_served_files_list list;
-    mv_span first, page; /* contents of the first file, and of the page */
+    mv_span first, page; /* contents of the first file and of the page */
 } served;
 
-/* The leak sanitizer's check, in builds that have it. Once in a hundred thousand inputs it misses
- * state that only a thread of libmicrohttpd or of the served files refers to; it runs while there
- * is none. */
+/* The leak sanitizer's check, in builds that have it. About once in a hundred thousand inputs it
+ * misses state that only a thread of libmicrohttpd or of the served files refers to, so it runs
+ * while there is no such thread. */
 int __lsan_is_turned_off(void);                                   // NOLINT
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void); // NOLINT
 
@@ -170,7 +172,7 @@ static void end_server(void)
         mvt_stop("a server, or an input before, left memory");
 }
 
-/* A header's value in the text, up to its line end; NULL: no such header. */
+/* Returns a header's value in the text, up to its line end, or NULL if there is no such header. */
 static const char *header_of(const char *text, const char *name, char value[256])
 {
     size_t length = strlen(name);
@@ -228,7 +230,7 @@ static void ask_once(const char *text)
     if (answer.type && strstr(answer.type, "json"))
         cJSON_Delete(mvt_check_json("list", answer.bytes));
     if (answer.fd >= 0) {
-        /* A body that is a part of a file: of the served file, or of its container. */
+        /* Checks a body that is part of a file: of the served file, or of its container. */
         bool is_original = false;
         uint8_t *part = malloc(answer.count + 1);
         struct stat st;
@@ -265,15 +267,17 @@ static int dial(void)
     return fd;
 }
 
-/* Everything that the server sends until it closes the connection, which it does after the client's
- * last request, long before its idle timeout. False in `is_whole`: the connection was reset. */
+/* Reads everything that the server sends until it closes the connection, which it does after the
+ * client's last request, long before its idle timeout. `is_whole` is false if the connection was
+ * reset. */
 static size_t listen_to(int fd, char *text, bool *is_whole)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     size_t length = 0;
 
     for (;;) {
-        /* Twice: a machine that stood still for that long has used up only the first wait. */
+        /* Waits twice, because a machine that stood still for that long has used up only the first
+         * wait. */
         if (poll(&wait, 1, PATIENCE_MS) != 1 && poll(&wait, 1, PATIENCE_MS) != 1)
             mvt_stop("the server waits for more than all, after %zu bytes", length);
         ssize_t got = read(fd, text + length, MOST_ANSWER - length);
@@ -298,9 +302,9 @@ static void connect_once(const char *text, size_t length, size_t cut)
     if (memmem(answers, said, SECRET, strlen(SECRET)))
         mvt_stop("a file that is not served was sent");
     if (is_whole) {
-        /* The answers, one after another: a status line, headers, and a body of the length in
-         * the headers. A request with HEAD has no body. If Content-Length is not a number,
-         * libmicrohttpd 0.9.75 sends the head of its 400 twice. */
+        /* The answers follow one another: a status line, headers, and a body of the length in the
+         * headers. The answer to HEAD has no body. If Content-Length is not a number, libmicrohttpd
+         * 0.9.75 sends the head of its 400 twice. */
         bool has_head = memmem(text, length, "HEAD", 4);
         const char *at = answers, *end = answers + said;
         while (at < end) {
@@ -330,7 +334,7 @@ static void connect_once(const char *text, size_t length, size_t cut)
     }
 }
 
-/* The input with TOKEN and @N replaced, in a block from malloc that ends in a NUL. */
+/* Returns the input with TOKEN and @N replaced, allocated with malloc and NUL-terminated. */
 static char *expand(mv_span in, size_t *length)
 {
     char *text = NULL;
@@ -360,7 +364,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("a.pickle", "releases/ring_of_one.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     if (size > 0 && (data[0] == '{' || data[0] == '[')) {
-        end_server(); /* its threads open files, which would count as the program's */
+        end_server(); /* its threads open files, which would be counted as the program's */
         talk(in);
         return 0;
     }

@@ -4,8 +4,8 @@
  *     anything else           text: a link (--state, the address of a page), the user's own keys,
  *                             and a script of view/script.h for a viewer without a file
  *
- * An accepted text is written and read again without a change; a rejected text has an error with a
- * position inside the text. */
+ * An accepted text must be the same after it is written and read again. A rejected text must have
+ * an error with a position inside the text. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -40,7 +40,7 @@ static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *
         mvt_finding("read back differently", second);
 }
 
-/* File names stay in the private folder. */
+/* File names must stay inside the private folder. */
 static void try_script(char *text)
 {
     mv_budget budget = {.limit = 64 << 20};

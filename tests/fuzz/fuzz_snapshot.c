@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Walks the chunks by their headers, as far as possible, and corrects each checksum. */
+/* Walks through the chunks by their headers until one is invalid, and corrects each checksum. */
 static void make_right(uint8_t *file, size_t size)
 {
     mv_wire_chunk head;

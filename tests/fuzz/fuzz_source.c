@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 16 << 20 }; /* a few kilobytes may unpack to gigabytes */
+enum { MOST = 16 << 20 }; /* because a few kilobytes may unpack to gigabytes */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

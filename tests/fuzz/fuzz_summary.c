@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as summaries, and a comparison of all that were read. The hash would
- * reject nearly all changes, so the hashes of inputs that begin with 'r' are corrected first. */
+/* libFuzzer target: any bytes as summaries, which are then compared with each other. The hash would
+ * reject nearly all changes, so the hashes in inputs that begin with 'r' are corrected first. */
 #include "analyze/ranks/ranks.h"
 #include "analyze/ranks/summary_bytes.h"
 
@@ -41,7 +41,7 @@ static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 256 << 20};
-    bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* a header at least must follow */
+    bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* at least a header must follow */
     uint8_t *copy = malloc(size + 1);
     mv_arena arena;
     mv_shared_parts shared;

@@ -1,9 +1,10 @@
-/* libFuzzer target: any bytes as a source of symbols: an ELF file with DWARF, as a capture names
- * one, if they begin like one; otherwise the line table of a Python code object, and a mangled
- * name.
+/* libFuzzer target: any bytes as a source of symbols. Bytes that begin like an ELF file are read as
+ * one with DWARF, as named in a capture; other bytes are read as the line table of a Python code
+ * object, and as a mangled name.
  *
- * Checked: every query gets its frames in bounded memory, which is all freed; a line does not
- * depend on other queries; names end, in UTF-8 or not, and both forms agree. */
+ * Checked: every query is answered in bounded memory, which is all freed, and a line does not
+ * depend on other queries. Names are terminated, whether they are UTF-8 or not, and both forms
+ * agree. */
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
@@ -19,7 +20,7 @@ enum { QUERIES = 128, APART = 24, OFFSETS = 64, MOST_NAME = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The file's own build id, as if it was the loaded file. */
+/* The file's own build id, as if this were the loaded file. */
 static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
 {
     const void *bits;

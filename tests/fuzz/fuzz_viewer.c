@@ -1,17 +1,18 @@
-/* libFuzzer target: any bytes as a file, and the viewer on it with random input.
+/* libFuzzer target: any bytes as a file, which is opened in the viewer, followed by random input.
  *
  *     input       the file, the script, and two bytes: the script's length (little endian)
  *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and
  *                 its arguments; missing bytes are 0
  *
- * Each step gives the viewer an input and paints a frame, as in the window: state, document, frame,
- * intents; no thread, no time except the script's. The viewer runs in a folder in memory.
+ * Each step gives the viewer an input and paints a frame, as the window does: state, document,
+ * frame, intents. There are no threads, and the only clock is the script's. The viewer runs in a
+ * folder in memory.
  *
- * Checked: each frame's points and places are finite, and its texts end. A session and a link
- * restore the same state; files that the viewer writes pass written_files.h. At rest a frame
- * without input equals the frame before, and drawing only the differences gives the same picture as
- * drawing everything. Without memory, or if a push to an arena fails, parts are missing and nothing
- * else changes. At the end all memory is returned. */
+ * Checked: each frame's points and places are finite, and its texts are terminated. A session and a
+ * link restore the same state, and files that the viewer writes pass the checks in written_files.h.
+ * At rest, a frame without input equals the previous one, and drawing only the differences gives
+ * the same picture as drawing everything. If memory is out, or a push to an arena fails, parts are
+ * missing and nothing else changes. At the end all memory must be returned. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -28,12 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     SETUP = 6,
-    WORDS = 32,   /* in its first byte: the script is a script of view/script.h */
-    OUTLINE = 64, /* the file was opened before */
+    WORDS = 32,   /* in its first byte: the script is written in view/script.h's language */
+    OUTLINE = 64, /* the file was opened by an earlier run */
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
-    MOST_PIXELS = 720 * 480 /* drawn scenes */
+    MOST_PIXELS = 720 * 480 /* number of scenes drawn */
 };
 #define FILE_NAME "a<&\"'>\xff.pickle"
 #define SESSION   "s.session"
@@ -46,7 +47,7 @@ typedef struct {
     mv_raster *raster;
     float width, height;
     double ms;
-    bool is_short;   /* memory is or was out: parts may be missing */
+    bool is_short;   /* memory is or was out, so parts may be missing */
     char pasted[64]; /* the clipboard's contents */
 } world;
 
@@ -66,8 +67,8 @@ static uint32_t take_wide(world *w)
 
 #define PICK(w, list) (list)[take(w) % (sizeof(list) / sizeof *(list))]
 
-/* Up to 30 bytes. A file's name has no '/' and is not standard input: everything stays in
- * the folder. */
+/* Reads up to 30 bytes. A file name contains no '/' and is not standard input, so everything stays
+ * in the folder. */
 static void take_text(world *w, bool is_path, char text[32])
 {
     uint32_t length = take(w) % 31;
@@ -145,7 +146,7 @@ static void turn(world *w, uint32_t most)
         mvt_finding("never idle", "turns");
 }
 
-/* Frames until nothing is loading, computing or moving. */
+/* Paints frames until nothing is loading, computing or moving. */
 static const mv_scene *settle(world *w)
 {
     const mv_scene *scene = paint(w);
@@ -191,7 +192,7 @@ static void do_key(world *w)
                        .mods = mods & 7});
 }
 
-/* The first key of a command. */
+/* Returns a command's first key. */
 static void do_shortcut(world *w)
 {
     const char *keys = w->view->keymap.keys[take(w) % MV_DO_COUNT];
@@ -288,7 +289,7 @@ static void do_release(world *w)
     pointer(w, MV_INPUT_RELEASE);
 }
 
-/* A press, a movement and a release. */
+/* Presses, moves and releases the pointer. */
 static void do_drag(world *w)
 {
     uint8_t button = (uint8_t)(1 + take(w) % 3);
@@ -307,7 +308,7 @@ static void do_drag(world *w)
     give(w, input);
 }
 
-/* On something that can be clicked. */
+/* Does so on something that can be clicked. */
 static void do_zone(world *w)
 {
     const mv_ui *ui = &w->view->ui;
@@ -425,7 +426,7 @@ static void do_export(world *w)
     paint(w);
 }
 
-/* Drawing the differences gives the same picture as drawing everything. */
+/* Drawing only the differences must give the same picture as drawing everything. */
 static void check_pixels(world *w, const mv_scene *scene)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -445,13 +446,13 @@ static void check_pixels(world *w, const mv_scene *scene)
     mv_arena_release(&arena);
 }
 
-/* At rest a frame equals the frame before. */
+/* At rest, a frame must equal the previous one. */
 static void do_rest(world *w)
 {
     const mv_scene *scene = settle(w);
     uint64_t before = hash_of(scene);
 
-    /* As a session and as a link. */
+    /* Saves and restores the state, as a session and as a link. */
     mv_budget budget = {.limit = 64 << 20};
     mv_err err = {.offset = MV_NO_OFFSET};
     const char *text = NULL, *line = NULL;
@@ -480,7 +481,7 @@ static void do_rest(world *w)
         mvt_finding("a frame without input is another", "");
 }
 
-/* Memory is out, or available again. */
+/* Makes memory run out, or makes it available again. */
 static void do_squeeze(world *w)
 {
     uint32_t pages = take(w);
@@ -530,7 +531,7 @@ static bool list(mv_arena *arena, const char *folder, mv_file_listing *out)
     return mv_disk_files.list(arena, strstr(folder, "..") ? "" : folder, out);
 }
 
-/* The part before the steps: themes, memory, size, keys. */
+/* Reads the part of the script before the steps: themes, memory, size, keys. */
 static bool begin(world *w, uint8_t *flags)
 {
     static const char keys[] = "zoom_in Up Ctrl+PageUp\nquit\npan_left H\nfly X\n";
@@ -558,7 +559,7 @@ static bool begin(world *w, uint8_t *flags)
     return w->view && w->raster;
 }
 
-/* The rest of the script: words of view/script.h. */
+/* Reads the remaining bytes of the script as words in view/script.h's language. */
 static void run_words(world *w)
 {
     size_t length = (size_t)(w->end - w->at);
@@ -582,8 +583,8 @@ static void run(world *w)
     if (begin(w, &flags)) {
         paint(w);
         if (flags & OUTLINE) {
-            /* An outline of the file, as an earlier run would have saved it, with
-             * arbitrary numbers. */
+            /* Writes an outline of the file with arbitrary numbers, as if an earlier run had saved
+             * it. */
             mv_budget budget = {.limit = 64 << 20};
             mv_saved_index index = {.count = 1 + take(w) % 3u};
             char folder[MV_SAVED_PATH];
@@ -630,7 +631,7 @@ static void run(world *w)
         mvt_finding("memory that was not released", "");
 }
 
-/* The file; if it is a session, it names only files of the folder. */
+/* The file may be a session, but then it names only files in the folder. */
 static void put_file(mv_span file)
 {
     uint8_t *copy = malloc(file.length + 1);

@@ -21,8 +21,8 @@ static void expect(bool holds, const char *what)
     abort();
 }
 
-/* Exactly one of a filter and its opposite matches an allocation; the isolated allocations are the
- * matching ones. */
+/* Exactly one of a filter and its opposite must match each allocation, and the isolated allocations
+ * must be the matching ones. */
 static void use_filter(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_filter *filter)
 {
@@ -63,7 +63,7 @@ static void read_filter(mv_arena *arena, const mv_trace *trace, const mv_lives *
     expect(filter.bad_at <= strlen(text), "a filter is wrong after its end");
 }
 
-/* Settings that are printed and read again are equal; changed settings are valid. */
+/* Settings that are printed and read again must be equal, and changed settings must be valid. */
 static void read_settings(mv_arena *arena, const char *text)
 {
     const char *keys[MV_MOST_IDLE_KEYS], *changed;
@@ -108,7 +108,7 @@ typedef struct {
     mv_lives lives;
 } recording;
 
-/* Read once. */
+/* Read only once. */
 static const recording *small_recording(void)
 {
     static const char file[] = MV_TESTDATA "/snapshots/leak_global_list.pickle";

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a file of any format. The trace is written in each form, and
- * reading that form must give the same trace. */
+/* libFuzzer target: any bytes as a file in any format. The trace is written in each format, and
+ * reading that file must give the same trace. */
 #include "parse/writers.h"
 #include "tests/fixture/soundness.h"
 
@@ -18,7 +18,7 @@ static void stop(const char *form, const char *what)
     abort();
 }
 
-/* In a block from malloc; NULL when memory is out. */
+/* Writes into memory from malloc. Returns NULL if memory is out. */
 static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write, bool is_tight)
 {
     mv_write_opts opts = {.is_tight = is_tight};
@@ -44,7 +44,7 @@ static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write
     return (mv_span){(const uint8_t *)data, length};
 }
 
-/* False when memory is out. */
+/* Returns false if memory is out. */
 static bool read_back(mv_arena *arena, mv_span bytes, const char *form, mv_trace *out)
 {
     mv_err err;
@@ -73,7 +73,8 @@ static void keeps_all(mv_budget *budget, const mv_trace *trace, const char *form
     free((void *)bytes.data);
 }
 
-/* The plain form has no place for parts of the model: the rest is equal when written again. */
+/* The plain format has no place for some parts of the model. The other parts must be equal when the
+ * trace is written again. */
 static void keeps_dict(mv_budget *budget, const mv_trace *trace)
 {
     mv_span bytes = written(budget, trace, mv_plain_write, false), again = {0};

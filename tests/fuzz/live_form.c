@@ -9,7 +9,7 @@
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), MOST_CHUNKS = 64 };
 
-/* Reads one chunk of the input and writes it at `at`; returns the rest of the input. */
+/* Reads one chunk of the input and writes it at `at`. Returns the remaining input. */
 static mv_span put_chunk(uint8_t *file, size_t at, mv_span in)
 {
     size_t end = (at / MV_LIVE_CHUNK_BYTES + 1) * MV_LIVE_CHUNK_BYTES;

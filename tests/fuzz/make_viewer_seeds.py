@@ -136,7 +136,7 @@ FILES = {
     "empty": ("testdata/snapshots/no_history.pickle", 1),
     "samples": ("testdata/captures/sleep.bin", 0),
 }
-# The scripts for each file, in addition to those in `places`; the first file has all of them.
+# The scripts for each file, in addition to those in `places`; the first file gets all of them.
 SOME = {"releases": ("lists", "tables", "short"), "devices": ("files", "every_command", "ranks"),
         "oom": ("every_command", "details"), "capture": ("compared", "device", "every_command", "tables", "exports", "short"),
         "heap": ("every_command", "files"), "samples": ("device", "lower"), "empty": ("every_command", "exports")}

@@ -51,7 +51,7 @@ static uint8_t now(const reader *r)
     return r->at < r->text.length ? r->text.data[r->at] : 0;
 }
 
-/* The end of the next `words`; false: not found. */
+/* Moves past the next `words`. Returns false if they do not occur. */
 static bool pass(reader *r, const char *words)
 {
     const uint8_t *found =
@@ -216,7 +216,7 @@ static bool read_tag(reader *r)
     note(r, ";", (mv_span){0});
     if (r->check_tag && !r->check_tag(&r->tag, r->attributes, r->attribute_count))
         return wrong(r, "an element, attribute or value that memviz does not write");
-    /* A page's <meta> is never closed; a script or a style continues to its end tag, whatever
+    /* A page's <meta> is never closed, and a script or a style continues to its end tag, whatever
      * it contains. */
     if (begins(r, "/>") && !r->is_page) {
         r->at += 2;
@@ -276,7 +276,8 @@ static bool is_word_of(const char *words, mv_span name)
     return name.length > 0 && strstr(words, word) != NULL;
 }
 
-/* Numbers between path letters, blanks and signs; each is below a million. */
+/* Checks the numbers between path letters, blanks and signs, each of which must be below a
+ * million. */
 static bool are_numbers(mv_span value)
 {
     uint32_t digits = 0;

@@ -27,7 +27,7 @@ static struct {
 const char *mvt_memory_folder(void)
 {
     if (!here.is_set) {
-        /* The program's environment is the same on every machine. */
+        /* Sets the program's environment, which is the same on every machine. */
         const char *folder = mvt_folder_path();
         static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",
                                            "DISPLAY", "MEMVIZ_PAGER", "WAYLAND_DISPLAY"};
@@ -35,9 +35,9 @@ const char *mvt_memory_folder(void)
         for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
             unsetenv(gone[i]);
         for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
-            setenv(folders[i], folder, 1); /* neither a program nor the shim is found */
+            setenv(folders[i], folder, 1); /* finds neither a program nor the shim */
         setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
-        setenv("SDL_VIDEODRIVER", "none", 1); /* no such driver exists, hence no window */
+        setenv("SDL_VIDEODRIVER", "none", 1); /* no such driver exists, so there is no window */
         setenv("TERM", "dumb", 1);
     }
     here.is_set = true;

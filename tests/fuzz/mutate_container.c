@@ -1,6 +1,6 @@
-/* Containers as tokens: the fields of each chunk's header, then, for a table's chunk, each column's
- * description and numbers. Chunks and columns are the items. Lengths, checksums, index and footer
- * of a changed file are corrected. */
+/* Containers as tokens: first the fields of each chunk's header; then, for a table's chunk, each
+ * column's description and numbers. The items are the chunks and columns. Lengths, checksums, index
+ * and footer of a changed file are corrected. */
 #include "parse/container/wire_column.h"
 #include "tests/fuzz/mutate_form.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_RAW = 1 << 20, MOST_CHUNKS = 1024, CELL = 0, CHUNK = 1, COLUMN = 2 };
 
-/* The writer's choices in a chunk's header and in a column's description. */
+/* The fields of a chunk's header and of a column's description that a writer chooses. */
 typedef struct {
     uint8_t at, bytes;
 } field;
@@ -52,7 +52,7 @@ static void add_fields(mvt_form *form, const uint8_t *from, const field *fields,
     }
 }
 
-/* False when the payload does not match the columns. */
+/* Returns false if the payload does not match the columns. */
 static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t owner)
 {
     mv_wire_column column;
@@ -115,7 +115,7 @@ static bool add_chunk(mvt_form *form, const mv_wire_chunk *head, const uint8_t *
         form->count = from;
         while (form->item_count && form->items[form->item_count - 1].owner == owner)
             form->item_count--;
-        /* TRACE and unknown kinds: numbers of four bytes. */
+        /* TRACE and unknown kinds are read as four-byte numbers. */
         uint64_t at = 0;
         for (; at + 4 <= raw.length; at += 4)
             add_number(form, 4, mv_load_u32(raw.data + at));
@@ -166,7 +166,7 @@ typedef struct {
     uint8_t *payload, *packed; /* [MOST_RAW] */
 } writer;
 
-/* Writes consecutive tokens as numbers of these widths; returns the token after them. */
+/* Writes consecutive tokens as numbers with these widths. Returns the token after them. */
 static uint32_t get_fields(const mvt_form *form, uint32_t at, const field *fields, unsigned count,
                            uint8_t *to)
 {
@@ -200,7 +200,7 @@ static void put_cells(writer *w, mvt_out *out, uint32_t from, uint32_t to, mv_wi
     pad(out);
 }
 
-/* Writes the cells from token `at` on; returns the token after them. */
+/* Returns the token after the cells that begin at token `at`. */
 static uint32_t cells_end(const mvt_form *form, uint32_t at)
 {
     while (at < form->count && form->tokens[at].kind == MVT_NUMBER && form->tokens[at].op == CELL)
@@ -231,7 +231,7 @@ static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uin
         w->index[w->chunks++] = (mv_wire_index){at, head};
 }
 
-/* Writes the chunk that begins at token `at`; returns its last token. */
+/* Writes the chunk that begins at token `at`, and returns the chunk's last token. */
 static uint32_t write_chunk(writer *w, uint32_t at)
 {
     mvt_out payload = {.to = w->payload, .room = MOST_RAW};
@@ -242,8 +242,8 @@ static uint32_t write_chunk(writer *w, uint32_t at)
     while (end < w->form->count &&
            !(w->form->tokens[end].kind == MVT_CLOSE && w->form->tokens[end].op == CHUNK))
         end++;
-    /* All descriptions come first. The tokens up to `end` belong to the columns or to
-     * something else. */
+    /* All column descriptions are written first, then the cells. The tokens up to `end` belong to
+     * the columns or to something else. */
     const mvt_form *form = w->form;
     mv_wire_column column;
     for (unsigned pass = 0; pass < 2; pass++)
@@ -306,7 +306,7 @@ static uint32_t any_open(mvt_form *form, uint8_t op)
     return MVT_NO_TOKEN;
 }
 
-/* Drops or doubles a row of a chunk in all its columns. */
+/* Drops or doubles a row of a chunk, in all its columns. */
 static bool change_row(mvt_form *form)
 {
     uint32_t chunk = any_open(form, CHUNK), row;
@@ -337,7 +337,7 @@ static bool change_container(mvt_form *form)
 
     switch (mvt_dice(&form->random, 8)) {
     case 0:
-        form->tokens[0].wide = true; /* neither the index nor the footer */
+        form->tokens[0].wide = true; /* the index and the footer are left out */
         return true;
     case 1:
     case 2:
@@ -345,7 +345,7 @@ static bool change_container(mvt_form *form)
     case 3:
         at = any_open(form, COLUMN);
         if (at != MVT_NO_TOKEN) {
-            /* The same numbers in another representation. */
+            /* Stores the same numbers in another representation. */
             mvt_token *width = &form->tokens[at + 1 + WIDTH];
             mvt_token *planes = &form->tokens[at + 1 + PLANES];
             if (mvt_dice(&form->random, 2) && width->number > 0 && width->number < 8)

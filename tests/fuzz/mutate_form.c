@@ -90,7 +90,7 @@ uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind)
     return MVT_NO_TOKEN;
 }
 
-/* A number nearby in the file, perhaps of the same column, or any number. */
+/* Returns a number near this one in the file, perhaps from the same column, or any number. */
 static uint32_t other_number(mvt_form *form, const mvt_token *token)
 {
     uint32_t at = (uint32_t)(token - form->tokens);
@@ -170,7 +170,7 @@ static const mv_span hostile[] = {TEXT(""),
                                   TEXT("expandable_segments"),
                                   TEXT("roundup_power2_divisions")};
 
-/* A long text: a part of the file itself, repeated. */
+/* Makes a long text by repeating a part of the file itself. */
 static mv_span long_text(mvt_form *form, mv_span part)
 {
     uint64_t length = dice(form, 2) ? 300 : 5000;
@@ -197,7 +197,7 @@ bool mvt_splice(mvt_form *form, uint32_t at, uint32_t dropped, const mvt_token *
     uint32_t rest = form->count - at - dropped;
     mvt_token *copy = mv_push_array(form->arena, mvt_token, count);
 
-    if (copy && count) /* they may be tokens of the list itself, which moves when it grows */
+    if (copy && count) /* the tokens may be in the list itself, which moves when it grows */
         memcpy(copy, put, count * sizeof *put);
     if (!copy ||
         !mv_room_for(form->arena, form->tokens, (uint64_t)form->count + count, form->capacity))
@@ -214,7 +214,7 @@ static const mvt_item *any_item(mvt_form *form)
     return form->item_count ? &form->items[dice(form, form->item_count)] : NULL;
 }
 
-/* The item at `index` of a container. */
+/* Returns the item at `index` in a container. */
 static const mvt_item *item_of(const mvt_form *form, uint32_t owner, uint32_t index)
 {
     for (uint32_t i = 0; i < form->item_count; i++)
@@ -228,7 +228,8 @@ static bool same_bytes(mv_span a, mv_span b)
     return a.data && b.data && a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* Another item that could take this one's place: with the same key, or in a list as well. */
+/* Returns another item that could take this one's place: one with the same key, or another list
+ * item. */
 static const mvt_item *like(mvt_form *form, const mvt_item *item)
 {
     for (unsigned i = 0; i < TRIES; i++) {
@@ -269,8 +270,8 @@ static bool drop(mvt_form *form, const mvt_item *item)
     return mvt_splice(form, item->begin, item->end - item->begin, NULL, 0);
 }
 
-/* The key whose value is the list with the item: a column of a table, where a table is a map of
- * columns of the same length; NULL: none. */
+/* Returns the key whose value is the list that contains the item, or NULL. In a table that is a map
+ * of columns with equal lengths, the key names a column. */
 static const mvt_item *column_of(const mvt_form *form, const mvt_item *item)
 {
     bool in_list = item->value == MVT_NO_TOKEN && item->owner != MVT_NO_TOKEN;
@@ -288,7 +289,8 @@ static bool change_row(mvt_form *form, const mvt_item *column, uint32_t row)
     bool twice = dice(form, 2);
     uint32_t table = column->owner;
 
-    for (uint32_t i = form->item_count; i-- > 0;) { /* backwards: earlier tokens stay in place */
+    /* runs backwards, so that earlier tokens stay in place */
+    for (uint32_t i = form->item_count; i-- > 0;) {
         const mvt_item *cell = form->items[i].owner == table && form->items[i].value != MVT_NO_TOKEN
                                    ? item_of(form, form->items[i].value, row)
                                    : NULL;
@@ -383,7 +385,7 @@ static bool change_once(mvt_form *form, const mvt_format *format)
     }
 }
 
-/* The tokens, then as much of the tail as there is room for. */
+/* Writes the tokens, and then as much of the tail as there is room for. */
 static size_t write_all(const mvt_form *form, const mvt_format *format, uint8_t *to, size_t room)
 {
     size_t size = format->write(form, to, room), tail = form->tail.length;
@@ -422,7 +424,7 @@ static size_t change(mvt_form *form, const mvt_format *format, uint8_t *data, si
         changed = change_once(form, format);
     if (!changed)
         return 0;
-    /* The tokens' texts are bytes at `data`. */
+    /* The tokens' texts still point into `data`, so the result is first written to a copy. */
     uint8_t *copy = mv_arena_push(form->arena, room, 1);
     size = copy ? write_all(form, format, copy, room) : 0;
     if (size)
@@ -453,7 +455,7 @@ size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t r
     return changed;
 }
 
-/* Inserts an item of one file into the other, in place of an item or before it. */
+/* Inserts an item from one file into the other, in place of an item or before it. */
 static bool take_from(mvt_form *to, mvt_form *from)
 {
     for (unsigned i = 0; i < TRIES; i++) {

@@ -14,20 +14,20 @@
 #define MVT_NO_TOKEN UINT32_MAX
 
 typedef enum {
-    MVT_AS_IT_IS, /* bytes: the whole token */
-    MVT_NUMBER,   /* number, negative */
-    MVT_TEXT,     /* bytes: the text alone */
-    MVT_OPEN,     /* a container begins; number: the stored count less the true one */
-    MVT_CLOSE,    /* a container ends */
-    MVT_PUT,      /* a memo entry is made; id; number: its position if the file contains it */
-    MVT_GET       /* a memo entry is fetched; id; bytes: the entry's text, if it is a text */
+    MVT_AS_IT_IS, /* bytes: the whole token, written unchanged */
+    MVT_NUMBER,   /* number and negative: the value */
+    MVT_TEXT,     /* bytes: the text without its encoding */
+    MVT_OPEN,     /* start of a container; number: the stored count minus the true one */
+    MVT_CLOSE,    /* end of a container */
+    MVT_PUT,      /* creates a memo entry; id; number: its position, if the file contains it */
+    MVT_GET       /* fetches a memo entry; id; bytes: the entry's text, if it is a text */
 } mvt_token_kind;
 
 typedef struct {
     uint8_t kind;  /* mvt_token_kind */
     uint8_t op;    /* format-specific */
-    bool negative; /* number is two's complement */
-    bool wide;     /* written in the longest form */
+    bool negative; /* `number` is in two's complement */
+    bool wide;     /* uses the longest encoding */
     uint32_t id;
     uint64_t number;
     mv_span bytes;
@@ -36,8 +36,8 @@ typedef struct {
 typedef struct {
     uint32_t begin, end; /* tokens */
     uint32_t owner;      /* the token that begins its container */
-    uint32_t index;      /* among the items of its owner */
-    uint32_t value;      /* a key's value: its first token; MVT_NO_TOKEN: an item of a list */
+    uint32_t index;      /* position among its owner's items */
+    uint32_t value;      /* for a key, the first token of its value; MVT_NO_TOKEN: a list item */
 } mvt_item;
 
 typedef struct {
@@ -47,43 +47,46 @@ typedef struct {
     uint32_t count, capacity;
     mvt_item *items;
     uint32_t item_count, item_capacity;
-    uint32_t ids; /* all ids of memo entries are below */
+    uint32_t ids; /* all ids of memo entries are below this */
     bool failed;  /* the lists are incomplete: too many tokens, or memory is out */
-    mv_span tail; /* bytes after the file's end */
+    mv_span tail; /* bytes after the end of the file's contents */
 } mvt_form;
 
 struct mvt_format {
-    /* Fills the lists; false: not this format, or memory is out. */
+    /* Fills the lists. Returns false if the bytes are not in this format, or memory is out. */
     bool (*parse)(mvt_form *form, mv_span bytes);
-    /* Writes the tokens without the tail; returns the number of bytes, 0 when they do not fit. */
+    /* Writes the tokens, but not the tail. Returns the number of bytes, or 0 if they do not fit. */
     size_t (*write)(const mvt_form *form, uint8_t *to, size_t room);
-    /* A change that exists only in this format. */
+    /* Makes a change that exists only in this format. */
     bool (*change)(mvt_form *form);
-    /* Replaces the functions above: finds the bytes' format; NULL when it has none. */
+    /* If set, replaces the functions above. Returns the format of the bytes, or NULL if there is
+     * none. */
     const mvt_format *(*find)(mv_span bytes);
 };
 
 /* ---- for the formats ---------------------------------------------------------------------- */
 
-uint64_t mvt_dice(uint64_t *random, uint64_t sides); /* below `sides`, which must not be 0 */
+/* returns a number below `sides`, which must not be 0 */
+uint64_t mvt_dice(uint64_t *random, uint64_t sides);
 bool mvt_token_add(mvt_form *form, mvt_token token);
 bool mvt_item_add(mvt_form *form, mvt_item item);
 
-/* Inserts tokens before token `at`, after removing `dropped` tokens there. False when memory
- * is out. */
+/* Removes `dropped` tokens at token `at` and inserts other tokens there. Returns false if memory is
+ * out. */
 bool mvt_splice(mvt_form *form, uint32_t at, uint32_t dropped, const mvt_token *put,
                 uint32_t count);
 
-/* A random token of this kind; MVT_NO_TOKEN when a few attempts find none. */
+/* Returns a random token of this kind, or MVT_NO_TOKEN if a few attempts find none. */
 uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind);
 
-/* Numbers at the limits of common widths, or near another number of the file. */
+/* Replaces the number with one at the limits of common widths, or near another number in the
+ * file. */
 void mvt_change_number(mvt_form *form, mvt_token *token);
 
-/* Changes some of the bytes as bytes. */
+/* Changes some of the bytes, without regard to any format. */
 void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random);
 
-/* A writer's position. Bytes that do not fit are not written, and set `full`. */
+/* Where a writer puts its output. Bytes that do not fit are not written, and set `full`. */
 typedef struct {
     uint8_t *to;
     size_t at, room;
@@ -92,6 +95,7 @@ typedef struct {
 
 void mvt_put(mvt_out *out, const void *bytes, size_t length);
 void mvt_put_u8(mvt_out *out, uint8_t byte);
-void mvt_put_number(mvt_out *out, uint64_t number, unsigned bytes); /* lowest byte first */
+/* writes the lowest byte first */
+void mvt_put_number(mvt_out *out, uint64_t number, unsigned bytes);
 
 #endif

@@ -1,15 +1,16 @@
-/* Live files as fuzz_live.c reads them, 'c' and the chunks without the zeros between them, as
- * tokens: one for each field of the chunk headers and of each record. Records are the items. */
+/* Live files in the form that fuzz_live.c reads: 'c' and the chunks, without the zeros between
+ * them. There is one token for each field of the chunk headers and of each record. The items are
+ * the records. */
 #include "capture/wire_live.h"
 #include "parse/live/varint.h"
 #include "tests/fuzz/mutate_form.h"
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
-    VARINT = 0 /* a token's op; other tokens are bytes */
+    VARINT = 0 /* the op of a token that is a number; other tokens are bytes */
 };
 
-/* The fields of the two headers that a writer chooses. */
+/* The fields in the two headers that a writer chooses. */
 static const struct {
     uint8_t at, bytes;
 } fields[] = {{offsetof(mv_wire_chunk, kind), 2},
@@ -27,7 +28,7 @@ static const struct {
 
 enum { FIELDS = sizeof fields / sizeof *fields, COMMITTED = 7 };
 
-/* The fields of records by first byte: t: a text, v: a number, a: an address. */
+/* The fields of each record, by its first byte. t is a text, v a number, a an address. */
 static const char *const names[16] = {
     [MV_LIVE_NAME_STRING] = "t",  [MV_LIVE_NAME_CODE] = "vvvvt", [MV_LIVE_NAME_MODULE] = "vtvvv",
     [MV_LIVE_NAME_PYTHON] = "vv", [MV_LIVE_NAME_NATIVE] = "vv",  [MV_LIVE_NAME_WORDS] = "v",
@@ -47,7 +48,7 @@ static void add_number(mvt_form *form, uint8_t op, uint64_t number)
     mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
 }
 
-/* False when the records are damaged. */
+/* Returns false if the records are damaged. */
 static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
 {
     const char *shape = "tt";
@@ -89,7 +90,7 @@ static void add_records(mvt_form *form, mv_span records, uint16_t kind, uint32_t
     }
 }
 
-/* The bytes of the chunk; 0 when there is none. */
+/* Returns the number of bytes in the chunk, or 0 if there is none. */
 static uint64_t add_chunk(mvt_form *form, mv_span in)
 {
     uint32_t owner = form->count, bytes;
@@ -139,7 +140,8 @@ static void put_varint(mvt_out *out, uint64_t number)
     mvt_put_u8(out, (uint8_t)number);
 }
 
-/* A chunk's headers; the records and their length, which is known at the end, follow. */
+/* Writes a chunk's headers. They are followed by the length of the records, which is known only at
+ * the end, and the records. */
 static uint32_t put_headers(mvt_out *out, const mvt_form *form, uint32_t at)
 {
     uint8_t headers[HEADERS + 4] = {0};

@@ -1,12 +1,12 @@
-/* msgpack as tokens: one for each value and one for each end of a container. The writer counts the
- * items again. */
+/* msgpack as tokens: one for each value, and one for the end of each container. The writer counts
+ * the items again. */
 #include "tests/fuzz/mutate_form.h"
 
 enum { MOST_DEPTH = 128, MAP = 0x80, ARRAY = 0x90 };
 
 typedef struct {
     uint32_t begin; /* token */
-    uint32_t left;  /* values still to come */
+    uint32_t left;  /* number of values still expected */
     uint32_t items;
     uint32_t from; /* first token of the current item */
     bool is_map;
@@ -19,7 +19,7 @@ typedef struct {
     uint32_t depth;
 } parser;
 
-/* The lowest byte last. */
+/* Reads a number whose lowest byte comes last. */
 static uint64_t take_number(mv_cursor *c, unsigned bytes)
 {
     uint64_t number = 0;
@@ -47,8 +47,8 @@ static void close_container(parser *p)
     p->depth--;
 }
 
-/* A value of the innermost container is complete: this may complete an item, and the last item
- * completes the container, which is a value of the next outer one. */
+/* Called when a value in the innermost container is complete. This may complete an item. The last
+ * item completes the container, which is itself a value in the next outer container. */
 static void complete(parser *p)
 {
     mvt_form *form = p->form;
@@ -108,7 +108,7 @@ static bool take_token(parser *p)
     else if (first < 0xc0)
         as_text(p, &token, first & 31);
     else {
-        /* Values that begin with 0xc0 to 0xdf. */
+        /* These values begin with 0xc0 to 0xdf. */
         static const uint8_t fixed[] = {[0x00] = 0, [0x0a] = 4, [0x0b] = 8, [0x14] = 2,
                                         [0x15] = 3, [0x16] = 5, [0x17] = 9, [0x18] = 17};
         unsigned which = first & 3;
@@ -160,7 +160,7 @@ static void put_big(mvt_out *out, uint8_t first, uint64_t number, unsigned bytes
         mvt_put_u8(out, (uint8_t)(number >> 8 * bytes));
 }
 
-/* In 1, 2 or 4 bytes, whatever suffices, after the first byte for that width. */
+/* Writes a number in 1, 2 or 4 bytes, whichever is enough, after the first byte for that width. */
 static void put_sized(mvt_out *out, const uint8_t first[3], uint64_t number, bool wide)
 {
     unsigned which = wide || number > UINT16_MAX ? 2 : number > UINT8_MAX;
@@ -170,7 +170,7 @@ static void put_sized(mvt_out *out, const uint8_t first[3], uint64_t number, boo
     put_big(out, first[which], number, 1u << which);
 }
 
-/* The number of values of each container, by the token that begins it. */
+/* Counts the values in each container, indexed by the token that begins the container. */
 static uint32_t *count_values(const mvt_form *form)
 {
     uint32_t *counts = mv_push_array(form->arena, uint32_t, form->count);

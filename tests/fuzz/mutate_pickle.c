@@ -1,6 +1,6 @@
 /* Pickles as tokens: one for each opcode with its operand. A model of the stack shows which opcodes
- * make one value, and so which values are items of a list or a dict; for an invalid pickle there
- * are only opcodes. The writer numbers the memo again. */
+ * make a single value, and so which values are items of a list or a dict. An invalid pickle
+ * consists only of opcodes. The writer numbers the memo again. */
 #include "parse/pickle/opcodes.h"
 #include "tests/fuzz/mutate_form.h"
 
@@ -11,7 +11,7 @@ typedef struct {
     mv_cursor c;
     uint32_t starts[MOST_DEPTH]; /* first token of each value on the stack */
     uint32_t marks[MOST_MARKS];
-    uint32_t items[MOST_DEPTH]; /* of the container at that place */
+    uint32_t items[MOST_DEPTH]; /* number of items, for a container at that position of the stack */
     uint32_t depth, mark_count;
     bool is_sound;
     uint32_t memo_count; /* largest memo position + 1 */
@@ -108,7 +108,8 @@ static bool pop_mark(parser *p, uint32_t *from)
     return p->is_sound;
 }
 
-/* The values from `from` on become items of the container below them; they end at token `end`. */
+/* The values starting at `from` become items of the container below them. They end at token
+ * `end`. */
 static void fill(parser *p, uint32_t from, uint32_t step, uint32_t end)
 {
     if (!p->is_sound || from == 0) {
@@ -124,7 +125,7 @@ static void fill(parser *p, uint32_t from, uint32_t step, uint32_t end)
     p->depth = from;
 }
 
-/* The effect of the opcode at token `at` on the stack. */
+/* Applies the effect that the opcode at token `at` has on the stack. */
 static void follow(parser *p, uint8_t op, uint32_t at)
 {
     uint32_t from, count;
@@ -209,7 +210,7 @@ static void as_number(mvt_token *token, mv_span bytes)
     }
 }
 
-/* PUTs and GETs with too large a position stay bytes. */
+/* PUTs and GETs whose position is too large stay bytes. */
 static void as_memo(parser *p, mvt_token *token, uint64_t place)
 {
     bool is_get = token->op == MV_OP_BINGET || token->op == MV_OP_LONG_BINGET;
@@ -401,7 +402,7 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
             break;
         case MVT_GET:
             if (!places[token->id]) {
-                /* A value whose PUT no longer exists: its text, or an empty list. */
+                /* Writes a value whose PUT no longer exists: its text, or an empty list. */
                 if (token->bytes.data)
                     put_text(&out, token);
                 else
@@ -425,7 +426,7 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
         (const uint8_t *)(text), sizeof(text) - 1 \
     }
 
-/* Opcode sequences that leave the stack unchanged, and others. */
+/* Opcode sequences, some of which leave the stack unchanged. */
 static const mv_span neutral[] = {OPS("N0"),
                                   OPS("K\1"
                                       "20"
@@ -476,7 +477,7 @@ static mvt_token as_it_is(mv_span bytes)
     return (mvt_token){.kind = MVT_AS_IT_IS, .bytes = bytes};
 }
 
-/* A value of another kind in place of a number, a text or a fetched value. */
+/* Puts a value of another kind in place of a number, a text or a fetched value. */
 static bool change_kind(mvt_form *form, uint32_t at)
 {
     static const mv_span values[] = {OPS("N"),
@@ -495,7 +496,7 @@ static bool change_kind(mvt_form *form, uint32_t at)
     return true;
 }
 
-/* The items between a mark and the opcode that makes a container of them. */
+/* Finds the items between a mark and the opcode that turns them into a container. */
 static bool make_from_mark(mvt_form *form)
 {
     uint32_t at = MVT_NO_TOKEN, begin;

@@ -1,7 +1,7 @@
 /* For fuzz targets: pages that an arena returns are kept for the next arena, because mappings and
- * page faults take half of the time with small inputs. The linker replaces base/pages.c with these
- * functions (-Wl,--wrap). Kept pages are poisoned, so using them is still an error, and are reused
- * in the order in which they were freed. */
+ * page faults take half of the time when inputs are small. The linker replaces base/pages.c with
+ * these functions (-Wl,--wrap). Kept pages are poisoned, so that using them is still an error. They
+ * are reused in the order in which they were freed. */
 #include "base/pages.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ void __wrap_mv_pages_unmap(void *at, uint64_t bytes);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Ranges of as many pages as the index says; `next` is the oldest. */
+/* Ranges with as many pages as the index; `next` is the oldest one. */
 static struct {
     void *at[KEPT];
     unsigned next, count;

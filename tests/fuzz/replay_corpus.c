@@ -1,4 +1,4 @@
-/* Replaces libFuzzer: gives every file of the folders on the command line to the fuzz target that
+/* Replaces libFuzzer. Gives every file in the folders on the command line to the fuzz target that
  * it is linked with. */
 #include <dirent.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input is in a block of exactly its size: a sanitizer sees reads past its end. */
+/* The input is in a block of exactly its size, so that a sanitizer notices reads past its end. */
 static int replay(const char *path)
 {
     FILE *file = fopen(path, "rb");

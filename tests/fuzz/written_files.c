@@ -16,7 +16,7 @@ void mvt_finding(const char *what, const char *of)
     abort();
 }
 
-static float drawn_width, drawn_height; /* of the last scene that was written, in pixels */
+static float drawn_width, drawn_height; /* size of the last written scene, in pixels */
 
 void mvt_check_scene(const mv_scene *scene)
 {
@@ -33,7 +33,7 @@ void mvt_check_scene(const mv_scene *scene)
             mvt_finding("a shape without its points", "scene");
 }
 
-/* Pixels of the last scene that was written. */
+/* Stores the size of the last written scene. */
 static void check_size(const mv_scene *scene)
 {
     drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
@@ -118,7 +118,7 @@ void mvt_check_written(const char *name, bool is_wanted)
             mvt_finding("PNG", image.message);
         free(pixels);
     } else if (strstr(name, ".html")) {
-        /* For any file, a page has the elements of the empty page, and the snapshot. */
+        /* Whatever the file, a page has the elements of the empty page, plus the snapshot. */
         static const char wanted[] = "html lang;head;title;/title;/head;body;"
                                      "script type id data-name;/script;/body;/html;";
         char names[MVT_MARKUP_NAMES];

@@ -1,29 +1,31 @@
-/* For fuzz targets: requirements for every scene and every file that memviz draws, from any input.
- * The linker replaces the back ends with mv_svg_write and mv_scene_write_png of this file
- * (-Wl,--wrap), which check the scene and then call the back ends. */
+/* For fuzz targets: checks on every scene and every file that memviz draws from any input. The
+ * linker replaces the back ends with mv_svg_write and mv_scene_write_png from this file
+ * (-Wl,--wrap). They check the scene and then call the back ends. */
 #ifndef MV_WRITTEN_FILES_H
 #define MV_WRITTEN_FILES_H
 
 #include "viz/scene/scene.h"
 
-/* Bounds for a picture of a file of some KB: columns of a plot times the shapes in one column. */
+/* Limits for a picture of a file of a few KB: the number of columns in a plot times the number of
+ * shapes in one column. */
 #define MVT_MOST_SHAPES (1u << 20)
 #define MVT_MOST_POINTS (1u << 22)
 #define MVT_MOST_SVG    (64u << 20)
 
-/* Every point is finite and belongs to its shape; the numbers of points and shapes are within
- * the bounds. */
+/* Checks that every point is finite and belongs to its shape, and that the numbers of points and
+ * shapes are within the limits. */
 void mvt_check_scene(const mv_scene *scene);
 
-/* Writes the page that pages are made from into the private folder, and lets memviz find it. */
+/* Writes the template from which pages are made into the private folder, and makes memviz find
+ * it. */
 void mvt_put_page(void);
 
-/* Takes a file out of the private folder and checks it by its ending: .svg, .png (with the size
- * of the last scene), .html, and text for everything else. Without `is_wanted` the file must
- * not exist. */
+/* Reads a file in the private folder, removes it, and checks it by its extension: .svg, .png (which
+ * must have the size of the last scene), .html, and text for everything else. If `is_wanted` is
+ * false, the file must not exist. */
 void mvt_check_written(const char *name, bool is_wanted);
 
-/* Prints the error and its file, and aborts. */
+/* Prints the error and the file it was found in, and aborts. */
 _Noreturn void mvt_finding(const char *what, const char *of);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory of captured CUDA graphs. */
+/* Memory held by captured CUDA graphs. */
 #include "analyze/advice/triage.h"
 
 #include "tests/fixture/fixture.h"
@@ -17,7 +17,7 @@ static mv_graphs graphs_of(const mv_trace *trace)
     return found;
 }
 
-/* Sums that hold in any file. */
+/* Checks sums that hold in any file. */
 static void expect_sums(const mv_graphs *g, const char *name)
 {
     for (uint32_t i = 0; i < g->pool_count; i++) {
@@ -50,8 +50,8 @@ static void expect_sums(const mv_graphs *g, const char *name)
 
 #define POOL .pool_a = 4
 
-/* Before each capture the batch runs once in the default pool. The second run uses the memory of
- * the first again, and a little more. */
+/* Before each capture, the batch runs once in the default pool. The second run reuses the memory of
+ * the first, plus a little more. */
 static mvt_trace *server(void)
 {
     const uint64_t warm = 0x10000000, pool = 0x20000000, more = 0x30000000;
@@ -113,7 +113,7 @@ Test(graphs, a_pool_grows_and_later_captures_use_it_again)
     expect_sums(&g, "server");
 }
 
-/* The common frame of all blocks of a capture shows where it was made. */
+/* The frame that all blocks of a capture have in common shows where the capture was made. */
 Test(graphs, the_line_of_the_capture_is_found)
 {
     const mv_trace *trace = mvt_done(server());
@@ -122,7 +122,7 @@ Test(graphs, the_line_of_the_capture_is_found)
     cr_expect_eq(trace->frames.line[g.captures[0].frame.row], 9);
 }
 
-/* Without an event between them, two captures are one; ranges separate and name them. */
+/* If no event separates two captures, they count as one. Ranges separate and name them. */
 Test(graphs, ranges_separate_captures)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
@@ -165,7 +165,7 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
     cr_expect_eq(g.count, 2);
 }
 
-/* Two graphs that profiling creates and destroys, and one that stays. */
+/* Profiling creates and destroys two graphs, and one graph stays. */
 static const mv_trace *profiled(uint64_t unit)
 {
     mvt_calls *c = mvt_calls_new();
@@ -207,7 +207,7 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
     expect_sums(&g, "calls");
 }
 
-/* Memory below PyTorch's smallest segment is not worth a line. */
+/* Memory smaller than PyTorch's smallest segment is not worth a line. */
 Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
 {
     for (uint64_t unit = MIB / 8; unit <= MIB; unit *= 8) {
@@ -294,7 +294,7 @@ Test(graphs, shared_addresses_equal_a_count_one_by_one)
     }
 }
 
-/* stats prints them. */
+/* stats prints these figures. */
 Test(graphs, the_report_lists_the_graphs)
 {
     mvt_run run = mvt_here("$MEMVIZ stats $SNAPS/graph_trees.pickle");

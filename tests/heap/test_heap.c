@@ -68,7 +68,7 @@ static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, con
     const mv_holes *holes = settled ? mv_heap_settled(heap) : &heap->now;
     slow h = slow_heap(arena, heap, settled);
 
-    /* Adds the holes of each run to their domain, with the largest and the smallest of each. */
+    /* Adds each run's holes to their domain, with the largest and the smallest of each. */
     uint32_t k = 0;
     for (uint32_t i = 0, end; i < h.segment_count; i = end + 1) {
         uint32_t domain = h.domains->of_segment[h.segments[i].row];
@@ -216,7 +216,7 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     cr_expect_gt(defer, 9);
 }
 
-/* In strides of several events, without blocks that come and go within one stride. */
+/* Walks in strides of several events, without blocks that come and go within one stride. */
 static void check_strides(mvt_heap_opts opts, uint32_t stride)
 {
     mvt_trace *t = mvt_new();
@@ -271,8 +271,8 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
         expect_sums(&heap, name);
         expect_map(mvt_memory(), &heap, name);
-        /* The file's segments and blocks in use, in its order, compared with the heap after the
-         * last event. */
+        /* The file's segments and the blocks in use, in the file's order, compared with the heap
+         * after the last event. */
         mv_arena *arena = mvt_memory();
         const mv_segments *s = &trace->segments;
         mv_heap_map map;
@@ -308,7 +308,7 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
         mv_trace trace = *mvt_done(t);
-        /* Changes some events: their action, address, or size. */
+        /* Changes the action, address, or size of some events. */
         mv_events *ev = &trace.devices[0].events;
         uint64_t state = seed;
         for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {

@@ -1,4 +1,5 @@
-/* The parts of reserved memory: sums on every real snapshot, and heaps with known parts. */
+/* The parts that make up reserved memory: sums on every real snapshot, and heaps whose parts are
+ * known. */
 #include "analyze/heap/reserved_parts.h"
 
 #include "tests/fixture/fixture.h"
@@ -43,7 +44,7 @@ LongTest(reserved_parts, parts_add_up_on_every_snapshot)
     mvt_each_snapshot(expect_sum);
 }
 
-/* 12 MiB are in use at once, 10 MiB of them on one stream; the other stream needs 10 MiB later. */
+/* 12 MiB are in use at once, 10 MiB of them on one stream. The other stream needs 10 MiB later. */
 Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)
 {
     mvt_trace *t = mvt_new();
@@ -63,7 +64,7 @@ Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], 0);
 }
 
-/* At the peak of reserved memory 20 MiB more are reserved than were ever needed: a hole of 8 MiB,
+/* At the peak of reserved memory, 20 MiB more are reserved than were ever needed: a hole of 8 MiB,
  * and an unused segment of 12 MiB. */
 Test(reserved_parts, holes_and_unused_segments_have_a_part)
 {
@@ -84,7 +85,7 @@ Test(reserved_parts, holes_and_unused_segments_have_a_part)
     cr_expect_eq(r.part[MV_RESERVED_HOLES], (int64_t)(8 * MIB));
 }
 
-/* The same program under max_split_size_mb allocates as much and reserves a gigabyte more. */
+/* With max_split_size_mb, the same program allocates as much, but reserves a gigabyte more. */
 LongTest(reserved_parts, a_setting_that_costs_shows_in_the_difference)
 {
     cJSON *report =

@@ -1,4 +1,5 @@
-/* Compares the types of capture/hooks/cuda_types.h with CUDA's headers; built where these exist. */
+/* Compares the types in capture/hooks/cuda_types.h with CUDA's headers. It is built only where
+ * these headers exist. */
 #include "capture/hooks/cuda_types.h"
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
 /* The part of PyTorch's c10 to which its allocators report, in each version's spelling. It keeps
- * the reports: a test checks that they are forwarded whole. */
+ * the reports, so that a test can check that they were forwarded completely. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -21,7 +21,7 @@ bool profiling_enabled(void) __asm__("_ZN3c1022memoryProfilingEnabledEv");
 
 bool allocate_on(int type);
 
-/* Reports once under each name; returns whether CPU memory is reported at all. */
+/* Reports once under each name. Returns whether CPU memory is reported at all. */
 bool allocate_on(int type)
 {
     device where = {(int8_t)type, 3};

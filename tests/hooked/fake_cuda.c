@@ -1,9 +1,9 @@
-/* A CUDA without a GPU, generated from the list of hooks: each function returns invented addresses
- * and handles, logs its call, fails when $FAKE_FAIL names it, and waits when $FAKE_WAIT names it.
- * The build makes libcuda.so.1 and two libcudarts from it; a map hides the functions that a library
+/* A CUDA without a GPU, generated from the list of hooks. Each function returns made-up addresses
+ * and handles, logs its call, fails if $FAKE_FAIL names it, and waits if $FAKE_WAIT names it. The
+ * build makes libcuda.so.1 and two libcudarts from it. A map hides the functions that a library
  * does not export.
  *
- * A runtime function calls the driver, found as libcudart finds it: calls nest. */
+ * A runtime function calls the driver, which it finds as libcudart does, so calls are nested. */
 #include "capture/hooks/hooks.h"
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static void say_real(const char *name)
 
 static atomic_int waiting, may_end;
 
-/* The number of waiting calls; the second function lets them return. */
+/* The first function returns the number of waiting calls; the second lets them return. */
 int cudaFakeWaiting(void);
 void cudaFakeEnd(void);
 int cudaFakeWaiting(void)
@@ -45,7 +45,7 @@ void cudaFakeEnd(void)
     may_end = 1;
 }
 
-/* The program's errno must arrive here, and the errno set here must reach the program. */
+/* The program's errno must arrive here, and the errno that is set here must reach the program. */
 static int begin(const char *name)
 {
     const char *fails = getenv("FAKE_FAIL"), *waits = getenv("FAKE_WAIT");
@@ -67,7 +67,8 @@ static uint64_t next_address(void)
     return FAKE_BASE + 0x1000 * ++given;
 }
 
-/* Rows name the values read after a call, and so the values that a call has to write. */
+/* Rows name the values that are read after a call, and therefore the values that a call has to
+ * write. */
 #undef MV_OUT
 #undef MV_OUT_OR
 #define MV_OUT(p)               (give ? (*(p) = (__typeof__(*(p)))next_address(), 0) : 0)
@@ -132,8 +133,8 @@ static const row rows[] = {
 #include "capture/hooks/hooks.def"
 };
 
-/* The driver's rules: the newest variant up to the version. $FAKE_HIDDEN: returns functions that
- * are not exported. */
+/* Follows the driver's rules and returns the newest variant up to the version. With $FAKE_HIDDEN,
+ * also returns functions that are not exported. */
 static int look_up(const char *symbol, void **out, unsigned version, bool ptsz)
 {
     const row *best = NULL;

@@ -1,5 +1,5 @@
-/* Threads work while their process forks, as a data loader with workers does. Each child does the
- * same work once and ends; a child that does not end within seconds counts as hung.
+/* Threads work while their process forks, as in a data loader with workers. Each child does the
+ * same work once and ends. A child that does not end within seconds counts as hung.
  *
  *     forking cuda FORKS      threads call CUDA; a child does, and asks the loader
  *     forking loader FORKS    in addition, a thread of the program is nearly always in the loader
@@ -127,7 +127,7 @@ static void be_child(void)
         use_tensors();
     for (unsigned depth = 0; !makes_tensors && depth < 4; depth++)
         deep(depth);
-    use_cuda(1); /* a place that has not called before */
+    use_cuda(1); /* a place in the code that has not called before */
     if (!makes_tensors && !loads) {
         dl_iterate_phdr(count_file, &files);
         if (files < 3)
@@ -172,7 +172,7 @@ static pid_t make_child(bool raw)
     return child;
 }
 
-/* A thread that announces memory reports and never makes one. */
+/* A thread that announces memory reports but never makes one. */
 static void *ask(void *unused)
 {
     memory_profiling_enabled();
@@ -203,7 +203,8 @@ int main(int argc, char **argv)
 
     makes_tensors = strcmp(mode, "tensors") == 0 || strcmp(mode, "asked") == 0;
     loads = raw || strcmp(mode, "loader") == 0;
-    use_cuda(0); /* it opens its driver now: a child's dlopen would hang without the shim, too */
+    /* opens its driver now, because a child's dlopen would hang even without the shim */
+    use_cuda(0);
     unsigned count = start(threads, mode);
     for (int i = 0; i < forks; i++)
         counts[await(make_child(raw))]++;

@@ -1,5 +1,5 @@
-/* The program with which the hooks are tested: `hooked MODE [ARGUMENT...]` does one thing and
- * prints the result. With and without the hooks it must print the same. */
+/* The program for testing the hooks: `hooked MODE [ARGUMENT...]` does one thing and prints the
+ * result. It must print the same with and without the hooks. */
 #include "capture/hooks/hooks.h"
 #include "capture/memviz.h"
 
@@ -27,8 +27,8 @@ static void *must(void *found)
     return found;
 }
 
-/* Without a result, prints the error text without the path of the searched file, the only part that
- * may differ. */
+/* If there is no result, prints the error text without the path of the searched file, which is the
+ * only part that may differ. */
 static void show_lookup(const char *what, void *found)
 {
     const char *error = dlerror();
@@ -70,8 +70,8 @@ static const row rows[] = {
 #include "capture/hooks/hooks.def"
 };
 
-/* All parameters point at something: enough for stand-ins, which write only through output
- * parameters. The descriptor's bytes mean a node that allocates, or memory on device 3. */
+/* All parameters point at something. That is enough for the stand-ins, which write only through
+ * output parameters. The descriptor's bytes mean a node that allocates, or memory on device 3. */
 static int call_with_anything(mv_any_fn *function)
 {
     static int32_t descriptor[1024];
@@ -152,7 +152,8 @@ static void *free_it(void *ptr)
     return NULL;
 }
 
-/* A thread's free takes long ($FAKE_WAIT); another thread allocates 50 ms after the free began. */
+/* One thread's free takes a long time ($FAKE_WAIT). Another thread allocates 50 ms after the free
+ * began. */
 static int overlapping(void)
 {
     void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
@@ -172,8 +173,8 @@ static int overlapping(void)
     return pthread_join(thread, NULL);
 }
 
-/* Threads that call from new places: each place's library is a new name. At the same time another
- * thread marks with new texts, which take long to write. */
+/* Threads that call from new places, so that each place's library is a new name. At the same time
+ * another thread makes marks with new texts, which take a long time to write. */
 enum { CROWD = 8, LONG_TEXT = 60 << 10, LONG_TEXTS = 300 };
 static pthread_barrier_t crowded;
 static atomic_int marked;
@@ -225,7 +226,7 @@ static int crowd(void)
     return 0;
 }
 
-/* Sizes that are not parameters. */
+/* Calls whose sizes are not parameters. */
 static int sizes(void)
 {
     void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW)), *out = NULL;
@@ -281,7 +282,7 @@ static int keeps_errno(void)
     return 0;
 }
 
-/* Opens each library and lets it allocate and free. */
+/* Opens each library and makes it allocate and free. */
 static int plugins(int mode, char **files)
 {
     for (; *files; files++) {
@@ -295,7 +296,7 @@ static int plugins(int mode, char **files)
     return 0;
 }
 
-/* Libraries come and go, and their addresses with them. */
+/* Loads and unloads libraries, so that their addresses change. */
 static int reload(char **files)
 {
     for (int i = 0; i < 20; i++) {
@@ -308,7 +309,8 @@ static int reload(char **files)
     return 0;
 }
 
-/* So do runtimes, each time at another address: other memory fills the old one. */
+/* Does the same with runtimes, each at a different address, because other memory fills the old
+ * one. */
 static int reload_runtimes(void)
 {
     static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};
@@ -361,8 +363,8 @@ static int lookups(void)
     return 0;
 }
 
-/* The error of a failed look-up stays readable when CUDA is called before it is read, from a place
- * that has not called before. */
+/* The error from a failed look-up must stay readable if CUDA is called before it is read, from a
+ * place that has not called before. */
 static int keeps_dlerror(char **files)
 {
     void *library = must(dlopen(files[0], RTLD_NOW | RTLD_LOCAL));
@@ -417,7 +419,8 @@ static int threads(void)
     return 0;
 }
 
-/* A driver function through the runtime's look-up, and the old look-up with its versions. */
+/* Gets a driver function through the runtime's look-up, and through the old look-up with its
+ * versions. */
 static int entry_points(const char *runtime_file)
 {
     void *runtime = must(dlopen(runtime_file, RTLD_NOW | RTLD_LOCAL));
@@ -522,7 +525,7 @@ static int heaps(void)
     memviz_free(12345, (void *)0x3000);
     memviz_alloc(memviz_heap(NULL), (void *)0x4000, 1);
     memset(name, 'x', 99);
-    memcpy(name + 62, "\xc3\xa9", 2); /* a letter that the cut would halve */
+    memcpy(name + 62, "\xc3\xa9", 2); /* a letter that truncation would cut in half */
     name[99] = 0;
     memviz_alloc(memviz_heap(name), (void *)0x5000, 1);
     for (int i = 0; i < 100; i++) {
@@ -636,7 +639,7 @@ static int nvtx(void)
     return 0;
 }
 
-/* The memory extension: the slots through which it calls, and its own descriptions. */
+/* The memory extension: the slots through which it is called, and its own descriptions. */
 typedef struct {
     size_t id, slots;
     intptr_t *slot;
@@ -680,7 +683,7 @@ typedef struct {
     const void *message;
 } nvtx_heap;
 
-static intptr_t nvtx_slots[64]; /* the first belongs to the extension */
+static intptr_t nvtx_slots[64]; /* the first one belongs to the extension */
 
 static int nvtx_start(int module, int compatible)
 {
@@ -739,7 +742,7 @@ static int nvtx_memory(void)
     ((void (*)(const void *, uintptr_t))nvtx_slots[2])(domain, same);
     printf("%d\n", nvtx_heap_named(domain, 1, "arena") == same);
     nvtx_heap_named(domain, 0, NULL);
-    add.heap = (uintptr_t)-1; /* a handle of no tool */
+    add.heap = (uintptr_t)-1; /* a handle that belongs to no tool */
     ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
     add.heap = 0; /* the process's handle */
     ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);

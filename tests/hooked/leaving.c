@@ -1,6 +1,6 @@
 /* A program that calls CUDA's driver and has a handler that jumps away: leaving CALLS [fork]. At
- * the end another thread reads the loader's list of files, which needs the loader's lock. With
- * `fork` all of that happens in a child of a process with two threads. */
+ * the end another thread reads the loader's list of files, which takes the loader's lock. With
+ * `fork`, all of this happens in the child of a process with two threads. */
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The driver, because the runtime would look it up in each call. */
+/* Uses the driver, because the runtime would look the driver up in each call. */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemFree_v2(uint64_t memory);
 
-/* From watched_list.c, when it is preloaded. */
+/* Defined in watched_list.c, if that is preloaded. */
 __attribute__((weak)) void watched_begin(void);
 __attribute__((weak)) void watched_end(void);
 
@@ -75,7 +75,7 @@ static void run(unsigned calls)
     if (sigsetjmp(back, 1) == 0) {
         if (watched_begin)
             watched_begin();
-        call_from_elsewhere(); /* a place that has not called yet */
+        call_from_elsewhere(); /* a place in the code that has not called yet */
     }
     while (left > 0) {
         left = left - 1;

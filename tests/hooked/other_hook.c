@@ -1,5 +1,5 @@
-/* Another tool's hook of cudaMalloc: it adds one to the size and finds the next hook
- * with RTLD_NEXT. */
+/* Another tool's hook for cudaMalloc, which adds one to the size and finds the next hook with
+ * RTLD_NEXT. */
 #include <dlfcn.h>
 #include <stddef.h>
 

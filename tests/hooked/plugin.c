@@ -1,4 +1,4 @@
-/* A library with its own libcudart, as Python extensions have. */
+/* A library with its own libcudart, like some Python extensions. */
 #include <stddef.h>
 
 int cudaMalloc(void **out, size_t size);

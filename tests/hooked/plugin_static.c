@@ -1,4 +1,4 @@
-/* A library with a static libcudart, such as NCCL: it imports nothing of CUDA and looks
+/* A library with a static libcudart, such as NCCL. It imports nothing from CUDA and looks
  * everything up. */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@ static void *entry_point(const char *symbol, int version)
     get_proc_fn *get = library ? (get_proc_fn *)dlsym(library, "cuGetProcAddress_v2") : NULL;
     void *found = NULL;
 
-    /* As libcudart does: first the newest way to look functions up, then everything else
-     * through it. */
+    /* Looks functions up as libcudart does: first the newest look-up function, then everything else
+     * through that function. */
     if (get && get("cuGetProcAddress", &found, 12000, 0, NULL) == 0)
         get = (get_proc_fn *)found;
     return get && get(symbol, &found, version, 0, NULL) == 0 ? found : NULL;

@@ -1,5 +1,5 @@
-/* Replaces the recorder: writes each call of the hooks as a line to the file $HOOKED_LOG. The
- * stand-ins for CUDA write to the same file, which shows the order. */
+/* Replaces the recorder. It writes each of the hooks' calls as a line to the file $HOOKED_LOG. The
+ * stand-ins for CUDA write to the same file, so that the file shows the order. */
 #include "capture/record/recorder.h"
 #include "capture/record/stack.h"
 

@@ -1,13 +1,14 @@
-/* A program that puts load on a recording for a long time: threads allocate and free through CUDA's
- * runtime, from stacks of many depths, until the time is up or someone kills the program. A file
- * that survives the program contains its actions.
+/* A program that puts load on a recording for a long time. Threads allocate and free through CUDA's
+ * runtime, from stacks of many depths, until the time is up or someone kills the program. What the
+ * program did is written to a file that survives it.
  *
  *     soaking TRUTH SECONDS THREADS CALLS_A_SECOND SEED [fork]
  *
- * TRUTH is written through shared memory: a row of six 64-bit numbers for each thread, in the order
- * of `counts`. The "begun" numbers are stored before a call, the "done" numbers after it has
- * returned. With `fork`, children do the same for a moment, each with its own file TRUTH.PID. The
- * runtime is $SOAKING_CUDART or libcudart.so.13. Prints nothing unless it fails. */
+ * TRUTH is written through shared memory. It has a row of six 64-bit numbers for each thread, in
+ * the order of `counts`. The "begun" numbers are stored before a call, the "done" numbers after the
+ * call has returned. With `fork`, children do the same for a short time, each with a separate file
+ * TRUTH.PID. The runtime is $SOAKING_CUDART or libcudart.so.13. The program prints nothing unless
+ * it fails. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -121,7 +122,7 @@ static void work(worker *w)
         deep(w, slot, (unsigned)draw(w, MOST_DEPTH));
 }
 
-/* Blocks of the parent do not belong to the child. */
+/* The parent's blocks do not belong to the child. */
 static void have_child(const worker *parent)
 {
     char path[4096];
@@ -141,7 +142,7 @@ static void have_child(const worker *parent)
     _exit(0);
 }
 
-/* Bursts of a tenth of a second's calls, then a pause for the rest of that time. */
+/* Makes bursts of a tenth of a second's calls, then pauses for the remaining part of that time. */
 static void *run(void *argument)
 {
     worker *w = argument;

@@ -1,5 +1,5 @@
-/* The part of CUDA's runtime that soaking.c calls, for machines without one. The kernel chooses
- * distinct address ranges and reuses them, as a driver does. No memory is mapped there. */
+/* The part of CUDA's runtime that soaking.c calls, for machines that do not have one. The kernel
+ * chooses distinct address ranges and reuses them, as a driver does. No memory is mapped there. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,8 @@ static void give(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child must not inherit it locked by a thread that does not exist there. */
+/* A child must not inherit the lock in a locked state, because the thread that holds it does not
+ * exist there. */
 static __attribute__((constructor)) void begin(void)
 {
     pthread_atfork(take, give, give);
@@ -68,7 +69,7 @@ int cudaFree(void *memory)
     unsigned slot = slot_of((uintptr_t)memory);
     if (slot < SLOTS) {
         bytes = given[slot].bytes;
-        given[slot].address = 1; /* free, but other entries were put after it */
+        given[slot].address = 1; /* free, but other entries were inserted after it */
     }
     give();
     return bytes == 0 || munmap(memory, bytes) != 0;

@@ -1,6 +1,6 @@
-/* Watches the loader's list of files: preloaded, it counts how often a process reads the list, and
- * prints the number at the end. With WATCHED_RAISES=1 the first thread gets SIGUSR1 whenever it
- * reads the list, while it holds the loader's lock. */
+/* Watches the loader's list of files. When preloaded, it counts how often a process reads the list,
+ * and prints the number at the end. With WATCHED_RAISES=1, the first thread receives SIGUSR1
+ * whenever it reads the list, while it holds the loader's lock. */
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ int dl_iterate_phdr(each_fn *each, void *data)
     return real(with_signal, &(reading){each, data});
 }
 
-/* Counts from now on: in the process, or in a child. */
+/* Counts from now on, in the process or in a child. */
 __attribute__((visibility("default"))) void watched_begin(void);
 
 void watched_begin(void)

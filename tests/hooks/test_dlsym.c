@@ -1,5 +1,5 @@
-/* The interposed dlsym answers as the real one does: each program runs with it (alone, and in the
- * library that ships) and without it, and must print the same. */
+/* The interposed dlsym answers as the real one does. Each program runs with it (on its own, and in
+ * the library that ships) and without it, and must print the same. */
 #include "tests/fixture/fixture_program.h"
 
 static void expect_same(const char *program, const char *arguments)
@@ -17,9 +17,9 @@ static void expect_same(const char *program, const char *arguments)
     }
 }
 
-/* RTLD_NEXT from the program itself, names that exist and names that do not, again and again,
- * with the texts of dlerror; no CUDA: every CUDA name is missing, even where our own function
- * is found. */
+/* Looks up names that exist and names that do not with RTLD_NEXT, from the program itself, again
+ * and again, and prints the texts of dlerror. There is no CUDA here, so every CUDA name must be
+ * missing, even where our own function is found. */
 Test(dlsym, answers_are_unchanged_without_cuda)
 {
     expect_same("hooked", "lookups");
@@ -53,9 +53,9 @@ Test(dlsym, other_tools_get_the_next_function)
     cr_assert_str_eq(run.out, plain.out);
 }
 
-/* A sanitizer defines functions of libc, and looks up the real ones as it starts: finding the real
- * dlsym must not need any of these functions. First the sanitizer is loaded after the shim, then
- * before it, as its runtime wants. If the runtime does not start on this kernel, or is not
+/* A sanitizer defines functions of libc and looks up the real ones as it starts, so finding the
+ * real dlsym must not need any of these functions. The sanitizer is first loaded after the shim,
+ * then before it, as its runtime requires. If the runtime does not start on this kernel, or is not
  * installed, the test is skipped. */
 static void expect_sanitized(const char *sanitizer)
 {
@@ -83,7 +83,7 @@ LongTest(dlsym, sanitizers_find_their_symbols)
     expect_sanitized("thread");
 }
 
-/* glibc finds the caller from the return address: a forwarded look-up must be a jump. */
+/* glibc finds the caller from the return address, so a forwarded look-up must be a jump. */
 Test(dlsym, forwarding_is_a_jump)
 {
     mvt_run run = mvt_sh("for name in dlsym dlvsym; do objdump -d --no-show-raw-insn " MV_CAPTURE

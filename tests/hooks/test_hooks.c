@@ -1,5 +1,5 @@
 /* The hooks, preloaded into programs that call CUDA in every way that real programs do. CUDA and
- * the recorder are stand-ins (tests/hooked/), which write their calls into one file. */
+ * the recorder are stand-ins (tests/hooked/), both of which write their calls to one file. */
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_pythons.h"
@@ -10,7 +10,7 @@
 #define HOOKS        "LD_PRELOAD=" MV_HOOKED "/libhooks_alone.so "
 #define PLUGIN(name) MV_HOOKED "/" name ".so "
 
-/* `out` is the program's output, `err` the stand-ins'. */
+/* `out` is the program's output, `err` that of the stand-ins. */
 static mvt_run hooked(const char *environment, const char *program, const char *arguments)
 {
     mvt_run plain = mvt_sh(CUDA "%s " MV_HOOKED "/%s %s", environment, program, arguments);
@@ -60,7 +60,7 @@ static const struct {
 #include "capture/hooks/hooks.def"
 };
 
-/* Copies with a direction parameter are called with an invalid direction. */
+/* Copies that have a direction parameter are called with an invalid direction. */
 static const struct {
     unsigned flags;
     bool counts;
@@ -82,7 +82,7 @@ static const struct {
 #undef ACTION
 };
 
-/* Each row was called once, and was recorded once under its own name. */
+/* Each row must be called once, and be recorded once under its name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
@@ -96,7 +96,7 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
             j++;
         unsigned action = j;
         snprintf(line, sizeof line, "call %s %s ", rows[i].name, actions[action].text);
-        /* A call that frees memory is numbered before it begins, all other calls after they end. */
+        /* A call that frees memory is numbered before it begins, any other call after it ends. */
         bool gives = mv_api_gives(actions[action].number);
         const char *at = strstr(run.err, line), *numbered = at ? strstr(at, "numbered=") : NULL;
         cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
@@ -112,12 +112,11 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
     cr_assert_eq(count(run.err, "wait\n"), waited);
-    /* Graph captures: three functions that begin a capture, one that ends it, each in
-     * two variants. */
+    /* Graph captures: three functions begin a capture and one ends it, each in two variants. */
     cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
     cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
     cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
-    /* All launch one of two kernels, but only launches through the driver record which
+    /* All of these launch one of two kernels, but only launches through the driver record which
      * kernel (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
     expected += 2;
@@ -157,7 +156,8 @@ Test(hooks, an_alloc_is_recorded_after_it_and_a_free_has_its_number_before)
                               "result=0 numbered=1 from=hooked\n");
 }
 
-/* The time of a free is the time of its number, however long the call takes. */
+/* The time recorded for a free is the time at which it was numbered, however long the call
+ * takes. */
 Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
 {
     mvt_run run =
@@ -172,7 +172,8 @@ Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
     cr_assert_geq(second, freed + 40000, "%s", run.out);
 }
 
-/* If the lock of the names is not waited for, a name may be missing: then it is counted. */
+/* If the hook does not wait for the lock on the names, a name may be missing. Then it is
+ * counted. */
 LongTest(hooks, names_that_are_not_waited_for_are_counted)
 {
     for (int i = 0; i < 6; i++) {
@@ -182,7 +183,7 @@ LongTest(hooks, names_that_are_not_waited_for_are_counted)
                                   "--format csv --table api_calls -o - a.bin");
         const char *text = strstr(run.out, "lost ");
         unsigned lost = text ? (unsigned)strtoul(text + 5, NULL, 10) : 0;
-        /* Counts a table's rows, printed by a program, with an empty column. */
+        /* Count the rows with an empty column in the table that the program printed. */
         unsigned found = 0;
         for (const char *row = strchr(run.out, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
             const char *api = strchr(row, ','), *library = api ? strchr(api + 1, ',') : NULL;
@@ -243,7 +244,7 @@ Test(hooks, sizes_come_from_descriptors)
     cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
 }
 
-/* A multicast object has no memory of its own, whatever size its descriptor contains. */
+/* A multicast object has no memory of its own, whatever size is in its descriptor. */
 Test(hooks, a_multicast_object_has_no_size)
 {
     mvt_run run = hooked("", "hooked_linked", "every plt");
@@ -327,7 +328,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
-/* Another tool's hook, which requests one more byte, before the shim's and after it. */
+/* Another tool's hook, which requests one more byte, loaded before the shim and after it. */
 Test(hooks, hooks_of_other_tools_are_called_once)
 {
     static const struct {
@@ -404,7 +405,7 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_the_shim)
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
-/* Calls without a heap or a block are not recorded; a heap cannot have the name of a level. */
+/* Calls without a heap or a block are not recorded, and a heap cannot have the name of a level. */
 Test(hooks, heaps_are_recorded_and_cost_nothing_without_the_shim)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
@@ -452,7 +453,8 @@ Test(hooks, nvtx_reports_heaps_and_regions)
                      "%s", run.err);
 }
 
-/* JAX's profiler has XLA's ranges only where NVTX has no domain for them: the last line. */
+/* In JAX's profiler, XLA's ranges are present only where NVTX has no domain for them, as on the
+ * last line. */
 Test(hooks, xlas_domain_belongs_to_its_own_profiler)
 {
     mvt_run run = mvt_sh("export MEMVIZ_NVTX_ALL=1 NVTX_INJECTION64_PATH=" MV_HOOKED
@@ -482,8 +484,8 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark MARK 0 \n");
 }
 
-/* In a stack with both kinds of frames, the interpreter's native frames are omitted, for each of
- * its builds. */
+/* In a stack with both kinds of frames, the interpreter's native frames are omitted, whichever
+ * build of the interpreter is used. */
 LongTest(hooks, python_frames_replace_interpreter_frames)
 {
     const char *commands[MVT_MOST_PYTHONS];
@@ -505,8 +507,8 @@ LongTest(hooks, python_frames_replace_interpreter_frames)
     }
 }
 
-/* The same program's live file as this machine's file and, with another `host` fact, as
- * another machine's. */
+/* The same program's live file, first as a file from this machine and then, with another `host`
+ * fact, as a file from another machine. */
 LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 {
     mvt_run run = mvt_sh(

@@ -1,5 +1,5 @@
-/* Reads of the loader's list of files, and of its lock, by the hooks: in programs whose handlers
- * jump away (tests/hooked/leaving.c), with each read counted (tests/hooked/watched_list.c). */
+/* How often the hooks read the loader's list of files and take its lock, in programs whose handlers
+ * jump away (tests/hooked/leaving.c). Each read is counted (tests/hooked/watched_list.c). */
 #include "tests/fixture/fixture_program.h"
 
 static mvt_run leaving(const char *stacks, const char *more, const char *words)
@@ -33,7 +33,7 @@ Test(loader_list, a_handler_that_jumps_away_leaves_no_lock)
     }
 }
 
-/* Of two thousand events, only the first ones may read the list. */
+/* Of two thousand events, only the first few may read the list. */
 Test(loader_list, events_do_not_read_the_list)
 {
     mvt_run run = leaving("native", "", "1000");
@@ -43,7 +43,7 @@ Test(loader_list, events_do_not_read_the_list)
     cr_expect_lt(reads_in(&run), 50, "%s", run.out);
 }
 
-/* A child reads the list without the lock only if another thread held it at the fork. */
+/* A child reads the list without the lock only if another thread held the lock at the fork. */
 Test(loader_list, a_child_reads_the_list_with_the_lock)
 {
     mvt_run run = leaving("native", "", "1000 fork");

@@ -15,7 +15,7 @@
 
 enum { PATH_LENGTH = 1024 };
 
-/* A file of the project, with a path from the project's root. */
+/* Returns a file of the project, given its path from the project's root. */
 static const char *page_text(const char *path)
 {
     return mvt_text(mv_arena_printf(mvt_memory(), "%s/%s", MV_SOURCE_DIR, path));
@@ -26,7 +26,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The pages of a folder, such as "docs/guides", in name order; returns their number. */
+/* Finds the pages in a folder such as "docs/guides", sorted by name, and returns their number. */
 static size_t pages_of(const char *folder, const char *paths[], size_t most)
 {
     mv_arena *arena = mvt_memory();
@@ -46,7 +46,7 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
     return count;
 }
 
-/* The next line "..." in a text; the text's end if there is none. */
+/* Returns the next line "..." in a text, or the text's end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
     for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
@@ -55,7 +55,8 @@ static const char *next_cut(const char *text, const char *end)
     return end;
 }
 
-/* Whether a text matches a session's excerpt: a line "..." matches any number of lines. */
+/* Returns whether a text matches an excerpt of a session, in which a line "..." matches any number
+ * of lines. */
 static bool is_shown(const char *text, const char *shown, const char *end)
 {
     const char *at = text, *last = text + strlen(text);
@@ -80,7 +81,7 @@ static bool is_shown(const char *text, const char *shown, const char *end)
     return at == last;
 }
 
-/* Runs "$ memviz ARGUMENTS" of a session, whose text ends at the closing fence. */
+/* Runs "$ memviz ARGUMENTS" from a session. The expected text ends at the closing fence. */
 static void check_session(const char *path, const char *text, const char *end)
 {
     const char *arguments = text + strlen(SHELL), *output = strchr(arguments, '\n') + 1;
@@ -125,7 +126,7 @@ LongTest(readme, sessions_of_the_docs_are_real)
     cr_expect_geq(sessions, 20);
 }
 
-/* Every "](PATH" of a page is an existing file or folder, relative to the page. */
+/* Every "](PATH" on a page must be an existing file or folder, relative to the page. */
 static unsigned check_links(const char *path)
 {
     const char *slash = strrchr(path, '/'), *text = page_text(path);
@@ -163,7 +164,7 @@ Test(readme, links_lead_to_files_and_every_page_is_listed)
     cr_expect_gt(links, 100);
 }
 
-/* Grey pixels of a PNG file. */
+/* Reads a PNG file as grey pixels. */
 static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
 {
     *png = (png_image){.version = PNG_IMAGE_VERSION};
@@ -184,8 +185,8 @@ LongTest(readme, pictures_can_be_made_again)
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
         cr_assert(end != NULL);
-        /* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": the committed picture equals
-         * the drawing. */
+        /* In "(`memviz ARGUMENTS docs/pictures/NAME.png`)", the committed picture must equal the
+         * one that the command draws. */
         const char *command = text + strlen(start);
         const char *output = strstr(command, " docs/pictures/");
         char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
@@ -198,7 +199,7 @@ LongTest(readme, pictures_can_be_made_again)
         mvt_run r = mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command),
                            command, made);
         cr_assert_eq(r.status, 0, "%s", r.err);
-        /* Fonts differ between machines: texts may differ, shapes may not. */
+        /* Fonts differ between machines, so texts may differ, but shapes may not. */
         png_image a, b;
         const uint8_t *left = read_png(arena, shown, &a), *right = read_png(arena, made, &b);
         uint64_t different = 0;

@@ -3,7 +3,7 @@
 
 #include "tests/fixture/fixture_json.h"
 
-/* The sum of the numbers after the last blank of each line that contains a text. */
+/* Adds up the numbers after the last blank of each line that contains a text. */
 static uint64_t sum_folded(const char *text, const char *with)
 {
     uint64_t sum = 0;

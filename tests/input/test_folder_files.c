@@ -1,8 +1,8 @@
-/* Folders on the command line: snapshots in them are reported, and files that only have a
- * snapshot's name get a message. A gate over a folder never passes when a rank was not read. */
+/* Folders on the command line: the snapshots in them are reported, and a file that only has a
+ * snapshot's name gets a message. A gate on a folder must never pass if a rank was not read. */
 #include "tests/cli/fixture_runs.h"
 
-/* One good file, and the files that folders of ranks contain in place of others. */
+/* One good file, and the kinds of files that folders of ranks contain in place of others. */
 #define MAKE                                                                                    \
     "mkdir f; cp $SNAPS/gpt_train.pickle f/rank10.pickle; : >f/rank0.pickle; "                  \
     "echo '<!doctype html>' >f/rank1.pickle; "                                                  \
@@ -45,7 +45,7 @@ Test(folder_files, files_named_like_snapshots_that_are_not_are_reported)
     }
 }
 
-/* Only users who may not read the file see the difference, and root may read everything. */
+/* Only users who may not read the file notice the difference; root may read everything. */
 Test(folder_files, a_file_that_may_not_be_read_is_reported)
 {
     static const char *const commands[] = {"f", "--fail-on any f", "ranks f",
@@ -77,7 +77,8 @@ Test(folder_files, other_files_are_omitted)
     MVT_EXPECT_RUNS("mkdir f; %s", all);
 }
 
-/* Folders of runs contain the same names, and commands for one file accept no folder. */
+/* Folders of runs contain the same names, and commands that take one file do not accept a
+ * folder. */
 Test(folder_files, files_and_folders_are_distinguished)
 {
     static const mvt_expected_run all[] = {

@@ -1,9 +1,9 @@
-/* Devices that a process sees but does not use: one line in text, omitted in pictures, complete
- * in JSON. */
+/* Devices that a process can see but does not use: they are one line in text, omitted from
+ * pictures, and complete in JSON. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* Eight devices; the last `used` of them are used. */
+/* Makes a trace with eight devices, of which the last `used` are used. */
 static const char *write_trace(uint32_t used)
 {
     mvt_trace *t = mvt_new();
@@ -47,7 +47,7 @@ LongTest(idle, reports_have_one_line_for_all_idle_devices)
     }
 }
 
-/* These commands have a table of devices, or of one file. */
+/* These commands print a table of devices, or of one file. */
 Test(idle, info_and_triage_have_one_line_for_all_idle_devices)
 {
     const char *path = write_trace(1);
@@ -110,7 +110,7 @@ Test(idle, json_has_the_sites_of_every_device)
         mvt_json_has(d, "device verdict why segments pinned_by growth");
 }
 
-/* As high as the picture of one device. */
+/* The picture is as high as that of a single device. */
 Test(idle, pictures_omit_idle_devices)
 {
     static const char *const commands[] = {"trace_plot", "segment_plot",
@@ -133,7 +133,7 @@ static mvt_run leaks_on(uint32_t devices)
 {
     mvt_trace *t = mvt_new();
 
-    /* Ten steps; each keeps a tensor on every device. */
+    /* Ten steps, each of which keeps a tensor on every device. */
     for (uint32_t d = 0; d < devices; d += 2)
         mvt_segment_alloc(t, .device = d, .addr = (uint64_t)(d + 1) << 32, .bytes = 200 << 20);
     for (uint64_t i = 0; i < 12; i++)

@@ -1,7 +1,8 @@
-/* An output that is the input is refused, for every command and every name. */
+/* An output file that is also the input is refused, for every command and every name of the
+ * file. */
 #include "tests/fixture/fixture_program.h"
 
-/* $f and $g are recordings; each of the names below is another name of $f. */
+/* $f and $g are recordings, and each of the names below is another name for $f. */
 #define MAKE                                                                              \
     "f=run.pickle; g=other.pickle; cp $SNAPS/mempool.pickle $f; cp $f $g; cp $f was;"     \
     "ln $f hard.pickle; ln -s $f soft.pickle; mkdir d; ln -s ../$f d/soft.pickle;"        \
@@ -9,7 +10,8 @@
     "ln -s $f soft.csv; ln -s $f soft.folded; ln -s $f soft.json; ln -s $f soft.msgpack;" \
     "ln -s $f soft.sqlite; ln -s $f soft.summary; ln -s $f $f.summary; ln -s $f $f.html;"
 
-/* After each command line: an unchanged recording, one line, status 2. */
+/* Checks that after each command line the recording is unchanged, one line was printed, and the
+ * status is 2. */
 static void check_refused(const char *command)
 {
     mvt_run r = mvt_sh(MAKE "ls >before; $MEMVIZ %s; s=$?; ls | cmp - before >&2; cmp $f was >&2; "
@@ -103,7 +105,7 @@ Test(overwrite, rules_and_scripts_are_not_replaced)
     cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
 }
 
-/* Within a session, a picture does not overwrite an open file. */
+/* In a session, a picture must not overwrite an open file. */
 Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "
@@ -114,7 +116,8 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
-/* Nor the files that the script opened, nor the script: only pictures are replaced. */
+/* It must not overwrite the files that the script opened or the script, either. Only pictures are
+ * replaced. */
 LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
 {
     mvt_run r = mvt_sh(
@@ -130,7 +133,7 @@ LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
               r.err);
 }
 
-/* If a file beside the shown one cannot be read, the command fails and writes no picture. */
+/* If a file next to the shown one cannot be read, the command fails and writes no picture. */
 Test(overwrite, a_picture_of_files_that_fail_is_not_written)
 {
     mvt_run r =

@@ -161,7 +161,7 @@ Test(window, missing_annotations_are_named)
     cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
 }
 
-/* All commands that accept them, in text and as JSON, with the whole output or none. */
+/* All commands that accept a window, in text and as JSON, print the whole output or none. */
 LongTest(window, commands_refuse_bad_windows)
 {
     static const char *const commands[] = {"trace",
@@ -188,7 +188,8 @@ LongTest(window, commands_refuse_bad_windows)
             mvt_run r = mvt_sh("$MEMVIZ %s %s %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
                                commands[i], k % 2 ? "--json" : "", windows[k / 2]);
             const char *end = strchr(r.err, '\n');
-            bool has_rows = strcmp(commands[i], "ranks") == 0; /* its problems are rows */
+            /* its rows are the problems it finds */
+            bool has_rows = strcmp(commands[i], "ranks") == 0;
             cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], windows[k / 2], r.status);
             cr_expect(end && end[1] == 0, "%s %s: %s", commands[i], windows[k / 2], r.err);
             cr_expect(strstr(r.err, "the file has"), "%s: %s", commands[i], r.err);

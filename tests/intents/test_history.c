@@ -1,12 +1,12 @@
-/* Back and Forward after random commands and drags: they visit the states that the user was in, in
- * order: each place that was left, and nothing else. */
+/* Back and Forward after random commands and drags. They must visit, in order, each state that the
+ * user has left, and nothing else. */
 #include "tests/fixture/fixture_view.h"
 
 enum { ACTIONS = 120 };
 
 typedef struct {
-    mv_view_state at[ACTIONS + 1];      /* after each action */
-    mv_command_id left_by[ACTIONS + 1]; /* the command that left it; or MV_DO_NOTHING */
+    mv_view_state at[ACTIONS + 1];      /* state after each action */
+    mv_command_id left_by[ACTIONS + 1]; /* the command that left the state, or MV_DO_NOTHING */
     uint32_t count;
 } walk;
 
@@ -38,7 +38,8 @@ static void check_walk(mv_view *view, const char *name, uint64_t seed)
     seen[0] = *view->now;
     at = w.count;
     while (mv_view_do(view, MV_DO_back, 0)) {
-        /* The last of the first `end` states that equals this one; they are visited in order. */
+        /* Find the last of the first `end` states that equals the shown one. States must be visited
+         * in order. */
         uint32_t end = at + 1;
         while (end > 0 && !mv_view_state_is_equal(&w.at[end - 1], view->now))
             end--;

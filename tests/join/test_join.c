@@ -1,10 +1,10 @@
-/* Snapshots and torch.profiler traces of one run, and of runs that only look alike. */
+/* Snapshots and torch.profiler traces of the same run, and of runs that only look alike. */
 #include "analyze/join/join.h"
 #include "tests/fixture/fixture.h"
 
 enum { BLOCKS = 200, FIRST_US = 1000000 };
 
-/* A snapshot: blocks at a few addresses, again and again. */
+/* How the snapshot is made: blocks at a few addresses, used again and again. */
 static mvt_trace *snapshot(void)
 {
     mvt_trace *t = mvt_new();
@@ -21,15 +21,15 @@ static mvt_trace *snapshot(void)
 }
 
 typedef struct {
-    int64_t offset_us; /* shift of the clock */
-    int64_t jitter_us; /* times differ by up to this much, in either direction */
+    int64_t offset_us; /* shift of the profiler's clock */
+    int64_t jitter_us; /* times differ by up to this much in either direction */
     uint64_t moved;    /* addresses */
     uint64_t bytes;
-    uint32_t missing; /* events at addresses that the snapshot does not have; 0: none */
-    uint32_t count;   /* events; 0: all */
+    uint32_t missing; /* number of events at addresses that are not in the snapshot; 0: none */
+    uint32_t count;   /* number of events; 0: all */
 } profile_opts;
 
-/* The events that the profiler writes for the snapshot, as JSON. */
+/* Writes the events that the profiler records for the snapshot, as JSON. */
 static mv_trace profile(mvt_trace *t, profile_opts o)
 {
     static char text[BLOCKS * 512 + 64];
@@ -153,7 +153,7 @@ Test(join, a_file_of_another_run_is_refused)
     expect_refused((profile_opts){.bytes = 512, .offset_us = -60000000}, "another run: 59.9");
 }
 
-/* Ranks of one run do the same at the same addresses, at nearly the same time. */
+/* The ranks of one run do the same things at the same addresses, at nearly the same time. */
 Test(join, another_rank_is_refused_by_its_times)
 {
     expect_refused((profile_opts){.bytes = 512, .jitter_us = 400}, "at other times");

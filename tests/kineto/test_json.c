@@ -1,4 +1,4 @@
-/* The tokenizer: the same tokens of any JSON, wherever the window ends. */
+/* The tokenizer: it must produce the same tokens from any JSON, wherever the window ends. */
 #include "parse/kineto/json.h"
 
 #include "base/texts.h"
@@ -51,7 +51,8 @@ Test(json, escapes_are_undone)
     cr_expect_not(mv_json_element(&j));
 }
 
-/* The window ends anywhere: inside a text, an escape, a number, between a key and its colon. */
+/* The window may end anywhere: inside a text, an escape or a number, or between a key and its
+ * colon. */
 Test(json, the_window_may_end_anywhere)
 {
     static const char part[] = "{\"key\\\\\" : \"te\\\"xt\", \"n\":-12.5 ,\"l\":[[\"]\"],{}]}";

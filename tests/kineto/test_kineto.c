@@ -1,5 +1,5 @@
 /* torch.profiler traces (testdata/tools/profiler*): their contents, compared with another JSON
- * reader, and the output of commands. */
+ * reader, and the output of commands on them. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
 #include "base/text.h"
@@ -30,7 +30,7 @@ static mv_code read_text(mv_span text, mv_trace *trace)
     return mv_trace_read_bytes(mvt_memory(), text, trace, mvt_err());
 }
 
-/* The whole text of a file, decompressed. */
+/* Returns the whole text of a file, decompressed. */
 static mv_span text_of(const char *name)
 {
     char path[1024];
@@ -47,7 +47,7 @@ static mv_span text_of(const char *name)
 
 /* ---- totals ------------------------------------------------------------------------------ */
 
-/* After each event's rows the heap has the event's allocated and reserved bytes. */
+/* After the rows for each event, the heap must have the event's allocated and reserved bytes. */
 static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
@@ -89,8 +89,8 @@ Test(kineto, peaks_equal_those_of_the_file)
     expect_totals("profiler_rank3.json", 3, 6);
 }
 
-/* Memory from before the events is only an amount: the block of 8 MiB that is freed later, and one
- * block for the rest. */
+/* Memory from before the events is known only as an amount: the 8 MiB block that is freed later,
+ * and one block for all other bytes. */
 Test(kineto, memory_from_before_is_one_amount)
 {
     mv_trace trace = read_tool("profiler.json.gz");
@@ -103,8 +103,8 @@ Test(kineto, memory_from_before_is_one_amount)
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
 }
 
-/* Bytes that move from the cache to a block and back stay reserved: after each event the reserved
- * bytes are one of the file's totals. */
+/* Bytes that move from the cache to a block and back stay reserved. After each event the reserved
+ * bytes must be one of the file's totals. */
 Test(kineto, reserved_memory_does_not_fall_in_between)
 {
     mv_trace trace = read_tool("profiler.json.gz");
@@ -117,12 +117,13 @@ Test(kineto, reserved_memory_does_not_fall_in_between)
         changes += reserved != last;
         last = reserved;
     }
-    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more memory is needed */
+    /* empty_cache() was called, and more memory is needed */
+    cr_expect_eq(changes, 2, "%u", changes);
     cr_expect_eq(last, 140 * MIB);
 }
 
-/* If consecutive totals do not match, events are missing, and the sums continue from the
- * file's totals. */
+/* If consecutive totals do not match, events are missing, and the sums continue from the totals in
+ * the file. */
 Test(kineto, a_broken_chain_is_lost_events)
 {
     mv_trace trace = read_tool("profiler_gaps.json.gz"), whole = read_tool("profiler.json.gz");
@@ -216,7 +217,7 @@ Test(kineto, shapes_are_short)
                          "%s: %s", cases[i].inputs, text);
 }
 
-/* Paths begin below the folder in which Python found the file: its device is in the name. */
+/* Paths start below the folder in which Python found the file. The file's device is in the name. */
 Test(kineto, library_frames_are_recognised_by_their_first_folder)
 {
     static const struct {
@@ -297,7 +298,7 @@ Test(kineto, devices_of_all_kinds_have_numbers)
     cr_expect_str_eq(mv_fact_find(&trace, MV_FACT_CPU_DEVICE), "3");
 }
 
-/* The list may be the whole file, with keys in any order and values of other programs. */
+/* The list may be the whole file, with keys in any order and values written by other programs. */
 Test(kineto, other_forms_are_read)
 {
     static const char *const names[] = {"list", "pretty", "small"};
@@ -345,7 +346,7 @@ Test(kineto, unreadable_files_are_reported)
     expect_refused("{\"x\": [1, 2", "the JSON ends too early");
 }
 
-/* A file cut at any byte is refused with a reason and a position within it. */
+/* A file that is cut at any byte must be refused, with a reason and a position within it. */
 Test(kineto, every_cut_is_refused)
 {
     mv_span whole = text_of("corpus/kineto/small");

@@ -1,5 +1,5 @@
-/* Graphs and streams that are never destroyed: the calls show their number, the samples show
- * whether the device's memory grows with it. Only both together are a leak. */
+/* Graphs and streams that are never destroyed. The calls show how many there are, and the samples
+ * show whether the device's memory grows with them. Only both together are a leak. */
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"
@@ -12,10 +12,10 @@ enum { STEPS = 12 };
 
 typedef struct {
     const char *api;     /* NULL: cuGraphInstantiateWithFlags */
-    int at_setup;        /* objects made before the steps */
-    int per_step;        /* made in each step */
+    int at_setup;        /* number of objects made before the steps */
+    int per_step;        /* number made in each step */
     int window;          /* destroyed once there are this many; 0: never */
-    uint64_t per_object; /* MiB of driver memory for each */
+    uint64_t per_object; /* MiB of driver memory for each object */
     uint64_t drift;      /* MiB of other growth after each step */
     int sampled;         /* the number of steps between samples; 0: none */
     uint64_t wave;       /* MiB of a pool in every second sample */
@@ -104,7 +104,7 @@ Test(driver_growth, graphs_that_are_never_destroyed_and_memory_that_grows_with_t
     cr_assert_str_eq(g.label, "train.py:7 capture");
     cr_assert_eq(g.last - g.first, (int64_t)(8 * MIB) * (g.samples - 1));
     cr_assert(strstr(g.why, "12 executable graphs are alive at the end"), "%s", g.why);
-    /* At the end of the process all memory is free; that does not count as a fall of the
+    /* At the end of the process all memory is free. That must not count as a fall of the
      * unexplained bytes. */
     g = growth_of(&(program){.per_step = 1, .per_object = 8, .sampled = 1, .ends = true});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
@@ -115,7 +115,7 @@ Test(driver_growth, graphs_that_are_never_destroyed_and_memory_that_grows_with_t
         .api = "cuStreamCreateWithPriority", .per_step = 1, .per_object = 2, .sampled = 1});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
     cr_assert_str_eq(g.what, "streams");
-    /* A pool that comes and goes in each step, and is larger than the growth. */
+    /* A pool that comes and goes in each step, and that is larger than the growth. */
     g = growth_of(&(program){.per_step = 1, .per_object = 2, .sampled = 1, .wave = 64});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
     cr_assert_lt(g.last - g.first, (int64_t)(64 * MIB), "the pool does not count as growth");

@@ -4,7 +4,8 @@
 
 enum { MOST = 256 };
 
-/* A site drawn as text: one column a bin; a digit: this many blocks born there are alive. */
+/* A site drawn as text, with one column per bin. A digit means that this many blocks born in the
+ * bin are alive. */
 static mv_growth evaluate(const char *alive, bool sizes_recur, const uint32_t *lived,
                           uint32_t freed)
 {
@@ -72,8 +73,8 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
                  "six shapes in six steps");
 }
 
-/* Entries of several sizes that appear now and then and rarely go: until the cache is full, only
- * its bytes distinguish it from a leak. */
+/* Entries of several sizes that are added now and then and rarely removed. Until the cache is full,
+ * only its size in bytes distinguishes it from a leak. */
 Test(growth, a_cache_by_key_fills_unevenly)
 {
     uint32_t born[] = {1, 3, 4, 9, 11, 17, 18, 24, 26, 27}, lived[] = {0, 1, 0, 1};
@@ -91,7 +92,7 @@ Test(growth, a_cache_by_key_fills_unevenly)
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY);
 }
 
-/* A pause ends growth only if it is longer than earlier pauses; births that become rarer end it
+/* A pause ends growth only if it is longer than earlier pauses. Births that become rarer end growth
  * only if they almost stop. */
 Test(growth, chance_does_not_end_growth)
 {
@@ -103,7 +104,7 @@ Test(growth, chance_does_not_end_growth)
                  MV_GROWTH_NONE);
 }
 
-/* Blocks too young to evaluate do not count as old ones. */
+/* Blocks that are too young to judge must not count as old ones. */
 Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];

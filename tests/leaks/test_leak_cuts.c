@@ -1,5 +1,5 @@
-/* Verdicts on recordings that end at any place: no false alarm, and no leak missed from its sixth
- * step on. */
+/* Verdicts on recordings that end at any point: there must be no false alarm, and no leak may be
+ * missed from its sixth step on. */
 #include "tests/fixture/leak_cuts.h"
 
 #include "analyze/lives/lives_window.h"
@@ -8,14 +8,14 @@
 
 #include <dirent.h>
 
-/* Places for each recording; scripts/test-cuts uses 200. */
+/* Number of cuts for each recording; scripts/test-cuts makes 200. */
 enum { CUTS = 25 };
 
-/* Windows of a recording begin and end at this many places; shorter windows are skipped. */
+/* Windows of a recording begin and end at this many points. Shorter windows are skipped. */
 enum { WINDOWS = 12, LEAST_EVENTS = 100 };
 
-/* Buffers are growth until they are full, and piles are growth until they are first freed: a
- * recording that ends before that is called a leak. */
+/* Buffers grow until they are full, and piles grow until they are first freed. A recording that
+ * ends before that is reported as a leak. */
 static bool fills_for_a_while(const char *name)
 {
     static const char *const names[] = {"filled_buffer",  "first_epoch_cache", "replay_buffer",
@@ -42,8 +42,8 @@ static void evaluate(const char *folder, const char *name)
         cr_assert_eq(mvt_leak_cuts_find(arena->budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
         cr_expect_eq(c.rising, 0, "%s: %u cuts are clean though the floor rises", name, c.rising);
         if (c.verdict == MV_VERDICT_LEAK) {
-            /* If all sizes differ, only a seventh step distinguishes a leak from a cache
-             * by shape. */
+            /* If all sizes differ, only a seventh step can distinguish a leak from a cache that has
+             * an entry for each shape. */
             uint32_t late = strcmp(name, "varying_logits") == 0 ? CUTS / 12 : 0;
             cr_expect_leq(c.missed, late, "%s: %u of %u", name, c.missed, c.cuts_due);
             cr_expect_eq(c.misnamed, 0, "%s: %u of %u", name, c.misnamed, c.cuts_due);
@@ -54,8 +54,8 @@ static void evaluate(const char *folder, const char *name)
     mv_arena_release(arena);
 }
 
-/* A window of less than three steps shows no habit. If a block born in it is alive at its end, the
- * verdict on a run with a leak must not be clean, however low the floor ends. */
+/* A window of less than three steps shows no habits. If a block born in it is alive at its end, the
+ * verdict on a leaking run must not be clean, however low the floor ends. */
 static void evaluate_windows(const mv_trace *trace, const mv_lives *whole, const char *name)
 {
     for (uint32_t first = 0; first < WINDOWS; first++)
@@ -78,8 +78,8 @@ static void evaluate_windows(const mv_trace *trace, const mv_lives *whole, const
         }
 }
 
-/* One block that a larger one replaces in each step is a leak from the sixth step on. Earlier there
- * are too few steps for a verdict: unknown, not clean. */
+/* A block that is replaced with a larger one in each step is a leak from the sixth step on. Before
+ * that there are too few steps for a verdict, so it is unknown, not clean. */
 Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
 {
     mvt_run run;
@@ -98,8 +98,8 @@ Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
     }
 }
 
-/* In each step one block replaces the last one, larger by `kept` times 512 bytes, and temporary
- * memory grows by `batch` MiB; there is no optimizer or backward pass in between. */
+/* In each step one block replaces the previous one and is larger by `kept` times 512 bytes, while
+ * temporary memory grows by `batch` MiB. There is no optimizer or backward pass in between. */
 static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
 {
     static const uint64_t place[] = {0x18000000, 0x1c000000};
@@ -124,7 +124,8 @@ static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
     return found.verdict;
 }
 
-/* Memory that grows with the work of the steps is their input; constant memory does not grow. */
+/* Memory that grows with the amount of work in the steps is their input. Memory that stays constant
+ * does not grow. */
 Test(leak_cuts, inputs_of_few_steps_that_become_longer_stay_clean)
 {
     for (uint32_t steps = 3; steps <= 5; steps++) {

@@ -1,4 +1,4 @@
-/* The reason for a leak: each kind with the least sufficient evidence, and with too little. */
+/* The reason for a leak: each kind with just enough evidence, and with too little. */
 #include "analyze/leaks/leak_words.h"
 #include "analyze/oom/oom.h"
 
@@ -11,7 +11,7 @@
 #define LOOP   "train:train.py:20"
 #define STEPS  12
 
-/* Blocks that each of twelve steps keeps: one for each stack, of the given bytes. */
+/* Blocks that are kept in each of twelve steps: one for each stack, with these bytes. */
 typedef struct {
     const char *stacks[6];
     uint64_t bytes;
@@ -110,8 +110,8 @@ Test(leak_kind, bursts_of_frees_are_cycles)
     cr_expect_eq(found.leaks[0].kind, MV_LEAK_CYCLE);
 }
 
-/* Two lines of a module and the loss, in one evaluation: one entry, at the evaluation's call;
- * another caller's graph is another entry. */
+/* Two lines of a module and the loss, in one evaluation, are one entry, at the evaluation's call.
+ * Another caller's graph is another entry. */
 Test(leak_kind, a_graph_is_one_entry)
 {
     static const habit h = {{LINEAR "forward:model.py:7;" MODULE "evaluate:train.py:30;" LOOP,
@@ -144,7 +144,7 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     mv_leaks found = leaks_of(t, &lives);
     mv_err err;
 
-    /* The last complete step's peak: twelve kept blocks and the temporary one, 1 MiB each. */
+    /* The peak of the last complete step: twelve kept blocks and the temporary one, 1 MiB each. */
     cr_assert_eq(
         mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, 33ull << 20, &outlook, &err),
         MV_OK);
@@ -168,7 +168,8 @@ static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Equal to the out-of-memory report's capacity, which shows nothing about later reserved memory. */
+/* This equals the capacity in the out-of-memory report, which shows nothing about memory reserved
+ * later. */
 static void capacity_is_the_limit(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < trace->device_count; device++) {
@@ -195,8 +196,8 @@ LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
     mvt_each_snapshot(capacity_is_the_limit);
 }
 
-/* Memory is released before a failure is recorded: the limit is the reserved total before
- * that release. */
+/* Memory is released before a failure is recorded, so the limit is the reserved total before that
+ * release. */
 Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
 {
     mvt_trace *t = mvt_new();

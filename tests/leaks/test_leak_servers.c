@@ -1,6 +1,6 @@
-/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else is freed;
- * windows, caches and growth that stops are not. A recording may end anywhere: if its floor rises
- * to the end, the verdict is not clean. */
+/* Servers whose requests overlap. Blocks that are never freed are a leak, whatever else is freed.
+ * Windows, caches and growth that stops are not. A recording may end anywhere: if its floor rises
+ * to the end, the verdict must not be clean. */
 #include "tests/leaks/fixture_server.h"
 
 #include "analyze/leaks/leaks.h"
@@ -8,8 +8,8 @@
 
 enum { CUTS = 16, LATEST = 12 };
 
-/* Floors that rise in each of the latest steps, which excludes a full cache: a second definition of
- * a rising floor besides mv_floor_trend. */
+/* Returns whether the floor rises in each of the latest steps, which excludes a full cache. This is
+ * a second definition of a rising floor, separate from mv_floor_trend. */
 static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
 {
     mv_floor floor;
@@ -37,8 +37,8 @@ static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Reports on the run and its cuts; none may be a leak unless blocks are kept; until a window is
- * first full, all may be. */
+/* Makes reports on the run and its cuts. Unless blocks are kept, none of them may be a leak, except
+ * that any may be one until a window is full for the first time. */
 static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
@@ -102,7 +102,8 @@ LongTest(leak_servers, a_kept_random_part_of_many_sizes_is_a_leak)
                                           .seed = seed});
 }
 
-/* A few blocks kept among requests of many sizes: the floor varies by more than a block. */
+/* A few blocks are kept among requests of many sizes, so the floor varies by more than one
+ * block. */
 Test(leak_servers, a_rise_in_noise_is_not_clean)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {

@@ -16,7 +16,7 @@ static mv_leaks leaks_of(mvt_trace *t)
     return found;
 }
 
-/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not freed. */
+/* Ten steps, with parameters, an activation that is freed, and `kept` bytes that are not freed. */
 static mvt_trace *ten_steps(uint64_t kept, const char *stack)
 {
     mvt_trace *t = mvt_new();
@@ -37,8 +37,8 @@ static mvt_trace *ten_steps(uint64_t kept, const char *stack)
     return t;
 }
 
-/* Twelve steps that each keep 1 MiB and replace an older block of 3 MiB by a smaller one of the
- * same line, or once by a larger one. */
+/* Twelve steps, each of which keeps 1 MiB and replaces an older block of 3 MiB with a smaller one
+ * from the same line, or once with a larger one. */
 static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
 {
     mvt_trace *t = mvt_new();
@@ -76,8 +76,9 @@ Test(leaks, shrinking_lines_do_not_hide_a_growing_one)
                                 "blocks), but as much is freed elsewhere");
 }
 
-/* Captures for each of 32 batch sizes keep their outputs in a pool; an optional second round
- * replaces them by larger ones. The sizes change in the direction of `by`, or not at all. */
+/* Captures for each of 32 batch sizes, which keep their outputs in a pool. An optional second round
+ * replaces the outputs with larger ones. The sizes change in the direction of `by`, or not at
+ * all. */
 static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 {
     mvt_trace *t = mvt_new();
@@ -103,7 +104,7 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 }
 
 /* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
- * activations grow with it, or stay. */
+ * activations either grow with the batch or stay the same. */
 static mv_leaks larger_batches(uint64_t activations)
 {
     mvt_trace *t = mvt_new();
@@ -177,7 +178,7 @@ Test(leaks, growth_is_reported_and_the_rest_is_retained)
     cr_expect_eq(found.live_bytes, (1 << 20) + 10 * 1024);
 }
 
-/* Recorded with skip_actions: blocks of the final heap belong to no event. */
+/* The run is recorded with skip_actions, so that blocks in the final heap belong to no event. */
 Test(leaks, without_allocations_nothing_is_clean)
 {
     mvt_trace *t = mvt_new();
@@ -204,8 +205,8 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.retained_bytes, 1 << 20);
 }
 
-/* Eight times a line makes a block that stays, and another line makes a block that another stream
- * uses after it is freed. */
+/* Eight times, a line makes a block that stays, and another line makes a block that a second stream
+ * still uses after it is freed. */
 static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
 {
     mvt_trace *t = mvt_new();
@@ -234,7 +235,7 @@ static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
     return found.verdict;
 }
 
-/* Before the device has passed the first mark, unmarked steps may be layers. */
+/* Until the device has passed the first mark, unmarked steps may be layers. */
 Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
 {
     cr_expect_eq(with_waiting_blocks(false, false), MV_VERDICT_LEAK);
@@ -242,8 +243,8 @@ Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
     cr_expect_eq(with_waiting_blocks(true, true), MV_VERDICT_LEAK);
 }
 
-/* Frees at the end of a paused program are missing: the steps before are clean, the run may not be.
- * A pause that ends does not hide a block that stays. */
+/* The frees at the end of a paused program are missing: the earlier steps are clean, but the run
+ * may not be. A pause that ends does not hide a block that stays. */
 Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 {
     for (int is_open = 0; is_open < 2; is_open++) {
@@ -271,7 +272,8 @@ Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
-/* Native frames differ by kernel, layers do not differ: still one leak, one entry. */
+/* Native frames differ by kernel, but the layers are the same, so this is still one leak and one
+ * entry. */
 Test(leaks, one_leak_through_several_stacks_is_one_entry)
 {
     static const char *const stacks[] = {
@@ -297,8 +299,8 @@ Test(leaks, one_leak_through_several_stacks_is_one_entry)
     cr_expect_eq(found.leaks[0].blocks, 24);
 }
 
-/* A forward and a backward pass: `count` activations that come and go, and an output that is kept
- * (at 0: none). */
+/* A forward and a backward pass, with `count` activations that come and go, and, if `kept` is not
+ * 0, an output that is kept. */
 static void pass(mvt_trace *t, uint32_t count, uint64_t kept, const char *stack)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -323,8 +325,8 @@ static mvt_trace *of_passes(void)
 static void expect_unknown(const mv_leaks *found, const char *lacks, const char *why,
                            const char *settle);
 
-/* The lowest total of the last third is low because the backward pass has freed the forward pass's
- * blocks, in the middle third. */
+/* The lowest total of the last third is low only because, in the middle third, the backward pass
+ * freed the forward pass's blocks. */
 Test(leaks, freed_activations_do_not_make_a_step_clean)
 {
     mvt_trace *t = of_passes();
@@ -349,7 +351,7 @@ Test(leaks, freed_activations_do_not_make_two_steps_clean)
     expect_unknown(&found, "only two steps", "only two steps ended", "seven steps");
 }
 
-/* The heap from before the events has stacks: older events are lost. */
+/* The heap from before the events has stacks, which shows that older events were lost. */
 Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -368,7 +370,7 @@ Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
     expect_unknown(&found, "only two steps", "only two steps ended", "max_entries");
 }
 
-/* Temporary memory of one line, `until` iterations long, as in a server's loop. */
+/* Temporary memory from one line, for `until` iterations, as in a server's loop. */
 static void serve(mvt_trace *t, int until)
 {
     for (int i = 0; i < 120; i++) {
@@ -381,8 +383,8 @@ static void serve(mvt_trace *t, int until)
     }
 }
 
-/* Each iteration frees its blocks. If the line stops halfway, its iterations show nothing about
- * the rest. */
+/* Each iteration frees its blocks. If the line stops halfway, its iterations show nothing about the
+ * later part of the run. */
 Test(leaks, a_line_that_recurs_and_frees_its_blocks_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
@@ -397,7 +399,7 @@ Test(leaks, a_line_that_recurs_and_frees_its_blocks_is_clean)
     }
 }
 
-/* It may be a loop within a step whose beginning is lost. */
+/* It may be a loop within a step whose beginning was lost. */
 Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -497,7 +499,7 @@ static bool passes_through(const loaded *l, uint32_t leak, const char *function)
     return false;
 }
 
-/* Every byte allocated at the end is in one row. */
+/* Every byte that is allocated at the end must be in exactly one row. */
 static void expect_sums(const loaded *l, const char *name)
 {
     uint64_t leaked = 0, retained = 0, blocks = 0;
@@ -523,7 +525,7 @@ typedef struct {
     const char *snapshot;
     uint32_t count;
     const char *label;    /* of the biggest leak */
-    const char *function; /* lines that its stack passes through */
+    const char *function; /* lines on its stack */
     uint32_t blocks;
     uint64_t bytes;
     mv_leak_kind kind;
@@ -616,7 +618,7 @@ Test(leaks, windows_too_short_are_undecided)
     }
 }
 
-/* Whether a list of the runs in testdata/leaks (record.py) has this number. */
+/* Returns whether a list of the runs in testdata/leaks (record.py) contains this number. */
 static bool has_number(const cJSON *numbers, int64_t number)
 {
     const cJSON *item;
@@ -641,7 +643,7 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
         expect_sums(&l, name);
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
                      "%s", name);
-        /* Exactly the leaking lines are reported. */
+        /* The leaking lines must be reported, and no others. */
         const cJSON *lines = cJSON_GetObjectItem(run, "lines");
         mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
         int seen = 0;

@@ -7,7 +7,8 @@ enum { SEEDS = 100 };
 
 typedef struct {
     uint32_t runs, missed, false_lines, wrong_blocks, wrong_steps, unknown;
-    uint32_t without_reason; /* unknown, although no cache got an entry for a long time */
+    /* the verdict is unknown, although no cache received an entry for a long time */
+    uint32_t without_reason;
 } score;
 
 static bool names_line(const mv_trace *trace, const mv_leaks *found, const char *line)
@@ -65,9 +66,9 @@ static score run_all(mvt_leak leak)
     return s;
 }
 
-/* The number of wrong verdicts allowed in a hundred runs. The remaining false lines are caches that
- * got an entry of a new shape in each of a run's few steps; healthy runs are undecided if their
- * caches still get new shapes in the last third of the steps. */
+/* The number of wrong verdicts allowed per hundred runs. The remaining false lines are caches that
+ * received an entry for a new shape in each of a run's few steps. Healthy runs are undecided if
+ * their caches still receive new shapes in the last third of the steps. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);
@@ -126,7 +127,8 @@ LongTest(leaks_random, two_leaks_at_once_are_both_found)
     expect(MVT_LEAK_TWO, 1, 2, 1);
 }
 
-/* Frees without allocs, allocs on used bytes, marks anywhere: meaningless, but the sums hold. */
+/* Frees without allocs, allocs on used bytes, and marks anywhere. The trace is meaningless, but the
+ * sums must hold. */
 Test(leaks_random, sums_hold_on_senseless_traces)
 {
     static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",

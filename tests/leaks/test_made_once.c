@@ -1,12 +1,12 @@
-/* Blocks that lines make once raise the floor several times, without a trend; one line that does so
- * repeatedly is a trend. */
+/* Blocks that different lines make only once raise the floor several times without a trend. If one
+ * line does so repeatedly, that is a trend. */
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"
 
 enum { STEPS = 60 };
 
-/* Every seventh step makes a block that stays: `lines` lines take turns. */
+/* In every seventh step, a block is made that stays. `lines` lines take turns. */
 static mv_leaks run(uint32_t lines)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Memory that a library's own threads allocate for a line of the program is charged to that line;
- * memory at other times, or for no line, stays separate. */
+/* Memory that a library's threads allocate for a line of the program is charged to that line.
+ * Memory allocated at other times, or for no line, stays separate. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"
@@ -78,12 +78,13 @@ Test(own_threads, memory_right_after_a_line_belongs_to_the_line)
 
 Test(own_threads, memory_at_other_times_stays_separate)
 {
-    /* After another line; before the line; between two alternating lines. */
+    /* The thread allocates after another line, before the line, or between two alternating
+     * lines. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
 
     for (int i = 0; i < 4; i++) {
         mv_leaks leaks = leaks_of(&(program){.step = steps[i]});
-        bool is_other = i == 3; /* of two consecutive lines, the later one's */
+        bool is_other = i == 3; /* of two consecutive lines, the later one is charged */
         cr_assert_eq(leaks.count, 2, "%s: %u", steps[i], leaks.count);
         for (uint32_t k = 0; k < leaks.count; k++)
             if (strstr(leaks.leaks[k].advice, "train.py"))

@@ -1,5 +1,5 @@
-/* Blocks that pile up over several steps and are freed all at once: garbage if the frees show
- * Python's collector; lists, caches and windows are not piles. */
+/* Blocks that pile up over several steps and are freed all at once. They are garbage if the frees
+ * show that Python's collector ran. Lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
 #include "tests/fixture/fixture.h"
@@ -16,18 +16,18 @@
 
 enum { STEPS = 200, MOST = 512 };
 
-/* How a run of STEPS steps frees the blocks of MIB bytes that each step makes. */
+/* How a run of STEPS steps frees the blocks of MIB bytes, one of which is made in each step. */
 typedef struct {
     const char *name;
-    const char *frees[4]; /* stacks of the frees, used in turn; NULL: not recorded */
-    uint32_t after[4];    /* steps between frees, used in turn */
-    uint32_t window;      /* each new block frees one, once there are this many */
+    const char *frees[4]; /* the stacks of the frees, used in turn; NULL: not recorded */
+    uint32_t after[4];    /* numbers of steps between frees, used in turn */
+    uint32_t window;      /* each new block frees an old one, once there are this many */
     uint32_t first, each; /* made in steps with step % each < first; 0: in all steps */
-    uint32_t rest;        /* MiB that the run holds in addition */
+    uint32_t rest;        /* MiB that the run uses in addition */
     uint32_t most_times;  /* 0: no limit */
-    uint32_t in_use;      /* of the youngest blocks, which are never freed */
+    uint32_t in_use;      /* number of youngest blocks, which are never freed */
     uint32_t places;      /* alternates between different allocations of a step */
-    /* The expected result. */
+    /* The expected results. */
     uint32_t piles;
     mv_pile_cause cause;
     mv_pile_proof proof;
@@ -136,7 +136,8 @@ static void expect(const habit *h)
     cr_expect(*pile->advice && *pile->every);
 }
 
-/* A block waits from the step after its birth on; the block of the last step is not counted. */
+/* A block waits from the step after the one in which it was born. The block of the last step is not
+ * counted. */
 #define ONE_PILE(of, by, least_, most_)                                                           \
     .piles = 1, .cause = MV_PILE_##of, .proof = MV_PILE_##by, .least = (least_), .most = (most_), \
     .blocks = (most_)-1
@@ -225,8 +226,8 @@ Test(piles, blocks_that_do_not_pile_up_are_not_a_pile)
         expect(&habits[i]);
 }
 
-/* Blocks that wait longer than ever before may never be freed, but they are a leak only after twice
- * that time. If the collector frees them, which comes irregularly, they are not. */
+/* Blocks that wait longer than any earlier ones may never be freed, but they are a leak only after
+ * twice that time. If the collector, whose runs are irregular, frees them, they are not a leak. */
 Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 {
     static const struct {
@@ -245,9 +246,9 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
     }
 }
 
-/* Only a later, rarer kind of collection frees blocks that survive one run of Python's
- * collector. Before that they pile up: unknown, with a way to decide. If a list keeps them, they
- * are a leak. */
+/* Blocks that survive one run of Python's collector are freed only by a later, rarer kind of
+ * collection. Before that they pile up, and the verdict is unknown, with a way to decide. If a list
+ * keeps them, they are a leak. */
 Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 {
     habit h = {.frees = {RELU}, .after = {12}, .in_use = 2};
@@ -261,7 +262,7 @@ Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 }
 
 /* Recorded with Python 3.12's collector, and a look-alike. */
-/* A list that is cut to its newer half from time to time and keeps more each time: it is not
+/* A list that is cut to its newer half from time to time and that keeps more each time. It is never
  * emptied, and it grows. */
 Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
 {
@@ -290,8 +291,8 @@ Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
     cr_expect_neq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
 
-/* A list that fills up to the last step and is freed within the recording: its line
- * keeps nothing. */
+/* A list that fills up to the last step and is freed within the recording, so its line keeps
+ * nothing. */
 Test(piles, a_list_that_is_gone_at_the_end_is_clean)
 {
     static const habit none = {.name = "gone"};
@@ -354,7 +355,7 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
     }
 }
 
-/* The rows with this member in a report of the program on a run; NULL: none. */
+/* Returns the rows with this member in one of the program's reports on a run, or NULL. */
 static const cJSON *row_of(const char *words, const habit *h, const char *list, const char *member,
                            const char *value)
 {
@@ -371,7 +372,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     return NULL;
 }
 
-/* Garbage has its own line in the triage, beside the verdict on leaks; a list of the program
+/* Garbage has a separate line in the triage, alongside the verdict on leaks. A list in the program
  * does not. */
 Test(piles, triage_reports_garbage)
 {

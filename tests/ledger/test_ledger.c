@@ -1,5 +1,5 @@
-/* Device memory by holder, call by call, and its sum compared with the device's figures. Holdings
- * are compared with a slow, obvious version on random calls. */
+/* Device memory by holder, call by call, and its sum, compared with the device's figures. Holdings
+ * are compared with a slow and simple version, on random calls. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
 #include "tests/fixture/fixture.h"
@@ -60,7 +60,8 @@ static uint64_t held_after(const action_row *made, const action_row *ended)
     return held_at_end(c, kinds[made->memory]).bytes;
 }
 
-/* Holdings know an action only by the columns of its row: a new action is a new row. */
+/* Holdings depend on an action only through the columns of its row, so a new action is a new
+ * row. */
 Test(ledger, memory_is_held_until_its_key_is_freed)
 {
     unsigned makers = 0;
@@ -123,17 +124,17 @@ Test(ledger, created_memory_goes_with_the_last_handle_and_mapping)
     mvt_call(c, MV_API_RESERVE, .addr = 0x1000, .size = 1 << 20);
     mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1000, .size = 100);
     mvt_call(c, MV_API_RELEASE, .handle = 7);
-    /* The mapping keeps the memory, and the handle's number may be reused. */
+    /* The mapping keeps the memory, so the handle's number may be reused. */
     mvt_call(c, MV_API_CREATE, .handle = 7, .size = 30);
     mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1064, .size = 30);
     mvt_call(c, MV_API_RETAIN, .handle = 9, .addr = 0x1000);
     mvt_call(c, MV_API_UNMAP, .addr = 0x1000, .size = 130);
-    /* Both are unmapped; 9 keeps the first, 7 the second. */
+    /* Both are unmapped. 9 keeps the first one alive, 7 the second. */
     mvt_call(c, MV_API_RELEASE, .handle = 9);
     expect_held(c, 30, 1);
 }
 
-/* The handle is also returned for an address in the middle of a mapping. */
+/* The handle is returned even for an address in the middle of a mapping. */
 Test(ledger, a_retain_by_an_address_in_a_mapping_keeps_its_memory)
 {
     mvt_calls *c = mvt_calls_new();
@@ -199,7 +200,7 @@ Test(ledger, a_reset_frees_allocations_and_keeps_created_memory)
     expect_held(c, 30, 1);
 }
 
-/* A multicast object has no memory: other calls create the contents. */
+/* A multicast object has no memory of its own; other calls create its contents. */
 Test(ledger, a_multicast_object_holds_nothing)
 {
     mvt_calls *c = mvt_calls_new();
@@ -241,7 +242,8 @@ static void pin_on_three_devices(mvt_calls *c)
     mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x4000, .size = 50000, .device = 2);
 }
 
-/* The host's memory is in every device's holdings, and ends with its own context. */
+/* The host's memory is in every device's holdings, and ends with the context in which it was
+ * allocated. */
 Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 {
     mvt_calls *c = mvt_calls_new();
@@ -266,8 +268,8 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
     cr_assert_eq(held_at_end(c, MV_LOT_FOREIGN).bytes, 0);
 }
 
-/* Walking all memory at each reset would take 10^10 steps; the limit below is half a minute of
- * processor time. */
+/* If each reset walked through all memory, it would take 10^10 steps; the limit below is half a
+ * minute of CPU time. */
 LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
 {
     enum { MANY = 100000 };
@@ -288,7 +290,7 @@ LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).count, MANY / 3);
 }
 
-/* The newest entry of each kind goes first, also when entries of other devices lie between. */
+/* The newest entry of each kind goes first, even if entries for other devices lie between. */
 Test(ledger, a_reset_frees_each_block_of_its_device_once)
 {
     mvt_calls *c = mvt_calls_new();
@@ -298,9 +300,9 @@ Test(ledger, a_reset_frees_each_block_of_its_device_once)
         mvt_call(c, MV_API_ALLOC, .addr = (20 + i) << 20, .size = 100);
         mvt_call(c, MV_API_ALLOC_ARRAY, .handle = i, .size = 10000);
     }
-    mvt_call(c, MV_API_FREE_HOST, .addr = 1 << 20);  /* the oldest of device 1 */
-    mvt_call(c, MV_API_FREE_HOST, .addr = 7 << 20);  /* one between entries of other devices */
-    mvt_call(c, MV_API_FREE_HOST, .addr = 10 << 20); /* the newest */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 1 << 20);  /* the oldest entry of device 1 */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 7 << 20);  /* an entry between entries of other devices */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 10 << 20); /* the newest entry */
     mvt_call(c, MV_API_FREE, .addr = 22 << 20);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 1);
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 8);
@@ -382,7 +384,7 @@ static uint64_t obvious_sum(const obvious *o)
     return sum;
 }
 
-/* A random call, applied to both; ranges are 0x100 long and 0x100 apart. */
+/* Makes a random call and applies it to both. Ranges are 0x100 long and 0x100 apart. */
 static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
 {
     int key = rand_r(seed) % KEYS, other = rand_r(seed) % KEYS;
@@ -423,7 +425,7 @@ static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
                 o->mapped_by[key + 1] = -1;
         }
         break;
-    case 6: /* the handle at an address: from now on only this number names the memory */
+    case 6: /* the handle at an address, which from now on is the memory's only name */
         if (o->created_by[key] >= 0 || o->mapped_by[other] < 0)
             break;
         mvt_call(c, MV_API_RETAIN, .handle = (uint64_t)key + 1,
@@ -490,7 +492,8 @@ Test(ledger, reserved_addresses_are_in_no_sum)
 }
 
 /* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB of unknown
- * origin, and less again. `process`: whether the device reports processes; others use 1000 MiB. */
+ * origin, and then less again. `process` says whether the device reports processes. Other processes
+ * use 1000 MiB. */
 static mvt_calls *training(bool process)
 {
     static const uint64_t used[] = {0, 500, 600, 630, 697, 697, 637};
@@ -558,7 +561,7 @@ Test(ledger, without_processes_the_use_of_the_device_less_earlier_use)
     expect_training(false);
 }
 
-/* The sample 100 ms before sees the growth; the sample before that one stays unchanged. */
+/* The sample 100 ms before shows the growth. The sample before that one stays unchanged. */
 Test(ledger, code_that_is_being_loaded_at_a_sample_counts_as_code)
 {
     mvt_calls *c = mvt_calls_new();
@@ -577,7 +580,8 @@ Test(ledger, code_that_is_being_loaded_at_a_sample_counts_as_code)
     cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
 }
 
-/* The device has the memory of a call in progress; the call is recorded when it returns. */
+/* The device already has the memory of a call in progress, which is recorded only when it
+ * returns. */
 Test(ledger, memory_of_a_call_in_progress_is_not_context)
 {
     mvt_calls *c = mvt_calls_new();
@@ -594,8 +598,9 @@ Test(ledger, memory_of_a_call_in_progress_is_not_context)
     cr_assert_eq(ledger.unexplained, 0);
 }
 
-/* Two samples see 70 GiB during a call that gets them, and two during a call that frees them. In
- * between the calls hold them; the sample between them and the next call is unchanged. */
+/* Two samples show 70 GiB during a call that allocates them, and two during a call that frees them.
+ * Between these calls, the memory is held. The sample between them and the next call is
+ * unchanged. */
 static mvt_calls *big_calls(void)
 {
     static const uint64_t used[] = {0, 520, 70520, 70520, 70540, 70540, 540, 540};
@@ -632,9 +637,9 @@ Test(ledger, memory_of_a_call_in_progress_belongs_to_the_call)
     }
 }
 
-/* A call of 300 ms whose memory was in use on the device from the start: nothing is sampled while
- * the driver works, so the next sample near the first belongs to the same call. Measured with 112
- * GiB on an H200. */
+/* A call of 300 ms whose memory was in use on the device from the start. Nothing is sampled while
+ * the driver works, so the next sample near the first one belongs to the same call. This was
+ * measured with 112 GiB on an H200. */
 Test(ledger, memory_of_a_long_call_belongs_to_the_call)
 {
     static const int64_t at[] = {0, 60000, 80000, 120000, 440000, 480000};
@@ -662,7 +667,7 @@ Test(ledger, memory_of_a_long_call_belongs_to_the_call)
     }
 }
 
-/* Calls between an event and the next belong to a later moment. */
+/* Calls between an event and the next one are not part of the state at that event. */
 Test(ledger, calls_after_an_event_are_not_in_its_moment)
 {
     mvt_calls *c = mvt_calls_new();
@@ -743,7 +748,7 @@ Test(ledger, the_command_reports_the_findings)
     remove(path);
 }
 
-/* JSON contains what is unknown, and the reason. */
+/* JSON shows what is unknown, and why. */
 Test(ledger, a_snapshot_of_pytorch_has_no_calls)
 {
     cJSON *report = mvt_json(1, "$MEMVIZ ledger --json $SNAPS/gpt_train.pickle 2>/dev/null");

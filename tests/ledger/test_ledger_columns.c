@@ -1,5 +1,5 @@
-/* The ledger in columns: each column has the moment when calls held most, and the ledger's numbers
- * at that moment, on random calls and on captures. */
+/* The ledger in columns, on random calls and on captures. Each column shows the time at which calls
+ * held the most memory, with the ledger's numbers at that time. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_columns.h"
 #include "base/text.h"
@@ -27,7 +27,8 @@ static uint64_t bytes_of(const mv_trace *trace, const mv_ledger *ledger, const c
     return bytes;
 }
 
-/* The most bytes that calls held from one time to before another, by a query at each call. */
+/* Returns the most bytes that calls held from one time until just before another, by querying at
+ * each call. */
 static uint64_t most_between(const mv_trace *trace, const mv_lives *lives, int64_t from, int64_t to)
 {
     const mv_api_calls *c = &trace->api_calls;

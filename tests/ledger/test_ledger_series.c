@@ -1,4 +1,4 @@
-/* The ledger over time: at each sample it equals the ledger of that moment, and adds up. */
+/* The ledger over time: at each sample it equals the ledger at that time, and adds up. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
 #include "base/text.h"
@@ -18,7 +18,7 @@ static mv_ledger_series series_of(mvt_calls *c)
     return series;
 }
 
-/* Without a column for it, it has no place among the columns either. */
+/* Since there is no column for it, it has no position among the columns either. */
 Test(ledger_series, a_library_that_held_no_byte_has_no_column)
 {
     mvt_calls *c = mvt_calls_new();
@@ -105,8 +105,8 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
     }
 }
 
-/* 500 MiB of context; PyTorch gets 100 MiB, 60 MiB of them in a block; NCCL gets 40 MiB and frees
- * them; 8 MiB are of unknown origin; at the last sample the process is gone. */
+/* A context takes 500 MiB. PyTorch allocates 100 MiB, 60 MiB of them in a block. NCCL allocates 40
+ * MiB and frees them. 8 MiB are of unknown origin. At the last sample the process is gone. */
 static mvt_calls *program(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -137,7 +137,7 @@ Test(ledger_series, first_peak_and_end_belong_to_the_process)
     const mv_ledger_point *peak;
 
     expect_sums(&s);
-    cr_assert_eq(s.count, 5); /* the last sample is from after the process */
+    cr_assert_eq(s.count, 5); /* the last sample was taken after the process had ended */
     cr_assert_eq(s.first, 1);
     cr_assert_eq(s.peak, 3);
     cr_assert_eq(s.end, 4);
@@ -156,8 +156,8 @@ Test(ledger_series, first_peak_and_end_belong_to_the_process)
     cr_assert_eq(mv_ledger_series_by(&s, s.end)[1], 0);
 }
 
-/* The driver destroys a context before the program frees its memory, without a recorded call.
- * `after`: the state besides a last sample that has fallen. */
+/* The driver destroys a context before the program frees its memory, and no call is recorded.
+ * `after` is the state, apart from a last sample that has fallen. */
 typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
 
 static uint32_t samples_of(uint64_t fallen, after_the_fall after)
@@ -193,7 +193,7 @@ Test(ledger_series, a_sample_while_the_driver_ends_the_process_does_not_count)
     cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program continues");
 }
 
-/* The same holds for recordings of JAX, Numba and others. */
+/* The same applies to recordings of JAX, Numba and others. */
 LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
 {
     static const char *const names[] = {"cupy",   "jax",         "numba",       "plain_handle",
@@ -274,8 +274,8 @@ Test(ledger_series, at_accepts_events_times_marks_peak_and_end)
     unlink(path);
 }
 
-/* Events have the same numbers as in the other reports: they count calls, from the first call that
- * gets memory. */
+/* Events have the same numbers as in the other reports. They count calls, starting at the first
+ * call that allocates memory. */
 Test(ledger_series, at_accepts_them_without_pytorch_events)
 {
     mvt_calls *c = mvt_calls_new();
@@ -343,7 +343,7 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
         strstr(residue_of(c), "the sample is older than this moment, and calls hold 5.00 MiB"));
 }
 
-/* Memory that a pool keeps is part of the context if code was loaded at the same time: the bound
+/* Memory that a pool keeps is part of the context if code was loaded at the same time, so the bound
  * includes it. */
 Test(ledger_series, pools_bound_the_context)
 {
@@ -384,7 +384,7 @@ static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
     return rest;
 }
 
-/* Samples are taken before, between and after the calls; times rise by 10 microseconds. */
+/* Samples are taken before, between and after the calls. Times advance by 10 microseconds. */
 Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
 {
     mvt_calls *c = program();
@@ -398,7 +398,7 @@ Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
     cr_assert_eq(rest_of(c, s->time_us[3], 140 * MIB).sample_us, s->time_us[3]);
     /* The process has ended at the last sample. */
     cr_assert_eq(rest_of(c, s->time_us[4] + 1, 100 * MIB).sample_us, s->time_us[4]);
-    /* No sample has seen this much. */
+    /* No sample shows this much. */
     rest = rest_of(c, s->time_us[3] + 1, 900 * MIB);
     cr_assert(!rest.is_near);
     cr_assert_eq(rest.held, 140 * MIB);
@@ -449,7 +449,7 @@ Test(ledger_series, reports_on_the_whole_device_add_other_use)
     unlink(path);
 }
 
-/* Blocks of PyTorch's allocator have no library: they are the group without a name. */
+/* Blocks of PyTorch's allocator have no library, so they are the group without a name. */
 Test(ledger_series, memory_by_library_adds_up)
 {
     const char *path = file_of(program());

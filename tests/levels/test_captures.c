@@ -1,6 +1,6 @@
-/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
- * in each step is found, by line and library; programs that keep nothing have no leak at any level;
- * and the libraries' own counts equal the bytes of their calls. */
+/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh. The memory that they keep
+ * in each step is found, by line and library. Programs that keep nothing have no leak on any level.
+ * The libraries' own counts equal the bytes of their calls. */
 #include "tests/fixture/fixture_json.h"
 
 static const char *const levels[] = {"pytorch", "cuda", "host", "all"};
@@ -37,7 +37,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
     }
 }
 
-/* No call owns the driver's memory for graphs. */
+/* No call owns the memory that the driver uses for graphs. */
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
     cJSON *report = leaks_of("plain_graph", "cuda");
@@ -48,8 +48,8 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
     cr_assert(strstr(mvt_json_text(grown, "culprit"), "keep_graph"));
 }
 
-/* Without PyTorch's memory a report is about the CUDA calls, with their events, history
- * and floor. */
+/* Without PyTorch's memory, a report covers the CUDA calls, with their events, history and
+ * floor. */
 Test(captures, captures_of_calls_alone_have_events_and_a_floor)
 {
     static const char *const names[] = {"cupy", "plain_graph", "plain_pinned", "jax"};
@@ -99,8 +99,8 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
     cr_assert_geq(judged, 16);
 }
 
-/* One process, two devices; memory of each was freed while the other was current: the peaks equal
- * PyTorch's counters for each, and the samples belong to the right device. */
+/* One process uses two devices. Memory on each was freed while the other one was current. The peaks
+ * must equal PyTorch's counters for each device, and the samples must belong to the right one. */
 Test(captures, two_devices_of_one_process_are_distinguished)
 {
     static const struct {
@@ -122,7 +122,7 @@ Test(captures, two_devices_of_one_process_are_distinguished)
     }
 }
 
-/* The programs wrote down the counters of their libraries: CuPy's pool, JAX's, and PyTorch's
+/* The programs wrote down their libraries' counters: those of CuPy's pool, of JAX, and of PyTorch's
  * pinned memory. */
 Test(captures, libraries_hold_the_bytes_of_their_own_counters)
 {
@@ -150,8 +150,8 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
     cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
 }
 
-/* A CuPy program that keeps 5 GiB each round, and a plain one that requests more than
- * is available. */
+/* A CuPy program that keeps 5 GiB in each round, and a plain one that requests more than is
+ * available. */
 Test(captures, refused_calls_are_explained_without_pytorch)
 {
     static const struct {
@@ -177,8 +177,8 @@ Test(captures, refused_calls_are_explained_without_pytorch)
     }
 }
 
-/* Half of a file has names and no events: reports must not describe it as a recording that
- * never started. */
+/* Half a file has names but no events. Reports must not describe it as a recording that never
+ * started. */
 Test(captures, a_file_without_its_end_is_reported_as_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "
@@ -189,7 +189,7 @@ Test(captures, a_file_without_its_end_is_reported_as_damaged)
     cr_assert_null(strstr(run.out, "_record_memory_history"), "%s", run.out);
 }
 
-/* A CUDA call gets a segment for one block: the two exist only together. */
+/* A CUDA call allocates a segment for a single block, so the two exist only together. */
 LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
 {
     static const char *const names[] = {"jax", "plain_malloc", "cupy", "loader"};

@@ -1,5 +1,5 @@
-/* Heaps: blocks that a program registered, replayed and as a level. Sums are compared with a slow
- * replay; invalid calls are counted and do no harm. */
+/* Heaps, which are blocks that a program registered: replayed, and as a level. Sums are compared
+ * with a slow replay. Invalid calls are counted and do no harm. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/heap_blocks.h"
 #include "analyze/levels/levels.h"
@@ -44,7 +44,7 @@ static mv_heap_sum sum_of(mvt_calls *c, const char *name)
 enum { CALLS = 3000, ADDRESSES = 40, HEAPS = 3 };
 static const char *const heap_names[HEAPS] = {"cupy", "rmm", "pool"};
 
-/* The slow replay: a list of blocks, the newest last. */
+/* The slow replay: a list of blocks, of which the newest is last. */
 typedef struct {
     uint64_t address, bytes;
     int heap;
@@ -65,8 +65,8 @@ static uint64_t slow_held(const slow_heaps *s, int heap)
     return bytes;
 }
 
-/* The heap of the newest block at the address, among blocks of this heap or of any (-1);
- * -1: none. */
+/* Returns the heap of the newest block at the address, among this heap's blocks or all blocks (-1),
+ * or -1 if there is none. */
 static int slow_lose(slow_heaps *s, int heap, uint64_t address)
 {
     for (uint32_t i = s->count; i-- > 0;)
@@ -137,7 +137,7 @@ LongTest(heaps, each_heap_equals_the_slow_replay)
     }
 }
 
-/* A pool's block begins at the same address as a block of a larger heap: both exist, and a free
+/* A pool's block begins at the same address as a larger heap's block. Both exist, and a free
  * without a heap's name frees the newer one. */
 Test(heaps, an_address_may_be_in_two_heaps)
 {
@@ -329,8 +329,8 @@ Test(heaps, a_hook_in_python_is_part_of_the_allocator)
     cr_assert_str_eq(charged(one_block(CTYPES, frames), 1, text), "train.py:31 load");
 }
 
-/* An extension that registers blocks is not part of a Python stack; a function without a
- * caller stays. */
+/* An extension that registers blocks is not part of a Python stack. A function without a caller
+ * stays. */
 Test(heaps, other_python_functions_are_charged)
 {
     char text[128];
@@ -360,8 +360,8 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
     cr_assert_str_eq(
         charged(native_blocks(TAKE "load:/src/main.cc:7", TAKE "step:/src/main.cc:9"), 1, text),
         "main.cc:7 load");
-    /* A function that is inlined into its callers, or that has only one caller, cannot be
-     * distinguished from them. */
+    /* A function that is inlined into its callers, or that has only one caller, cannot be told
+     * apart from them. */
     cr_assert_str_eq(charged(native_blocks("load:/src/pool.cc:41;main:/src/main.cc:7",
                                            "step:/src/pool.cc:41;main:/src/main.cc:9"),
                              1, text),
@@ -373,7 +373,7 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
 
 enum { ROUNDS = 12 };
 
-/* A pool that called CUDA once; each round keeps a block. */
+/* A pool that called CUDA only once. Each round keeps a block. */
 static mvt_calls *keeping(bool keeps)
 {
     mvt_calls *c = mvt_calls_new();
@@ -420,8 +420,8 @@ Test(heaps, a_leak_names_the_line_and_the_heap)
     cr_assert_eq(leaks_of(keeping(false), "cupy", &trace).verdict, MV_VERDICT_CLEAN);
 }
 
-/* The steps of a heap's blocks are a clock for the other levels, too; the heap itself leaks
- * nothing there. */
+/* The steps of a heap's blocks are also a clock for the other levels. The heap itself does not leak
+ * there. */
 Test(heaps, step_marks_of_heaps_apply_to_all_levels)
 {
     mv_trace trace;

@@ -1,5 +1,5 @@
-/* Levels: the memory from CUDA calls as a trace that every analysis accepts. Sums are compared with
- * the ledger's holdings, call by call. */
+/* Levels: the memory from CUDA calls, as a trace that every analysis accepts. Sums are compared
+ * with the ledger's holdings, call by call. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
@@ -22,7 +22,7 @@ static mv_trace taken(mvt_calls *c, mv_level level)
     return trace;
 }
 
-/* Bytes that calls hold at the end, and the most that they held. */
+/* Finds the bytes that calls hold at the end, and the most that they ever held. */
 static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_t *most)
 {
     mv_holdings h;
@@ -46,7 +46,7 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
         uint64_t random = seed, end, most;
 
         for (int i = 0; i < CALLS; i++) {
-            /* Address ranges are 1 MiB apart: no two allocations overlap. */
+            /* Address ranges are 1 MiB apart, so that no two allocations overlap. */
             static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13",
                                                     C10, ""};
             uint64_t key = mvt_random(&random, KEYS), size = 1 + mvt_random(&random, MIB);
@@ -80,7 +80,7 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
     }
 }
 
-/* Sizes that PyTorch would round stay as requested. */
+/* Sizes that PyTorch would round must stay as requested. */
 Test(levels, no_size_is_rounded)
 {
     mvt_calls *c = mvt_calls_new();
@@ -95,7 +95,7 @@ Test(levels, no_size_is_rounded)
     cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
 }
 
-/* A segment of 20 MiB with a block of 5 MiB, then NCCL's 8 MiB, then the block is freed. */
+/* A segment of 20 MiB with a block of 5 MiB, then NCCL's 8 MiB. Afterwards the block is freed. */
 static mvt_calls *whole(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -158,8 +158,8 @@ Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 
 enum { ROUNDS = 12 };
 
-/* Rounds that allocate and free on the device from two lines, in a program without Python; each
- * round pins a buffer that is kept, or all are pinned before the first round. */
+/* Rounds that allocate and free on the device from two lines, in a program without Python. Either
+ * each round pins a buffer that is kept, or all buffers are pinned before the first round. */
 static mvt_calls *rounds(bool pins_each)
 {
     mvt_calls *c = mvt_calls_new();
@@ -213,8 +213,8 @@ Test(levels, blocks_made_before_the_steps_are_not_leaks)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
-/* A pool serves all blocks except the kept ones: there are no other CUDA calls in a round, or any
- * after set-up. */
+/* A pool serves all blocks except the kept ones, so there are no other CUDA calls in a round, or
+ * none at all after set-up. */
 static mvt_calls *pooled(bool is_each_round)
 {
     mvt_calls *c = mvt_calls_new();
@@ -237,8 +237,8 @@ Test(levels, launches_are_the_clock_of_a_program_with_a_pool)
     cr_assert_neq(leaks_of(pooled(false), MV_LEVEL_CUDA).verdict, MV_VERDICT_LEAK);
 }
 
-/* Only pinned buffers, one after another: the program waits for the device after each, after none,
- * or only later. */
+/* Only pinned buffers, one after another. The program waits for the device after each of them,
+ * after none, or only later. */
 static mvt_calls *pinned(uint64_t waits, uint64_t later)
 {
     mvt_calls *c = mvt_calls_new();

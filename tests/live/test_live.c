@@ -1,4 +1,4 @@
-/* Live files: the trace that their records become, in any order and condition. */
+/* Live files: the trace that their records become, whatever their order and condition. */
 #include "analyze/leaks/leaks.h"
 #include "parse/live/live_events.h"
 #include "parse/live/read_live.h"
@@ -92,7 +92,8 @@ Test(live, block_sizes_are_not_rounded)
 {
     mvt_live *l = mvt_live_new();
 
-    /* an unsplit rest of 1 MiB belongs to the block; a large rest after a small block does not */
+    /* an unsplit rest of 1 MiB belongs to the block, but a large rest after a small block does
+     * not */
     mvt_live_segment(l, 0x10000000, 20 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 19 << 20);
     mvt_live_free(l, .addr = 0x10000000, .size = 19 << 20);
@@ -149,7 +150,7 @@ static void from_pool(mvt_live *l, uint64_t addr, uint64_t pool, int32_t result)
                   .result = result);
 }
 
-/* While device 0 is current. */
+/* These records come while device 0 is current. */
 Test(live, memory_from_a_pool_is_on_the_pools_device)
 {
     mvt_live *l = mvt_live_new();
@@ -202,7 +203,7 @@ Test(live, threads_are_merged_by_number)
 {
     mvt_live *l = mvt_live_new();
 
-    /* thread 2 frees what thread 1 allocated, and thread 1 allocates it again */
+    /* thread 2 frees what thread 1 allocated, and thread 1 then reuses the memory */
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512, .time_us = 1000010);
     mvt_live_block(l, .thread = 1, .sequence = 3, .addr = 0x1000, .size = 1024, .time_us = 1000030);
     mvt_live_free(l, .thread = 2, .sequence = 2, .addr = 0x1000, .size = 512, .time_us = 1000033);
@@ -219,7 +220,7 @@ Test(live, threads_are_merged_by_number)
     mvt_expect_exact(&trace, 0);
 }
 
-/* Older shims took the number of a free before the call, and its time after it. */
+/* Older shims took a free's number before the call, and its time after the call. */
 Test(live, times_of_calls_rise_with_their_numbers)
 {
     mvt_live *l = mvt_live_new();
@@ -253,7 +254,7 @@ Test(live, missing_numbers_are_lost_events)
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 2 of the capture");
 }
 
-/* Thread 1 waits in a free with number 2 while thread 2 records; thread 3 has lost 5. */
+/* Thread 1 waits in a free with number 2 while thread 2 records. Thread 3 has lost number 5. */
 static void free_under_way(mvt_live *l)
 {
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512);
@@ -284,8 +285,8 @@ Test(live, a_call_in_progress_is_not_lost)
     cr_assert_eq(notes(MV_NOTE_LOST), 2, "the thread's chunk is closed");
 }
 
-/* Chunks that are read one after another while threads record: the chunks of thread 1 were read
- * before thread 2 got 3, 5 and 6, for which thread 1 waited. */
+/* Chunks that are read one after another while threads record. Thread 1's chunks were read before
+ * thread 2 was given 3, 5 and 6, for which thread 1 waited. */
 Test(live, a_reading_ends_at_the_last_number_seen_first)
 {
     mvt_live *l = mvt_live_new();
@@ -567,7 +568,7 @@ Test(live, marks_are_steps)
     cr_assert_eq(steps.at[1], 1 + 15);
 }
 
-/* The second run has marks of the same name as its ranges: these are two series. */
+/* The second run has marks with the same name as its ranges. These are two separate series. */
 Test(live, ranges_are_steps)
 {
     for (int with_marks = 0; with_marks < 2; with_marks++) {

@@ -6,7 +6,8 @@
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/live_decode.h"
 
-/* The file of victim_example, in a shell's folder that is removed before it is decoded. */
+/* The file that victim_example writes, in a shell's folder that is removed before the file is
+ * decoded. */
 static live_decoded example(const char *environment)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -44,7 +45,7 @@ static void expect_fact(const live_decoded *d, const char *key, const char *want
     cr_assert_str_eq(got, want, "%s is %s", key, got);
 }
 
-/* The kind and number of each event: records that belong to an event have its number. */
+/* The kind and number of each event. Records that belong to an event have the event's number. */
 Test(live_bytes, events_are_in_order)
 {
     static const struct {
@@ -160,7 +161,7 @@ Test(live_bytes, facts_are_recorded)
     live_decode_drop(&d);
 }
 
-/* A list of no devices differs from no list of devices. */
+/* A list of no devices differs from the absence of a list. */
 Test(live_bytes, an_empty_list_of_visible_devices_is_a_fact)
 {
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");
@@ -195,8 +196,8 @@ Test(live_bytes, the_documented_example_equals_the_output)
         if (strncmp(line, "```", 3) == 0)
             inside = strcmp(line, "```live\n") == 0;
         else if (inside && ++lines) {
-            /* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".."
-             * is any byte. */
+            /* Parse "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces.
+             * ".." stands for any byte. */
             char *at;
             size_t offset = strtoull(line, &at, 16), count = 0;
             cr_assert(at == line + 6 && strncmp(at, "  ", 2) == 0, "%s", line);

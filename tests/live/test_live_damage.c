@@ -1,5 +1,5 @@
-/* Live files that were cut, changed or half written: intact parts are read, whatever the
- * rest contains. */
+/* Live files that were cut, changed or half written. Intact parts are read, whatever the other
+ * parts contain. */
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
@@ -9,7 +9,7 @@ enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), CHUNK = MV_LIVE_C
 static mv_trace trace;
 static mv_err err;
 
-/* Reads in memory of its own, and releases that. */
+/* Reads the file in a separate arena, which is then released. */
 static mv_code try_reading(mv_span file)
 {
     mv_arena *memory = mvt_arena_of(64 << 20);
@@ -93,7 +93,7 @@ LongTest(live_damage, any_byte_may_be_wrong)
             flip(bytes, file.length, at + i);
 }
 
-/* The byte offset of the first chunk of `kind`, from `from` on. */
+/* Returns the offset of the first chunk of `kind` at or after `from`. */
 static uint64_t chunk_of(mv_span file, uint16_t kind, uint64_t from)
 {
     mv_wire_chunk head;
@@ -119,7 +119,7 @@ Test(live_damage, a_sealed_chunk_is_checked)
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
     cr_assert_eq(trace.devices[0].events.size[0], 700);
-    /* two numbers are missing, and the alloc whose free exists */
+    /* two numbers are missing, one of them that of the alloc whose free exists */
     cr_assert_eq(trace.notes[MV_NOTE_LOST].count, 3);
 }
 

@@ -1,5 +1,5 @@
-/* A live file that is read while it grows: any sequence of reads gives the same records as
- * one read. */
+/* A live file that is read while it grows: any sequence of reads gives the same records as a single
+ * read. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -175,7 +175,7 @@ Test(live_follow, facts_arrive_while_it_runs)
     mv_live_follow_close(f.reader);
 }
 
-/* Thread 1 takes number 2, and thread 2 has written 3 before thread 1 has written 2. */
+/* Thread 1 takes number 2, and thread 2 writes 3 before thread 1 has written 2. */
 static void begin_gap(following *f, mvt_live *l)
 {
     mvt_live_block(l, .thread = 1, .sequence = 1, .time_us = 1000, .addr = 4096, .size = 512);

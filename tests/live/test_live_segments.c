@@ -1,5 +1,5 @@
-/* Segments of PyTorch's allocator in live files: the calls that make them, and the calls that
- * end them. */
+/* Segments of PyTorch's allocator in live files: the calls that make them, and the calls that end
+ * them. */
 #include "tests/fixture/fixture_live.h"
 
 static mv_trace trace;
@@ -72,12 +72,12 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
     cr_assert_eq(trace.api_calls.device[2], 2);
 }
 
-/* An allocator's call that names a device and a handle. */
+/* A call by an allocator that names a device and a handle. */
 #define allocator_calls(l, what, ...)                                                 \
     mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
                   .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
 
-/* Without its cache, PyTorch itself reports nothing. */
+/* If its cache is off, PyTorch itself reports nothing. */
 Test(live_segments, each_call_is_a_block_without_the_cache)
 {
     mvt_live *l = mvt_live_new();
@@ -98,7 +98,7 @@ Test(live_segments, each_call_is_a_block_without_the_cache)
     cr_assert_eq(totals.peak.bytes.reserved, 7096);
 }
 
-/* PyTorch empties its caches of all devices while any of them is current. */
+/* PyTorch empties its caches for all devices, whichever device is current. */
 Test(live_segments, an_unmap_ends_mappings_on_another_device)
 {
     mvt_live *l = mvt_live_new();
@@ -109,7 +109,7 @@ Test(live_segments, an_unmap_ends_mappings_on_another_device)
     allocator_calls(l, UNMAP, .device = 0, .addr = 0x40000000, .size = 2 << 20);
     mvt_live_block(l, .device = 1, .addr = 0x40400000, .size = 512);
     mvt_live_free(l, .device = 1, .addr = 0x40400000, .size = 512);
-    /* one unmap for mappings of both devices */
+    /* one unmap call covers mappings of both devices */
     allocator_calls(l, UNMAP, .device = 0, .addr = 0x40200000, .size = 6 << 20);
     read_live(l);
     cr_assert_eq(lost(), 0);
@@ -138,7 +138,7 @@ Test(live_segments, memory_of_another_process_is_not_a_segment)
     mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
                    (mvt_live_args){.allocated = 2 << 20, .reserved = 2 << 20});
     allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 4 << 20);
-    /* the handle's number is reused for other memory */
+    /* the handle's number is reused for different memory */
     allocator_calls(l, CREATE, .handle = 6, .size = 2 << 20);
     allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 2 << 20);
     read_live(l);

@@ -1,5 +1,5 @@
-/* The contents of a growing recording: each update reads only new data, and gives the results of a
- * complete read. */
+/* What a growing recording contains. Each update reads only new data, and gives the same results as
+ * reading the whole file. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ enum { SLOTS = 40, SPAN_US = 900, LONG_US = 400000, MOST_TEXT = 200, MOST_ROWS =
 typedef struct {
     mvt_live *live;
     uint32_t seed;
-    uint64_t block[2][SLOTS], call[SLOTS], heap[2][SLOTS]; /* sizes; 0: free */
+    uint64_t block[2][SLOTS], call[SLOTS], heap[2][SLOTS]; /* block sizes; 0: free */
     uint32_t segments;
 } program;
 
@@ -44,7 +44,7 @@ static program *start(uint32_t seed)
     return p;
 }
 
-/* A heap's block may begin at the address of the block that it is cut from. */
+/* A heap's block may begin at the address of the block that it was cut from. */
 static void use_heap(program *p)
 {
     uint32_t slot = dice(p, SLOTS), heap = dice(p, 2);
@@ -85,7 +85,7 @@ static void run(program *p, uint32_t events)
                                .size = *size, .stack = some_stack(p));
             }
         } else if (what < 33) {
-            /* Every kind of call has its slot, so only free slots allocate. */
+            /* Every kind of call has a separate slot, so only free slots allocate. */
             static const struct {
                 mv_api_action make, end;
                 const char *api;
@@ -330,7 +330,7 @@ Test(live_watch, the_end_of_a_recording_is_seen)
     mv_live_watch_close(l.watch);
 }
 
-/* Folds all but the last records, as the launcher of a bounded recording does. */
+/* Folds all records except the last ones, as the launcher does for a bounded recording. */
 static void fold(const char *path, uint64_t kept)
 {
     mv_live_alive *alive = mv_push_struct(mvt_memory(), mv_live_alive);
@@ -359,7 +359,7 @@ static void fold(const char *path, uint64_t kept)
     mv_live_follow_close(tail);
 }
 
-/* The span of 90 records is in the file, or partly folded. */
+/* The span of 90 records is either in the file or partly folded. */
 static void follow_bounded(uint32_t kept)
 {
     program *p = start(kept);

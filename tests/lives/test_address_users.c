@@ -8,7 +8,7 @@ static bool covers(const mv_alloc_lives *a, uint32_t row, uint64_t addr)
     return a->addr[row] <= addr && addr - a->addr[row] < (a->block[row] ? a->block[row] : 1);
 }
 
-/* Slow and obvious. */
+/* A slow and simple version. */
 static uint32_t slow_previous(const mv_alloc_lives *a, uint32_t row)
 {
     for (uint32_t i = row; i-- > 0;)
@@ -46,7 +46,8 @@ Test(address_users, users_equal_those_of_a_slow_search_on_random_lives)
         mvt_random_lives(mvt_memory(),
                          (mvt_lives_opts){.seed = seed, .most_events = 1 + (uint32_t)seed * 7},
                          &lives);
-        for (uint32_t i = 0; i < lives.allocs.count; i++) { /* few addresses: much overlap */
+        /* only a few addresses, so there is much overlap */
+        for (uint32_t i = 0; i < lives.allocs.count; i++) {
             lives.allocs.addr[i] = 0x1000 + mvt_random(&state, 40);
             lives.allocs.block[i] = mvt_random(&state, 12);
         }

@@ -102,8 +102,8 @@ Test(block_size, torch_npu_adds_32_bytes_first)
     cr_expect_eq(mv_round_request(&rules, 768 * 1024), 896 * 1024);
 }
 
-/* Blocks of an expandable segment: `npu` blocks of 1024 bytes, rounded as torch_npu does, `cuda`
- * blocks rounded as PyTorch does, `both` blocks of 700 bytes, which are 1024 either way. */
+/* Blocks in an expandable segment: `npu` blocks of 1024 bytes, rounded as torch_npu does; `cuda`
+ * blocks, rounded as PyTorch does; and `both` blocks of 700 bytes, which become 1024 either way. */
 static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const char *stack)
 {
     mvt_trace *t = mvt_new();
@@ -138,7 +138,7 @@ Test(block_size, blocks_name_the_allocator_that_rounded)
     cr_expect_not(rounding_of(0, 3, 0, npu).is_npu, "blocks weigh more than a name");
 }
 
-/* Large blocks of cudaMalloc segments may keep an unsplit rest: they prove nothing. */
+/* Large blocks in cudaMalloc segments may keep an unsplit rest, so they prove nothing. */
 Test(block_size, unsplit_rests_are_not_rounding)
 {
     mvt_trace *t = mvt_new();

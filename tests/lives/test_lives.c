@@ -92,8 +92,8 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     cr_expect_eq(l.doubts.residual_reserved, 0);
 }
 
-/* Only the final heap names a reservation's pool. A piece of it that was unmapped before the end
- * has the same pool. */
+/* Only the final heap names a reservation's pool. A piece that was unmapped before the end belongs
+ * to the same pool. */
 Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 {
     enum { E = 0x10000000 };
@@ -117,7 +117,8 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
     cr_expect_eq(mvt_done(t)->pools.b[l.segments.pool[3].row], 7);
 }
 
-/* The key is_expandable may be missing; events show it anyway. */
+/* The key is_expandable may be missing, but the events still show that the segment is
+ * expandable. */
 Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
     enum { E = 0x10000000 };
@@ -254,7 +255,7 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
     cr_expect_eq(l.allocs.completed[2], 4);
 }
 
-/* The last event is not their birth: they were freed at an unknown time. */
+/* The last event is not the birth of these blocks, because they were freed at an unknown time. */
 Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
 {
     mvt_trace *t = mvt_new();
@@ -331,7 +332,7 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     cr_expect_eq(l.doubts.residual, 0);
 }
 
-/* A segment follows an older one at the end of its addresses, without an event. */
+/* A segment that, without an event, follows an older one at the end of its addresses. */
 Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
 {
     enum { S = 0x10000000, OTHER = 0x20000000 };
@@ -341,7 +342,7 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
 
         mvt_alloc(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
         if (!same)
-            mvt_alloc(t, .addr = S, .bytes = 9 * MIB); /* so it is there already */
+            mvt_alloc(t, .addr = S, .bytes = 9 * MIB); /* so the segment already exists */
         segment_free(t, same ? S : OTHER, 2 * MIB);
         if (same)
             mvt_alloc(t, .addr = S, .bytes = 9 * MIB);
@@ -354,8 +355,8 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
     }
 }
 
-/* Blocks outside every segment were in one from before the first event whose end was
- * not recorded. */
+/* Blocks outside every segment were in a segment from before the first event, whose end was not
+ * recorded. */
 Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
 {
     for (int late = 0; late < 2; late++) {
@@ -378,8 +379,8 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
     }
 }
 
-/* Without segment_free (skip_actions), a segment that ended before the first event leaves no trace:
- * the file of a whole recording equals that of a recording that began late. */
+/* Without segment_free (skip_actions), a segment that ended before the first event leaves no trace.
+ * The file of a complete recording then equals that of a recording that began late. */
 Test(lives, missing_ends_of_segments_hide_earlier_ones)
 {
     for (int missing = 0; missing < 2; missing++) {
@@ -470,7 +471,7 @@ static mv_history_kind expected_history(const char *name)
     return MV_HISTORY_COMPLETE;
 }
 
-/* Checks in addition that every real trace leads to its final heap to the byte. */
+/* In addition, checks that every real trace leads to its final heap, to the byte. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -489,7 +490,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-/* Long traces are ranked in parts, on several processors. */
+/* Long traces are ranked in parts, on several CPUs. */
 Test(lives, addresses_of_a_long_trace_are_ranked_as_a_whole)
 {
     enum { ROUNDS = 120000 };
@@ -515,7 +516,7 @@ LongTest(lives, real_snapshots_are_explained_without_doubts)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* A heap in use, then `frees` pairs of alloc and free in a free part of it. */
+/* A heap in use, followed by `frees` pairs of alloc and free in a free part of the heap. */
 static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stack)
 {
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
@@ -536,7 +537,8 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
     cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
 }
 
-/* skip_actions can omit the segment events: the segments' stacks do not show older allocations. */
+/* skip_actions can omit the segment events, so the segments' stacks do not prove that there were
+ * older allocations. */
 Test(lives, segments_without_events_are_the_reason_given)
 {
     mvt_trace *t = mvt_new();
@@ -553,7 +555,7 @@ Test(lives, segments_without_events_are_the_reason_given)
     cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
 }
 
-/* 21 events are an unlikely limit: the buffer may have been full, or recording was restarted. */
+/* 21 events is an unlikely limit: either the buffer was full, or recording was restarted. */
 Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
 {
     mvt_trace *t = mvt_new();
@@ -645,8 +647,8 @@ static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_all
 Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
 {
     for (uint32_t seed = 1; seed <= 36; seed++) {
-        /* Rows of the truth in the order of lives.h: blocks from before the first event by
-         * address, then by birth. */
+        /* The rows of the truth in the order defined in lives.h: blocks from before the first event
+         * by address, then other blocks by birth. */
         mvt_heap_opts opts = {.seed = seed,
                               .calls = 300,
                               .unrecorded = seed % 2 ? 100 : 0,
@@ -688,7 +690,7 @@ Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
 Test(lives, nonsense_does_no_harm)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
-        /* Births come before ends, and everything found adds up. */
+        /* Births must come before ends, and everything found must add up. */
         mvt_trace *t = mvt_new();
         mv_totals totals;
         mv_series series;

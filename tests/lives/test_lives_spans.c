@@ -23,7 +23,8 @@ LongTest(lives_spans, spans_of_real_snapshots_have_the_same_lives)
     mvt_each_snapshot(sweep_snapshot);
 }
 
-/* A segment with a block of `bytes`, some events, and an alloc in their second half. */
+/* A segment with a block of `bytes` bytes, some events, and an alloc in the second half of the
+ * events. */
 static uint32_t sweep_halves(uint64_t bytes, uint64_t at, uint64_t later_bytes)
 {
     enum { S = 0x10000000 };
@@ -61,7 +62,8 @@ Test(lives_spans, random_traces_have_the_same_lives)
     }
 }
 
-/* Returns the number of pieces. */
+/* Finds the lives piece by piece, compares them with those found at once, and returns the number of
+ * pieces. */
 static uint32_t find_in_pieces(const mv_trace *trace, uint32_t device, uint32_t events,
                                const char *name)
 {
@@ -92,8 +94,8 @@ LongTest(lives_spans, pieces_of_real_snapshots_have_the_same_lives)
     mvt_each_snapshot(find_snapshot_in_pieces);
 }
 
-/* In pieces: addresses, their ranks, and the sweep; once: steps backwards in time, the beginning,
- * the comparison with the final heap, and the history. */
+/* Addresses, their ranks, and the sweep are done in pieces. Done only once are the steps backwards
+ * in time, the beginning, the comparison with the final heap, and the history. */
 Test(lives_spans, a_piece_is_about_as_many_events_as_asked)
 {
     mvt_trace *t = mvt_new();

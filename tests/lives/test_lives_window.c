@@ -1,5 +1,5 @@
-/* The lives of a window: the heap at each of its events equals that of the whole trace; leaks
- * in it. */
+/* The lives in a window: the heap at each of its events must equal that of the whole trace. Also
+ * leaks within a window. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
@@ -74,7 +74,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
     return cJSON_GetArrayItem(cJSON_GetObjectItem(report, key), 0);
 }
 
-/* Half of the steps leak half as much. Events keep the whole trace's numbers. */
+/* Half of the steps leak half as much. Events keep their numbers from the whole trace. */
 Test(lives_window, leaks_of_a_window_are_found)
 {
     cJSON *all = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");

@@ -1,4 +1,4 @@
-/* The server for agents: the protocol with any bytes, and reports through the program. */
+/* The server for agents: the protocol, with any bytes as input, and reports made by the program. */
 #include "base/text.h"
 #include "cli/mcp/tools.h"
 #include "tests/fixture/fixture.h"
@@ -30,7 +30,7 @@ static mv_code say_words(void *user, mv_arena *arena, char **words, int count, b
     return MV_OK;
 }
 
-/* The answer to a line. */
+/* Returns the answer to a line. */
 static const char *answer_of(stand_in *s, mv_span line)
 {
     mv_mcp mcp = {.run = say_words, .user = s, .budget.limit = 64 * MIB};
@@ -132,7 +132,7 @@ Test(mcp, the_clients_version_is_used_if_it_is_supported)
     cr_expect_str_eq(version_for(""), "2025-11-25");
 }
 
-/* The text of a call whose report is `text`. */
+/* Returns the text of a call whose report is `text`. */
 static const char *call(stand_in *s, const char *tool, const char *arguments, bool *is_error)
 {
     const char *line = mvt_mcp_call(tool, arguments);
@@ -255,7 +255,8 @@ Test(mcp, json_that_is_too_long_is_refused_whole)
     cr_expect_not(is_error);
 }
 
-/* Requests with bytes changed, cut or doubled: always one line of JSON, or nothing. */
+/* Requests in which bytes are changed, cut or doubled: the answer must always be one line of JSON,
+ * or nothing. */
 Test(mcp, any_bytes_get_one_line_or_none)
 {
     static const char *const seeds[] = {
@@ -318,7 +319,7 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     return NULL;
 }
 
-/* A tool's description of an argument matches its command's behaviour. */
+/* A tool's description of an argument must match what its command does. */
 Test(mcp, a_tool_has_the_arguments_of_its_command)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
@@ -331,7 +332,7 @@ Test(mcp, a_tool_has_the_arguments_of_its_command)
     cr_expect(strstr(help_of(tools, "peak", "by"), "metadata"));
 }
 
-/* An agent reads the list in each session. */
+/* An agent reads the list of tools in each session, so the list must be short. */
 Test(mcp, the_list_of_tools_is_short)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
@@ -339,7 +340,7 @@ Test(mcp, the_list_of_tools_is_short)
     cr_expect_leq(strlen(lines), 12000);
 }
 
-/* A ledger needs a capture, and fit needs files with sizes: both report it. */
+/* A ledger needs a capture, and fit needs files with sizes. Both commands say so. */
 Test(mcp, every_tool_answers_and_lists_its_arguments)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
@@ -407,7 +408,7 @@ Test(mcp, pictures_are_png)
 
     cr_expect_str_eq(mvt_json_text(image, "type"), "image");
     cr_expect_str_eq(mvt_json_text(image, "mimeType"), "image/png");
-    /* The PNG signature; then, in the first chunk, the width of 300 and the height of 200. */
+    /* Checks the PNG signature, and in the first chunk the width of 300 and the height of 200. */
     cr_expect_eq(strncmp(mvt_json_text(image, "data"), "iVBORw0KGgoAAAANSUhEUgAAASwAAADI", 32), 0);
 }
 
@@ -469,7 +470,7 @@ Test(mcp, a_request_of_5_mib_is_refused_and_the_next_one_answered)
                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }
 
-/* A file that changes between two questions is read again; an unchanged one is not. */
+/* A file that changes between two questions is read again; an unchanged file is not. */
 Test(mcp, a_kept_file_is_read_again_when_it_changes)
 {
     mvt_run r = mvt_sh(

@@ -1,12 +1,12 @@
-/* The documentation for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
- * and the commands of SKILL.md. */
+/* The documentation for agents must be true: the session in docs/mcp.md (MV_BLESS=1 writes its
+ * answers), and the commands in SKILL.md. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/mcp/fixture_mcp.h"
 
 #define PAGE MV_SOURCE_DIR "/docs/mcp.md"
 
-/* The page up to the session and after it, with the request and answer lines. */
+/* The page before and after the session, and the session's request and answer lines. */
 static void write_page(const char *page, const char *session, const char *end, const char *out)
 {
     FILE *file = fopen(PAGE, "wb");
@@ -63,8 +63,8 @@ static const char *capture_file(void)
     return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
-/* Commands are in `...`, or on lines of their own; other programs run the recording commands and
- * those about a running program (PID). */
+/* Commands are in `...`, or on separate lines. Recording commands and commands about a running
+ * program (PID) are tested elsewhere. */
 LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
@@ -82,7 +82,7 @@ LongTest(mcp_pages, every_command_of_the_skill_runs)
             strncmp(at, "memviz attach", 13) == 0 || strncmp(at, "memviz dry-run", 14) == 0 ||
             strncmp(at, "memviz mcp", 10) == 0 || strncmp(at, "memviz diff`", 12) == 0)
             continue;
-        /* Runs a command of the page in the folder of its files. */
+        /* Runs one of the page's commands in the folder that contains the page's files. */
         bool gates = memmem(at, (size_t)length, "--fail-on", 9) != NULL;
         mvt_run r =
             mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "

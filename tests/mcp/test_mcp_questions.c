@@ -1,6 +1,6 @@
-/* The questions of questions.json, each answerable from the server's answers alone: the test
- * plays the question's calls, and their results must contain the facts, which come from the
- * recordings' truth. */
+/* Each question in questions.json must be answerable from the server's answers only. The test makes
+ * the question's calls, and their results must contain the facts, which come from the recordings'
+ * truth. */
 #include "base/size.h"
 #include "tests/fixture/fixture.h"
 #include "tests/mcp/fixture_mcp.h"
@@ -10,7 +10,8 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* "snapshots/x.truth.json stats active.all.peak": a file of testdata/, then keys or indexes. */
+/* Reads a fact such as "snapshots/x.truth.json stats active.all.peak": a file in testdata/, then
+ * keys or indexes. */
 static const cJSON *truth_at(const char *path)
 {
     char words[300], *rest, *word;
@@ -26,7 +27,7 @@ static const cJSON *truth_at(const char *path)
     return at;
 }
 
-/* The text that an answer must contain. */
+/* Returns the text that an answer must contain. */
 static void fact_text(const cJSON *fact, char *out, size_t size)
 {
     const cJSON *less = get(fact, "less"), *at;
@@ -64,7 +65,7 @@ static bool has_picture(const cJSON *answer)
     return false;
 }
 
-/* All calls of all questions, as lines. */
+/* Returns all calls of all questions, as lines. */
 static char *requests_of(const cJSON *questions)
 {
     const cJSON *question, *call;

@@ -1,5 +1,6 @@
-# cmake -DFROM=parse/model/trace.h -DTO=... -P grow_model.cmake: the lists of columns with one row
-# more in each of several tables, and no other change. tests/model/grown_columns.c explains the use.
+# cmake -DFROM=parse/model/trace.h -DTO=... -P grow_model.cmake: writes the lists of columns
+# with one more row in each of several tables and no other change. tests/model/grown_columns.c
+# explains why.
 file(READ ${FROM} text)
 function(grow list row)
   string(REPLACE "#define ${list}(X, T)" "#define ${list}(X, T) X(T, ${row})" grown "${text}")

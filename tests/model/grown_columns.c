@@ -1,7 +1,7 @@
-/* Adding a column means adding a row to its table's list: this program is built with a library
- * whose lists have one more row in each of eight tables (grow_model.cmake) and that is otherwise
- * identical. The new columns must appear wherever columns do, and the two libraries must read each
- * other's files. */
+/* To add a column, it must be enough to add a row to its table's list. This program is built with a
+ * library whose lists have one more row in each of eight tables (grow_model.cmake) and that is
+ * otherwise identical. The new columns must appear wherever columns do, and the two libraries must
+ * be able to read each other's files. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -137,7 +137,7 @@ Test(grown_columns, the_container_keeps_them)
     remove("grown_keep.bin");
 }
 
-/* The program does not know the new columns. */
+/* The program does not have the new columns. */
 static void run(const char *command)
 {
     cr_assert_eq(system(command), 0, "%s", command);
@@ -163,7 +163,7 @@ Test(grown_columns, older_files_have_the_absent_value)
     remove("grown_older.bin");
 }
 
-/* Readers read the columns that they know, and count the others. */
+/* Readers read the columns that they know and count the others. */
 Test(grown_columns, older_programs_skip_them)
 {
     write_file("grown_newer.bin");
@@ -194,8 +194,8 @@ Test(grown_columns, dumps_show_them)
     remove("grown_dump.txt");
 }
 
-/* The program's own tests cover tables that need an analysis first: their columns of the model come
- * from the same place. */
+/* The program's own tests cover tables that need an analysis first. Their columns come from the
+ * same place as the model's. */
 Test(grown_columns, exports_have_them_last)
 {
     static const char *const wanted[][2] = {

@@ -1,9 +1,10 @@
-/* The promises of the model's lists of columns (parse/model/trace.h): defaults, checks of row
- * numbers and codes, and the tables of the format pages, which are made from the lists. MV_BLESS=1
- * in the environment writes the tables. */
+/* What the model's lists of columns promise (parse/model/trace.h): defaults, checks of row numbers
+ * and codes, and the tables in the format pages, which are made from the lists. MV_BLESS=1 in the
+ * environment writes the tables. */
 #include "tests/fixture/fixture_container.h"
 
-/* Files contain column numbers: a release adds some, with `.since`, and changes none. */
+/* Files contain column numbers. A release may add columns, with `.since`, but must not change
+ * existing ones. */
 Test(model, columns_of_the_first_release_are_all_there)
 {
     static const struct {
@@ -53,7 +54,7 @@ Test(model, rows_of_the_builder_begin_absent)
     }
 }
 
-/* Replaces the column's first value by `bad` during the check. */
+/* Replaces the column's first value with `bad` during the check. */
 static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
                            const mv_table_column *column, uint64_t bad)
 {
@@ -106,7 +107,7 @@ static const char *upper_name(uint16_t kind)
     }
 }
 
-/* ": 0 large, 1 small, 2 unknown"; nothing for columns without codes. */
+/* Returns ": 0 large, 1 small, 2 unknown", or nothing for columns without codes. */
 static void put_codes(FILE *out, const mv_table_column *column)
 {
     if (column->ref != MV_REF_CODE || column->kind == MV_KIND_FLAG)
@@ -161,7 +162,7 @@ static char *whole_file(const char *path)
     return text;
 }
 
-/* The lines between the two comments of the page equal the output of `put`. */
+/* The lines between the page's two comments must equal the output of `put`. */
 static void check_page(const char *path, void (*put)(FILE *))
 {
     static const char first[] =

@@ -11,7 +11,7 @@ typedef struct {
     mv_budget budget;
     mv_arena arena;
     uint64_t *block[BLOCKS];
-    uint64_t count[BLOCKS]; /* numbers of a block */
+    uint64_t count[BLOCKS]; /* how many numbers a block has */
 } heap;
 
 static uint64_t number_of(uint64_t block, uint64_t i)
@@ -19,7 +19,7 @@ static uint64_t number_of(uint64_t block, uint64_t i)
     return (block << 48 ^ i) * 0x9e3779b97f4a7c15u;
 }
 
-/* Sizes near the limit for blocks with their own mappings, and odd sizes above. */
+/* Sizes near the limit at which blocks get separate mappings, and odd sizes above the limit. */
 static void fill(heap *h)
 {
     h->budget = (mv_budget){.limit = 512 * MEGABYTE};
@@ -139,7 +139,7 @@ static void stays(heap *h, const char *folder)
     cr_assert_eq(moved.filed, 0);
     cr_assert_gt(moved.kept, MEGABYTE);
     cr_assert(is_as_filled(h));
-    h->block[BLOCKS - 1][PAGE] += 0; /* still to be written to */
+    h->block[BLOCKS - 1][PAGE] += 0; /* the memory can still be written to */
     mv_spill_forget(&h->arena);
     cr_assert(is_as_filled(h));
 }

@@ -1,4 +1,4 @@
-/* Written files are read again, column by column, and so are handmade bytes. */
+/* Written files are read back and compared column by column. Handmade bytes are read, too. */
 #include "base/text.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
@@ -36,14 +36,15 @@ static void check_plain(const mv_trace *trace, const char *name)
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     const char *differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
-    if (bytes.length > 4u << 20) /* saves time: the contents are equal already */
+    /* saves time, because the contents are already known to be equal */
+    if (bytes.length > 4u << 20)
         return;
     second = mvt_plain_of(mvt_memory(), &again);
     cr_assert_eq(second.length, bytes.length, "%s", name);
     cr_assert_eq(memcmp(second.data, bytes.data, bytes.length), 0, "%s", name);
 }
 
-/* The file that memviz 0.1 wrote for fixture_full.c's trace. */
+/* The file that memviz 0.1 wrote for the trace in fixture_full.c. */
 Test(msgpack, a_file_in_the_compact_form_is_read)
 {
     mv_trace trace = mvt_full_trace_of_0_1(mvt_memory()), again;
@@ -152,7 +153,7 @@ Test(msgpack, bytes_after_the_end_are_noted)
     cr_assert_eq(mv_trace_events(&again, 0).count, 1);
 }
 
-/* A string longer than the window, after others that move the window's start. */
+/* A string longer than the window, after other strings that move the window's start. */
 Test(msgpack, strings_may_span_windows)
 {
     enum { LONG = 700000 };
@@ -181,8 +182,8 @@ Test(msgpack, strings_may_span_windows)
     read_back(mvt_plain_of(mvt_memory(), &trace), MV_FORMAT_MSGPACK, &again);
 }
 
-/* A stack is parsed once and recognised by its bytes afterwards: each occurrence is a call of its
- * own, and its oddities are counted each time. */
+/* A stack is parsed once and then recognised by its bytes. Each occurrence is a separate call, and
+ * its oddities are counted each time. */
 Test(msgpack, a_repeated_stack_is_another_call)
 {
 #define FRAMES                   \
@@ -214,7 +215,7 @@ Test(msgpack, a_repeated_stack_is_another_call)
     cr_assert_neq(e.call[0], e.call[2]);
 }
 
-/* The bytes of a known stack, including its key, inside a text. */
+/* A text that contains the bytes of a known stack, including its key. */
 Test(msgpack, a_text_may_look_like_a_stack)
 {
     mv_trace trace;
@@ -251,7 +252,7 @@ Test(msgpack, a_text_may_look_like_a_stack)
     check_plain(&trace, "texts like stacks");
 }
 
-/* 10 000 frames of 1 MB, in 100 events: 1 TB from a file of 1 MB. */
+/* 10 000 frames of 1 MB in 100 events, which would be 1 TB from a file of 1 MB. */
 Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
 {
     enum { LONG = 1 << 20, DEPTH = 10000 };

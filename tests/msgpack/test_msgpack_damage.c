@@ -1,4 +1,5 @@
-/* Invalid msgpack is refused with its position, without crash, hang or much memory. */
+/* Invalid msgpack is refused with its position, without a crash, without a hang, and without using
+ * a lot of memory. */
 #include <msgpack.h>
 
 #include "tests/fixture/fixture.h"
@@ -23,7 +24,7 @@ static void check_cuts(mv_span bytes, uint64_t stride)
     mv_err err;
 
     for (uint64_t length = 0; length < bytes.length; length += stride) {
-        uint8_t *exact = malloc(length + 1); /* a sanitizer then sees a read past the end */
+        uint8_t *exact = malloc(length + 1); /* so that a sanitizer notices a read past the end */
         memcpy(exact, bytes.data, length);
         mv_code code = code_of((mv_span){exact, length}, &err);
         free(exact);
@@ -46,7 +47,7 @@ LongTest(msgpack_damage, a_cut_at_any_byte_is_truncated)
     check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), 7);
 }
 
-/* Damaged bytes are either refused or another readable file. */
+/* Damaged bytes are either refused or form another readable file. */
 static void check_damage(mv_span bytes)
 {
     uint8_t *copy = mv_arena_push(mvt_memory(), bytes.length, 1);
@@ -84,11 +85,11 @@ static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
 
 Test(msgpack_damage, wrong_types_are_refused_at_their_place)
 {
-    /* an integer as key; nil as key; a list as key */
+    /* an integer as a key; nil as a key; a list as a key */
     check_code(BYTES("\x82\xa8segments\x90\x05\x06"), MV_TYPE, 12);
     check_code(BYTES("\x82\xa8segments\x90\xc0\x06"), MV_TYPE, 12);
     check_code(BYTES("\x82\xa8segments\x90\x91\x01\x06"), MV_TYPE, 13);
-    /* extension types, cut in their data and after their header */
+    /* extension types, cut in their data or after their header */
     check_code(BYTES("\x81\xa8segments\xd4\x01\x02"), MV_TYPE, 12);
     check_code(BYTES("\x81\xa8segments\xc9\x7f\xff\xff\xff\x01"), MV_TYPE, 15);
     check_code(BYTES("\x81\xa8segments\xc1"), MV_CORRUPT, 10);
@@ -100,8 +101,8 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
     check_code(BYTES("\x91\x81\xa1x\x01"), MV_FORMAT, 5);
 }
 
-/* Users may add any value under their own key to PyTorch's dict; refused values there are skipped,
- * and noted under the key. */
+/* Users may add any value to PyTorch's dict, under separate keys. If such a value cannot be read,
+ * it is skipped, and noted under its key. */
 Test(msgpack_damage, values_under_a_users_key_are_skipped)
 {
 #define OWN(value) BYTES("\x82\xa8segments\x90\xa4mine" value)
@@ -125,7 +126,8 @@ Test(msgpack_damage, values_under_a_users_key_are_skipped)
             cr_expect_eq(trace.notes[note].count, note == MV_NOTE_UNKNOWN_KEY, "%u: %s", i,
                          mv_note_text(note));
     }
-    /* Under PyTorch's keys the same values are refused where they end, whatever follows. */
+    /* Under PyTorch's keys, the same values are refused at the point where they end, whatever
+     * follows. */
     check_code(BYTES("\x82\xa8segments\x91\x82\xa5state\xa5train\xa4size\xa2"
                      "7B\xa4mine\x90"),
                MV_TYPE, 31);
@@ -162,7 +164,7 @@ Test(msgpack_damage, wrong_fields_are_refused)
                  MV_TYPE);
 }
 
-/* The budget of code_of is too small for the claimed sizes. */
+/* The budget of code_of is too small for the sizes that these files claim. */
 Test(msgpack_damage, huge_counts_take_no_memory)
 {
     check_code(BYTES("\x81\xa8segments\xdd\xff\xff\xff\xff"), MV_TRUNCATED, 15);
@@ -199,7 +201,7 @@ Test(msgpack_damage, nesting_has_a_limit)
 
 /* ---- a compact file with one thing changed ----------------------------------------------- */
 
-/* The value at `path` ("device_traces/0/stack/1") in an unpacked file. */
+/* Returns the value at `path` ("device_traces/0/stack/1") in an unpacked file. */
 static msgpack_object *at_path(msgpack_object *at, const char *path)
 {
     while (*path) {
@@ -351,7 +353,8 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     cr_assert_eq(code_with(bytes, "stacks/0", two, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "pools/0", two, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "frames/0", empty, &err), MV_CORRUPT);
-    /* Rows may repeat others: a damaged container can have lost the rest. */
+    /* Rows may equal other rows, because a damaged container may have lost the parts in which they
+     * differed. */
     cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_OK);
     cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_OK);
     cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_OK);

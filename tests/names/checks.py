@@ -9,7 +9,7 @@ import struct
 import xml.parsers.expat
 import zlib
 
-# By Unicode category: Cc, Zl and Zp, the explicit marks of direction, tags.
+# By Unicode category: Cc, Zl and Zp, the explicit direction marks, tags.
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33)m")  # the codes of --color
 PROGRESS = re.compile(r"\r\x1b\[K")

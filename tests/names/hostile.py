@@ -6,7 +6,7 @@ import subprocess
 
 ESC = b"\x1b"
 
-# The label of each name in the table, and its bytes.
+# The label and the bytes of each name in the table.
 NAMES = {
     "title": ESC + b"]0;owned\x07",
     "clear screen": ESC + b"[2J" + ESC + b"[H",

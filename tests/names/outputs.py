@@ -17,7 +17,7 @@ import hostile
 
 LIMIT = 120
 
-# On one file; {o} is an output, without its ending.
+# Commands on one file; {o} is an output file without its extension.
 TEXTS = ["{f}", "info {f}", "stats {f}", "trace {f}", "trace --limit 0 --frames all {f}", "leaks --frames all {f}",
          "peak --limit 0 --frames all {f}", "peak --by metadata {f}", "peak --by annotation {f}", "peak --by layer {f}",
          "peak --by compile {f}", "peak --by library --level all {f}", "lines --limit 0 {f}", "lines --by layer {f}",

@@ -5,11 +5,11 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 
-/* A step of six allocations: an input, three activations (two grow with the square of the input), a
- * weight gradient, and a temporary block of the optimizer. */
+/* A step of six allocations: an input, three activations (two of which grow with the square of the
+ * input), a weight gradient, and the optimizer's temporary block. */
 typedef struct {
     uint64_t input; /* MiB */
-    uint32_t stop;  /* allocations before the forecast */
+    uint32_t stop;  /* number of allocations before the forecast */
 } step;
 
 static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
@@ -59,8 +59,8 @@ static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrenc
     return out;
 }
 
-/* The forecast peak of a step of `inputs[count - 1]` at its allocation number `stop`, of `mib`,
- * which is an oom event in the trace. */
+/* Returns the forecast peak of a step of `inputs[count - 1]` when its allocation number `stop`, of
+ * `mib` MiB, fails. In the trace, that allocation is an oom event. */
 static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, uint32_t stop,
                                       uint64_t mib, const char *stack)
 {
@@ -87,7 +87,7 @@ Test(forecast, sizes_grow_in_proportion_to_earlier_steps)
     cr_expect_eq(f.steps, 3);
 }
 
-/* The square has not been observed yet. */
+/* The square has not been seen yet. */
 Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
@@ -97,9 +97,9 @@ Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
     cr_expect(f.is_least);
 }
 
-/* If all earlier steps were alike, nothing distinguishes the square from the input: both the square
- * and the temporary block get the linear factor. Blocks as large as the weight, which is held, keep
- * their size. */
+/* If all earlier steps were alike, nothing distinguishes the square from the input. Both the square
+ * and the temporary block then grow by the linear factor. Blocks as large as the weight, which is
+ * held, keep their size. */
 Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
@@ -128,8 +128,8 @@ Test(forecast, a_point_before_any_step_shows_nothing)
     cr_expect_eq(forecast_of_inputs(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
 }
 
-/* The earlier step is cut: only one block of the backward pass's thread remains, which looks like
- * any other block of that thread. */
+/* The earlier step is incomplete. Only one block from the backward pass's thread remains, and it
+ * looks like any other block from that thread. */
 static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
@@ -171,7 +171,8 @@ Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)
     cr_expect_eq(forecast_of(4, 20, 0).peak, 0);
 }
 
-/* The counterpart is most of the step, yet nothing grows a million times from step to step. */
+/* The counterpart in the earlier step is most of that step, but nothing grows by a factor of a
+ * million from step to step. */
 Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 {
     cr_expect_gt(forecast_of(MIB, 1, 0).peak, 0);
@@ -180,11 +181,11 @@ Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 
 typedef struct {
     const char *name;
-    double over, under; /* largest permitted error, as a part of the peak */
-    uint32_t checked;   /* at least this many points */
+    double over, under; /* largest permitted error, as a fraction of the peak */
+    uint32_t checked;   /* smallest number of points */
 } expected;
 
-/* Most bytes allocated from an event to the end of its step. */
+/* Returns the most bytes that are allocated from an event to the end of its step. */
 static uint64_t peak_from(const uint64_t *level, uint32_t event, uint32_t end)
 {
     uint64_t most = 0;
@@ -253,8 +254,8 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     return checked;
 }
 
-/* Blocks are up to 1 MiB larger than their requests, which a forecast cannot know: it tends to
- * be low. */
+/* Blocks are up to 1 MiB larger than their requests, which a forecast cannot know. It therefore
+ * tends to be too low. */
 LongTest(forecast, recorded_steps_took_the_forecast)
 {
     static const expected runs[] = {

@@ -75,7 +75,8 @@ Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
     cr_expect_str_eq(label, "more.py:9 E");
     cr_expect_eq(o->pins.lines[0].blocks, 30);
     cr_expect_eq(o->pins.lines[0].stranded, 870 * MIB);
-    cr_expect_eq(o->change.free_blocks, 7); /* 7 segments of 60 MiB are the first total above 400 */
+    /* 7 segments of 60 MiB are the first total above 400 MiB */
+    cr_expect_eq(o->change.free_blocks, 7);
     cr_expect_eq(o->change.free_bytes, 7 * 31 * MIB);
     cr_expect_eq(o->change.smaller_by, 371 * MIB);
 }
@@ -99,8 +100,8 @@ Test(oom, retries_are_pytorchs_own_count)
     }
 }
 
-/* A thread without a Python stack, as in a backward pass: its events belong to no known call, but
- * nothing calls empty_cache() there. A request that later turns out to have fitted, by `later`
+/* A thread without a Python stack, as in a backward pass. Its events belong to no known call, but
+ * nothing there calls empty_cache(). A request that would have fitted, as is seen later by `later`
  * bytes, was not a retry. */
 static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
 {
@@ -137,7 +138,7 @@ Test(oom, retries_of_threads_without_stacks_are_counted)
 
 /* ---- each verdict -------------------------------------------------------------------------- */
 
-/* A segment of 64 MiB; `used` bytes of it, at the low end, are in use. */
+/* A segment of 64 MiB, of which `used` bytes, at the low end, are in use. */
 static mvt_trace *one_segment(uint64_t used)
 {
     mvt_trace *t = mvt_new();
@@ -167,8 +168,8 @@ Test(oom, nothing_free_is_capacity)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* Each failure names the command that shows its own moment: the command of a later one has
- * its number. */
+/* Each failure names the command that shows the moment of the failure. The command for a later
+ * failure contains that failure's number. */
 Test(oom, a_later_failure_is_named_by_its_number)
 {
     mvt_trace *t = one_segment(64 * MIB);
@@ -210,7 +211,8 @@ Test(oom, little_free_is_capacity_even_if_little_is_missing)
 
     mvt_oom(t, .addr = 90 * MIB, .bytes = 92 * MIB);
     mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
-    mvt_oom(t, .addr = 8 * GIB, .bytes = 16 * GIB); /* shows that the device is larger */
+    /* shows that the device has more memory than that */
+    mvt_oom(t, .addr = 8 * GIB, .bytes = 16 * GIB);
     mvt_final_heap(t);
     cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
 }
@@ -235,7 +237,7 @@ Test(oom, a_free_that_waits_is_reported)
     expect(t, MV_OOM_PENDING_FREE);
 }
 
-/* A hole of 62 MiB, whose last bytes were freed by separate events before the failure. */
+/* A hole of 62 MiB. Its last bytes were freed by separate events before the failure. */
 static mvt_trace *late_hole(bool waits, bool alloc_between)
 {
     mvt_trace *t = one_segment(2 * MIB);
@@ -261,7 +263,7 @@ Test(oom, a_hole_came_too_late_only_where_the_events_show_it)
     expect(late_hole(false, false), MV_OOM_STREAM_OR_POOL);
 }
 
-/* The free completed another hole, which is too small. */
+/* The free completes a different hole, which is too small. */
 Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 {
     mvt_trace *t = one_segment(2 * MIB);
@@ -278,7 +280,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
     cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was for the default pool"));
 }
 
-/* A run that would have run out of memory anyway does so for any request. */
+/* A run that would have run out of memory in any case does so whatever is requested. */
 Test(oom, an_unexplained_hole_is_not_a_proof)
 {
     mvt_trace *t = mvt_new();
@@ -314,7 +316,7 @@ Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
 
     cr_expect_eq(o.hole, MV_HOLE_UNCUT);
     cr_expect_eq(o.verdict, MV_OOM_FRAGMENTATION);
-    o = split_limit(32 << 20, 0, 40 * MIB); /* 24 MiB would be wasted, more than 20 */
+    o = split_limit(32 << 20, 0, 40 * MIB); /* 24 MiB would be wasted, which is more than 20 MiB */
     cr_expect_eq(o.hole, MV_HOLE_UNCUT);
     o = split_limit(32 << 20, 0, 50 * MIB);
     cr_expect_eq(o.hole, MV_HOLE_OTHER_POOL);
@@ -337,7 +339,7 @@ Test(oom, a_full_device_is_capacity_only_if_pytorch_fills_it)
     }
 }
 
-/* Host memory that is not free may be page cache. */
+/* Host memory that is not free may be the page cache. */
 Test(oom, memory_shared_with_the_host_has_no_owner)
 {
     mvt_trace *t = mvt_new();
@@ -359,8 +361,8 @@ Test(oom, memory_shared_with_the_host_has_no_owner)
 
 /* ---- would the run have continued? ----------------------------------------------------------- */
 
-/* Segments of 64 MiB; `kept` MiB of each stay in use; all of it was in use `rounds`
- * times before. */
+/* Segments of 64 MiB. `kept` MiB of each stay in use; all of it was in use `rounds` times
+ * before. */
 static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 {
     mvt_trace *t = mvt_new();
@@ -380,8 +382,8 @@ static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
     return t;
 }
 
-/* The same holes: a run that has held more before continues without them, a run that is still
- * growing does not. */
+/* With the same holes, a run that has used more before continues without them, but a run that is
+ * still growing does not. */
 Test(oom, a_run_in_steady_state_is_fragmented_and_a_growing_run_is_not)
 {
     mvt_trace *t = holes_of(8, 34, 2);
@@ -395,7 +397,7 @@ Test(oom, a_run_in_steady_state_is_fragmented_and_a_growing_run_is_not)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* A need that occurred once, in the second half of the events, does not count. */
+/* A need that occurred only once, in the second half of the events, does not count. */
 Test(oom, an_earlier_peak_does_not_make_holes_capacity)
 {
     mvt_trace *t = holes_of(20, 2, 0);
@@ -449,7 +451,7 @@ Test(oom, a_limit_has_two_bounds)
     cr_expect_eq(f->margin_most, (20 - 40) * (int64_t)MIB - 1);
 }
 
-/* A request of 90 MiB beside 40 MiB of holes: within a limit of 256 to 306 MiB. */
+/* A request of 90 MiB next to 40 MiB of holes, with a limit between 256 and 306 MiB. */
 Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
 {
     static const struct {
@@ -487,7 +489,7 @@ Test(oom, a_full_device_is_its_own_limit)
     cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
 }
 
-/* A limit that was lowered after more had been reserved. */
+/* A limit that was lowered after more memory had been reserved. */
 Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
 {
     mvt_trace *t = one_segment(64 * MIB);
@@ -554,7 +556,7 @@ Test(oom, a_refused_call_that_the_events_answer_does_not_count)
     cr_expect_eq(refusals(t, 1, &size, &refused, 0), 0); /* event 0 makes a segment of 64 MiB */
     t = one_segment(64 * MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 64 * MIB);
-    cr_expect_eq(refusals(t, 1, &size, &refused, 5), 1); /* the oom event alone */
+    cr_expect_eq(refusals(t, 1, &size, &refused, 5), 1); /* only the oom event */
 }
 
 static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
@@ -562,7 +564,7 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
 {
     mv_domain_span own = {domain, domain + 1};
     mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
-    /* Every window of neighbouring pieces. */
+    /* Tries every window of neighbouring pieces. */
     uint64_t best = UINT64_MAX;
     for (uint32_t s = 0; s < map->count; s++) {
         if (heap->domains.of_segment[map->segment[s]] != domain)
@@ -637,9 +639,9 @@ Test(oom, figures_at_random_failures_equal_those_of_the_heap)
     cr_expect_gt(ooms, 20);
 }
 
-/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 requests memory when
- * the device has `device_free` left. The memory came late: the need rose over the second half of
- * the events. */
+/* Stream 9 had four blocks of 64 MiB and still has `kept` of them. Stream 0 requests memory when
+ * the device has `device_free` left. The memory was needed late: the need rose over the second half
+ * of the events. */
 static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_free)
 {
     mvt_trace *t = mvt_new();
@@ -674,14 +676,14 @@ Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
     cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
     cr_expect_not_null(strstr(o->why, "is served within 316 MiB"), "%s", o->why);
     cr_expect_null(strstr(o->why, "reserved anyway"), "%s", o->why);
-    r = asked_beside(3, 120 * MIB, 4 * GIB); /* one pool has a block in the way as well */
+    r = asked_beside(3, 120 * MIB, 4 * GIB); /* one pool also has a block in the way */
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
     cr_expect_not(o->outlook.joined_surely);
 }
 
-/* Each of many failures has its own limit, with releases between them. Without a bound the work
- * grows with the third power. */
+/* Each of many failures has a separate limit, with releases between them. Without a bound, the work
+ * would grow with the third power. */
 Test(oom, the_work_of_many_failures_is_linear)
 {
     enum { FAILURES = 4000 };

@@ -1,5 +1,6 @@
-/* Causes of out-of-memory failures, compared with new runs of the programs: testdata/oom. The
- * recordings with `passes_expandable` were run under the same limit with expandable segments. */
+/* Causes of out-of-memory failures, compared with new runs of the programs (testdata/oom). Programs
+ * whose recordings have `passes_expandable` were run again under the same limit with expandable
+ * segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "base/size.h"
@@ -37,10 +38,10 @@ static void load(loaded *l, const char *name)
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
-/* The number of parts that a recording is cut into, and their results. */
+/* The number of parts into which a recording is cut, and their results. */
 #define CUTS 8
 static uint32_t known, cuts;
-static uint32_t shares; /* failures whose sentence contains a share */
+static uint32_t shares; /* number of failures whose sentence contains a percentage */
 
 /* Calls `check` with every recording and its truth. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
@@ -63,7 +64,7 @@ static void check_verdict(loaded *l, const char *name, const cJSON *truth)
     for (uint32_t i = 0; i < l->found.count; i++) {
         cr_expect_str_eq(mv_oom_verdict_name(l->found.ooms[i].verdict),
                          mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
-        /* A printed share is the allocated part of the reserved memory. */
+        /* A printed percentage must be the allocated part of the reserved memory. */
         const mv_oom *o = &l->found.ooms[i];
         char share[MV_SIZE_TEXT], said[96];
         mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
@@ -80,7 +81,7 @@ LongTest(oom_truth, verdicts_equal_those_of_another_run)
     cr_expect_gt(shares, 4);
 }
 
-/* Statements about the limit hold for the true limit. */
+/* Statements about the limit must be true for the true limit. */
 static void check_side(const mv_oom *o, int64_t limit, const char *name)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -99,8 +100,8 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
         cr_expect_leq(peak, limit, "%s: %s", name, o->why);
 }
 
-/* The bounds contain the limit; the margin follows from the bytes, and from the true limit as far
- * as the bounds allow. */
+/* The bounds must contain the limit. The margin must follow from the bytes, and from the true limit
+ * to the extent that the bounds allow. */
 static void check_figures(loaded *l, const char *name, const cJSON *truth)
 {
     const cJSON *limit = cJSON_GetObjectItem(truth, "limit");
@@ -126,8 +127,8 @@ LongTest(oom_truth, limits_are_within_their_bounds)
     each(check_figures);
 }
 
-/* A setting is named only where its replay served the request, and is not advised where its
- * run failed. */
+/* A setting is named only if its replay served the request, and is not recommended if its run
+ * failed. */
 static void check_advice(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
@@ -174,7 +175,7 @@ LongTest(oom_truth, a_leak_that_filled_the_memory_is_named_first)
     each(check_leak);
 }
 
-/* Events after a failure do not change its report: the file is cut right after the failure. */
+/* Events after a failure must not change its report, so the file is cut right after the failure. */
 static void check_cut(loaded *l, const char *name, const cJSON *truth)
 {
     (void)truth;
@@ -200,7 +201,8 @@ LongTest(oom_truth, later_events_change_nothing)
     each(check_cut);
 }
 
-/* Without earlier events a verdict may become unknown, but not a different verdict. */
+/* Without the earlier events, a verdict may become unknown, but must not change to a different
+ * verdict. */
 static void check_late(loaded *l, const char *name, const cJSON *truth)
 {
     const char *verdict = mvt_json_text(truth, "verdict");
@@ -241,9 +243,9 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        /* Sufficient holes in a recording that begins late, of a run that is still growing. The
-         * state of an optimizer in the initial heap shows that a step came before: by its range, or
-         * not. */
+        /* The holes are sufficient, in a recording that begins late and whose run is still growing.
+         * The optimizer's state in the initial heap may show that a step came before: by its range,
+         * or not. */
         mvt_trace *t = mvt_new();
         loaded *l = mv_push_struct(mvt_memory(), loaded);
         mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
@@ -269,8 +271,8 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
     }
 }
 
-/* Plain .msgpack spells each stack out: only equal stacks show which events share a call. The
- * report is the same. */
+/* Plain .msgpack repeats each stack in full, so only equal stacks show which events share a call.
+ * The report must be the same. */
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
     const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
@@ -289,9 +291,9 @@ LongTest(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
     each(check_plain);
 }
 
-/* A step that began small: its forecast, 3.85 times the only earlier step, is below the limit, and
- * a replay that follows the forecast to its end needs no estimate of the memory that expandable
- * segments leave unused. (Run under this limit with expandable segments, it passes.) */
+/* A step that began small. Its forecast, 3.85 times the only earlier step, is below the limit. A
+ * replay that follows the forecast to its end needs no estimate of the memory that expandable
+ * segments leave unused. (Under this limit, the program succeeds with expandable segments.) */
 LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
 {
     loaded l;

@@ -1,5 +1,5 @@
-/* Calls that were refused memory, in captures of programs without PyTorch: the calls that count,
- * the holders of the device's memory, and the command's output. The fixture's device has 80 GiB. */
+/* Calls that were refused memory, in captures of programs without PyTorch: which calls count, who
+ * holds the device's memory, and what the command prints. The fixture's device has 80 GiB. */
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "tests/fixture/fixture.h"
@@ -17,7 +17,7 @@ static void get(mvt_calls *c, uint64_t at, uint64_t gib, int result)
              .library = CUPY, .function = "grow");
 }
 
-/* `process` and `others` are GiB. */
+/* `process` and `others` are in GiB. */
 static void sample(mvt_calls *c, uint64_t process, uint64_t others)
 {
     mvt_sample(c, .used = (process + others) * GIB, .process = process * GIB);
@@ -40,7 +40,7 @@ static mv_ooms found_in(mvt_calls *c)
     return found;
 }
 
-/* 30 GiB of the process; then `more` are refused, while others use `others`. */
+/* The process holds 30 GiB. Then `more` is refused, while others use `others`. */
 static mvt_calls *refused(uint64_t more, uint64_t others, bool is_sampled)
 {
     mvt_calls *c = mvt_calls_new();
@@ -79,7 +79,7 @@ Test(refused_calls, the_sample_at_the_failure_names_the_holder_of_the_memory)
 {
     expect(refused(60, 1, true), "capacity", 48 * GIB, 1 * GIB);
     expect(refused(40, 40, true), "outside", 9 * GIB, 40 * GIB);
-    /* Others hold much, but less than the request. */
+    /* Other processes hold a lot of memory, but less than the request. */
     expect(refused(60, 49, true), "capacity", 0, 49 * GIB);
 }
 
@@ -105,10 +105,10 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 
     get(c, 1, 60, 2); /* freed, then requested again */
     get(c, 1, 60, 0);
-    get(c, 2, 50, 2); /* a pool that probes for memory */
+    get(c, 2, 50, 2); /* a pool that tries out how much memory it can get */
     get(c, 2, 40, 2);
     get(c, 2, 10, 0);
-    get(c, 3, 30, 2); /* two refusals without success: one failure */
+    get(c, 3, 30, 2); /* two refusals without a success count as one failure */
     get(c, 3, 30, 2);
     mvt_call(c, MV_API_ALLOC, .addr = 9ull << 40, .size = GIB, .library = "/lib/libnccl.so.2");
     mvt_call(c, MV_API_ALLOC_HOST, .size = GIB, .result = 2);
@@ -118,7 +118,7 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
     cr_assert_str_eq(found.verdict, "1 request failed");
 }
 
-/* The moment of a failure is after an existing event, and --at names that event. */
+/* A failure's moment is after an existing event, and --at names that event. */
 Test(refused_calls, at_names_refused_calls_without_an_event)
 {
     mvt_calls *c = mvt_calls_new();
@@ -143,7 +143,7 @@ Test(refused_calls, at_names_refused_calls_without_an_event)
     cr_expect(
         !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
     cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4; memviz oom lists them");
-    /* Like peaks, failures are limited to the window. */
+    /* Failures, like peaks, are limited to the window. */
     cr_assert(
         mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));
     cr_expect_eq(ask.event, 1);

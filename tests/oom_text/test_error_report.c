@@ -1,4 +1,4 @@
-/* memviz oom TEXT, oom -, oom error.log and memviz error.log. */
+/* memviz oom TEXT, memviz oom -, memviz oom error.log and memviz error.log. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -9,10 +9,10 @@
     "the allocated memory 6.81 GiB is allocated by PyTorch, and 180.44 MiB is reserved by "       \
     "PyTorch but unallocated."
 
-/* A file in mvt_sh's folder, with `line` as its contents. */
+/* Makes a file in mvt_sh's folder that contains `line`. */
 #define IN_LOG(line) "printf '[rank1]: %%s\\n' '" SENTENCE "' > log; " line
 
-/* The JSON contract. */
+/* Checks the JSON contract. */
 Test(error_report, json_has_the_figures_in_bytes)
 {
     static const char *const sizes[] = {
@@ -84,7 +84,7 @@ Test(error_report, triage_accepts_a_log)
     MVT_EXPECT_RUNS("echo '[rank1]: " SENTENCE "' >log; %s", all);
 }
 
-/* PyTorch's sentence may be cut off before its sizes; CUDA's sentence has no sizes. */
+/* PyTorch's sentence may be truncated before its sizes. CUDA's sentence has no sizes. */
 Test(error_report, a_sentence_without_sizes_names_who_reported_it)
 {
     static const mvt_expected_run all[] = {
@@ -95,7 +95,7 @@ Test(error_report, a_sentence_without_sizes_names_who_reported_it)
     MVT_EXPECT_RUNS("$MEMVIZ oom %s", all);
 }
 
-/* One line, and the status of bad input. */
+/* Expects one line, and the status for bad input. */
 Test(error_report, a_text_without_an_error_is_refused)
 {
     static const mvt_expected_run all[] = {
@@ -112,7 +112,7 @@ Test(error_report, a_text_without_an_error_is_refused)
         "printf 'loss 1.0\\nloss 0.9\\n' >log; printf '{\"loss\": 1}' >json; $MEMVIZ %s", all);
 }
 
-/* A snapshot stays a snapshot, whatever texts it contains. */
+/* A snapshot is read as a snapshot, whatever texts it contains. */
 Test(error_report, snapshots_are_not_searched)
 {
     const cJSON *r = mvt_json_here(0, "$MEMVIZ oom --json $SNAPS/oom.pickle");

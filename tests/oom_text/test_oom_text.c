@@ -1,6 +1,6 @@
-/* Errors in texts: 61 sentences of PyTorch 1.0 to 2.14 with their arithmetic, which
- * testdata/errors/README.md explains; the same sentences broken up by loggers; sentences about
- * random truths. */
+/* Errors in texts: 61 sentences from PyTorch 1.0 to 2.14 with their arithmetic, which
+ * testdata/errors/README.md explains; the same sentences as loggers break them up; and sentences
+ * about random truths. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/numbers.h"
 #include "parse/source/text_file.h"
@@ -28,7 +28,7 @@ static mv_oom_text explain(const mv_error_text *text)
     return out;
 }
 
-/* The only error in a text. */
+/* Returns the only error in a text. */
 static mv_oom_text only(const char *text)
 {
     mv_error_texts found = texts_of(text);
@@ -42,7 +42,7 @@ static mv_oom_text only(const char *text)
 typedef struct {
     const char *name, *verdict, *refuser, *text;
     int64_t device;
-    const char *sizes; /* "requested=LEAST..MOST ..." */
+    const char *sizes; /* Parses "requested=LEAST..MOST ...". */
 } sentence;
 
 enum { MOST_SENTENCES = 100 };
@@ -145,7 +145,7 @@ Test(oom_text, sentences_of_every_release_add_up)
         expect_sentence(&sentences[i], sentences[i].text, "");
 }
 
-/* The sentence broken every `width` bytes, with `prefix` before each line (a # in it becomes a
+/* Breaks the sentence every `width` bytes, with `prefix` before each line (a # in it becomes a
  * digit that changes), and with colours on every other line. */
 static const char *torn(const char *text, size_t width, const char *prefix)
 {
@@ -228,7 +228,7 @@ static uint64_t chance(uint64_t below)
     return (seed >> 11) % below;
 }
 
-/* As c10's format_size does. */
+/* Formats a size as c10's format_size does. */
 static const char *format_size(uint64_t bytes)
 {
     static char texts[16][32];
@@ -250,7 +250,7 @@ typedef struct {
     uint64_t tensor, segment, free, allocated, unallocated, own, others, limit; /* 0: no limit */
 } truth;
 
-/* Around a few KiB, MiB or GiB. */
+/* Returns a size around a few KiB, MiB or GiB. */
 static uint64_t some(void)
 {
     return chance(UINT64_C(1) << (9 + chance(27))) & ~UINT64_C(511);
@@ -327,7 +327,7 @@ Test(oom_text, no_answer_contradicts_the_truth)
         const char *text = sentence_of(&t, i % 2);
         if (t.free >= t.segment && !t.limit)
             continue;
-        /* Nothing in the report contradicts the truth that was printed. */
+        /* Nothing in the report may contradict the truth from which the sentence was printed. */
         mv_oom_text o = only(text);
         uint64_t reserved = t.allocated + t.unallocated;
         uint64_t capacity = t.free + reserved + t.own + t.others;
@@ -362,7 +362,7 @@ Test(oom_text, no_answer_contradicts_the_truth)
         cr_expect_gt(verdicts[v], 5, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
 }
 
-/* The lowest and highest sizes on both sides of a proof: with one KiB less it fails. */
+/* The lowest and highest sizes on both sides of a proof, which fails with one KiB less. */
 Test(oom_text, a_proof_holds_for_every_size_with_the_same_text)
 {
     /* 0.995 GiB allocated and a tensor of at least 0.995 GiB less 2 MiB: 1.988 GiB. */
@@ -494,7 +494,8 @@ Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
     }
 }
 
-/* Thousands of candidates of 12 bytes, none of them an error; then many different errors. */
+/* Thousands of candidates of 12 bytes, none of which is an error, followed by many different
+ * errors. */
 Test(oom_text, many_errors_take_linear_time)
 {
     enum { ERRORS = 4000 };
@@ -568,7 +569,7 @@ Test(oom_text, summaries_are_added_up)
     cr_expect_eq(texts_of(text).count, 2);
 }
 
-/* A text that is cut anywhere reports no more than the whole text. */
+/* A text that is cut anywhere must not report more than the whole text. */
 Test(oom_text, cut_texts_prove_nothing_else)
 {
     sentence sentences[MOST_SENTENCES];

@@ -1,4 +1,4 @@
-/* Letters are read back as the bytes that they were made of, and none of them means anything in a
+/* Letters must decode to the bytes from which they were made, and no letter may have a meaning in a
  * page. */
 #include "view/page/letters.h"
 
@@ -35,7 +35,7 @@ static uint64_t read_back(mv_span text, uint8_t *out)
     return bits / 8;
 }
 
-/* Lengths around those at which the last letter is alone, and a whole piece is written. */
+/* Lengths around those at which the last letter stands alone or a whole piece is written. */
 Test(letters, any_bytes_are_read_back)
 {
     static uint8_t data[70000], back[90000];

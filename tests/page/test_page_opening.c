@@ -1,9 +1,9 @@
-/* Pages as commands write them: their destination, and their first view.
+/* Pages as commands write them: where they are written, and their first view.
  * tests/page/test_viewer_page.c checks their contents. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
-/* Prints the first view of a page. */
+/* Prints a page's first view. */
 static const char look[] =
     "sed -n 's/.*id=\"snapshot\" data-name=\"[^\"]*\"\\( data-state=\"\\([^\"]*\\)\"\\)*>.*/\\2/p'";
 
@@ -18,7 +18,7 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
                             "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>");
 }
 
-/* The members of a session (view/state/session.h), and nothing that a viewer does anyway. */
+/* The members of a session (view/state/session.h), without anything that a viewer does anyway. */
 LongTest(page, opens_on_the_requested_view)
 {
     static const struct {
@@ -58,8 +58,8 @@ LongTest(page, opens_on_the_requested_view)
     }
 }
 
-/* The one with the most events, as in a window, unless one is named or none other has the moment.
- */
+/* The device with the most events, as in a window, unless one is named or no other has the
+ * moment. */
 Test(page, opens_on_a_device)
 {
     static const struct {
@@ -85,7 +85,7 @@ Test(page, file_without_events_has_the_moment_before_them)
     cr_expect_str_eq(r.out, "x.html\ndevice 0;tab flame;cursor none;lower_share 0.62\n");
 }
 
-/* Event 3000 is a different one when half of the events are omitted; the moment stays where it
+/* If half of the events are omitted, event 3000 is a different one. The moment must stay where it
  * was. */
 Test(page, of_fewer_events_is_noted_and_opens_on_the_same_moment)
 {

@@ -1,5 +1,5 @@
-/* Pages with a snapshot inside, and the output without memviz.html. The page here is a small one
- * (tests/fixture/page.html); tests/web checks that the real one shows its snapshot. */
+/* Pages that contain a snapshot, and the output if memviz.html is missing. The page here is a small
+ * one (tests/fixture/page.html); tests/web checks that the real page shows its snapshot. */
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -44,7 +44,7 @@ Test(viewer_page, every_command_has_the_same_container_inside)
         "<script type=\"text/plain\" id=\"snapshot\" \n</body>\n</html>\n");
 }
 
-/* Pages are mailed: the title alone shows the problem. */
+/* Pages are mailed, so the title by itself must show the problem. */
 Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/oom.pickle && grep -a '<title>\\|<p' "
@@ -56,7 +56,7 @@ Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
                      "<p id=\"verdict\">out of memory: capacity</p>\n");
 }
 
-/* The name, the first view, and the names in the trace. */
+/* Checks the name, the first view, and the names in the trace. */
 Test(viewer_page, hostile_texts_stay_texts)
 {
     mvt_trace *t = mvt_new();
@@ -83,7 +83,7 @@ Test(viewer_page, hostile_texts_stay_texts)
     cr_expect_null(strstr(r.out, "<img"));
 }
 
-/* The page had 2,000 events, and the command said that all 6,562 were written. */
+/* The page used to contain 2,000 events, although the command said that all 6,562 were written. */
 Test(viewer_page, convert_counts_the_contents_of_the_page)
 {
     cJSON *json =
@@ -99,7 +99,7 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
     cr_expect_not_null(strstr(r.out, said), "%s", r.out);
 }
 
-/* Of 25 MB, memviz.html itself takes all but 15,000 letters here. */
+/* Of the 25 MB, memviz.html itself takes all except 15,000 letters here. */
 Test(viewer_page, a_page_has_as_many_events_as_fit)
 {
     cJSON *json = mvt_json(

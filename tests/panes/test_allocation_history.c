@@ -1,4 +1,4 @@
-/* The life of an allocation and of its address, compared with a literal pass. */
+/* The life of an allocation and of its address, compared with a literal pass over the events. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
@@ -41,7 +41,7 @@ Test(allocation_history, the_history_equals_a_literal_pass)
     }
 }
 
-/* Equals "0x7f00#3" in `memviz trace`. */
+/* Must equal "0x7f00#3" in `memviz trace`. */
 Test(allocation_history, versions_equal_those_of_the_trace_report)
 {
     mv_view *view = mvt_view("leak_in_training");

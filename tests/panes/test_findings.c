@@ -1,4 +1,4 @@
-/* The viewer's findings: the verdicts of the reports, each with its place. */
+/* The viewer's findings: the reports' verdicts, each with the place that it is about. */
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
@@ -87,7 +87,8 @@ Test(findings, bytes_equal_those_of_the_reports)
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
-/* A file of one moment has no peak: the rows used to name changes that lower it. */
+/* A file that records only one moment has no peak, but the rows used to name changes that lower
+ * it. */
 Test(findings, without_events_there_is_no_peak)
 {
     static const char *const names[] = {"no_history", "state_only"};
@@ -105,7 +106,8 @@ Test(findings, without_events_there_is_no_peak)
     }
 }
 
-/* No two rows about the peak have the same name, and the row with the most bytes comes first. */
+/* No two rows about the peak may have the same name, and the row with the most bytes must come
+ * first. */
 static void check_peak_rows(mv_view *view, const char *name)
 {
     const mv_document_device *device = mv_view_device(view);
@@ -153,13 +155,12 @@ static void check_view(mv_view *view, const char *name)
     cr_expect_gt(b.found.count, 0, "%s", name);
     for (uint32_t i = 0; i < b.found.count; i++) {
         mv_finding_kind kind = b.found.rows[i].kind;
-        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* in order of
-                                                                                * bytes */
+        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* sorted by bytes */
         uint32_t rank = is_waste ? MV_FINDING_LEAK : kind;
         cr_expect_geq(rank, before, "%s: the most alarming first", name);
         before = rank;
-        /* The pinned block lives at the moment, is visible in the window, and the search finds
-         * it. */
+        /* The pinned block must be alive at the moment and visible in the window, and the search
+         * must find it. */
         const mv_finding *f = &b.found.rows[i];
         const mv_finding_place *place = &b.places[i];
         mv_filter_bits bits;

@@ -19,7 +19,7 @@ static void open_bench(bench *b, const mv_trace *trace)
     mvt_ok(mv_index_make(b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, mvt_err()));
 }
 
-/* Whether an allocation is in the query, by the query's definition. */
+/* Returns whether an allocation is in the query, according to the query's definition. */
 static bool is_meant(const mv_lives *lives, mv_flames_query ask, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -58,7 +58,7 @@ static const char *path_of(const bench *b)
     return mv_view_document(b->view)->path;
 }
 
-/* The rows are the report's sites, and one row for blocks without a stack. */
+/* The rows must be the report's sites, and one row for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
@@ -220,7 +220,7 @@ Test(listing, events_equal_those_of_the_trace_report)
 
 enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
 
-/* The rows add up to the last row, except for maxima, which lines reach at different moments. */
+/* The rows must add up to the last row, except for maxima, which lines reach at different times. */
 static void expect_sums(bench *b, const char *name)
 {
     for (uint32_t c = 0; c < NUMBERS; c++) {
@@ -231,7 +231,7 @@ static void expect_sums(bench *b, const char *name)
     }
 }
 
-/* The last row equals the line above the picture and `memviz peak --from --to`. */
+/* The last row must equal the line above the picture and `memviz peak --from --to`. */
 static void expect_total(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
@@ -269,8 +269,8 @@ static const mv_line *line_named(const mv_lines *lines, const mv_document *d, co
     return NULL;
 }
 
-/* Each row equals `memviz lines --from --to` for its line. Lines of the same name are added up:
- * files in different folders have the same name. */
+/* Each row must equal `memviz lines --from --to` for its line. Lines with the same name are added
+ * up, because files in different folders may have the same name. */
 static void expect_lines(bench *b, mv_window window, const char *name)
 {
     const mv_document *d = b->ask.document;
@@ -337,7 +337,7 @@ static void check_intervals(mv_view *view, const char *name)
         b.ask.of_segments = true;
         make(&b, MV_LISTING_LINES, 0);
         expect_sums(&b, name);
-        /* In the segments view: the reserved bytes, with the sums of that view, and the peak of
+        /* In the segments view: the reserved bytes, with that view's sums, and the peak from
          * `memviz peak --at reserved-peak`. */
         mv_window window = windows[i];
         const mv_document_device *d = b.ask.device;
@@ -470,7 +470,7 @@ static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
     return sum;
 }
 
-/* Tables under Isolate once counted blocks that were not drawn. */
+/* With Isolate, tables used to count blocks that were not drawn. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;
@@ -503,7 +503,7 @@ LongTest(listing, isolated_hits_are_counted_alone)
     mvt_each_view(check_isolated);
 }
 
-/* Two rows of one category once had the same label: their stacks differ elsewhere. */
+/* Two rows of one category used to have the same label, although their stacks differ elsewhere. */
 static void check_labels(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_show_tables, 0);
@@ -535,7 +535,7 @@ static bool row_says(bench *b, uint32_t row, const char *words)
     return false;
 }
 
-/* Every table keeps exactly the rows that contain the text. */
+/* Every table must keep exactly the rows that contain the text. */
 LongTest(listing, rows_are_filtered_by_their_text)
 {
     static const char *const words[] = {"TRAIN.PY", "free", "4.00 MiB", "zebra", "1"};
@@ -580,7 +580,7 @@ Test(listing, rows_are_filtered_while_the_user_types)
     cr_expect_eq(view->panels->table_shown->table.count, all);
 }
 
-/* A click elsewhere does the same. */
+/* A click elsewhere has the same effect. */
 Test(listing, the_table_of_events_opens_at_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");

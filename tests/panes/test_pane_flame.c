@@ -1,4 +1,4 @@
-/* The flame graph by keyboard, and by segment. */
+/* The flame graph, used by keyboard, and by segment. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -20,7 +20,7 @@ static mv_view *flames_of(const char *name)
     return view;
 }
 
-/* From the buttons down into the boxes: down to the heaviest, to the side, and up again. */
+/* Moves from the buttons down into the boxes: to the heaviest box, to the side, and up again. */
 Test(pane_flame, arrows_go_from_box_to_box)
 {
     mv_view *view = flames_of("gpt_train");
@@ -63,7 +63,7 @@ Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
         node_at(view)->depth);
 }
 
-/* In a pane with few levels the box stays visible on its way down. */
+/* In a pane with few levels, the box must stay visible on the way down. */
 Test(pane_flame, the_keyboards_box_is_visible)
 {
     mv_view *view = flames_of("gpt_train");
@@ -86,7 +86,7 @@ Test(pane_flame, the_keyboards_box_is_visible)
     cr_assert_gt(deepest, p->flame_room, "%u", deepest);
 }
 
-/* All reserved memory: the segments add up to it, and their free parts to the free bytes. */
+/* All reserved memory: the segments must add up to it, and their free parts to the free bytes. */
 static void check_segments(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
@@ -115,8 +115,8 @@ LongTest(pane_flame, segments_add_up_to_reserved_bytes)
     mvt_each_view(check_segments);
 }
 
-/* With Isolate, only hits are counted at the cursor; among segments all blocks are, and the pane
- * says so. */
+/* With Isolate, only hits are counted at the cursor. Among segments, all blocks are counted, and
+ * the pane says so. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;

@@ -1,5 +1,5 @@
-/* The allocator's state in the viewer: its numbers equal the reports', it zooms and moves, and it
- * marks the changes of the cursor's event. */
+/* The allocator's state in the viewer. Its numbers must equal the reports', it zooms and moves, and
+ * it marks what the cursor's event changes. */
 #include <math.h>
 
 #include "base/size.h"
@@ -32,7 +32,7 @@ static void says_size(const mv_view *view, const char *name, uint64_t bytes, con
     cr_expect(mvt_scene_says(&view->ui.scene, text), "%s does not say \"%s\"", name, text);
 }
 
-/* At the moment of the fragmentation report: all of its sums, in the same words. */
+/* At the moment of the fragmentation report, shows all of the report's sums in the same words. */
 static void check_report(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
@@ -68,7 +68,8 @@ static void check_report(mv_view *view, const char *name)
         says_size(view, name, f->bytes.rounding, "is lost to rounding");
 }
 
-/* Each segment of the heap has its bytes in the picture: its width in pixels, over all rows. */
+/* Each segment of the heap must have its bytes in the picture: the sum of its widths in pixels over
+ * all rows. */
 static void check_segments(mv_view *view, const char *name)
 {
     const mv_heap_map *map = &view->panels->heap_shown->heap.map;
@@ -93,7 +94,7 @@ static void check_numbers(mv_view *view, const char *name)
 {
     check_report(view, name);
     check_segments(view, name);
-    /* At every width all lines above the rows are legible. */
+    /* At every width, all lines above the rows must be legible. */
     static const float widths[] = {800, 1280, 1400, 1920, 3840};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const mv_scene *scene = mv_view_frame(view, widths[i], widths[i] * 0.6f, view->ms + 1000);
@@ -118,7 +119,7 @@ LongTest(pane_state, the_state_equals_the_report)
 
 /* ---- the event --------------------------------------------------------------------------- */
 
-/* The tip of the event's mark; false: there is no mark. */
+/* Finds the tip of the event's mark. Returns false if there is no mark. */
 static bool find_sign(const mv_view *view, mv_point *out)
 {
     const mv_scene *scene = &view->ui.scene;
@@ -135,7 +136,7 @@ static bool find_sign(const mv_view *view, mv_point *out)
     return false;
 }
 
-/* The mark is at the block that the event allocates or frees, or at the block's place once it
+/* The mark must be at the block that the event allocates or frees, or where the block was once it
  * is gone. */
 static void check_mark(mv_view *view, uint32_t event)
 {
@@ -186,7 +187,7 @@ LongTest(pane_state, the_state_marks_the_change_of_the_event)
     check_events("mempool", 1);
 }
 
-/* Also in a zoomed view: the mark scrolls into view. */
+/* The same in a zoomed view, in which the mark must scroll into view. */
 Test(pane_state, a_zoomed_state_follows_the_event)
 {
     mv_view *view = state_of("gpt_train");
@@ -297,7 +298,7 @@ Test(pane_state, the_state_fits_the_pinned_block)
     cr_expect(mv_box_has(place_of(view)->box, at.x + at.w / 2, at.y + at.h / 2));
 }
 
-/* The minimap below the state moves the moment, and the adjacent list of events follows. */
+/* The minimap below the state moves the moment, and the list of events next to it follows. */
 Test(pane_state, the_minimap_moves_the_moment)
 {
     mv_view *view = state_of("gpt_train");

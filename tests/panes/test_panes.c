@@ -1,5 +1,5 @@
-/* The panes beside the timeline on every real snapshot: their contents, their legibility, and the
- * targets of clicks. */
+/* The panes next to the timeline, on every real snapshot: what they contain, whether they are
+ * legible, and where clicks lead. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -32,7 +32,7 @@ static bool meet(mv_box a, mv_box b)
     return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/* Texts of a pane do not overlap, and end within it. */
+/* A pane's texts must not overlap, and must end within the pane. */
 static void check_pane_texts(const mv_scene *scene, mv_box pane, const char *name)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {
@@ -280,7 +280,7 @@ static bool has_text(const mv_view *view, const char *words)
     return false;
 }
 
-/* The lower pane once stayed on Reports, and the stack was two clicks away. */
+/* The lower pane used to stay on Reports, so that the stack was two clicks away. */
 Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
 {
     mv_view *view = mvt_view("leak_in_training");
@@ -304,7 +304,7 @@ Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
 }
 
-/* The largest block that has users before and after it. */
+/* Finds the largest block with users of its address before and after it. */
 static uint32_t block_between(const mv_lives *lives, const mv_address_users *users)
 {
     uint32_t best = MV_NO_ROW;
@@ -340,8 +340,8 @@ Test(panes, links_of_a_block_lead_along_its_address)
     cr_expect_eq(view->now->pinned, users.next[alloc]);
 }
 
-/* Finding the users of all addresses takes a while in a long trace: the stack does not wait
- * for them. */
+/* Finding the users of all addresses takes a while in a long trace, but the stack does not wait for
+ * them. */
 Test(panes, details_show_the_known_facts_at_once)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -376,7 +376,7 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
     }
 }
 
-/* Panes without memory for their answer report it and stay usable. */
+/* Panes that lack the memory for their answer must say so and stay usable. */
 Test(panes, panes_work_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");

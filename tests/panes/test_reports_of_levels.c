@@ -1,5 +1,5 @@
-/* The badge and the reports cover the whole file, on all levels and devices: they name the same
- * problems as `memviz FILE`, whatever level is shown. */
+/* The badge and the reports cover the whole file, on all levels and devices. They must name the
+ * same problems as `memviz FILE`, whichever level is shown. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
@@ -18,7 +18,7 @@ static bool is_problem(const char *verdict)
     return false;
 }
 
-/* Whether the triage reports a problem. */
+/* Returns whether the triage reports a problem. */
 static bool triage_says(const cJSON *triage, const char *report)
 {
     const cJSON *finding;
@@ -97,7 +97,7 @@ Test(reports_of_levels, a_click_shows_the_level)
     cr_expect_eq(panels->reports[0].kind, MV_FINDING_LEAK);
 }
 
-/* The whole device, and the savings of other settings, are rows as in `memviz FILE`. */
+/* The whole device, and what other settings save, are rows as in `memviz FILE`. */
 Test(reports_of_levels, the_device_and_other_settings_have_rows)
 {
     mv_view *view = mvt_view("train");
@@ -112,8 +112,8 @@ Test(reports_of_levels, the_device_and_other_settings_have_rows)
     cr_expect(pane_says(view, MV_FINDING_WHATIF));
 }
 
-/* A window without memory for the replays of other settings shows the other findings, and comes
- * to rest. */
+/* A window that lacks the memory to replay other settings shows the other findings, and comes to
+ * rest. */
 Test(reports_of_levels, reports_stop_drawing_without_memory_for_replays)
 {
     static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};

@@ -1,10 +1,10 @@
-/* A click on a row highlights exactly the row's blocks: for every row of every table and report of
- * every recording, on every level, the row's bytes and blocks are those that its search finds at
- * its moment. */
+/* A click on a row must highlight exactly the row's blocks. For every row of every table and report
+ * on every recording, on every level, the row's bytes and blocks must be those that its search
+ * finds at its moment. */
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
-enum { MOST_ROWS = 16 }; /* in a table: the first rows */
+enum { MOST_ROWS = 16 }; /* only the first rows of a table are tested */
 
 typedef struct {
     uint64_t bytes;
@@ -27,7 +27,7 @@ static bool is_counted(const rows_bench *b, uint32_t row, uint32_t event, bool i
                      : mv_alloc_is_allocated(lives, row, event);
 }
 
-/* The blocks that a search highlights and that are alive at a moment. */
+/* Finds the blocks that a search highlights and that are alive at a moment. */
 static held found_at(const rows_bench *b, const char *words, uint32_t event, bool is_active)
 {
     held found = {0};
@@ -53,7 +53,7 @@ static void expect_held(rows_bench *b, const char *what, const char *words, held
               (unsigned long long)found.bytes, found.blocks);
 }
 
-/* The columns of bytes and blocks; `blocks` MV_NO_ROW: the table has no such column. */
+/* The columns with bytes and blocks; `blocks` is MV_NO_ROW if the table has no such column. */
 static void check_table(rows_bench *b, uint32_t kind, uint32_t bytes, uint32_t blocks)
 {
     const mv_panel_facts *facts = mv_panels_facts(b->view->panels, b->device);
@@ -137,7 +137,8 @@ LongTest(rows, rows_highlight_exactly_the_blocks_they_count)
         check_levels(mvt_view(captures[i]), captures[i]);
 }
 
-/* A row of the fragments leads to the allocator's state, where its hole is marked and visible. */
+/* A row in the list of fragments leads to the allocator's state, where its hole must be marked and
+ * visible. */
 static void check_holes(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_peak, 0);

@@ -1,15 +1,15 @@
-/* A command, a page and the viewer print the same sentences: every sentence with a verdict or
- * advice is made in analyze/, and shown unchanged elsewhere. */
+/* A command, a page and the viewer must print the same sentences. Every sentence with a verdict or
+ * advice is made in analyze/ and shown unchanged elsewhere. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 
 typedef struct {
     const char *name;
     mv_findings found;
-    cJSON *leaks, *oom, *fragmentation; /* for the device that the viewer shows */
+    cJSON *leaks, *oom, *fragmentation; /* reports for the device that the viewer shows */
 } comparison;
 
-/* The entry for a device in a report's list; NULL: none. */
+/* Returns the entry for a device in a report's list, or NULL. */
 static cJSON *of_device(cJSON *list, uint32_t device)
 {
     cJSON *entry;
@@ -18,7 +18,7 @@ static cJSON *of_device(cJSON *list, uint32_t device)
     return NULL;
 }
 
-/* Whether a finding of a kind begins with a text, in its title, sentence or advice. */
+/* Returns whether a finding of this kind begins with a text, in its title, sentence or advice. */
 static bool is_said(const comparison *c, mv_finding_kind kind, const char *text)
 {
     for (uint32_t i = 0; i < c->found.count; i++) {
@@ -89,7 +89,7 @@ LongTest(sentences, the_viewer_equals_the_commands)
     mvt_each_view(check_view);
 }
 
-/* A report's text without line breaks and repeated spaces. */
+/* Returns a report's text without line breaks and repeated spaces. */
 static char *on_one_line(char *text)
 {
     char *end = text;

@@ -1,4 +1,4 @@
-/* Segments over time on paper. */
+/* Printed pictures of segments over time. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/paper/fixture_paper.h"
 
@@ -20,7 +20,8 @@ LongTest(paper_segments, pictures_of_every_snapshot_are_legible)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Segments that come and go below others, which slide and change their colour all the time. */
+/* Segments that come and go below other segments, which slide and change their colour all the
+ * time. */
 LongTest(paper_segments, restless_segments_stay_a_small_file)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Memory over time on paper, for synthetic traces and every real snapshot: shapes are where a
- * literal model puts them, texts are legible, and every picture stays small. */
+/* Printed pictures of memory over time, for synthetic traces and every real snapshot. Shapes must
+ * be where a literal model puts them, texts must be legible, and every picture must stay small. */
 #include <math.h>
 
 #include "base/size.h"
@@ -35,7 +35,7 @@ static int by_top(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The grey area under the allocations, whose outline is the total. */
+/* Finds the grey area under the allocations, whose outline is the total. */
 static const mv_shape *area_of(const mv_scene *scene)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {
@@ -47,8 +47,8 @@ static const mv_shape *area_of(const mv_scene *scene)
     return NULL;
 }
 
-/* The allocations at x, from the top down. They lie between the area and the hatching, have a
- * pointer text, and are inside the area. */
+/* Finds the allocations at x, from the top down. They must lie between the area and the hatching,
+ * have a pointer text, and be inside the area. */
 static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint32_t most)
 {
     const mv_shape *area = area_of(scene);
@@ -72,7 +72,7 @@ static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint3
 
 /* ---- compared with a literal model --------------------------------------------------------- */
 
-/* Allocations large enough for a shape each; addresses are used only once. */
+/* Makes allocations large enough for a separate shape each, whose addresses are used only once. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -96,7 +96,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
-/* All matching live allocations. */
+/* Finds all live allocations that match. */
 static uint64_t literal_total(const picture *p, uint32_t event)
 {
     const mv_alloc_lives *a = &p->lives.allocs;
@@ -109,7 +109,8 @@ static uint64_t literal_total(const picture *p, uint32_t event)
     return total;
 }
 
-/* Every live allocation, one on top of the other in order of birth, from the top down. */
+/* Every live allocation must be on top of the previous one, in order of birth, from the top
+ * down. */
 static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
                         mvt_extent *out)
 {
@@ -129,8 +130,8 @@ static uint32_t literal(const picture *p, uint32_t event, double scale, float bo
     return count;
 }
 
-/* The middle of a column of pixels that shows only the heap after this event; false: there
- * is none. */
+/* Finds the middle of a pixel column that shows only the heap after this event. Returns false if
+ * there is none. */
 static bool middle_of(float left, float right, double event, double events, float *x)
 {
     double width = (double)right - (double)left;
@@ -169,7 +170,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     }
 }
 
-/* The picture's scale: its highest point is the peak. */
+/* Computes the picture's scale from its highest point, which is the peak. */
 static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
 {
     const mv_scene *scene = &p->timeline.scene;
@@ -224,7 +225,7 @@ static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *stat
     return bits;
 }
 
-/* The `top` largest of `among`, found one by one. */
+/* Finds the `top` largest rows of `among`, one by one. */
 static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_filter_bits *among,
                                    uint32_t from, uint32_t to, uint32_t top)
 {
@@ -313,7 +314,7 @@ Test(paper_timeline, a_picture_names_its_part)
 
 /* ---- every real snapshot ----------------------------------------------------------------- */
 
-/* At a few places: shapes do not overlap and do not leave the area of the total. */
+/* Checks at a few places that shapes do not overlap and do not leave the area of the total. */
 static void check_stack(const mv_scene *scene, const char *name)
 {
     const mv_shape *area = area_of(scene);
@@ -344,7 +345,7 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     draw(&p, trace, device, (mv_paper_opts){.title = name, .is_dark = is_dark});
     mvt_scene_check_inside(scene, name);
     mvt_scene_check_texts(scene, name);
-    /* The title has the peaks of `memviz stats`. */
+    /* The title must have the peaks from `memviz stats`. */
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
     const char *peak = mv_recording_is_state_only(&p.lives) ? "" : "peak ";
     mv_bounds bounds = mv_bounds_of(&p.lives);
@@ -388,7 +389,7 @@ static void check_narrow(const mv_trace *trace, const char *name)
                                        (mv_paper_opts){.title = name, .width = 800, .height = 360});
         mvt_scene_check_inside(&p.paper.scene, name);
         mvt_scene_check_texts(&p.paper.scene, name);
-        /* Figures are never cut: they move to another line instead. */
+        /* Figures must never be truncated; they move to another line instead. */
         for (uint32_t j = 0; j < p.paper.scene.shape_count; j++) {
             const mv_shape *s = &p.paper.scene.shapes[j];
             if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
@@ -402,7 +403,7 @@ LongTest(paper_timeline, narrow_pictures_of_every_snapshot_are_legible)
     mvt_each_snapshot(check_narrow);
 }
 
-/* An axis with one number shows no scale. */
+/* An axis with only one number shows no scale. */
 Test(paper_timeline, a_small_picture_has_several_ticks)
 {
     static const float widths[] = {600, 700, 1200};
@@ -467,14 +468,14 @@ LongTest(paper_timeline, a_picture_lists_contents_and_missing_data)
     SAYS("streams", "active");
 }
 
-/* A picture of a level without a problem is not the whole file. */
+/* A picture of a level without a problem must not speak for the whole file. */
 Test(paper_timeline, names_a_problem_of_another_level)
 {
     SAYS("pinned_leak", "PyTorch's allocator: no leak",
          "leak on level host: pinned memory: gpu_levels.py:122");
 }
 
-/* The key contains only visible items. */
+/* The key must contain only items that are visible. */
 Test(paper_timeline, the_key_has_only_visible_areas)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
@@ -485,8 +486,8 @@ Test(paper_timeline, the_key_has_only_visible_areas)
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "from before the first event"));
 }
 
-/* Marks are at the events that follow them; their names are shown where there is room, and in the
- * pointer texts. */
+/* Marks are drawn at the events that follow them. Their names are shown where there is room, and in
+ * the pointer texts. */
 Test(paper_timeline, marks_of_the_program_are_drawn)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
@@ -523,7 +524,7 @@ Test(paper_timeline, marks_of_the_program_are_drawn)
     }
 }
 
-/* Memory that waits for a stream is not allocated, even if no event shows it. */
+/* Memory that waits for a stream is not allocated, even if no event shows that it waits. */
 Test(paper_timeline, blocks_that_wait_are_not_in_the_stack)
 {
     mvt_trace *t = mvt_new();
@@ -581,8 +582,8 @@ Test(paper_timeline, almost_empty_traces_are_drawn)
     check_picture(mvt_done(bare), "senseless events", 0, false);
 }
 
-/* Many code lines, tiny to large sizes, short and long lives: nothing can be merged. The file stays
- * small all the same, and texts do not overlap. */
+/* Many code lines, tiny to large sizes, short and long lives, so that nothing can be merged. Even
+ * so, the file must stay small and texts must not overlap. */
 LongTest(paper_timeline, a_picture_of_anything_stays_small)
 {
     enum { EVENTS = 60000, LIVING = 3000 };

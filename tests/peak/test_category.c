@@ -1,4 +1,4 @@
-/* The purposes of allocations: each rule in a small loop, and whole training runs, recorded
+/* The purposes of allocations: each rule in a small loop, and whole training runs, both recorded
  * and random. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/category.h"
@@ -33,7 +33,7 @@ static run categories_of(mvt_trace *t, const char *rules_text)
     return r;
 }
 
-/* The category of the nth allocation at an address, counted from 0. */
+/* Returns the category of the nth allocation at an address, counting from 0. */
 static const char *category_at(const run *r, uint64_t addr, uint32_t nth)
 {
     for (uint32_t i = 0; i < r->lives.allocs.count; i++)
@@ -52,8 +52,9 @@ static void drop(mvt_trace *t, uint64_t addr)
     mvt_free(t, .addr = addr * 0x1000);
 }
 
-/* One step: input 10, activation 11, a temporary block 12; loss 13; backward with a temporary block
- * 14 and a gradient 15; optimizer with state 16 (the first time) and a temporary block 17. */
+/* One step, with input 10, activation 11, a temporary block 12 and loss 13; a backward pass with a
+ * temporary block 14 and a gradient 15; and an optimizer with state 16 (the first time) and a
+ * temporary block 17. */
 static void step(mvt_trace *t, bool is_first)
 {
     take(t, 10, MAIN);
@@ -119,8 +120,8 @@ Test(category, every_allocation_of_a_training_loop_has_its_category)
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
 }
 
-/* Blocks that the user's line makes before the first module call and frees long after: the phase of
- * that free is chance. */
+/* Blocks that the user's line makes before the first module call and frees long afterwards. In
+ * which phase they are freed is chance. */
 Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activation)
 {
     for (int ends_in_backward = 0; ends_in_backward < 2; ends_in_backward++) {
@@ -142,8 +143,8 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
     }
 }
 
-/* The trace ends in the middle of the third step: earlier steps decide about the blocks
- * alive then. */
+/* The trace ends in the middle of the third step. For the blocks that are alive then, the earlier
+ * steps decide. */
 Test(category, an_unfinished_step_is_compared_with_earlier_ones)
 {
     mvt_trace *t = training();
@@ -157,8 +158,8 @@ Test(category, an_unfinished_step_is_compared_with_earlier_ones)
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
 
-/* The third forward pass fails: the unwinding error frees its blocks like temporary ones. A block
- * that was freed before the failure is temporary. */
+/* The third forward pass fails. While the error unwinds, its blocks are freed like temporary ones.
+ * A block that was freed before the failure is temporary. */
 Test(category, frees_after_a_failure_are_compared_with_earlier_steps)
 {
     mvt_trace *t = mvt_new();
@@ -205,7 +206,7 @@ Test(category, empty_stacks_alone_decide_nothing)
         cr_expect_str_eq(category_at(&r, i * 0x1000, 0), "unknown");
 }
 
-/* cuBLAS takes its workspace during the first product. */
+/* cuBLAS allocates its workspace during the first product. */
 Test(category, workspaces_are_recognised)
 {
     mvt_trace *t = mvt_new();
@@ -221,9 +222,9 @@ Test(category, workspaces_are_recognised)
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
 }
 
-/* A block that lives from before the trace to its end may be a workspace as well as an
- * activation: the heap at one moment does not show it, with or without an event, with or without
- * a backward pass. */
+/* A block that lives from before the trace to its end may be either a workspace or an activation.
+ * The heap at one moment does not show which, with or without an event, and with or without a
+ * backward pass. */
 Test(category, facts_without_events_are_unknown)
 {
     for (uint32_t events = 0; events < 3; events++) {
@@ -242,7 +243,7 @@ Test(category, facts_without_events_are_unknown)
     }
 }
 
-/* Random runs: the fixture's stacks show which categories are possible. */
+/* In random runs, the fixture's stacks show which categories are possible. */
 Test(category, random_training_has_only_possible_categories)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -265,7 +266,7 @@ Test(category, random_training_has_only_possible_categories)
     }
 }
 
-/* Figures of the recorded model: its parameters, and AdamW's two moments of the same sizes. */
+/* Figures of the recorded model: its parameters, and AdamW's two moments with the same sizes. */
 Test(category, recorded_training_has_the_models_figures)
 {
     mv_arena *arena = mvt_memory();
@@ -307,9 +308,9 @@ Test(category, pieces_give_the_same_categories)
 #define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN
 #define RANGE   "Optimizer.step#AdamW.step"
 
-/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ...
- * on two lines and a temporary block 60 for each. `ends_in`: the trace ends in this
- * parameter's part. */
+/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ... on
+ * two lines, and a temporary block 60 for each parameter. With `ends_in`, the trace ends while the
+ * step handles this parameter. */
 static mvt_trace *own_optimizer(bool derives, bool has_range, bool is_foreach, uint32_t ends_in)
 {
     const char *m = derives ? "step:/w/adamw.py:74;" WRAPPER : "step:/w/adamw.py:74;" MAIN;
@@ -349,7 +350,7 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
     cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
 }
 
-/* The trace ends with the first step: blocks alive after the step's range outlive it. */
+/* The trace ends with the first step. Blocks that are alive after the step's range outlive it. */
 Test(category, state_of_the_users_own_optimizers_is_found)
 {
     expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
@@ -361,7 +362,7 @@ Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, false, false, 2), "optimizer_state", "temporary");
-    /* Nothing was freed yet: temporary blocks look the same. */
+    /* Nothing has been freed yet, so temporary blocks look the same. */
     expect_states(own_optimizer(true, true, true, 2), "unknown", "unknown");
     expect_states(own_optimizer(true, false, true, 2), "unknown", "unknown");
 }
@@ -378,7 +379,7 @@ Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
     expect_states(t, "optimizer_state", "temporary");
 }
 
-/* A step() that runs the model is a whole training step. */
+/* If step() runs the model, it is a whole training step. */
 Test(category, a_training_step_is_not_an_optimizer)
 {
     mvt_trace *t = mvt_new();

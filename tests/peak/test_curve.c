@@ -1,4 +1,4 @@
-/* The curve of allocated bytes without some of its parts, compared with a sum at every moment. */
+/* The curve of allocated bytes without some of its parts, compared with a sum after every event. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
 #include "tests/fixture/fixture_heap.h"
@@ -30,7 +30,7 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
     return r;
 }
 
-/* The level after an event, summed allocation by allocation. */
+/* Computes the level after an event, allocation by allocation. */
 static uint64_t slow_level(const run *r, uint32_t event, const uint8_t *gone)
 {
     uint64_t level = 0;
@@ -120,7 +120,7 @@ Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
     }
 }
 
-/* Steps of segments differ from the steps of allocations with the same row number. */
+/* Steps of segments differ from steps of allocations with the same row number. */
 Test(curve, segments_have_their_own_steps)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* The module calls that reports distinguish, compared with programs whose layers are known, and
- * with programs without layers. */
+/* The module calls that reports distinguish, compared with programs whose layers are known and
+ * programs without layers. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/site_layers.h"
 #include "base/text.h"
@@ -17,7 +17,7 @@ typedef struct {
     mv_layers layers;
 } survey;
 
-/* A file of testdata/. */
+/* Returns a file in testdata/. */
 static const mv_trace *load(const char *name)
 {
     mv_trace *trace = mv_push_struct(mvt_memory(), mv_trace);
@@ -40,7 +40,7 @@ static survey survey_of(const mv_trace *trace)
     return s;
 }
 
-/* "t.py:69 forward 8; ..." of all loops. */
+/* Returns "t.py:69 forward 8; ..." for all loops. */
 static const char *loops_of(const mv_trace *trace)
 {
     survey s = survey_of(trace);
@@ -53,8 +53,8 @@ static const char *loops_of(const mv_trace *trace)
     return text;
 }
 
-/* The counts come from testdata/snapshots/train.py (L=), torchvision's models, and the scripts that
- * recorded the others. */
+/* The counts come from testdata/snapshots/train.py (L=), from torchvision's models, and from the
+ * scripts that recorded the others. */
 LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
 {
     static const struct {
@@ -77,7 +77,7 @@ LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
         {"midway/gpt-forward.pickle.zst", "make_snapshots.py:68 forward 12"},
         {"midway/llama-infer.pickle.zst", "modeling_llama.py:403 forward 16"},
         {"oom/gpt-oomforward.pickle.zst", "make_snapshots.py:68 forward 8"},
-        /* One cell for each of 60 time steps: calls as well. */
+        /* One cell for each of 60 time steps. These are calls as well. */
         {"midway/rnn-forward.pickle.zst", "midway.py:29 forward 60"},
     };
 
@@ -108,8 +108,8 @@ Test(layers, nothing_is_claimed_of_runs_without_layers)
         cr_expect_str_empty(loops_of(load(files[i])), "%s", files[i]);
 }
 
-/* Allocates at the places of `layers`: a letter is a place that `caller` calls, '.' a place of the
- * model outside of it, '|' nothing. */
+/* Allocates at the places in `layers`. A letter is a place that `caller` calls, '.' is a place in
+ * the model outside of it, and '|' allocates nothing. */
 static const mv_trace *trace_of(const char *layers, const char *caller)
 {
     mvt_trace *t = mvt_new();
@@ -175,7 +175,7 @@ static const char *names_of(const char *const *metadata)
     return text;
 }
 
-/* The user's names, if they distinguish all calls. */
+/* The user's names are shown if they distinguish all calls. */
 Test(layers, calls_have_the_names_that_the_program_gave_them)
 {
     cr_expect_str_eq(names_of((const char *const[]){"h.0", "h.1", "h.2"}), "h.0 h.1 h.2 ");
@@ -184,7 +184,7 @@ Test(layers, calls_have_the_names_that_the_program_gave_them)
     cr_expect_str_empty(names_of((const char *const[]){"model", "model", "model"}));
 }
 
-/* The same calls from a loop of the script, such as steps, are not layers: no module
+/* The same calls from a loop in the script, such as steps, are not layers, because no module
  * surrounds them. */
 Test(layers, a_loop_outside_of_modules_has_no_layers)
 {
@@ -202,7 +202,7 @@ Test(layers, every_allocation_is_in_the_call_that_made_it)
     }
 }
 
-/* A site's bytes by layer are part of its bytes, and blocks are counted once. */
+/* A site's bytes by layer must be part of its bytes, and blocks must be counted only once. */
 Test(layers, parts_of_sites_add_up)
 {
     static const char *const files[] = {
@@ -246,7 +246,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     for (uint32_t i = 0; i < s.lives.allocs.count; i++)
         if (s.layers.loop[i] != MV_NO_ROW && s.lives.allocs.freed[i] == MV_NEVER)
             held[s.layers.index[i]] += s.lives.allocs.block[i];
-    /* m.blocks[1].up has the hook: 12 steps, 2 MiB each. */
+    /* m.blocks[1].up has the hook. It keeps 2 MiB in each of 12 steps. */
     cr_expect_eq(held[0] + held[2] + held[3], 0);
     cr_expect_eq(held[1], 24 * MIB);
 }

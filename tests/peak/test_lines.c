@@ -1,4 +1,4 @@
-/* The line profile, compared with counting line by line, and its report. */
+/* The line profile, compared with a line-by-line count, and the report on it. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/lines.h"
 #include "analyze/totals/totals.h"
@@ -147,11 +147,10 @@ static void expect_warning(const char *command, const char *warning)
         cr_expect_str_eq(r.err, "", "%s", command);
 }
 
-/* The source as it ran; in testdata its first line is missing. */
+/* The source as it was when the program ran. In testdata its first line is missing. */
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
-/* A file that evidently differs from the program that ran is shown with a warning, one for
- * each file. */
+/* A file that evidently differs from the program that ran is shown with a warning, one per file. */
 LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
@@ -183,7 +182,7 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
     cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
 }
 
-/* A file named in a snapshot is shown only if it is an ordinary file below the folder. */
+/* A file that a snapshot names is shown only if it is an ordinary file below the folder. */
 Test(lines, source_is_read_only_below_the_folder)
 {
     expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"

@@ -1,5 +1,5 @@
-/* The holders of memory at a moment: sums, marginal bytes compared with the slow way, targets
- * compared with every set of sites, and changes that must not affect a report. */
+/* The holders of memory at a moment: sums; marginal bytes, compared with the slow way; targets,
+ * compared with every set of sites; and changes that must not affect a report. */
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"
@@ -78,7 +78,8 @@ LongTest(peak, figures_add_up_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* The highest moment without the allocations of one site, given by category and group. */
+/* Finds the highest moment without the allocations of one site, which is given by category and
+ * group. */
 static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const mv_peak_site *site)
 {
     const mv_alloc_lives *a = &s->lives.allocs;
@@ -117,7 +118,7 @@ LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
     }
 }
 
-/* The peak belongs to one line, but another line has its own peak right after it. */
+/* The peak belongs to one line, but another line has a separate peak right after it. */
 Test(peak, without_a_line_the_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();
@@ -153,7 +154,7 @@ Test(peak, memory_without_stacks_is_unattributed)
 
 enum { LINES = 8 };
 
-/* Up to LINES lines that allocate and free at random. */
+/* A run in which up to LINES lines allocate and free at random. */
 static mvt_trace *random_lines(uint64_t random)
 {
     mvt_trace *t = mvt_new();
@@ -175,8 +176,8 @@ static mvt_trace *random_lines(uint64_t random)
     return t;
 }
 
-/* The fewest parts without which the curve stays within a target, found by trying every set;
- * UINT32_MAX when even removing all does not suffice. */
+/* Finds the fewest parts whose removal keeps the curve within a target, by trying every set.
+ * Returns UINT32_MAX if even removing all of them is not enough. */
 static uint32_t slow_fewest(const mv_attribution *a, uint64_t bytes)
 {
     uint32_t best = UINT32_MAX, event;

@@ -1,4 +1,4 @@
-/* Rule files: valid rules, the errors of invalid ones, and the rule that wins. */
+/* Rule files: valid rules, the errors for invalid ones, and which rule wins. */
 #include "analyze/peak/rules.h"
 #include "tests/fixture/fixture.h"
 
@@ -18,7 +18,7 @@ static mvt_trace *two_stacks(void)
     return t;
 }
 
-/* The rule of the frame whose function is `function`. */
+/* Returns the rule for the frame whose function is `function`. */
 static uint32_t rule_of(mvt_trace *t, const mv_rules *rules, const char *function)
 {
     const mv_trace *trace = mvt_done(t);

@@ -1,4 +1,4 @@
-/* Named tensors: their blocks, their bytes, and their use in reports. */
+/* Named tensors: their blocks, their bytes, and how reports use them. */
 #include "analyze/flame/module_tree.h"
 #include "analyze/peak/grouping.h"
 #include "analyze/peak/site_tensors.h"
@@ -22,7 +22,7 @@ static blocks blocks_of(mvt_trace *t)
     return b;
 }
 
-/* The bytes that count for a tensor; UINT64_MAX: it lies in no block. */
+/* Returns the bytes that count for a tensor, or UINT64_MAX if it lies in no block. */
 static uint64_t counted(const blocks *b, const char *name)
 {
     for (uint32_t i = 0; i < b->found.count; i++)
@@ -54,8 +54,8 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
     name(t, "flat", 0, 0x1000);
     name(t, "weight", 0, 0x400);
     name(t, "bias", 0x600, 0x100);
-    name(t, "tied", 0, 0x400);       /* same place as "weight", which comes first */
-    name(t, "across", 0x580, 0x100); /* into "bias" */
+    name(t, "tied", 0, 0x400);       /* at the same address as "weight", which comes first */
+    name(t, "across", 0x580, 0x100); /* overlaps "bias" */
     name(t, "whole", 0x1000, 0x1000);
     blocks b = blocks_of(t);
     cr_expect_eq(counted(&b, "weight"), 0x400);
@@ -82,7 +82,7 @@ Test(tensors, those_beyond_a_block_or_in_none_are_reported)
     cr_expect_eq(counted(&b, "beyond"), 0x400);
 }
 
-/* Random tensors: their bytes equal a byte-by-byte count. */
+/* Random tensors, whose bytes must equal a byte-by-byte count. */
 Test(tensors, counts_equal_a_byte_by_byte_count)
 {
     enum { BYTES = 0x1000, COUNT = 12 };
@@ -210,7 +210,7 @@ Test(tensors, modules_are_a_tree_that_adds_up)
     "forward:" TORCH "nn/modules/linear.py:134;_call_impl:" TORCH "nn/modules/module.py:1790;" \
     "forward:/w/model.py:5;_call_impl:" TORCH "nn/modules/module.py:1790;" MAIN
 
-/* One line makes an activation of one size and temporary blocks of another, as `x +
+/* One line makes an activation of one size and temporary blocks of another size, as `x +
  * self.down(gelu(self.up(x)))` does. */
 static void forward(mvt_trace *t, uint64_t at, bool is_last)
 {
@@ -261,8 +261,8 @@ Test(tensors, undecided_blocks_are_categorized_by_size_first)
     cr_expect_str_eq(last_of_size(&found, &lives, 0x1000), "temporary");
 }
 
-/* SGD and fused optimizers allocate nothing: only their range shows that the backward pass is over.
- * Otherwise many temporary blocks of the gradient's size would be right. */
+/* SGD and fused optimizers allocate nothing, so only their range shows that the backward pass is
+ * over. Without the range, many temporary blocks of the gradient's size would be right. */
 static const char *gradient_at_end(bool steps)
 {
     mvt_trace *t = mvt_new();
@@ -279,7 +279,7 @@ static const char *gradient_at_end(bool steps)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
         mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     }
-    /* A trace that shows training: empty stacks belong to the backward pass. */
+    /* The trace shows that the program trains, so empty stacks belong to the backward pass. */
     mvt_alloc(t, .addr = 0x400000, .bytes = 64, .time_us = 1,
               .stack = "backward:" TORCH "autograd/__init__.py:374;" MAIN);
     mv_categories found = categories_at_end(t, &lives);

@@ -1,8 +1,8 @@
-/* The user's lists before PyTorch's: rows keep their order, and PyTorch's lists are read in
- * PyTorch's order. */
+/* The user's lists come before PyTorch's. Their rows must keep their order, and PyTorch's lists
+ * must be read in PyTorch's order. */
 #include "tests/pickle/opcodes.h"
 
-/* An event of `number` bytes, which is memo entry `number`. */
+/* Writes an event of `number` bytes, which is memo entry `number`. */
 static void put_event(mvt_opcodes *w, int number)
 {
     mvt_spell(w, mv_arena_printf(mvt_memory(), "}('action''alloc''size'K%cuq%c", number, number));
@@ -20,8 +20,8 @@ static mvt_opcodes *begin(const char *numbers)
     return w;
 }
 
-/* "device_traces": [[...], [...]]: a digit is an event of the user's list, a letter is a new one, a
- * comma begins the next device. */
+/* Writes "device_traces": [[...], [...]], in which a digit is an event from the user's list, a
+ * letter is a new event, and a comma begins the next device. */
 static void end(mvt_opcodes *w, const char *devices)
 {
     mvt_spell(w, "'device_traces'](](");
@@ -45,7 +45,7 @@ static void expect_sizes(const mv_trace *trace, uint32_t device, const char *siz
                      "device %u, event %u: %llu", device, i, (unsigned long long)events.size[i]);
 }
 
-/* The notes are about an unknown key and `loose` events. */
+/* Expects notes about an unknown key and `loose` events. */
 static void expect_notes(const mv_trace *trace, uint64_t loose)
 {
     cr_expect_eq(trace->notes[MV_NOTE_UNKNOWN_KEY].count, 1);
@@ -94,7 +94,7 @@ Test(own_lists, lists_that_grow_keep_their_order)
     expect_notes(&trace, 0);
 }
 
-/* Otherwise a small file could claim a huge history. */
+/* If this were accepted, a small file could claim a huge history. */
 Test(own_lists, an_event_is_in_one_list)
 {
     static const char *const devices[] = {"1231", "11", "123,3", "21,1", "321,321", "13,123"};
@@ -123,7 +123,7 @@ Test(own_lists, segments_have_the_order_of_pytorch)
 
     mvt_spell(w, "}('mine'](");
     for (int i = 4; i > 0; i--) {
-        /* A segment of one block of `number` MiB, which is memo entry `number`. */
+        /* Writes a segment with one block of `number` MiB, which is memo entry `number`. */
         mvt_spell(w, mv_arena_printf(mvt_memory(),
                                      "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
                                      "'state''inactive'uauq%c",
@@ -142,7 +142,7 @@ Test(own_lists, segments_have_the_order_of_pytorch)
     expect_notes(&trace, 0);
 }
 
-/* Blocks lie within segments: a list of blocks that follows the segments is refused, and the
+/* Blocks lie within segments. A list of blocks that follows the segments is refused, and the
  * message says so. */
 Test(own_lists, blocks_that_came_first_are_reported)
 {

@@ -1,4 +1,4 @@
-/* Snapshots inside pages of PyTorch's _memory_viz. */
+/* Snapshots inside pages made by PyTorch's _memory_viz. */
 #include "parse/pickle/page_text.h"
 
 #include "tests/fixture/fixture.h"
@@ -21,7 +21,8 @@ Test(page_text, a_page_has_the_contents_of_its_pickle)
     }
 }
 
-/* Pickles of three lengths, with 1, 2 and 3 NULs after them: no note of trailing bytes. */
+/* Pickles of three lengths, followed by 1, 2 and 3 NULs. There must be no note about trailing
+ * bytes. */
 Test(page_text, padding_gets_no_note)
 {
     for (int more = 0; more < 3; more++) {
@@ -35,7 +36,8 @@ Test(page_text, padding_gets_no_note)
     }
 }
 
-/* Errors name a byte of the page: the letter, or the letter that encodes the pickle's byte. */
+/* Errors give a byte position in the page: that of the letter, or of the letter that encodes the
+ * pickle's byte. */
 Test(page_text, errors_name_the_byte_of_the_page)
 {
     mvt_trace *t = mvt_small();
@@ -74,7 +76,7 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot_are_accepted)
     cr_expect(strstr(r.out, "in an HTML page"), "%s", r.out);
 }
 
-/* A page of memviz contains no snapshot to read, and the message says so. */
+/* A page made by memviz contains no snapshot that can be read, and the message says so. */
 Test(page_text, pages_of_memviz_name_the_file_to_open)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -q $SNAPS/leak_cycle.pickle -o x.html >/dev/null;"
@@ -84,7 +86,7 @@ Test(page_text, pages_of_memviz_name_the_file_to_open)
     cr_expect(strstr(r.err, "a page that memviz wrote"), "%s", r.err);
 }
 
-/* Every size of step through the window. */
+/* Reads with every step size through the window. */
 Test(page_text, any_steps_through_the_source_give_the_same_trace)
 {
     mvt_trace *t = mvt_small();

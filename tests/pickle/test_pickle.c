@@ -1,5 +1,5 @@
-/* The pickle reader: the meaning of the opcodes in every spelling, and equal results of the fast
- * and the slow path for events. testdata/bad contains files that it refuses. */
+/* The pickle reader: the meaning of opcodes in every spelling. The fast and the slow path for
+ * events must give equal results. testdata/bad contains files that the reader refuses. */
 #include "tests/pickle/opcodes.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
@@ -32,7 +32,7 @@ static void put_frame(mvt_opcodes *w, const char *function, int line)
 
 /* ---- the two ways ------------------------------------------------------------------------ */
 
-/* Length of the opcode at `at` with its operand. */
+/* Returns the length of the opcode at `at`, including its operand. */
 static uint64_t opcode_length(const uint8_t *at)
 {
     switch (*at) {
@@ -60,8 +60,8 @@ static uint64_t opcode_length(const uint8_t *at)
     }
 }
 
-/* The same pickle with a FRAME, which means nothing, after every EMPTY_DICT: no dict then has the
- * spelling of PyTorch's writers, and all take the slow path. */
+/* Inserts a FRAME, which means nothing, after every EMPTY_DICT. No dict then has the spelling of
+ * PyTorch's writers, so all of them take the slow path. */
 static mv_span interrupted(mv_span pickle)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, pickle.length * 4);
@@ -108,7 +108,7 @@ LongTest(pickle, the_fast_path_equals_the_slow_path_on_real_snapshots)
     mvt_each_snapshot(check_both_writers);
 }
 
-/* Events whose texts, streams, stacks and pools change in every way. */
+/* Events whose texts, streams, stacks and pools change in every possible way. */
 static mvt_trace *random_trace(unsigned seed)
 {
     static const char *const stacks[] = {NULL, "f:a.py:1", "f:a.py:1;g:a.py:2",
@@ -152,7 +152,8 @@ Test(pickle, windows_may_be_cut_anywhere)
     mv_span pickle = mvt_pickle_bytes(t, false);
 
     read_bytes(pickle, &whole);
-    /* A text before the events, of every length about the window's, moves what the window cuts. */
+    /* A text before the events, of every length near the window's, shifts what the window's end
+     * cuts. */
     for (uint32_t length = MV_SOURCE_WINDOW - 48; length < MV_SOURCE_WINDOW + 2; length++) {
         uint8_t *moved = mv_push_array(mvt_memory(), uint8_t, pickle.length + length + 8);
         mv_trace shifted;
@@ -168,7 +169,7 @@ Test(pickle, windows_may_be_cut_anywhere)
     }
 }
 
-/* Missing bytes of an operand are not read as zeros: no cut changes the contents. */
+/* Missing bytes of an operand must not be read as zeros, so no cut may change the contents. */
 static void expect_cuts_end_the_input(mv_span pickle)
 {
     for (uint64_t length = 2; length < pickle.length; length++) {
@@ -230,7 +231,7 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    /* Entry 3 is a frame, and is put again between two events with the same spelling. */
+    /* Entry 3 is a frame. It is written again, with the same spelling, between two events. */
     mvt_spell(w, "}('segments']'device_traces''action'q~0'alloc'q\x01"
                  "0'frames'q\x02"
                  "0");
@@ -300,7 +301,7 @@ Test(pickle, unknown_keys_are_kept_or_counted)
     cr_assert_eq(count, 2);
 }
 
-/* Pickles written one after another, as by dump() to a file that stays open. */
+/* Pickles written one after another, as when dump() is called repeatedly on an open file. */
 Test(pickle, another_snapshot_after_the_first_is_reported)
 {
     mvt_trace *t = mvt_small();
@@ -330,7 +331,8 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
     }
 }
 
-/* Otherwise a small file could describe a huge heap: every segment with all blocks. */
+/* If this were accepted, a small file could describe a huge heap, in which every segment has all
+ * blocks. */
 Test(pickle, a_record_is_in_one_list)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -356,7 +358,8 @@ Test(pickle, a_record_is_in_one_list)
 /* ---- values of the user
  * ----------------------------------------------------------------------- */
 
-/* Three events, memo entries 1 to 3, then `value` under `key`. Returns the offset of the value. */
+/* Writes three events, which are memo entries 1 to 3, and then `value` under `key`. Returns the
+ * offset of the value. */
 static uint64_t put_beside_events(mvt_opcodes *w, const char *key, const char *value,
                                   uint64_t length)
 {
@@ -423,7 +426,7 @@ static const struct {
      "SHORT_BINBYTES does not occur in a memory snapshot"},
 };
 
-/* Users may add any value under their own key to PyTorch's dict. */
+/* Users may add any value to PyTorch's dict, under separate keys. */
 Test(pickle, values_under_a_users_key_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
@@ -444,7 +447,7 @@ Test(pickle, values_under_a_users_key_are_skipped)
     }
 }
 
-/* A key of a record among the root's keys does not turn the root into a record. */
+/* A record's key among the root's keys must not turn the root into a record. */
 Test(pickle, the_root_may_have_a_key_of_a_record)
 {
     static const char *const keys[] = {"action", "filename", "blocks",    "total_size",
@@ -461,7 +464,8 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
     }
 }
 
-/* Under one of PyTorch's keys they are the file's error, with its position. */
+/* Under one of PyTorch's keys, these values are an error in the file, reported with its
+ * position. */
 Test(pickle, values_under_a_key_of_pytorch_are_refused)
 {
     static const char *const keys[] = {"segments", "allocator_settings", "host_traces",
@@ -477,13 +481,15 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
             cr_expect_eq(mvt_opcodes_read(w, &trace), own_values[i].code, "%s: %s", what,
                          mvt_err()->detail);
             cr_expect_str_eq(mvt_err()->detail, own_values[i].detail, "%s", what);
-            /* A dict that is filled pair by pair is complete when the surrounding dict is. */
+            /* A dict that is filled pair by pair is complete when the surrounding dict is
+             * complete. */
             cr_expect(mvt_err()->offset >= at && mvt_err()->offset < w->length, "%s: %llu", what,
                       (unsigned long long)mvt_err()->offset);
         }
 }
 
-/* No Python code is run, so the rest cannot be read: the message names the object to leave out. */
+/* No Python code is run, so the remaining bytes cannot be read. The message names the object that
+ * should be left out. */
 Test(pickle, an_object_of_python_is_named)
 {
     mvt_opcodes *w = mvt_opcodes_new();
@@ -520,7 +526,8 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
     mvt_opcodes *w = mvt_opcodes_new();
 
     mvt_spell(w, "}('segments']'allocator_settings'");
-    /* {name 0: d, name 1: d, ...}, always the same d of `pairs` pairs, which is memo entry 9. */
+    /* Writes {name 0: d, name 1: d, ...}, with the same d of `pairs` pairs each time, which is memo
+     * entry 9. */
     MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
         mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
@@ -539,7 +546,7 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
 }
 
-/* Otherwise 80 KB could describe 16 million settings. */
+/* If this were accepted, 80 KB could describe 16 million settings. */
 Test(pickle, settings_that_share_a_dict_take_bounded_time)
 {
     mv_trace trace;
@@ -551,14 +558,14 @@ Test(pickle, settings_that_share_a_dict_take_bounded_time)
                      "\"allocator_settings\": one dict is used in too many settings");
 }
 
-/* If a key is given again and again, only one value is read. */
+/* If a key occurs again and again, only one value is read. */
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     mvt_spell(w, "}('device_traces'");
-    MVT_OPS(w, "K\x01"); /* would be refused */
+    MVT_OPS(w, "K\x01"); /* this value would be refused */
     mvt_spell(w, "'segments']'device_traces'](]]eu.");
     read_writer(w, &trace);
     cr_expect_eq(trace.device_count, 2);

@@ -1,5 +1,5 @@
-/* The difference of two recordings as a picture: its sums equal the report's, and its texts
- * are legible. */
+/* A picture of the difference between two recordings. Its sums must equal the report's, and its
+ * texts must be legible. */
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
@@ -64,7 +64,7 @@ Test(change_icicle, a_picture_shows_the_change_legibly)
     }
 }
 
-/* A height limit removes deep rows, and nothing leaves the picture. */
+/* A height limit removes the deepest rows, and nothing may leave the picture. */
 Test(change_icicle, a_picture_fits_its_height)
 {
     change c;
@@ -79,7 +79,8 @@ Test(change_icicle, a_picture_fits_its_height)
     mvt_scene_check(&paper.scene, "cut");
 }
 
-/* One line for each stack that changed; the bytes after less those before add up to the report. */
+/* One line for each stack that changed. The bytes after minus the bytes before must add up to the
+ * report's figure. */
 Test(change_icicle, the_command_writes_folded_differences)
 {
     cJSON *report =
@@ -94,8 +95,8 @@ Test(change_icicle, the_command_writes_folded_differences)
     cr_assert_str_eq(r.out, want);
 }
 
-/* The form that flamegraph.pl parses from the end of a line: frames without ';' in them, a blank,
- * bytes before, a blank, bytes after. */
+/* Checks the form that flamegraph.pl parses from the end of a line: frames that contain no ';', a
+ * blank, bytes before, a blank, bytes after. */
 static void expect_lines(const char *text, const char *what)
 {
     uint32_t lines = 0;

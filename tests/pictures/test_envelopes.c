@@ -1,5 +1,5 @@
-/* The timeline by pool: envelopes are as high as in a literal model, and pictures of every real
- * snapshot are legible. */
+/* The timeline by pool. Envelopes must be as high as in a literal model, and pictures of every real
+ * snapshot must be legible. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/paper/fixture_paper.h"
 #include "viz/pictures/envelopes.h"
@@ -13,7 +13,7 @@ static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32
     return e->of_segment[segment < lives->segments.count ? segment : lives->segments.count];
 }
 
-/* The bytes of an envelope after an event, summed from all rows. */
+/* Computes an envelope's bytes after an event, summed from all rows. */
 static void literal_levels(const mv_envelopes *e, const mv_lives *lives, uint32_t at,
                            uint32_t event, uint64_t *held, uint64_t *allocated, uint64_t *active)
 {
@@ -62,7 +62,7 @@ static void compare(mvt_heap_opts opts)
     mvt_heap_run(t, opts);
     mv_trace trace = *mvt_done(t);
     mv_lives lives = mvt_lives(arena, &trace, 0);
-    /* A trace's segments with random pools; the trace's table of pools is adapted. */
+    /* Assigns random pools to a trace's segments, and adapts the trace's table of pools. */
     uint64_t seed = opts.seed;
     trace.pools = (mv_pools){.count = POOLS,
                              .a = mv_push_array(arena, uint64_t, POOLS),
@@ -81,7 +81,7 @@ static void compare(mvt_heap_opts opts)
         for (uint32_t most = 1; most < POOLS + 3; most++) {
             mvt_ok(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most, &e,
                                     mvt_err()));
-            /* Each named pool is in its own envelope, all others are in the last one. */
+            /* Each named pool must be in a separate envelope, and all others in the last one. */
             uint32_t pools = 0;
             cr_assert_leq(e.count, most);
             for (uint32_t j = 0; j < e.count; j++) {

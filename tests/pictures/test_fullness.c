@@ -1,11 +1,11 @@
-/* The fill level of segments, compared with overlaps added up literally, and its colours. */
+/* How full segments are, compared with literally summed overlaps, and the colours for it. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/fullness.h"
 
-/* Bytes of live blocks in [addr, addr + size). */
+/* Returns the bytes of live blocks in [addr, addr + size). */
 static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -21,7 +21,7 @@ static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uin
     return used;
 }
 
-/* Every row an element, every event a column. */
+/* Each row is an element, and each event is a column. */
 static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows)
 {
     uint32_t events = lives->events.count;
@@ -86,7 +86,7 @@ Test(fullness, levels_have_equal_widths)
     cr_expect_eq(mv_fullness_level(7, 5), 4);
 }
 
-/* In grey: a colour's share of light, as on a printer. */
+/* Converts a colour to grey: its share of light, as on a printer. */
 static double grey(uint32_t colour)
 {
     return (0.299 * (colour >> 24) + 0.587 * (colour >> 16 & 0xff) + 0.114 * (colour >> 8 & 0xff)) /

@@ -36,7 +36,8 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
                          &p->paper, mvt_err()));
 }
 
-/* Allocations with stacks of up to six frames out of a few: paths fork and meet. */
+/* Allocations with stacks of up to six frames, drawn from only a few, so that paths fork and
+ * meet. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -61,7 +62,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 
 /* ---- compared with literal models ----------------------------------------------------------- */
 
-/* "main;step;forward": the folded stack of a row. */
+/* Returns a row's folded stack, such as "main;step;forward". */
 static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
                         size_t size)
 {
@@ -92,7 +93,7 @@ static void path_of_node(const mv_flame_tree *tree, uint32_t node, char *out, si
     snprintf(out + strlen(out), size - strlen(out), "%s;", tree->nodes[node].label);
 }
 
-/* Children are the nodes with that parent, each once, heaviest first. */
+/* The children must be the nodes with that parent, each once, heaviest first. */
 static void check_children(const mv_flame_tree *tree)
 {
     uint32_t linked = 0;
@@ -112,7 +113,7 @@ static void check_children(const mv_flame_tree *tree)
     cr_assert_eq(linked + 1, tree->count);
 }
 
-/* A node's place: its parent's place plus the heavier siblings on its left. */
+/* Returns where a node must be: its parent's position plus the heavier siblings on its left. */
 static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
 {
     uint32_t parent = tree->nodes[node].parent;
@@ -253,7 +254,7 @@ Test(icicle, blocks_of_0_bytes_are_not_drawn)
     mvt_scene_check(&p.paper.scene, "zero");
 }
 
-/* 1,500 stacks of 120 frames that have little in common, with the worst labels. */
+/* 1,500 stacks of 120 frames that have little in common, with the worst possible labels. */
 LongTest(icicle, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
@@ -309,7 +310,8 @@ Test(icicle, the_scene_of_a_small_trace_is_unchanged)
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
-/* Counts the boxes wide enough for the shortest amount, and those of them that have a text. */
+/* Counts the boxes that are wide enough for the shortest amount, and how many of them have a
+ * text. */
 static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, float *bottom)
 {
     *wide = *named = 0;
@@ -327,7 +329,8 @@ static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, 
     }
 }
 
-/* In a picture of a given height the levels fill it, and their texts use all available lines. */
+/* In a picture of a given height, the levels must fill it, and their texts must use all available
+ * lines. */
 Test(icicle, boxes_fill_the_height)
 {
     static const char *const names[] = {"leak_in_training", "gpt_train", "streams"};
@@ -367,7 +370,7 @@ LongTest(icicle, commands_draw_flame_graphs)
         }
 }
 
-/* A filter without matches must not lead to the claim that nothing is allocated. */
+/* If a filter matches nothing, the picture must not claim that nothing is allocated. */
 Test(icicle, a_filter_without_matches_is_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "

@@ -1,5 +1,5 @@
-/* The layout of a timeline, compared with a literal one: for each column, every live allocation,
- * one on top of the other. */
+/* The layout of a timeline, compared with a literal one, which for each column puts every live
+ * allocation on top of the previous one. */
 #include "tests/fixture/fixture_lives.h"
 #include "viz/pictures/layout.h"
 
@@ -9,7 +9,7 @@ typedef struct {
     mv_arena *arena;
     uint64_t random;
     mv_lives lives;
-    uint64_t *allocated; /* after each event */
+    uint64_t *allocated; /* one value after each event */
     uint32_t site_of[2 * MOST_EVENTS];
 } heap;
 
@@ -43,7 +43,7 @@ static void add_alloc(heap *h, uint32_t birth)
         h->lives.alloc_of[birth] = i;
 }
 
-/* A live allocation, or MV_NO_ROW. */
+/* Returns a live allocation, or MV_NO_ROW. */
 static uint32_t some_living(heap *h)
 {
     const mv_alloc_lives *a = &h->lives.allocs;
@@ -114,7 +114,8 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
     opts.visible = 1 + below(h, (uint32_t)opts.least);
     opts.instant = mvt_instants(h->arena, (mv_window){from, to}, opts.columns, h->allocated);
     mvt_ok(mv_layout_find(h->arena, &h->lives, &opts, &l, mvt_err()));
-    /* Elements are consecutive allocations; omitted allocations are never alive in the window. */
+    /* Elements must be consecutive allocations, and omitted allocations must never be alive in the
+     * window. */
     const mv_alloc_lives *a = &h->lives.allocs;
     uint32_t next = 0;
     for (uint32_t i = 0; i < l.element_count; i++) {
@@ -144,7 +145,8 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
         const mv_element *e = &l.elements[k];
         uint32_t at = e->samples;
         uint64_t highest = 0;
-        /* Whether the site of an element holds the share that it claims. */
+        /* An element that claims a single site must contain no other site's allocations, except
+         * those freed before the window. */
         bool others = false;
         for (uint32_t j = e->first; j < e->first + e->count; j++) {
             if (h->lives.allocs.freed[j] < opts.from)
@@ -210,8 +212,8 @@ Test(layout, small_neighbours_share_an_element)
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
 }
 
-/* In a run of 512-byte blocks that stay for long and 1024-byte blocks that are freed at once, the
- * former determine the site. */
+/* Blocks of 512 bytes that stay for a long time alternate with blocks of 1024 bytes that are freed
+ * at once. The former determine the site. */
 Test(layout, a_run_takes_the_site_that_fills_it)
 {
     enum { PAIRS = 8, EVENTS = 3 * PAIRS };
@@ -247,7 +249,7 @@ Test(layout, a_run_takes_the_site_that_fills_it)
     cr_expect_not(l.elements[0].is_mixed);
 }
 
-/* Too little memory at any point is an error, not a crash. */
+/* Running out of memory at any point must be an error, not a crash. */
 Test(layout, fails_when_memory_is_out)
 {
     heap h;

@@ -1,4 +1,4 @@
-/* The bytes of pools in each column, compared with levels summed from all rows. */
+/* The bytes in each pool per column, compared with levels summed from all rows. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "viz/pictures/pool_levels.h"

@@ -1,11 +1,11 @@
-/* The allocator's state as a picture: boxes compared with a literal layout, scenes of
- * every snapshot. */
+/* A picture of the allocator's state: boxes are compared with a literal layout, and scenes are made
+ * for every snapshot. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/paper/fixture_paper.h"
 #include "viz/pictures/state.h"
 
-/* The piece `at` bytes into a group, in the order of its segments. */
+/* Returns the piece that is `at` bytes into a group, in the order of the group's segments. */
 static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
                          uint64_t at)
 {
@@ -20,7 +20,7 @@ static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv
     return MV_NO_ROW;
 }
 
-/* Each box shows its block, and touches the one before. */
+/* Each box must show its block, and touch the previous box. */
 static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_state *state,
                         uint32_t group, uint32_t event, uint32_t *box)
 {
@@ -111,7 +111,7 @@ Test(state, boxes_equal_a_literal_layout)
     }
 }
 
-/* The events do not mention all pools: a pool that no event names is the default pool, in one group
+/* The events do not mention all pools. A pool that no event names is the default pool, in one group
  * with the named pools. */
 Test(state, a_pool_is_one_group)
 {
@@ -196,7 +196,7 @@ Test(state, almost_empty_traces_are_drawn)
     mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
-/* Very many pieces of all sizes in many pools and streams. */
+/* A very large number of pieces of all sizes, in many pools and streams. */
 LongTest(state, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();

@@ -1,4 +1,4 @@
-/* The places of the state's boxes when it is zoomed and moved, on random heaps. */
+/* Where the state's boxes are when it is zoomed and moved, on random heaps. */
 #include <math.h>
 
 #include "tests/fixture/fixture_heap.h"
@@ -43,7 +43,7 @@ Test(state_place, boxes_are_found_where_they_are)
         mv_state_shown shown = {0};
         for (int i = 0; i < 6; i++) {
             mv_state_place p = mv_state_place_make(&h.state, pane, 1, shown);
-            /* Every box is found at its own middle, if that is visible. */
+            /* Every box must be found at its middle, if the middle is visible. */
             for (uint32_t j = 0; j < p.state->box_count; j++) {
                 mv_box at = mv_state_box_of(&p, &p.state->boxes[j]);
                 float x = at.x + at.w / 2, y = at.y + at.h / 2;
@@ -72,8 +72,8 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
     }
 }
 
-/* Zooming in and out again: the point under the pointer stays there, until an outer edge
- * is reached. */
+/* Zooms in and out again. The point under the pointer must stay there until an outer edge is
+ * reached. */
 Test(state_place, the_point_under_the_pointer_stays_there)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
@@ -87,7 +87,7 @@ Test(state_place, the_point_under_the_pointer_stays_there)
             at = mv_state_box_of(&p, box);
             cr_assert(is_near(at.x, x), "%f %f", (double)at.x, (double)x);
             if (p.shown.top <= 0 || is_near(mv_state_row_y(&p, h.state.rows - 1) + p.row, bottom))
-                y = at.y; /* the box contains an edge of everything */
+                y = at.y; /* the view is at an outer edge */
             cr_assert(is_near(at.y, y), "%f %f", (double)at.y, (double)y);
         }
         for (int i = 0; i < 30; i++)
@@ -117,7 +117,7 @@ Test(state_place, moving_shows_other_bytes_and_ends_at_the_edges)
     cr_expect_eq(to.shown.top, 0);
 }
 
-/* Each piece scrolls into view, and nothing moves when it is already visible. */
+/* Each piece must scroll into view, and nothing may move if it is already visible. */
 Test(state_place, any_piece_can_be_scrolled_into_view)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {

@@ -1,7 +1,7 @@
 /* Programs that may run next to a recorded program, for tests/record/test_bystanders.c:
  *
- *     jail PROGRAM ...     becomes the program, with a filter that kills for any system call that
- *                          the loader does not make
+ *     jail PROGRAM ...     becomes the program, with a filter that kills it for any system call
+ *                          that the loader does not make
  *     return COUNT         marks all the time, and forks in a signal handler until there were COUNT
  *                          children, which return from the handler, mark, and end; prints the
  *                          number of children that ended properly
@@ -57,7 +57,7 @@ static int jail(char **argv)
     }
     code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     filter.len = (unsigned short)at;
-    /* Not by libc's prctl or seccomp, which the recorder would notice. */
+    /* Without libc's prctl or seccomp, which the recorder would notice. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 1;
 #ifdef __x86_64__

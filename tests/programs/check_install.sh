@@ -1,5 +1,5 @@
-# check_install.sh BUILD BIN LIB INCLUDE: installs the build below a new prefix, where nothing of the
-# build is found any more, and records a program there.
+# check_install.sh BUILD BIN LIB INCLUDE: installs the build below a new prefix, from which
+# nothing in the build folder can be found, and records a program there.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -11,7 +11,7 @@ cd "$folder"
 memviz=$folder/prefix/$2/memviz
 "$memviz" run -q -o preload.bin -- sh -c 'echo "$LD_PRELOAD"' >preload
 grep -qF "$(realpath "$folder/prefix/$3")/memviz/libmemviz_capture.so" preload
-# Without the library the message names the folder where it belongs.
+# If the library is missing, the message names the folder where it should be.
 rm "$folder/prefix/$3/memviz/libmemviz_capture.so"
 if "$memviz" run true 2>message; then exit 1; fi
 grep -q "or in [./]*$3/memviz" message

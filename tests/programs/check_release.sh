@@ -6,7 +6,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$1"
 compiler=$2
 
-# The check finds that a program of this machine needs newer libraries, and libraries that it does not contain.
+# The check must find that a program built on this machine needs a newer C library, and libraries
+# that should have been linked into it.
 if python3 packaging/check.py "$3" >"$work/faults"; then exit 1; fi
 grep -q 'needs GLIBC_2.3' "$work/faults"
 grep -q 'needs the library libsqlite3.so.0' "$work/faults"
@@ -124,7 +125,7 @@ echo 'int close_range(unsigned, unsigned, int); int main(void) { return close_ra
 if "$compiler" "$work/new.c" -o "$work/new" -L"$work/floor" 2>"$work/faults"; then exit 1; fi
 grep -q close_range "$work/faults"
 
-# The same tree is packed into the same bytes.
+# The same tree must always be packed into the same bytes.
 mkdir -p "$work/tree/bin" "$work/tree/share"
 cp "$work/old" "$work/tree/bin/memviz"
 date >"$work/tree/share/text"

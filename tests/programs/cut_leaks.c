@@ -2,9 +2,9 @@
  *
  *     cut_leaks [-v] FILE...
  *
- * One line for each device with events: the number of each verdict, and for a leaking recording
- * the event from which on the leak must be named, and the places where it was not. -v lists
- * every place. */
+ * Prints one line for each device with events: how often each verdict was reached, and, for a
+ * leaking recording, the event after which the leak must be named and the cuts at which it was not.
+ * -v lists every cut. */
 
 #include "parse/readers.h"
 #include "tests/fixture/leak_cuts.h"

@@ -1,4 +1,4 @@
-/* The server: it runs the program with one failing call after another, and checks each run. */
+/* The server: runs the program with one failing call after another, and checks each run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +26,12 @@ static const struct {
               {"EAGAIN", EAGAIN},        {"EINTR", EINTR},   {"SHORT", FAULT_SHORT},
               {"SIGTERM", FAULT_SIGTERM}};
 
-/* The files after a run, as sorted lines "name size hash", and its two outputs. */
+/* The files after a run, as sorted lines "name size hash", and the run's two outputs. */
 typedef struct {
-    int status;   /* 128 + signal; -1: it did not end */
+    int status;   /* 128 + signal; -1: the run did not end */
     int answered; /* status of the command that ran alongside */
     char files[TEXT];
-    char said[TEXT]; /* on standard error */
+    char said[TEXT]; /* what standard error says */
     char out[64];    /* "size hash" of standard output */
     long hits, calls;
     bool of_output;
@@ -40,7 +40,7 @@ typedef struct {
 static char folder[TEXT / 2];
 static const char *old_file, *beside;
 static bool is_loose, has_target, keeps_report;
-static unsigned most_lines = 1; /* allowed for a run that fails */
+static unsigned most_lines = 1; /* number of lines allowed for a run that fails */
 
 static void give_up(const char *what)
 {
@@ -48,7 +48,7 @@ static void give_up(const char *what)
     exit(125);
 }
 
-/* "size hash" of a file's bytes. */
+/* Returns "size hash" for a file's bytes. */
 static void digest(int at, const char *name, char *text, size_t room)
 {
     static uint8_t bytes[1 << 16];
@@ -109,7 +109,7 @@ static void prepare_run(void)
     walk_run(NULL);
     lseek(STDIN_FILENO, 0, SEEK_SET);
     snprintf(path, sizeof path, "%s/out", folder);
-    unlink(path); /* the command that runs alongside looks at it */
+    unlink(path); /* the command that runs alongside uses this file */
     if (!old_file)
         return;
     snprintf(path, sizeof path, "%s/run/%s", folder, old_file);
@@ -144,7 +144,8 @@ static pid_t start_beside(pid_t run)
     _exit(127);
 }
 
-/* Its exit status, 128 + signal, or -1 when it was still running at the time limit. */
+/* Returns the exit status, 128 + signal, or -1 if the process was still running at the time
+ * limit. */
 static int await(pid_t child)
 {
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
@@ -159,7 +160,7 @@ static int await(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* False in the child, which runs main() next. */
+/* Returns false in the child, which then runs main(). */
 static bool run_once(long n, outcome *result)
 {
     *result = (outcome){0};
@@ -207,13 +208,14 @@ static unsigned lines(const char *text)
     return count;
 }
 
-/* Whether the result must be the same. */
+/* Returns whether the fault must leave the result unchanged. */
 static bool has_no_effect(void)
 {
     return fault.error == FAULT_SHORT || (fault.error == EINTR && strcmp(fault.group, "read") == 0);
 }
 
-/* NULL: the run meets the requirements. `before` is the folder's initial contents. */
+/* Returns NULL if the run meets the requirements, otherwise what is wrong. `before` is the folder's
+ * initial contents. */
 static const char *evaluate(const outcome *r, const outcome *good, const outcome *before)
 {
     bool same_files = strcmp(r->files, good->files) == 0;
@@ -221,7 +223,8 @@ static const char *evaluate(const outcome *r, const outcome *good, const outcome
 
     if (r->status < 0)
         return "does not end";
-    if (strstr(r->said, "AddressSanitizer: CHECK failed")) /* its own allocation */
+    /* a failure in the sanitizer's own allocation */
+    if (strstr(r->said, "AddressSanitizer: CHECK failed"))
         return NULL;
     if ((fault.error == EPIPE && r->of_output && r->status == 128 + SIGPIPE) ||
         (fault.error == FAULT_SIGTERM && r->status == 128 + SIGTERM))
@@ -291,14 +294,14 @@ static void arm(void)
     fault.is_armed = true;
 }
 
-/* The child's way to main(). */
+/* The child continues to main() from here. */
 static void become_program(int shared)
 {
     char number[32];
 
     unsetenv("MEMVIZ_FAULT_FOLDER");
     setenv("TMPDIR", ".", 1);
-    if (fault.kind != FAULT_SYSTEM) { /* only those of this program */
+    if (fault.kind != FAULT_SYSTEM) { /* counts only this program's calls */
         unsetenv("MEMVIZ_FAULT");
     } else {
         snprintf(number, sizeof number, "%d:%ld", shared, fault.n);
@@ -359,7 +362,7 @@ static fault_counts *share(int fd)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* A program that a run started: its system calls count as well. */
+/* A program that a run started; its system calls count as well. */
 static void join_run(const char *shared)
 {
     char *rest;

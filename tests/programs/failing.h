@@ -1,6 +1,7 @@
-/* Preloaded into a program, it runs that program many times, and lets one call fail in each run:
- * the first call in the first run, the second in the second, and so on to the last call. The
- * program is started once and forked before its main(), so thousands of runs take seconds.
+/* When preloaded into a program, this library runs the program many times and makes one call fail
+ * in each run: the first call in the first run, the second in the second, and so on to the last
+ * call. The program is started once and forked before its main(), so thousands of runs take only
+ * seconds.
  *
  *     LD_PRELOAD=failing.so MEMVIZ_FAULT=memory=ENOMEM MEMVIZ_FAULT_FOLDER=/tmp/x memviz leaks F
  *
@@ -9,9 +10,9 @@
  *     runs 812 failed 790 same 22 others 0
  *
  * and then a line for each of the first runs with a wrong result. A result is right if the output,
- * files and status are those of the run without a fault; or if the status is 1, standard error has
- * one line, standard output has only what had been written before a failed write, and no file in
- * the folder was made, lost or changed.
+ * files and status are those of the run without a fault. It is also right if the status is 1,
+ * standard error has one line, standard output has only what had been written before a failed
+ * write, and no file in the folder was made, lost or changed.
  *
  * MEMVIZ_FAULT         CALLS=ERROR; with a + at the end all calls from the nth on fail
  *   CALLS              memory (malloc, mmap, ...), thread, and groups of system calls: read, write,
@@ -35,8 +36,8 @@
  * MEMVIZ_FAULT_TARGET  the program starts another one: a failure has a line, and the status may be
  *                      the other program's
  *
- * Seccomp intercepts system calls, including libc's own. Standard error never fails: there is
- * always a line to check. */
+ * Seccomp intercepts system calls, including libc's own. Writes to standard error never fail, so
+ * there is always a line to check. */
 #ifndef MV_FAILING_H
 #define MV_FAILING_H
 
@@ -44,20 +45,20 @@
 #include <stdbool.h>
 
 typedef struct {
-    atomic_long calls;    /* met so far, by all processes of a run */
-    atomic_long hits;     /* that failed */
-    atomic_int of_output; /* standard output failed: a part of it may be there */
+    atomic_long calls;    /* calls made so far, by all processes of a run */
+    atomic_long hits;     /* calls that were made to fail */
+    atomic_int of_output; /* standard output failed, so it may contain only part of the output */
 } fault_counts;
 
 typedef enum { FAULT_MEMORY, FAULT_THREAD, FAULT_SYSTEM } fault_kind;
 
 typedef struct {
     fault_kind kind;
-    const char *group; /* of system calls */
+    const char *group; /* the group of system calls */
     int error;         /* FAULT_SHORT, FAULT_SIGTERM, or an errno */
     bool and_after;
-    long n;        /* 0: none fails */
-    bool is_armed; /* calls are counted from now on */
+    long n;        /* the nth call fails; 0: none fails */
+    bool is_armed; /* calls are being counted */
     fault_counts *counts;
 } fault_plan;
 
@@ -65,11 +66,11 @@ enum { FAULT_SHORT = -1, FAULT_SIGTERM = -2 };
 
 extern fault_plan fault;
 
-/* Counts a call; whether it is one that fails. */
+/* Counts a call, and returns whether it must fail. */
 bool fault_is_due(void);
 
-/* Intercepts the system calls of the group from now on, in this process and its children. False
- * where that is not possible. */
+/* Starts intercepting the group's system calls, in this process and its children. Returns false if
+ * that is not possible. */
 bool fault_meet_calls(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The calls that fail: functions of libc by name, system calls by seccomp. */
+/* The calls that can fail: functions of libc, by name, and system calls, through seccomp. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -44,7 +44,7 @@ static bool no_memory(void)
     return true;
 }
 
-/* The next function with that name: libc's, or a sanitizer's. */
+/* Finds the next function with that name, which is libc's or a sanitizer's. */
 #define NEXT(name)                 \
     static __typeof__(&name) next; \
     if (!next)                     \
@@ -136,7 +136,7 @@ bool fault_meet_calls(void)
 
 #else
 
-/* The filter allows calls from this page. The page is at the same address in each process, because
+/* The filter allows calls from this page. The page has the same address in each process, because
  * programs that are started keep the filter. */
 #define GATE UINT64_C(0x200000000000)
 #define PAGE 4096
@@ -155,8 +155,8 @@ static const uint8_t gate_code[] = {
     0xc3,                         /* ret */
 };
 
-/* Calls that may do less. A socket returns the bytes received and accepts as many as fit:
- * edge-triggered code relies on that. */
+/* Calls that may do less than was asked. A socket returns the bytes received and accepts as many as
+ * fit, because edge-triggered code relies on that. */
 static bool is_transfer(long number)
 {
     return number == SYS_read || number == SYS_pread64 || number == SYS_write ||
@@ -170,7 +170,7 @@ static bool takes_descriptor(long number)
            number == SYS_preadv || number == SYS_close;
 }
 
-/* Whether the call is one that may fail: standard error never fails, and files have no EPIPE. */
+/* Returns whether the call may fail. Standard error never fails, and files have no EPIPE. */
 static bool may_fail(long number, long fd)
 {
     if (fault.error == EPIPE)
@@ -178,7 +178,7 @@ static bool may_fail(long number, long fd)
     return !takes_descriptor(number) || fd != STDERR_FILENO;
 }
 
-/* An intercepted call: it fails, does less, or is made. */
+/* Handles an intercepted call: makes it fail, makes it do less, or makes it as it is. */
 static void answer(int number_of_signal, siginfo_t *info, void *context)
 {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -243,7 +243,7 @@ static void finish(system_filter *f, unsigned how)
     f->code[f->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how);
 }
 
-/* Calls from `start` to `end` are allowed: both have the same upper 32 bits. */
+/* Allows calls from `start` to `end`, both of which have the same upper 32 bits. */
 static void let_pass(system_filter *f, uint64_t start, uint64_t end)
 {
     const unsigned at = offsetof(struct seccomp_data, instruction_pointer);
@@ -256,8 +256,8 @@ static void let_pass(system_filter *f, uint64_t start, uint64_t end)
     finish(f, SECCOMP_RET_ALLOW);
 }
 
-/* A sanitizer's code expects no faults. It is in its own library (gcc) or in the program (clang),
- * which makes no system call itself and has no name here. */
+/* A sanitizer's code does not expect faults. It is in a separate library (gcc), or in the program
+ * (clang), which makes no system call itself and has no name here. */
 static int let_sanitizer_pass(struct dl_phdr_info *file, size_t size, void *user)
 {
     uint64_t start = UINT64_MAX, end = 0, border;

@@ -1,4 +1,5 @@
-/* Preloaded: CLOCK_MONOTONIC runs $MEMVIZ_TEST_FAST times as fast, from the machine's start on. */
+/* When preloaded, makes CLOCK_MONOTONIC run $MEMVIZ_TEST_FAST times as fast, counting from the
+ * machine's start. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>

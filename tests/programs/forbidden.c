@@ -64,7 +64,7 @@ static int fork_one(void)
     return child < 0 ? -1 : waitpid(child, NULL, 0);
 }
 
-/* As fork() does, but under another name. */
+/* Does what fork() does, but under another name. */
 static int clone_one(void)
 {
     long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -84,7 +84,7 @@ static int clone3_one(void)
     if (child == 0)
         _exit(0);
     if (child < 0 && errno == ENOSYS)
-        errno = EPERM; /* this errno makes others use the older call */
+        errno = EPERM; /* with this errno, others use the older call */
     return child < 0 ? -1 : waitpid((pid_t)child, NULL, 0);
 }
 
@@ -152,7 +152,7 @@ static int share_messages(void)
     return msgget(IPC_PRIVATE, 0600);
 }
 
-/* The kernel sends the owner of a descriptor signals of any number. */
+/* The kernel sends signals of any number to the owner of a descriptor. */
 static int own_for_parent(void)
 {
     int ends[2], made;

@@ -1,20 +1,20 @@
-/* Actions that a confined reader must not be able to do (cli/confine/confine.h). Each is
- * really attempted. */
+/* Actions that a confined reader must not be able to perform (cli/confine/confine.h). Each action
+ * is really attempted. */
 #ifndef MVT_FORBIDDEN_H
 #define MVT_FORBIDDEN_H
 
 typedef struct {
     const char *name;
-    int (*act)(void);  /* -1, with errno, if it was refused */
-    int is_about_path; /* Landlock refuses it; otherwise the filter of system calls does */
+    int (*act)(void);  /* returns -1, with errno set, if the action was refused */
+    int is_about_path; /* true: Landlock refuses it; false: the system call filter does */
 } mvt_forbidden;
 
-extern const mvt_forbidden mvt_forbidden_acts[]; /* ends with a NULL name */
+extern const mvt_forbidden mvt_forbidden_acts[]; /* the last entry has a NULL name */
 
-/* A folder for the attempts, with a file `victim` in it. */
+/* Sets a folder for the attempts, which contains a file `victim`. */
 void mvt_forbidden_in(const char *folder);
 
-/* Whether this machine's kernel can refuse it. */
+/* Returns whether this machine's kernel can refuse the action. */
 int mvt_has_landlock(void);
 int mvt_has_filter(void);
 

@@ -3,7 +3,7 @@
  *
  *     heap_threads THREADS ROUNDS
  *
- * Ends with 1 when a name has no number, or two. */
+ * Ends with status 1 if a name has no number, or two of them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ int main(int argc, char **argv)
         pthread_create(&thread[i], NULL, work, (void *)i);
     for (unsigned i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
-    /* No more names are written: from now on each name has one number, or counts among
-     * the others. */
+    /* No more names are written. From now on each name has one number, or is counted among the
+     * others. */
     for (unsigned i = 0; i < NAMES; i++) {
         char name[MV_HEAPS_NAME];
         snprintf(name, sizeof name, "heap %u", i);

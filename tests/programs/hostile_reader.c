@@ -1,6 +1,6 @@
-/* Preloaded into memviz, it acts like a reader that a malicious file has taken over: as soon as the
- * process is confined and reads, it attempts every forbidden action once, and writes each result to
- * $ATTACK_LOG (scripts/attack/confined). */
+/* Preloaded into memviz, this library acts like a reader that a malicious file has taken over. As
+ * soon as the process is confined and reads, it attempts every forbidden action once, and writes
+ * each result to $ATTACK_LOG (scripts/attack/confined). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Preloaded into memviz or into a recorded program: each reading of the time of day is years from
- * the last one, alternately later and earlier. */
+/* Preloaded into memviz or a recorded program, this library makes each reading of the time of day
+ * differ from the last one by years, alternately later and earlier. */
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

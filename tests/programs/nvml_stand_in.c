@@ -9,11 +9,12 @@
 
 typedef struct {
     unsigned long long used[2], own[2];
-    unsigned pid;                /* of the process that uses `own`; 0: no process is named */
-    unsigned long long reserved; /* by the driver; 0: an old library without this figure */
-    unsigned differ, divided;    /* devices are different models; the second one has slices */
-    unsigned shared;             /* this many devices have only the host's memory */
-    long long answered_us;       /* time of the last memory report: later than the query */
+    unsigned pid; /* id of the process that uses `own`; 0: no process is named */
+    /* bytes reserved by the driver; 0: an old library without this figure */
+    unsigned long long reserved;
+    unsigned differ, divided; /* devices are different models; the second one has slices */
+    unsigned shared;          /* this many devices have only the host's memory */
+    long long answered_us;    /* time of the last memory report, which is later than the query */
 } stand_in;
 
 stand_in nvml_stand_in;
@@ -94,7 +95,7 @@ static long long now_us(void)
     return (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* The next microsecond. */
+/* Sets answered_us to a later microsecond than now. */
 static void answer(void)
 {
     long long asked = now_us();

@@ -1,5 +1,5 @@
-/* Writes the fuzz corpora's first files, fixture traces in every format, into the folder on the
- * command line: one subfolder for each fuzz target. */
+/* Writes the first files of the fuzz corpora, which are fixture traces in every format, into the
+ * folder on the command line, with one subfolder for each fuzz target. */
 #include "tests/fixture/fixture_live.h"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ static void save(const char *root, const char *target, const char *name, mv_span
     }
 }
 
-/* The chunks of a live file without the zeros between them, as fuzz_live.c reads them. */
+/* Writes a live file's chunks without the zeros between them, as fuzz_live.c reads them. */
 static void save_live(const char *root, const char *name, mv_arena *arena, mv_span file)
 {
     enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
@@ -42,8 +42,8 @@ static void save_live(const char *root, const char *name, mv_arena *arena, mv_sp
     save(root, "live", name, (mv_span){out, length});
 }
 
-/* Each device's summary, all in one file; once unchanged and once after the 'r' that makes the fuzz
- * target correct the hashes. */
+/* Writes each device's summary, all in one file: once unchanged, and once after the 'r' that makes
+ * the fuzz target correct the hashes. */
 static void save_summaries(const char *root, const char *name, mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);

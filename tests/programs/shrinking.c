@@ -1,5 +1,5 @@
-/* Preloaded into memviz: once the file $MEMVIZ_TEST_SHRINK is mapped, it is cut to $MEMVIZ_TEST_TO
- * bytes, as another process might do at the worst moment. */
+/* Preloaded into memviz, this library cuts the file $MEMVIZ_TEST_SHRINK to $MEMVIZ_TEST_TO bytes
+ * once it is mapped, as another process might do at the worst time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

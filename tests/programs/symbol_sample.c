@@ -1,11 +1,11 @@
-/* A library with known addresses, functions and lines: always built with debugging information
- * and optimisation. */
+/* A library with known addresses, functions and lines, which is always built with debugging
+ * information and optimisation. */
 #include <stddef.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define INLINED static inline __attribute__((always_inline))
 
-/* The return address of the caller, and the line of the call. */
+/* A caller's return address, and the line of the call. */
 typedef struct {
     const void *address;
     int line;

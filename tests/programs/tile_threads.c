@@ -1,5 +1,6 @@
-/* Threads make tiles while a view zooms, pans and forgets, for ThreadSanitizer, under which
- * Criterion does not start: the pixels equal those without threads, and there is no race.
+/* Threads make tiles while a view zooms, pans and forgets tiles. This is a separate program because
+ * Criterion does not start under ThreadSanitizer. The pixels must equal those made without threads,
+ * and there must be no race.
  *
  *     tile_threads FILE */
 #include <math.h>
@@ -82,7 +83,7 @@ static bool is_equal(const mv_tile_frame *a, const mv_tile_frame *b)
     return true;
 }
 
-/* Waits for the view as the window does: a frame after each wake. */
+/* Waits for the view as the window does, drawing a frame after each wake-up. */
 static void settle(mv_tiles *tiles, const mv_tile_view *v, uint64_t *turn, mv_tile_frame *out)
 {
     while ((*out = mv_tiles_frame(tiles, v, ++*turn)).missing)

@@ -2,8 +2,8 @@
  *
  *     victim_events MODE THREADS EVENTS SLOT
  *
- * Each of THREADS threads records EVENTS events (0: without end) from slot SLOT on; then MODE
- * happens. The output must not depend on whether the program is recorded. */
+ * Each of THREADS threads records EVENTS events (0: without end), in slots starting at SLOT. Then
+ * MODE happens. The output must not depend on whether the program is recorded. */
 #include "tests/programs/victim_events.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static void wait_for(pid_t child)
     printf("child ended with %d\n", status);
 }
 
-/* The child records in its own slots, and so does the parent after the child. */
+/* The child records in separate slots, and so does the parent after the child. */
 static void make_child(const char *mode, pid_t (*fork_now)(void))
 {
     work((void *)(uintptr_t)19);
@@ -146,7 +146,7 @@ static void spawn(void)
     work((void *)(uintptr_t)30);
 }
 
-/* As daemons do. A file of the program then gets these numbers. */
+/* Closes all descriptors, as daemons do, and opens files that then get these numbers. */
 static void close_everything(void)
 {
     char text[5] = "";
@@ -164,7 +164,7 @@ static void close_everything(void)
     unlink("mine");
 }
 
-/* The rest of the address space, up to a limit. */
+/* Takes the remaining address space, up to a limit. */
 static void use_up_memory(void)
 {
     for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
@@ -173,7 +173,7 @@ static void use_up_memory(void)
     work((void *)(uintptr_t)30);
 }
 
-/* One thread after another; the last ones record events in destructors as they end. */
+/* Starts one thread after another. The last threads record events in destructors as they end. */
 static void *record_a_little(void *slot)
 {
     for (uint64_t i = 0; i < 10; i++)
@@ -191,8 +191,8 @@ static void make_short_threads(void)
     }
 }
 
-/* Like programs that make a thread for each task: 5,000 threads, each of which continues where the
- * previous one in its slot ended. */
+/* Acts like a program that makes a thread for each task: 5,000 threads, each of which continues
+ * where the previous one in its slot ended. */
 static void *record_three(void *slot)
 {
     uint64_t done = atomic_load(&acks->done[(uintptr_t)slot]);
@@ -232,7 +232,7 @@ static void call_cuda(void)
     mv_rec_leave(&visit);
 }
 
-/* Six calls, and the ticks of the program's clock between them. */
+/* Makes six calls, with the program's clock advancing between them. */
 static void keep_time(void)
 {
     const void *program = (void *)((uintptr_t)3 << 20), *nccl = (void *)((uintptr_t)16 << 20);
@@ -241,7 +241,7 @@ static void keep_time(void)
     mv_rec_launch();
     mv_rec_wait(program, MV_WAITS_FOR_STREAM);
     call_cuda();
-    for (int i = 0; i < 3; i++) { /* memory that is not pinned goes to the device */
+    for (int i = 0; i < 3; i++) { /* memory that is not pinned is on the device */
         mv_rec_wait(program, MV_UPLOADS);
         mv_rec_wait(program, MV_WAITS_FOR_STREAM);
     }
@@ -304,7 +304,7 @@ static void map_acks(void)
         close(fd);
 }
 
-/* Leaves no number for another file. */
+/* Leaves no descriptor number for another file. */
 static void use_up_numbers(void)
 {
     while (dup(STDIN_FILENO) >= 0)

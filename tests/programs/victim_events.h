@@ -1,5 +1,6 @@
-/* The actions of the crash matrix's victims, from which a test derives the required contents of
- * their files: event `i` of slot `s` is always the same. A slot is one thread of one process. */
+/* The actions of the programs in the crash matrix. From them a test derives what the programs'
+ * files must contain: event `i` of slot `s` is always the same. A slot is one thread of one
+ * process. */
 #ifndef MV_VICTIM_EVENTS_H
 #define MV_VICTIM_EVENTS_H
 
@@ -9,17 +10,18 @@
 
 enum {
     VICTIM_SLOTS = 64,
-    VICTIM_SLOT_BITS = 36, /* an address shows its owner: (slot + 1) << 36 and up */
+    VICTIM_SLOT_BITS = 36, /* addresses show their owner: they start at (slot + 1) << 36 */
     VICTIM_STACKS = 300,
-    VICTIM_LAG = 20, /* events from a block to its free */
+    VICTIM_LAG = 20, /* number of events between a block and its free */
     VICTIM_ERRNO = 77,
-    VICTIM_WAVES = 625, /* of 8 short threads each, with VICTIM_FEW events each */
+    VICTIM_WAVES = 625, /* waves of 8 short threads each; each thread records VICTIM_FEW events */
     VICTIM_FEW = 3
 };
 
-/* Shared with the test: the contents of the file $VICTIM_ACKS. */
+/* The contents of the file $VICTIM_ACKS, which is shared with the test. */
 typedef struct {
-    _Atomic uint64_t done[VICTIM_SLOTS]; /* recorded events: calls that returned */
+    /* number of recorded events, counted when their calls returned */
+    _Atomic uint64_t done[VICTIM_SLOTS];
 } victim_acks;
 
 typedef struct {
@@ -28,7 +30,7 @@ typedef struct {
     uint32_t stack; /* 1 to VICTIM_STACKS; 0: none */
 } victim_event;
 
-/* Even events allocate a block; odd ones free one, once there are enough. */
+/* Even events allocate a block. Odd events free one, once there are enough blocks. */
 static inline victim_event victim_event_of(uint32_t slot, uint64_t i)
 {
     bool is_free = i % 2 && i > VICTIM_LAG;
@@ -42,7 +44,8 @@ static inline victim_event victim_event_of(uint32_t slot, uint64_t i)
                           .stack = is_free ? 0 : (uint32_t)(1 + block * 31 % VICTIM_STACKS)};
 }
 
-/* The depth of stack n; its frame at depth d is code (n * d) % 97 at offset 2 * d + n. */
+/* Returns the depth of stack n. Its frame at depth d is code n * (d + 1) % 97 at offset 2 * d + n %
+ * 7. */
 static inline uint32_t victim_depth(uint32_t stack)
 {
     return 1 + stack % 40;

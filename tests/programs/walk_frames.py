@@ -1,5 +1,5 @@
-# Frames as the probe reads them, compared with Python's own at the same moment. The argument is
-# the probe (tests/programs/walk_probe.c). Prints the number of comparisons; ends with 1 at the first difference.
+# Compares frames as the probe reads them with Python's own at the same time. The argument is the
+# probe (tests/programs/walk_probe.c). Prints the number of comparisons; ends with 1 at the first difference.
 import asyncio
 import atexit
 import contextlib

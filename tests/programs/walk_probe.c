@@ -1,6 +1,6 @@
-/* A library that Python programs load with ctypes: it walks the frames of the calling thread, as
- * the shim does, and writes them as text. ctypes releases the GIL around a call, as do the
- * allocators that call the shim. */
+/* A library that Python programs load with ctypes. It walks the calling thread's frames, as the
+ * shim does, and writes them as text. ctypes releases the GIL around a call, as do the allocators
+ * that call the shim. */
 #include "capture/record/stack.h"
 #include "parse/symbols/python_lines.h"
 
@@ -31,8 +31,8 @@ static int64_t line_of(const mv_python_frame *frame, const mv_python_code *code)
     return mv_python_lines_find(&lines, &frame->offset, 1, &line) ? line : -2;
 }
 
-/* One line for each frame, innermost first: LINE TAB NAME TAB FILE. Returns their number, or -1
- * when one could not be described. */
+/* Writes one line for each frame, innermost first: LINE TAB NAME TAB FILE. Returns the number of
+ * frames, or -1 if one could not be described. */
 int probe_walk(char *out, size_t size)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -81,13 +81,13 @@ static int run_in_thread(thread_work w)
     return w.count;
 }
 
-/* A thread that Python does not know. */
+/* Runs a thread that Python does not know about. */
 int probe_walk_in_thread(char *out, size_t size)
 {
     return run_in_thread((thread_work){.out = out, .size = size});
 }
 
-/* From C to Python again: Python, C, Python, C. */
+/* Calls from C into Python again, so that the stack is Python, C, Python, C. */
 void probe_call(void (*function)(void))
 {
     function();
@@ -116,7 +116,8 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Nanoseconds for one walk from here, the best of 20 attempts: the undisturbed cost. */
+/* Returns the nanoseconds that one walk from here takes, as the best of 20 attempts, so that
+ * disturbances do not count. */
 double probe_cost(int walks)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -132,8 +133,8 @@ double probe_cost(int walks)
     return best;
 }
 
-/* Walks without end, because the interpreter must be able to end during a walk; counts the walks
- * with frames. */
+/* Walks forever, because the interpreter must be able to end during a walk. Counts the walks that
+ * find frames. */
 long probe_loop(double seconds)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -148,7 +149,7 @@ long probe_loop(double seconds)
 
 static __thread mv_native_past past;
 
-/* The number of native frames from here. */
+/* Returns the number of native frames from here. */
 int probe_native(void)
 {
     static __thread uint64_t addresses[MV_LIVE_MOST_FRAMES];
@@ -157,8 +158,8 @@ int probe_native(void)
     return (int)mv_native_walk(&past, addresses, MV_LIVE_MOST_FRAMES);
 }
 
-/* The number of our callers' native frames if they equal those of the C library's backtrace(),
- * otherwise -1. */
+/* Returns the number of our callers' native frames if they equal those from the C library's
+ * backtrace(), otherwise -1. */
 int probe_native_same(void)
 {
     uint64_t own[MV_LIVE_MOST_FRAMES];
@@ -178,7 +179,7 @@ int probe_native_same(void)
     return want - 1;
 }
 
-/* Nanoseconds for one native walk from here, the best of 20 attempts. */
+/* Returns the nanoseconds that one native walk from here takes, as the best of 20 attempts. */
 double probe_native_cost(int walks)
 {
     double best = 1e9;

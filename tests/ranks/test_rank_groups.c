@@ -1,6 +1,6 @@
-/* Ranks of jobs with pipelines, made of the summaries of real recordings: a stage is a recording,
- * or a recording without the places of its first or last stage. Odd ranks are inserted; exactly
- * these must be found. */
+/* Ranks of jobs with pipelines, made from the summaries of real recordings. A stage is a recording,
+ * or a recording without the places that belong to its first or last stage. Odd ranks are inserted,
+ * and exactly these must be found. */
 #include "analyze/ranks/ranks.h"
 
 #include "base/text.h"
@@ -8,16 +8,16 @@
 
 enum { MOST_RANKS = 1024, MOST_STAGES = 16, MOST_SITES = 4096 };
 
-/* How a rank differs from its stage. */
+/* How a rank differs from the others in its stage. */
 typedef enum { EXTRA, BATCH, LACK, LEAK, OOM, RESERVED, ORDER, FOREIGN, WAYS } way;
 
 typedef struct {
     uint32_t stages;
     mv_rank_grid grid; /* the layout of rank numbers; inner 0: in blocks */
-    bool is_shuffled;  /* names do not show the layout */
-    bool is_noisy;     /* every rank's sizes differ a little */
+    bool is_shuffled;  /* the names do not show the layout */
+    bool is_noisy;     /* every rank's sizes are slightly different */
     bool is_cut;       /* recordings end after different numbers of allocations */
-    bool is_given;     /* the layout is given, as by --groups */
+    bool is_given;     /* the layout is given, as with --groups */
 } job_plan;
 
 typedef struct {
@@ -57,7 +57,8 @@ static void add_up(mv_summary *rank)
         rank->peak_allocated += rank->site[i].peak_bytes;
 }
 
-/* A stage of one program: `blocks` sixteenths of its blocks are held at the peak. */
+/* Makes one stage of a program, in which `blocks` sixteenths of the program's blocks are held at
+ * the peak. */
 static mv_summary part_of(const mv_summary *whole, uint32_t blocks)
 {
     mv_summary part = *whole;
@@ -72,7 +73,7 @@ static mv_summary part_of(const mv_summary *whole, uint32_t blocks)
     return part;
 }
 
-/* Removes the nth largest place of the program. */
+/* Removes the program's nth largest place. */
 static void remove_site(mv_summary *rank, uint32_t nth)
 {
     mv_summary_site *site = copy_sites(rank);
@@ -163,7 +164,8 @@ static void make_job(job *j, uint32_t count, job_plan plan)
     j->count = count;
     j->plan = plan;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = plan.is_shuffled ? i * 389 % count : i; /* 389: a prime, no divisor */
+        /* 389: a prime, so it has no divisor */
+        uint32_t number = plan.is_shuffled ? i * 389 % count : i;
         mv_summary *rank = &j->rank[i];
         *rank = j->stage[stage_of(j, i)];
         rank->name = mv_arena_printf(mvt_memory(), "run.%u.pickle", number);
@@ -186,7 +188,7 @@ static void make_job(job *j, uint32_t count, job_plan plan)
     }
 }
 
-/* Exactly the inserted ranks are outliers. */
+/* Exactly the inserted ranks must be outliers. */
 static void expect_planted(job *j, const char *what)
 {
     mv_rank_grid grid = j->plan.grid;
@@ -205,7 +207,7 @@ static void expect_planted(job *j, const char *what)
                      is_found[i] ? "is not odd" : "is odd", j->found.verdict);
 }
 
-/* No odd rank, or one to four, of each kind, in one stage and in several. */
+/* No odd rank, or one to four of each kind, in one stage or in several. */
 static void check(job *j, uint32_t count, job_plan plan, const char *what)
 {
     char text[120];
@@ -214,7 +216,8 @@ static void check(job *j, uint32_t count, job_plan plan, const char *what)
     expect_planted(j, what);
     for (way how = 0; how < WAYS; how++) {
         uint32_t odd = 1 + how % 4, length = count / plan.stages;
-        /* A third of a stage is not odd, nor is another order where no two orders are equal. */
+        /* A third of a stage does not count as odd, nor does a different order where no two orders
+         * are equal. */
         if (length <= 3 * odd || (plan.is_noisy && how == ORDER))
             continue;
         snprintf(text, sizeof text, "%s, %u odd in way %u", what, odd, how);
@@ -236,7 +239,7 @@ static job *new_job(void)
     return j;
 }
 
-/* Stages that are different programs. */
+/* The stages are different programs. */
 static job *different_stages(void)
 {
     static const char *const names[] = {"gpt_train", "resnet_all", "mlp_train", "annotated"};
@@ -247,8 +250,8 @@ static job *different_stages(void)
     return j;
 }
 
-/* Stages of one program; from `same` on, stages in the middle hold the same bytes. The first and
- * the last stage have a place that the others do not have. */
+/* Stages of one program. Starting at `same`, the stages in the middle hold the same bytes. The
+ * first and the last stage have a place that the others do not have. */
 static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
 {
     mv_summary whole = summarize("gpt_train");
@@ -284,7 +287,8 @@ Test(rank_groups, odd_ranks_of_one_stage_are_found)
     check(j, 64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
 }
 
-/* Every rank is a stage: no rank has a peer, but a leak or a failed request is reported. */
+/* If every rank is a separate stage, no rank has a peer, but a leak or a failed request is still
+ * reported. */
 Test(rank_groups, stages_of_one_rank_have_no_outlier)
 {
     job *j = different_stages();
@@ -301,7 +305,7 @@ Test(rank_groups, stages_of_one_rank_have_no_outlier)
     check(j, 8, (job_plan){.stages = 8}, "equal stages in the middle");
 }
 
-/* The first and the last stage differ from those in the middle, which hold the same bytes. */
+/* The first and the last stage differ from the stages in the middle, which hold the same bytes. */
 Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
 {
     job *j = similar_stages(8, 1, 16);
@@ -312,8 +316,8 @@ Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
     check(j, 64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
 }
 
-/* The last but one stage of a schedule with two batches in flight: the same bytes in
- * another order. */
+/* The second-to-last stage of a schedule with two batches in flight holds the same bytes in a
+ * different order. */
 Test(rank_groups, stages_with_another_order_are_not_odd)
 {
     job *j = similar_stages(8, 1, 16);
@@ -344,7 +348,7 @@ LongTest(rank_groups, odd_ranks_among_a_thousand_are_found)
 }
 
 /* Twice the bytes of the second stage are nearly the bytes of the first, but only the second stage
- * has a rank missing. */
+ * lacks a rank. */
 Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
 {
     mv_summary whole = summarize("gpt_train");
@@ -359,7 +363,7 @@ Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
     cr_expect_neq(j->found.group[20], j->found.group[0]);
 }
 
-/* Two ranks for each stage: one odd rank leaves one stage with two different ranks. */
+/* Each stage has two ranks. One odd rank means that one stage has two different ranks. */
 Test(rank_groups, two_ranks_are_a_stage)
 {
     job *j = different_stages();

@@ -5,12 +5,13 @@
 
 enum { MOST = 6, STEPS = 10 };
 
-/* The peculiarities of a rank; all zero: the same as every rank. */
+/* The peculiarities of a rank. If all are zero, the rank is like the others. */
 typedef struct {
-    uint64_t batch;    /* factor of the activation sizes; 0: 1 */
-    bool leaks;        /* keeps the loss of each step */
-    uint64_t own;      /* bytes allocated at its own line */
-    uint64_t own_too;  /* bytes allocated at another own line, in two calls of it */
+    uint64_t batch; /* factor of the activation sizes; 0: 1 */
+    bool leaks;     /* keeps the loss of each step */
+    uint64_t own;   /* number of bytes allocated on a line that no other rank has */
+    /* number of bytes allocated on another such line, in two calls of the line */
+    uint64_t own_too;
     bool no_stacks;    /* has one block, without a stack */
     bool other_order;  /* calls through another line in step 3 */
     bool stops;        /* dumped after six steps */
@@ -88,7 +89,7 @@ static void compare(party *p, const habits *h, uint32_t count)
                             mvt_err()));
 }
 
-/* Exactly one outlier, with that rank, reason and line. */
+/* There must be exactly one outlier, with this rank, reason and line. */
 static void expect_lone(const party *p, uint32_t rank, mv_rank_reason reason, const char *line)
 {
     const mv_rank_outlier *o = &p->found.outliers[0];
@@ -169,7 +170,8 @@ Test(ranks, memory_that_one_rank_alone_holds_is_named)
     expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
 }
 
-/* Of the bytes at all of the rank's own places, a line is charged only its calls' bytes. */
+/* Of the bytes at all places that only this rank has, a line must be charged only for those of its
+ * calls. */
 Test(ranks, one_line_is_not_given_the_bytes_of_all)
 {
     party p;
@@ -229,7 +231,7 @@ Test(ranks, an_early_dump_is_not_a_difference)
     cr_expect_eq(p.found.first, MV_NO_ROW);
 }
 
-/* Later allocations of the other ranks are not a difference, either. */
+/* What the other ranks allocate later is not a difference, either. */
 Test(ranks, an_early_dump_may_have_a_lower_peak)
 {
     party p;
@@ -240,7 +242,7 @@ Test(ranks, an_early_dump_may_have_a_lower_peak)
     cr_expect_eq(p.found.count, 1);
 }
 
-/* The first and the last rank may be odd without being stages of a pipeline. */
+/* The first and the last rank may be odd without being stages in a pipeline. */
 Test(ranks, the_first_and_the_last_rank_are_named)
 {
     party p;
@@ -300,8 +302,8 @@ Test(ranks, sequences_diverge_at_the_right_event)
         mv_divergence d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
-        /* As for the curve of a long trace: every second point is removed until at most `most`
-         * remain. */
+        /* Thin out the points as for a long trace's curve: remove every second point until at
+         * most 16 remain. */
         mv_summary *summary = &s[seed % 2];
         while (summary->points > 16) {
             summary->points /= 2;
@@ -382,7 +384,7 @@ Test(ranks, stages_are_reported)
     cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 
-/* A line is called from two lines; each rank has one of these calls. */
+/* A line is called from two other lines, and each rank has one of these calls. */
 Test(ranks, callers_that_differ_are_shown)
 {
     static const char *const stacks[] = {"make:a.py:9;step:a.py:44;main:a.py:68",
@@ -401,8 +403,8 @@ Test(ranks, callers_that_differ_are_shown)
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
-/* The buffer of `ring` held half a step: its peak may have been earlier and higher; a window has
- * its own peak. */
+/* The buffer of `ring` covered only half a step, so its peak may have been earlier and higher. A
+ * window has a separate peak. */
 Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
 {
     static const struct {
@@ -429,8 +431,8 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
-/* If no free was recorded, blocks may have ended earlier, and segments may be older than the
- * first event. */
+/* If no free was recorded, blocks may have ended earlier, and segments may be older than the first
+ * event. */
 Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
@@ -444,7 +446,7 @@ Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
     cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
 
-/* A budget that all files together exceed, but no single file. */
+/* All files together exceed this budget, but no single file does. */
 Test(ranks, files_share_the_memory)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
@@ -454,7 +456,7 @@ Test(ranks, files_share_the_memory)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* Sixty summaries exceed the limit; each file with its summary stays far below it. */
+/* Sixty summaries exceed the limit, while each file with its summary stays far below it. */
 LongTest(ranks, kept_summaries_count_against_the_memory_limit)
 {
     mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "

@@ -99,7 +99,7 @@ LongTest(summary, a_summary_comes_back_from_its_bytes)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Equal parts are stored once, and every summary equals the one without sharing. */
+/* Equal parts are stored only once, and every summary must equal the one made without sharing. */
 Test(summary, equal_parts_are_shared)
 {
     static const char *const names[] = {"mlp_train", "streams", "mlp_train", "leak_cycle"};
@@ -193,7 +193,7 @@ Test(summary, damage_is_refused)
         cr_assert_neq(decode(&r, r.bytes.data, i), MV_OK, "cut at %u", (unsigned)i);
 }
 
-/* Even with a correct hash, a wrong count must be refused. */
+/* A wrong count must be refused even if the hash is correct. */
 LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 {
     mvt_trace *t = mvt_small();
@@ -216,7 +216,7 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
     }
 }
 
-/* `ranks` gives the same report on summaries as on snapshots, except for facts that only
+/* `ranks` must give the same report on summaries as on snapshots, except for facts that only
  * snapshots have. */
 Test(summary, a_summary_replaces_its_snapshot)
 {

@@ -1,8 +1,8 @@
-/* A recorded program and its launcher do not harm programs that run next to them, and are not
+/* A recorded program and its launcher must not harm programs that run next to them, and must not be
  * harmed by them (tests/programs/bystander.c). */
 #include "tests/fixture/fixture_program.h"
 
-/* $MEMVIZ_STATUS names a descriptor of another process. */
+/* $MEMVIZ_STATUS names a descriptor that belongs to another process. */
 static void expect_unchanged(const char *file, const char *word)
 {
     mvt_run r = mvt_sh("%s; exec 3<>db; export MEMVIZ_OUT=$PWD/a LD_PRELOAD=" MV_SHIM
@@ -21,7 +21,8 @@ Test(bystanders, a_file_of_another_process_is_not_written_to)
     expect_unchanged("truncate -s 4096 db", ":0000000000000000");
 }
 
-/* It has no name, like the launcher's page, but it does not begin with the page's magic word. */
+/* The file has no name, like the launcher's page, but it does not begin with the page's magic
+ * word. */
 Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
 {
     mvt_run r = mvt_sh("truncate -s 4096 db; exec 3<>db; rm db; "
@@ -32,7 +33,7 @@ Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
     cr_expect_str_eq(r.out, "0\n", "%s", r.err);
 }
 
-/* Such a program is not recorded, and ends as without the shim. */
+/* Such a program is not recorded, and ends as it would without the shim. */
 Test(bystanders, a_program_with_a_strict_filter_is_unharmed)
 {
     mvt_run r = mvt_sh("BYSTANDER=" MV_BYSTANDER "; $BYSTANDER jail /bin/true; echo $?; "
@@ -64,7 +65,7 @@ LongTest(bystanders, children_forked_in_a_handler_return_from_it)
     }
 }
 
-/* The clients belong to another user if possible: they connect faster than the launcher could wait
+/* If possible, the clients belong to another user. They connect faster than the launcher could wait
  * for each. */
 LongTest(bystanders, silent_clients_do_not_block_others)
 {

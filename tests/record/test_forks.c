@@ -1,8 +1,8 @@
-/* Forks in programs with threads, under the whole shim (tests/hooked/forking.c): no child hangs in
- * a hook, or in its own call that takes a lock which a hook took in the parent. */
+/* Forks in programs with threads, under the whole shim (tests/hooked/forking.c). No child may hang
+ * in a hook, or in a call it makes to take a lock that a hook took in the parent. */
 #include "tests/fixture/fixture_program.h"
 
-/* Live files suffice: finalising hundreds of them would only take time. */
+/* Live files are enough, because finalising hundreds of them would only take time. */
 static void expect_no_hang(const char *stacks, const char *more, const char *mode, unsigned forks)
 {
     char want[64];
@@ -15,7 +15,7 @@ static void expect_no_hang(const char *stacks, const char *more, const char *mod
     cr_assert_eq(strncmp(run.out, want, strlen(want)), 0, "%s %s: %s%s", mode, stacks, run.out,
                  run.err);
     cr_assert_eq(run.status, 0);
-    /* Each child has recorded. */
+    /* Each child must have recorded. */
     cr_assert_geq(strtoul(run.out + strlen(want), NULL, 10), forks + 1, "%s %s: %s", mode, stacks,
                   run.out);
 }
@@ -28,7 +28,7 @@ LongTest(forks, children_do_not_hang_among_threads_that_call_cuda)
     expect_no_hang("all", "", "cuda", 150);
 }
 
-/* Without the shim such a child hangs only if it calls the loader. */
+/* Without the shim, such a child hangs only if it calls the loader. */
 LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_in_the_shim)
 {
     expect_no_hang("none", "", "loader", 50);

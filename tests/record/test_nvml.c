@@ -1,4 +1,4 @@
-/* Samples of the devices' use, from a stand-in for NVIDIA's library. */
+/* Samples of how much memory is used on the devices, from a stand-in for NVIDIA's library. */
 #include "record/nvml.h"
 
 #include <dlfcn.h>
@@ -87,8 +87,8 @@ Test(nvml, a_lasting_level_is_its_first_and_last_sample)
     cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
 }
 
-/* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
-/* The driver answers after its current work, with the figures of that moment. */
+/* Memory that programs can use: total minus used equals the free bytes from cudaMemGetInfo. */
+/* The driver answers after its current work, with the figures at that time. */
 Test(nvml, a_sample_has_the_time_of_the_answer)
 {
     mv_samples samples;
@@ -183,7 +183,7 @@ Test(nvml, samples_are_of_the_devices_that_the_program_sees)
     expect_devices("-1", BOTH, "");
 }
 
-/* The number of ordinals with samples; whether the others have a reason. */
+/* Returns the number of ordinals with samples, and whether the others have a reason. */
 static void expect_known(const char *visible, const char *order, uint32_t want)
 {
     mv_nvml_process process = {.visible = visible, .order = order};
@@ -204,7 +204,7 @@ static void open_again(unsigned differ, unsigned divided)
     sample(100, 0, 0);
 }
 
-/* Devices without memory of their own have no figure; the other devices are unaffected. */
+/* Devices without memory of their own have no figure. The other devices are not affected. */
 Test(nvml, memory_of_the_host_has_no_samples)
 {
     mv_nvml_process process = {.pid = PID};

@@ -1,6 +1,6 @@
 /* The crash matrix: programs that record and then end in every possible way. However a program
- * ends, each event whose call returned is in a file, no reference in a file points to a missing
- * row, and the program's output is the same as without the recorder. */
+ * ends, each event whose call returned must be in a file, no reference in a file may point to a
+ * missing row, and the program's output must be the same as without the recorder. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,16 +21,16 @@ typedef struct {
     const char *mode;
     uint32_t threads;
     uint64_t events;
-    const char *out; /* MEMVIZ_OUT in the victim's folder; NULL: "live" */
+    const char *out; /* MEMVIZ_OUT, relative to the program's folder; NULL: "live" */
     const char *stacks, *rank;
     bool is_plain, waits_not; /* not recorded; the value of MEMVIZ_WAIT_FREE */
-    unsigned small_mb;        /* size of a file system for the live file; 0: none */
+    unsigned small_mb;        /* size of a separate file system for the live file; 0: none */
     void (*prepare)(void);    /* run in the victim's folder before its exec */
-    unsigned kill_after_us;   /* 0: it ends without a signal */
+    unsigned kill_after_us;   /* the signal that ends the program; 0: it ends without one */
 } victim_opts;
 
 typedef struct {
-    char folder[32], live[40]; /* the folder of its live files */
+    char folder[32], live[40]; /* the folder with the program's live files */
     victim_acks *acks;
     int status;
     char out[4096];
@@ -72,7 +72,7 @@ static void read_out(victim *v)
     char path[64];
 
     snprintf(path, sizeof path, "%s/out", v->folder);
-    FILE *file = fopen(path, "a+"); /* a victim that is killed early has made no file */
+    FILE *file = fopen(path, "a+"); /* a program that is killed early has made no file */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
     fclose(file);
@@ -122,9 +122,9 @@ static void drop(victim *v)
 /* ---- the required contents of the files ---- */
 
 typedef struct {
-    uint64_t next[VICTIM_SLOTS]; /* events found */
+    uint64_t next[VICTIM_SLOTS]; /* number of events found */
     size_t files, stopped, ended, commands;
-    uint64_t gaps; /* numbers without an event */
+    uint64_t gaps; /* number of sequence numbers without an event */
     uint64_t lost_stacks, lost_space;
     size_t event_bytes;
 } found;
@@ -166,7 +166,7 @@ static size_t count_in(const mv_trace *trace, mv_action action)
     return count;
 }
 
-/* Every command reads the same contents as the slow reader. */
+/* Every command must read the same contents as the slow reader. */
 static void expect_readable(const live_decoded *d, const char *path)
 {
     mv_read_opts opts = {0};
@@ -225,7 +225,7 @@ static found look(const victim *v, bool has_stacks)
     return f;
 }
 
-/* A recorded program ends and prints as an unrecorded one; then its files are checked. */
+/* A recorded program must end and print like an unrecorded one; then its files are checked. */
 static victim run_beside_plain(victim_opts opts)
 {
     victim v = run(opts), plain;
@@ -246,7 +246,7 @@ static void expect_mode(const char *mode, size_t files)
     victim v = run_beside_plain((victim_opts){.mode = mode, .threads = 3, .events = 5000});
     found f = look(&v, true);
 
-    /* All events are there, and no others. */
+    /* All events must be there, and no others. */
     for (int slot = 0; slot < VICTIM_SLOTS; slot++)
         cr_assert_eq(f.next[slot], v.acks->done[slot], "slot %d: %llu of %llu events", slot,
                      (unsigned long long)f.next[slot], (unsigned long long)v.acks->done[slot]);
@@ -345,7 +345,8 @@ Test(recorder, thousands_of_threads_fill_few_chunks)
     live_decode(path, &d);
     cr_assert_str_empty(d.fault, "%s", d.fault);
     cr_assert_eq(d.event_count, 3 * 5000 + 8 * VICTIM_WAVES * VICTIM_FEW);
-    /* The events of a short thread belong to one thread, and those of the next to another. */
+    /* The events of one short thread belong to one thread, and those of the next thread to
+     * another. */
     uint32_t threads[VICTIM_SLOTS] = {0};
     uint64_t seen[VICTIM_SLOTS] = {0};
     for (size_t i = 0; i < d.event_count; i++) {
@@ -372,7 +373,7 @@ Test(recorder, nothing_happens_without_an_event)
 LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
 {
     for (unsigned i = 0; i < 200; i++) {
-        /* Killed at any moment: at most each thread's current event is missing, or is there
+        /* Killed at any time: for each thread, at most its current event is missing, or is there
          * although its call has not returned. */
         unsigned us = 1 + i * i % 9973;
         bool waits_not = i % 4 == 3;
@@ -418,7 +419,7 @@ static void limit_memory(void)
     limit(RLIMIT_AS, 96 << 20);
 }
 
-/* The recording stops, and its written part is complete; the program does not notice. */
+/* The recording stops, and what was written is complete. The program does not notice. */
 static void expect_stopped(victim_opts opts, const char *why)
 {
     victim v = run_beside_plain(opts);
@@ -446,7 +447,7 @@ static void expect_nothing(victim_opts opts)
     drop(&v);
 }
 
-/* A file system of its own for this test; false when the machine does not allow it. */
+/* Mounts a separate file system for this test. Returns false if the machine does not allow it. */
 static bool can_mount(void)
 {
     return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
@@ -478,8 +479,8 @@ Test(recorder, no_memory_for_a_thread_is_counted)
     drop(&v);
 }
 
-/* The recording takes no descriptor number from the program, so no other file can get that number:
- * the program has all of its numbers. */
+/* The recording takes no descriptor number from the program, so no other file can get that number.
+ * The program has all of its numbers. */
 Test(recorder, the_program_keeps_all_descriptor_numbers)
 {
     expect_mode("no_numbers", 1);

@@ -1,4 +1,4 @@
-/* Bounded recordings: folding the first records changes nothing at the end of the file. */
+/* Bounded recordings: folding the first records must not change anything at the end of the file. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ static mvt_live *whole_file(void)
 
     mvt_live_segment(l, base, 2 << 20);
     for (uint32_t i = 0; i < EVENTS; i++) {
-        /* Long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
-         * two threads. */
+        /* Make long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
+         * on two threads. */
         uint64_t addr = base + (uint64_t)i * 4096;
         uint32_t thread = i % 3 == 0, stack;
         char text[64];
@@ -70,8 +70,8 @@ static const char *number_text(uint64_t number)
     return mv_arena_printf(mvt_memory(), "%llu", (unsigned long long)number);
 }
 
-/* The folded part after `count` records, and the file of the live part, without its
- * finished chunks. */
+/* Returns the folded part after `count` records, and the file with the live part, without the
+ * file's finished chunks. */
 static void fold_after(mvt_live *l, uint32_t count, const char **live, const char **folded)
 {
     mv_arena *arena = mvt_memory();
@@ -138,7 +138,7 @@ Test(ring, folding_at_any_number_keeps_the_end)
         read_both(live, folded, &got);
         cr_assert_eq(got.notes[MV_NOTE_LOST].count, 0, "%s", got.notes[MV_NOTE_LOST].first);
         cr_assert_eq(got.notes[MV_NOTE_DAMAGED].count, 0, "%s", got.notes[MV_NOTE_DAMAGED].first);
-        /* The live blocks at the end, with their stacks. */
+        /* The live blocks at the end must be equal, including their stacks. */
         cr_assert_eq(got.segments.count, want.segments.count);
         cr_assert_eq(got.blocks.count, want.blocks.count);
         for (uint32_t i = 0; i < want.blocks.count; i++) {
@@ -152,7 +152,7 @@ Test(ring, folding_at_any_number_keeps_the_end)
             for (uint32_t k = 0; k < a; k++)
                 cr_assert_eq(got.frames.line[x[k].row], want.frames.line[y[k].row]);
         }
-        /* The last events are equal. */
+        /* The last events must be equal. */
         uint32_t most = events > 2 * count ? events - 2 * count : 0;
         const mv_events *a = &got.devices[0].events, *b = &want.devices[0].events;
         cr_assert_leq(a->count, b->count);
@@ -182,7 +182,8 @@ Test(ring, memory_of_a_call_stays_while_it_is_held)
         creates += got.api_calls.action[i] == MV_API_CREATE;
         releases += got.api_calls.action[i] == MV_API_RELEASE;
     }
-    cr_assert_eq(creates, EVENTS / 10); /* each was retained once, and released at most once */
+    /* each must have been retained once, and released at most once */
+    cr_assert_eq(creates, EVENTS / 10);
     cr_assert_eq(releases, 0);
 }
 
@@ -223,7 +224,7 @@ static void give_back(mvt_live *l, uint32_t block, uint32_t mib)
     mvt_live_free(l, .addr = base + (uint64_t)block * 4 * MIB, .size = (uint64_t)mib * MIB);
 }
 
-/* Steps of one second: a line that leaks 1 MiB up to second `leaks_until`, from two callers; a
+/* Steps of one second, with a line that leaks 1 MiB up to second `leaks_until`, from two callers; a
  * cache of the last 8 blocks of 2 MiB; and a block of 3 MiB that lives within the step. */
 static mvt_live *steps_that_leak(uint32_t leaks_until)
 {
@@ -247,7 +248,7 @@ static mvt_live *steps_that_leak(uint32_t leaks_until)
     return l;
 }
 
-/* Records of a step: 6; 5 in the first 8 seconds; one less in seconds without a leak. */
+/* Records in a step: 6, or 5 in the first 8 seconds; one less in seconds without a leak. */
 static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace *trace)
 {
     const char *live, *folded;
@@ -261,7 +262,7 @@ static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace
     return leaks;
 }
 
-/* 84 seconds are folded: spans of 8 s, 10 of them whole; the minimum of the fifth and the
+/* 84 seconds are folded into spans of 8 s, 10 of them complete. The minimum of the fifth and the
  * last counts. */
 Test(ring, a_line_that_grew_in_the_folded_part_is_named)
 {
@@ -285,7 +286,7 @@ Test(ring, a_line_that_grew_in_the_folded_part_is_named)
     cr_expect_eq(line->freed, 0);
 }
 
-/* The cache's blocks are from the last folded seconds, and it has not grown. */
+/* The cache's blocks are from the last folded seconds, so it has not grown. */
 Test(ring, a_cache_that_was_folded_has_not_grown)
 {
     mv_trace trace;
@@ -296,7 +297,8 @@ Test(ring, a_cache_that_was_folded_has_not_grown)
     cr_expect_eq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
 
-/* It used to grow and has stopped: the last events alone do not show that it ever grew. */
+/* The memory used to grow and has stopped. The last events by themselves do not show that it ever
+ * grew. */
 Test(ring, growth_in_the_folded_time_leaves_the_verdict_open)
 {
     mv_trace trace;
@@ -306,7 +308,7 @@ Test(ring, growth_in_the_folded_time_leaves_the_verdict_open)
     cr_expect_not_null(strstr(leaks.why, "a.py:7 leak grew by "), "%s", leaks.why);
 }
 
-/* Folded steps contain only blocks that stayed: their marks count no steps. */
+/* Folded steps contain only blocks that stayed, so their marks do not count as steps. */
 Test(ring, folded_steps_are_no_steps)
 {
     mv_trace trace;
@@ -333,7 +335,8 @@ static mv_leaks leaks_with_fact(const char *value)
     return leaks;
 }
 
-/* Five spans, the last one incomplete, are the minimum. A line without its block is omitted. */
+/* The minimum is taken over five spans, the last of which is incomplete. A line without its block
+ * is left out. */
 Test(ring, damaged_counters_of_lines_are_not_used)
 {
     static const char *const wrong[] = {"",
@@ -428,7 +431,7 @@ Test(ring, wrong_conditions_are_named)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-/* A number from `memviz info --json`. */
+/* Returns a number from `memviz info --json`. */
 static double captured(const char *file, const char *key)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", file);
@@ -465,7 +468,8 @@ LongTest(ring, a_program_that_frees_nothing_is_bounded)
     cr_expect_leq(strtoul(r.out, NULL, 10), 16 << 10, "%s", r.out);
 }
 
-/* The number of live blocks among victim_ring's leaks; all must be alive, from the first on. */
+/* Returns how many of victim_ring's leaks are live blocks. All of them must be alive, starting with
+ * the first. */
 static uint32_t leaked_blocks(const char *path)
 {
     const uint64_t leaked = 0x500000000000, apart = 64 << 20;
@@ -485,9 +489,9 @@ static uint32_t leaked_blocks(const char *path)
     return count;
 }
 
-/* The launcher is stopped until the file contains `until`. Its program gets SIGUSR1 after
- * `then`, and prints the number of leaked blocks. The recording is in `disk`; returns the path
- * of the result. */
+/* Stops the launcher until the file contains `until`. The launcher's program receives SIGUSR1 after
+ * `then`, and prints the number of leaked blocks. The recording is in `disk`. Returns the path of
+ * the result. */
 static const char *outrun_on(const char *disk, const char *mode, const char *until,
                              const char *then, uint32_t *leaked)
 {
@@ -515,7 +519,7 @@ static const char *outrun(const char *mode, const char *until, const char *then,
 
 #define DISK "du -k $F | cut -f1; "
 
-/* It continues when there is room again. */
+/* The recording continues when there is room again. */
 LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_block)
 {
     uint32_t leaked;
@@ -529,7 +533,7 @@ LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_
     cr_expect_eq(leaked_blocks(file), leaked);
 }
 
-/* The launcher makes no room until the program has ended. In /dev/shm only a file's data takes
+/* The launcher makes no room until the program has ended. In /dev/shm, only a file's data takes up
  * space, so the file's last window ends at the bound. */
 LongTest(ring, a_program_that_ends_at_its_bound_loses_no_live_block)
 {
@@ -580,7 +584,7 @@ Test(ring, wrong_bounds_and_conditions_are_refused)
 
 /* ---- conditions that are met ------------------------------------------------------------- */
 
-/* Runs until FILE exists, and prints the messages; then the program's process gets a signal. */
+/* Runs until FILE exists, and prints the messages. Then the program's process receives a signal. */
 #define UNTIL(file)                                                                             \
     " 2>said & L=$!; until grep -q 'kept " file "' said || ! kill -0 $L; do sleep 0.02; done; " \
     "kill $(pgrep -P $L); wait $L; cat said; ls"
@@ -591,7 +595,7 @@ static void expect_said(mvt_run r, const char *part, const char *file)
     cr_expect_not_null(strstr(r.out, file), "%s%s", r.out, r.err);
 }
 
-/* 900 of 1000 bytes are not more than 90 %. */
+/* 900 of 1000 bytes is not more than 90 %. */
 Test(ring, use_of_a_device_is_a_condition)
 {
     mvt_run r =
@@ -616,7 +620,7 @@ LongTest(ring, growth_is_a_condition)
     cr_expect_str_eq(r.out, "b.bin\n", "%s%s", r.out, r.err);
 }
 
-/* Each peak is 5 % above the last one; the newest two files stay. */
+/* Each peak is 5 % above the previous one. The newest two files stay. */
 LongTest(ring, a_new_peak_is_a_condition)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q --on high --cooldown 0s --keep 2 -o a.bin -- " MV_VICTIM_RING
@@ -626,8 +630,8 @@ LongTest(ring, a_new_peak_is_a_condition)
     cr_expect_null(strstr(r.out, "\na.high.1.bin\n"), "%s", r.out);
 }
 
-/* The file contains the program's actions after the condition; a pending file is written at the
- * program's end. */
+/* The file contains what the program did after the condition was met. A pending file is written at
+ * the program's end. */
 Test(ring, recording_continues_after_the_condition)
 {
     mvt_run r =

@@ -1,6 +1,6 @@
-/* Samples that the shim requests: at a device's first allocation, at a refusal, and before used
- * memory is freed. First the test plays the launcher; then `memviz run` does, with a stand-in
- * for libnvidia-ml.so.1. */
+/* Samples that the shim requests: at a device's first allocation, when a request is refused, and
+ * before used memory is freed. First the test plays the launcher; then `memviz run` does, with a
+ * stand-in for libnvidia-ml.so.1. */
 #include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 600000 }; /* a longer wait is a hang */
+enum { PATIENCE_MS = 600000 }; /* a longer wait counts as a hang */
 
 static int listen_at(char name[40])
 {
@@ -42,7 +42,7 @@ static pid_t start(const char *name, const char *environment)
     _exit(99);
 }
 
-/* Waits for a client; false when the program has ended first. */
+/* Waits for a client. Returns false if the program ends first. */
 static int next_asker(int listener, pid_t child)
 {
     struct pollfd asks = {listener, POLLIN, 0};
@@ -86,7 +86,7 @@ Test(sampler, a_sample_is_requested_when_memory_is_refused)
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
 
-/* Whether a process has a socket that it did not inherit from this process. */
+/* Returns whether a process has a socket that it did not inherit from this process. */
 static bool has_socket(pid_t pid)
 {
     for (int n = 0; n < 1024; n++) {
@@ -101,9 +101,9 @@ static bool has_socket(pid_t pid)
     return false;
 }
 
-/* Another thread of the program may close any number or use it for its own file, and CUDA's
- * driver writes to its own numbers after the program has closed everything: so the socket has
- * no number. */
+/* Another thread of the program may close any descriptor number or use it for a separate file, and
+ * CUDA's driver writes to the numbers it knows after the program has closed everything. The socket
+ * therefore has no number. */
 Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
 {
     char name[40];
@@ -123,7 +123,7 @@ Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
     close(listener);
 }
 
-/* A stopped launcher does not stop the program. */
+/* A stopped launcher must not stop the program. */
 Test(sampler, the_program_continues_without_an_answer)
 {
     char name[40];
@@ -137,7 +137,7 @@ Test(sampler, the_program_continues_without_an_answer)
                  0);
 }
 
-/* The launcher's interval is longer than the program's run: without the sample that the shim
+/* The launcher's interval is longer than the program runs. Without the sample that the shim
  * requests and waits for, the last sample would be older than the last call. */
 static void expect_last_sample(const char *preload)
 {
@@ -161,14 +161,14 @@ Test(sampler, a_short_program_has_a_sample_after_its_last_call)
     expect_last_sample("");
 }
 
-/* The time of day is changed while the program runs; samples and calls use one clock. */
+/* The time of day is changed while the program runs. Samples and calls use the same clock. */
 LongTest(sampler, samples_are_not_moved_by_a_clock_that_jumps)
 {
     for (int i = 0; i < 3; i++)
         expect_last_sample("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" MV_JUMPING);
 }
 
-/* The program's environment decides how CUDA numbers its devices. */
+/* The program's environment determines how CUDA numbers the devices. */
 static void expect_samples_in_order(const char *environment, bool are_there)
 {
     mvt_run run =
@@ -183,7 +183,7 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
 }
 
-/* As on GB10 and Jetson: NVML does not report the use by others. */
+/* On GB10 and Jetson, for example, NVML does not report how much memory others use. */
 LongTest(sampler, a_device_with_the_hosts_memory_has_no_other_users)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
@@ -219,7 +219,7 @@ static bool has_own_level(const char *writes_number)
         writes_number);
 
     cr_assert_eq(run.status, 0, "%s", run.err);
-    /* The last column, "process"; digits of a time could be the same. */
+    /* The last column is "process"; a time could contain the same digits. */
     return strstr(run.out, ",77\r\n") != NULL;
 }
 

@@ -1,5 +1,5 @@
-/* The replay of whole traces: real snapshots under their recorded settings, and under other
- * settings for which PyTorch's own counters are known. */
+/* The replay of whole traces: real snapshots with their recorded settings, and with other settings
+ * for which PyTorch's own counters are known. */
 #include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static void expect_truth(const char *name, const mv_levels *peak)
     cJSON *truth = truth_of(name);
 
     if (!truth)
-        return; /* a dump from inside a failing call has no counters */
+        return; /* a dump made within a failing call has no counters */
     cr_expect_eq(peak->allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->active, (uint64_t)stat_of(truth, "active_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->requested, (uint64_t)stat_of(truth, "requested_bytes.all.peak"), "%s", name);
@@ -66,7 +66,7 @@ LongTest(replay, every_event_of_every_snapshot_is_predicted)
 typedef struct {
     const char *recorded, *conf;
     uint64_t limit;
-    const char *truth; /* from the same work under that conf */
+    const char *truth; /* recorded from the same work under that conf */
 } comparison;
 
 static const comparison comparisons[] = {
@@ -171,7 +171,7 @@ LongTest(replay, block_sizes_suffice_for_reserved_memory)
         mv_replay_opts opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
-        /* A capture's data: the sizes of its blocks. */
+        /* A capture's data contains the sizes of its blocks. */
         mv_events *ev = &trace.devices[0].events;
         uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
         cr_assert_not_null(size);
@@ -189,7 +189,8 @@ LongTest(replay, block_sizes_suffice_for_reserved_memory)
     }
 }
 
-/* A replay that stops at one event after another has the same figures as new replays up to each. */
+/* A replay that stops at one event after another must have the same figures as new replays up to
+ * each event. */
 Test(replay, a_replay_in_pieces_is_the_same)
 {
     static const char *const names[] = {"oom_fragmented", "streams", "late_start"};
@@ -218,7 +219,7 @@ Test(replay, a_replay_in_pieces_is_the_same)
     }
 }
 
-/* Nearly all frees complete at once: they are one operation with their request. */
+/* Nearly all frees complete at once, so they are a single operation with their request. */
 Test(replay, a_free_that_does_not_wait_is_one_operation)
 {
     mvt_trace *t = mvt_new();
@@ -241,7 +242,7 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     cr_expect(script.ops[6].kind == MV_OP_COMPLETE && !script.ops[6].is_request);
 }
 
-/* The replay uses up the given steps, and reports when no steps remain. */
+/* The replay uses up the given steps, and says when none remain. */
 Test(replay, a_replay_ends_when_no_steps_remain)
 {
     mv_arena *arena = mvt_memory();
@@ -260,8 +261,8 @@ Test(replay, a_replay_ends_when_no_steps_remain)
     cr_expect_eq(left, 0);
 }
 
-/* The request for B waits for streams, which completes the free of A; C gets A's row. When the
- * trace completes A's free as well, C stays: the request for D is refused. */
+/* The request for B waits for streams, which completes the free of A, and C gets A's row. When the
+ * trace later completes A's free as well, C stays. The request for D is refused. */
 Test(replay, a_free_that_was_waited_for_frees_nothing_later)
 {
     const uint64_t mib = 1 << 20;

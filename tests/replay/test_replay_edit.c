@@ -1,6 +1,6 @@
-/* Each edit gives the same result as a recording of the edited program: the slow way is to write
- * the program again. A program here is a list of steps. The allocator of its trace never uses an
- * address twice, because replays use only the requests. */
+/* Each edit must give the same result as a recording of the edited program. The slow way is to
+ * write the program again. A program here is a list of steps. The allocator in its trace never uses
+ * an address twice, because replays use only the requests. */
 
 #include "analyze/replay/replay_edit.h"
 #include "tests/fixture/fixture.h"
@@ -33,7 +33,7 @@ typedef struct {
     const mv_trace *trace;
     mv_lives lives;
     mv_replay_script script;
-    uint32_t event_of[MOST]; /* the event at which each step begins */
+    uint32_t event_of[MOST]; /* the event with which each step begins */
 } recording;
 
 typedef struct {
@@ -109,7 +109,7 @@ static mv_replay_result run(const recording *r, const mv_replay_script *script)
     return result;
 }
 
-/* The edit of `before` gives the same result as `after`. Blocks are numbered in
+/* Checks that the edit of `before` gives the same result as `after`. Blocks are numbered in
  * allocation order. */
 static void expect_same(const program *before, mv_edit edit, const program *after)
 {
@@ -288,8 +288,8 @@ Test(replay_edit, the_cache_is_emptied_before_events)
 
 /* ---- offloading -------------------------------------------------------------------------- */
 
-/* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each;
- * numbers are sizes in MiB. */
+/* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each of
+ * them. The numbers are sizes in MiB. */
 Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
 {
     program before = {.count = 0}, after = {.count = 0};
@@ -305,8 +305,8 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
         add(&before, (step){.kind = FREE, .block = 4 - 2 * i});
         add(&before, (step){.kind = FREE, .block = 6 + i});
     }
-    /* Each leaves before the second allocation after its own, and returns before the allocation
-     * that precedes its free. The last one would return where it leaves, so it stays. */
+    /* Each block leaves before the second allocation after its own, and returns before the
+     * allocation that precedes its free. The last one would return where it leaves, so it stays. */
     add(&after, (step){ALLOC, 0, 30 * MIB, 0});
     add(&after, (step){ALLOC, 1, 10 * MIB, 0});
     add(&after, (step){.kind = FREE, .block = 1});
@@ -332,8 +332,9 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
-/* A forward pass that ends at a failed request. An exception frees the blocks that the passes kept,
- * or the trace ends there: the backward pass that would have brought blocks back is missing. */
+/* A forward pass that ends with a failed request. Either an exception frees the blocks that the
+ * pass kept, or the trace ends there. The backward pass that would have brought the blocks back is
+ * missing. */
 static void add_forward(program *p, uint32_t leaving)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -353,7 +354,8 @@ Test(replay_edit, offloaded_blocks_stay_away_when_a_failed_request_ends_the_pass
     static uint8_t cut[MOST];
 
     add_forward(&before, 0);
-    add_forward(&after, 2); /* nothing is allocated after the last, so it may still be in use */
+    /* nothing is allocated after the last block, so it may still be in use */
+    add_forward(&after, 2);
     memset(cut, 1, sizeof cut);
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD, .cut = cut}, &after);
     for (uint32_t i = 0; i < 3; i++)
@@ -453,8 +455,8 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
 
-/* Three calls that share the end of each one's first block, as casts of weights do
- * with autocast. */
+/* Three calls in which the first block of each is freed by a shared ending, as with casts of
+ * weights under autocast. */
 Test(replay_edit, blocks_freed_together_are_not_kept_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};

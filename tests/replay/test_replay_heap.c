@@ -1,4 +1,4 @@
-/* The simulated allocator alone: examples of its rules. */
+/* The simulated allocator by itself: examples of its rules. */
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"
@@ -169,8 +169,8 @@ Test(replay_heap, a_request_beyond_the_limit_releases_first)
     give(b);
 }
 
-/* After releasing its cache, PyTorch does not search again: a request can fail although waiting for
- * a stream has just freed a block that fits, and succeed when it is repeated. */
+/* After releasing its cache, PyTorch does not search again. A request can therefore fail although
+ * waiting for a stream has just freed a block that fits, and succeed when it is repeated. */
 Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
 {
     begin("");

@@ -1,5 +1,5 @@
 /* Random requests to the simulated allocator and to a slow, literal one: every address, size and
- * total must be equal; and free ranges of address space, compared with a plain list. */
+ * total must be equal. Also free ranges of address space, compared with a plain list. */
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"
@@ -19,7 +19,7 @@ typedef struct {
     slow_allocator *slow;
     uint32_t block[LIVE]; /* MV_NO_ROW: none */
     uint64_t addr[LIVE];
-    bool waits[LIVE]; /* freed, but not completed */
+    bool waits[LIVE]; /* free requested, but not completed */
     uint64_t steps;
 } match;
 
@@ -107,7 +107,7 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
             slow_empty_cache(m.slow);
         }
         m.heap.effect_count = 0;
-        /* Waiting for streams completes all pending frees, also inside requests. The rows and
+        /* Waiting for streams completes all pending frees, even inside requests. The rows and
          * addresses may then belong to other blocks. */
         for (int j = 0; j < LIVE && m.heap.pending_first == MV_NO_ROW; j++) {
             m.block[j] = m.waits[j] ? MV_NO_ROW : m.block[j];

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture.h"
 
-/* Two segments of 20 MiB: one of the default pool, and one of pool (a, b). */
+/* Two segments of 20 MiB, one in the default pool and one in pool (a, b). */
 static const char *note(bool is_expandable, bool other_is_expandable, uint64_t a, uint64_t b)
 {
     mvt_trace *t = mvt_new();
@@ -30,5 +30,5 @@ Test(segment_kinds, a_pool_with_its_own_allocator_is_unchanged)
     cr_expect(strstr(note(true, false, 0, 3), "pool (0, 3) is not expandable although others are"));
     cr_expect(strstr(note(false, false, 0, 3), "pool (0, 3) is of a MemPool: if that has"));
     cr_expect_str_eq(note(true, true, 0, 3), "");
-    cr_expect_str_eq(note(false, false, 3, 0), ""); /* of a CUDA graph */
+    cr_expect_str_eq(note(false, false, 3, 0), ""); /* the pool of a CUDA graph */
 }

@@ -1,5 +1,5 @@
-/* Trials of a setting: within a part of the trace, within a limit; setting texts with one change;
- * the order of trials. */
+/* Trials of a setting: within a part of the trace, and within a limit. Also setting strings with
+ * one change, and the order of trials. */
 #include "analyze/replay/setting_trials.h"
 
 #include "tests/fixture/fixture.h"
@@ -53,7 +53,7 @@ Test(setting_trials, one_setting_changes_and_the_others_stay)
             rows[i].out);
 }
 
-/* Up to any event the recorded settings reproduce the trace. */
+/* Up to any event, the recorded settings must reproduce the trace. */
 LongTest(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
 {
     static const char *const names[] = {"gpt_train", "whatif_2", "frag_pinned_by_small", "streams"};
@@ -101,8 +101,8 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     cr_expect_eq(b.trials.recorded_ooms, 0, "the failure is not in [0, end)");
 }
 
-/* The heap from before the trace is laid out again, under the limit that bounds the run: without
- * the limit, requests that the run refused would count as doubt. */
+/* The heap from before the trace is laid out again, under the limit that applied to the run.
+ * Without the limit, requests that the run refused would count as doubts. */
 LongTest(setting_trials, doubt_is_measured_within_the_limit)
 {
     bench b;
@@ -142,8 +142,8 @@ LongTest(setting_trials, settings_of_a_set_are_distinct_and_in_order)
     }
 }
 
-/* Trials run in parallel, but use up their steps in order: the list does not depend on which trial
- * ends first. */
+/* Trials run in parallel, but use up their steps in order, so that the list does not depend on
+ * which trial ends first. */
 Test(setting_trials, a_set_uses_the_steps_of_its_trials_in_order)
 {
     enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };

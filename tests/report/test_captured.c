@@ -1,5 +1,5 @@
-/* Captured files on the command line: `info` on them, and every command on a live file, on its
- * finalised form and on compact msgpack. */
+/* Captured files on the command line: `info` on them, and every command on a live file, on the
+ * finalised file, and on compact msgpack. */
 #include <unistd.h>
 
 #include "tests/cli/fixture_runs.h"
@@ -30,7 +30,7 @@ static mv_span some_capture(void)
                   .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"),
                   .stack = mvt_live_stack(l, "step:/w/train.py:12;<module>:/w/train.py:30"));
     for (uint32_t i = 0; i < 12; i++) {
-        /* Steps that keep their loss, in ranges, with CPU tensors; a backward pass in a thread
+        /* Steps that keep their loss, in ranges, with CPU tensors, and a backward pass in a thread
          * without Python. */
         uint32_t forward = mvt_live_stack(l, "forward:/w/model.py:5;step:/w/train.py:12");
         uint32_t loss = mvt_live_stack(l, "step:/w/train.py:14");
@@ -98,7 +98,7 @@ Test(captured, info_counts_captured_and_lost_events)
                "1 free of an address outside all heaps");
 }
 
-/* Programs without PyTorch once had only "history none" here. */
+/* Programs without PyTorch used to have only "history none" here. */
 Test(captured, info_names_the_levels)
 {
     static const mvt_expected_run all[] = {

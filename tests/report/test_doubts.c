@@ -1,5 +1,5 @@
-/* Reports of memory over time show where the events are insufficient, and which figures are
- * lower bounds. */
+/* Reports on memory over time show where the events are insufficient, and which figures are lower
+ * bounds. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -13,8 +13,8 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 #define LATE      "\n  history is late: the true peak may be earlier and higher\n"
 #define NONE      "\n  no events: only the memory alive when the file was written is known\n"
 
-/* Memory from before the events is uncertain at a peak, and certain at the end, which is in
- * the file. */
+/* Memory from before the events is uncertain at a peak, but certain at the end, because the end is
+ * in the file. */
 LongTest(doubts, doubts_are_in_each_report_with_a_peak)
 {
     static const struct {
@@ -69,8 +69,8 @@ Test(doubts, lines_mark_lower_bounds)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
 }
 
-/* The marks of lines equal those in stats: without frees a figure may be too high, and without
- * segment events the level of reserved memory is unknown. */
+/* The marks on lines must equal those in stats. Without frees, a figure may be too high; without
+ * segment events, the level of reserved memory is unknown. */
 Test(doubts, lines_mark_upper_bounds)
 {
     static const mvt_expected_run all[] = {
@@ -107,8 +107,8 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
     cr_expect_null(strstr(run.out, "file contains no segment events"), "%s", run.out);
 }
 
-/* A block that was split off before event 0 and is freed within the events: its only known bound is
- * that it is as large as its request. */
+/* A block that was split off before event 0 and is freed within the events. All that is known is
+ * that it is at least as large as its request. */
 Test(doubts, a_block_of_unknown_size_is_one)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* docs/json.md describes every field in the JSON of every report, and only existing fields: the
- * tables that reports are printed from are compared with the page's rows. */
+/* docs/json.md must describe every field in the JSON of every report, and no others. The tables
+ * from which reports are printed are compared with the page's rows. */
 #include "base/text.h"
 #include "cli/report/table.h"
 #include "tests/fixture/fixture.h"
@@ -37,8 +37,8 @@ static bool is_met(fields *in, const mv_table *table)
     return false;
 }
 
-/* Paths in jq's form: sites[].bytes. A table that writes its own fields, or fields named in the
- * file, counts as one field, and so does a repeated table. */
+/* Paths in the form that jq uses: sites[].bytes. A table that writes its own fields, or fields
+ * named in the file, counts as one field, as does a repeated table. */
 static void list_fields(const mv_table *table, const char *before, fields *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -56,7 +56,7 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
     }
 }
 
-/* The section whose heading, a list of commands, contains that name. */
+/* Returns the section whose heading, a list of commands, contains that name. */
 static bool find_section(const char *page, const char *name, const char **at, const char **end)
 {
     const char *heading = page;
@@ -90,8 +90,8 @@ Test(json_page, the_page_describes_every_field_of_every_report)
                 cr_expect(false, "docs/json.md has no section of %s", command->name);
                 at = end = page;
             }
-            /* The names in backquotes in the first cells of the tables between two places of
-             * the page. */
+            /* Collect the names in backquotes from the first cells of the tables between two
+             * positions on the page. */
             for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
                 const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
                 const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;

@@ -1,11 +1,11 @@
-/* Captures with a damaged chunk: each report shows the loss, and omits every figure that depends
- * on it. */
+/* Captures with a damaged chunk: each report must show the loss, and leave out every figure that
+ * depends on it. */
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_json.h"
 
 #define CAPTURE MV_TESTDATA "/captures/train.bin"
 
-/* The capture with one byte inverted in each of these chunks. */
+/* Writes the capture with one byte inverted in each of these chunks. */
 static const char *damaged(const uint16_t *kinds, unsigned count)
 {
     mv_span file = mvt_file(mvt_memory(), CAPTURE);
@@ -92,7 +92,7 @@ Test(lost_tables, without_samples_the_use_is_unknown)
     expect_text("ledger", file, "samples are lost in damaged parts of the file");
 }
 
-/* The calls identify it as a capture; without the calls, nothing does. */
+/* The calls identify it as a capture. Without them, nothing does. */
 LongTest(lost_tables, a_capture_without_its_facts_is_not_a_snapshot)
 {
     const char *some = DAMAGED(MV_WIRE_FACTS);
@@ -120,7 +120,7 @@ Test(lost_tables, lost_events_were_recorded)
     expect_text("leaks", file, "events are lost in damaged parts of the file: read an undamaged");
 }
 
-/* A file written from a damaged one reports the loss as well. */
+/* A file written from a damaged one must report the loss as well. */
 Test(lost_tables, conversion_keeps_counts_of_lost_events)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();

@@ -1,4 +1,4 @@
-/* memviz peak for scripts: the JSON contract, rules, targets, the gate. */
+/* memviz peak in scripts: the JSON contract, rules, targets and the gate. */
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -137,8 +137,8 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
                      "as far as recorded the peak is not above it"));
 }
 
-/* Without free_requested blocks are held longer than they were in use: a target that is met is
- * certain, a target that is not met may have been met. */
+/* Without free_requested events, blocks count for longer than they were in use. A target that is
+ * met is certain; a target that is not met may have been met. */
 Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
 {
     const char *file = "$SNAPS/../skipped/no_free_requested.pickle";
@@ -175,7 +175,7 @@ LongTest(peak_report, exit_statuses_follow_the_contract)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* The share of one call is not attributed to the line, which holds all. */
+/* The share of one call must not be attributed to the line, which has the bytes of all calls. */
 Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();

@@ -1,11 +1,11 @@
-/* Reports on terminals: their width, their height, sentences, colors. */
+/* Reports on terminals: their width, their height, their sentences and colors. */
 #include <unistd.h>
 
 #include "cli/report/prose.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-/* The output of `put` on a terminal of that width. */
+/* Returns what `put` prints on a terminal of that width. */
 static char *printed(uint32_t columns, void (*put)(mv_out *out))
 {
     static mv_out out;
@@ -72,7 +72,7 @@ static void put_cut_calls(mv_out *out)
     }
 }
 
-/* The parts that distinguish rows are kept as long as possible. */
+/* The parts that distinguish rows must be kept as long as possible. */
 Test(prose, function_names_are_cut_before_lines)
 {
     char *text = printed(0, put_cut_calls);
@@ -82,7 +82,7 @@ Test(prose, function_names_are_cut_before_lines)
                      "...py:3 > util.py:5 > a.py:1 f|..il.py:5 > a.py:1 f|..:1 f|..|..|");
 }
 
-/* Characters of the longest line; these reports are ASCII. */
+/* Returns the number of characters in the longest line. These reports are ASCII. */
 static size_t longest_line(const char *text, unsigned *lines)
 {
     size_t longest = 0;
@@ -133,7 +133,7 @@ static void expect_width(const char *text, uint32_t columns, const char *what)
     }
 }
 
-/* Every report at every width, on snapshots with long reports. */
+/* Every report is printed at every width, on snapshots with long reports. */
 LongTest(prose, no_line_is_wider_than_the_terminal)
 {
     static const unsigned widths[] = {60, 80, 120, 200};
@@ -176,7 +176,7 @@ LongTest(prose, no_line_is_wider_than_the_terminal)
         }
 }
 
-/* The verdicts of peak and lines fit narrow terminals, too, and end with the name. */
+/* The verdicts of peak and lines must fit narrow terminals, too, and end with the name. */
 LongTest(prose, verdicts_fit_forty_columns)
 {
     static const char *const all[] = {
@@ -193,7 +193,7 @@ LongTest(prose, verdicts_fit_forty_columns)
                "device 0: 257 MiB allocated at the peak;\n  23 % by\n  train.py:75 train_step, "));
 }
 
-/* At the smallest width, the line and the name that distinguish the rows are still shown. */
+/* At the smallest width, the line and the name that distinguish the rows must still be shown. */
 LongTest(prose, the_name_of_a_row_is_kept)
 {
     static const struct {
@@ -247,7 +247,8 @@ LongTest(prose, reports_fit_the_terminal)
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++)
             for (unsigned k = 0; k < sizeof files / sizeof *files; k++) {
-                /* Paths cannot be wrapped: the path to this folder may be longer than a line. */
+                /* Paths cannot be wrapped, and the path to this folder may be longer than a
+                 * line. */
                 mvt_run r = mvt_here_in(snapshots, "COLUMNS=%u LINES=%u $MEMVIZ %s -q %s",
                                         sizes[s][0], sizes[s][1], reports[i], files[k]);
                 unsigned lines;
@@ -296,7 +297,8 @@ Test(prose, colors_are_for_terminals_only)
     }
 }
 
-/* On a terminal of 24 lines, with `before` in front of the command. This pager marks each line. */
+/* Runs a command on a terminal of 24 lines, with `before` in front of the command. This pager marks
+ * each line. */
 static mvt_run on_terminal(const char *before, const char *arguments)
 {
     return mvt_sh("cd $SNAPS; TERM=xterm LINES=24 COLUMNS=80 MEMVIZ_PAGER='sed s/^/@/' script -qec "

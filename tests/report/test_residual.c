@@ -1,9 +1,9 @@
-/* If the final heap contradicts the events, each report of live memory says so. */
+/* If the final heap contradicts the events, each report on live memory must say so. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* The events leave a block of 2 MiB; in the final heap everything is free, or the block
- * is there. */
+/* The events leave a block of 2 MiB. In the final heap, either everything is free, or the block is
+ * there. */
 static const char *file_of(bool is_free)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Tables of reports: text, JSON and CSV from one list of fields; and on real snapshots, every table
- * of every report has the same rows, keys and values in JSON and in CSV. */
+/* Tables in reports: text, JSON and CSV from one list of fields. On real snapshots, every table in
+ * every report must have the same rows, keys and values in JSON and in CSV. */
 #include "cli/report/table.h"
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_csv.h"
@@ -86,7 +86,7 @@ static const mv_table size_table = {MV_TABLE(SIZE_FIELDS, list_sizes), .shape = 
 
 static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main = "toys"};
 
-/* The report's output with these options; `table` NULL: as text. */
+/* Returns the report's output with these options, as text if `table` is NULL. */
 static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
@@ -192,7 +192,7 @@ typedef struct {
     int rows, cells;
 } check;
 
-/* The member at a dotted key; NULL when it is missing. */
+/* Returns the member at a dotted key, or NULL if it is missing. */
 static const cJSON *member_at(const cJSON *row, const char *key)
 {
     char name[64];
@@ -231,7 +231,8 @@ static void expect_cell(check *c, const char *key, const cJSON *value, const cha
     }
 }
 
-/* Every scalar of a row must be in a column; a list or map that is its own table is not. */
+/* Every scalar of a row must be in a column, but a list or map that is a separate table need not
+ * be. */
 static void expect_columns(check *c, const mv_table *tables, const cJSON *row, const char *path,
                            const char *key)
 {
@@ -260,7 +261,7 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
     }
 }
 
-/* Tables of a map are separate rows, after their name. */
+/* Tables in a map are separate rows that follow the map's name. */
 static void expect_table_in_map(check *c, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];
@@ -276,7 +277,7 @@ static void expect_table_in_map(check *c, const cJSON *row)
     }
 }
 
-/* Other columns come from the enclosing rows. */
+/* Other columns are taken from the enclosing rows. */
 static void expect_row(check *c, const mv_table *tables, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];
@@ -306,7 +307,7 @@ static void expect_row(check *c, const mv_table *tables, const cJSON *row)
     expect_columns(c, tables, row, path, "");
 }
 
-/* The rows at `path`, from `item` on. */
+/* Visits the rows at `path`, starting at `item`. */
 static void expect_rows(check *c, const mv_table *tables, const cJSON *item, const char *path)
 {
     const cJSON *row;

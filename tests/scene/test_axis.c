@@ -1,4 +1,4 @@
-/* Ticks of axes: round, few, and never past the end, for axes of any length. */
+/* Ticks of axes must be round, few, and never past the end, for axes of any length. */
 #include <unistd.h>
 
 #include "parse/model/sums.h"
@@ -64,7 +64,7 @@ LongTest(axis, axes_of_the_most_bytes_end)
                                            "trace_plot --view state -o x.svg",
                                            "segment_plot -o x.png",
                                            "view --headless --shot x.png"};
-    /* A heap of the largest size that a file may have. */
+    /* A heap of the largest size that a file may contain. */
     mvt_trace *t = mvt_new();
     mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
     mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");

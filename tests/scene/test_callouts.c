@@ -1,4 +1,4 @@
-/* The places of texts beside points: inside the plot, without overlaps. */
+/* Where texts are placed next to points: inside the plot, without overlaps. */
 #include <criterion/criterion.h>
 
 #include "viz/scene/callouts.h"
@@ -71,7 +71,8 @@ Test(callouts, texts_do_not_overlap_or_leave_the_plot)
     }
 }
 
-/* A mark surrounds the point, so its text is further away; other texts stay off the line to it. */
+/* A mark surrounds the point, so its text is further away. Other texts stay off the line between
+ * the two. */
 Test(callouts, no_text_lies_on_a_line_to_another)
 {
     mv_callouts callouts = {0};

@@ -48,7 +48,7 @@ static picture take(drawing *d)
     return p;
 }
 
-/* The winding number of the corners around a point, which lies between the units. */
+/* Returns the winding number of the corners around a point that lies between the units. */
 static int winding_of(const corner *c, int count, double x, double y)
 {
     int winding = 0;
@@ -80,7 +80,7 @@ LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
         picture p = take(&d);
         for (int n = 0; n < 60; n++) {
             int x = (int)mvt_random(&state, SIDE), y = (int)mvt_random(&state, SIDE);
-            /* The mean winding number in a pixel, as in the header. */
+            /* The mean winding number in a pixel, as defined in the header. */
             double sum = 0;
             for (int k = 0; k < POINTS; k++)
                 for (int j = 0; j < POINTS; j++)
@@ -114,8 +114,8 @@ Test(coverage, rectangles_are_exact)
     mv_coverage_release(&d.cover);
 }
 
-/* Neither the direction nor the order of the corners matters, bit for bit; nor does a part that is
- * added twice, where it is whole. */
+/* Neither the direction nor the order of the corners matters, bit for bit. Nor does it matter if a
+ * part is added twice where it is whole. */
 Test(coverage, direction_order_and_repetition_do_not_matter)
 {
     uint64_t state = 11;
@@ -151,8 +151,8 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
     }
 }
 
-/* Inside the clip the result is the same as without a clip, bit for bit; outside, nothing
- * is covered. */
+/* Inside the clip, the result must be the same as without a clip, bit for bit. Outside, nothing may
+ * be covered. */
 Test(coverage, a_clip_only_hides)
 {
     uint64_t state = 5;

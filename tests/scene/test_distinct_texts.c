@@ -1,4 +1,4 @@
-/* Names that are cut still differ. */
+/* Names that are truncated must still differ. */
 #include "tests/fixture/fixture_scene.h"
 #include "viz/scene/distinct_texts.h"
 
@@ -59,7 +59,7 @@ Test(names, the_middle_of_a_long_rest_is_cut)
     cr_expect(strncmp(got[0], "lla", 3) == 0 && got[0][strlen(got[0]) - 1] == 'a', "%s", got[0]);
 }
 
-/* At every width that shows anything, wherever the names differ. */
+/* They must differ at every width that shows anything, wherever the names differ. */
 Test(names, cut_names_differ)
 {
     static const char *const sets[][4] = {

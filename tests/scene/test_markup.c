@@ -1,4 +1,4 @@
-/* Untrusted text in HTML and SVG stays text, whatever it contains. */
+/* Untrusted text in HTML and SVG must stay text, whatever it contains. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
@@ -52,7 +52,7 @@ Test(markup, each_invalid_byte_is_one_character)
 }
 
 /* A sequence that is not an XML character becomes one replacement character, however many bytes
- * it has. */
+ * long it is. */
 Test(markup, xml_excludes_the_last_two_characters_of_the_plane)
 {
     expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);

@@ -1,4 +1,4 @@
-/* Whether colours can be distinguished, also by people who cannot see red, green or blue. */
+/* Colours must be distinguishable, even for people who cannot see red, green or blue. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -42,7 +42,7 @@ static double lightness(double t)
     return t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
 }
 
-/* CIELAB under D65, of the colour as that person sees it. */
+/* Converts the colour as that person sees it to CIELAB under D65. */
 static lab seen(uint32_t colour, int vision)
 {
     double in[3] = {linear(colour >> 24), linear(colour >> 16 & 0xff), linear(colour >> 8 & 0xff)};
@@ -58,7 +58,7 @@ static lab seen(uint32_t colour, int vision)
     return (lab){116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-/* 2.3 is just noticeable side by side. */
+/* A difference of 2.3 is just noticeable side by side. */
 static double distance(uint32_t one, uint32_t other, int vision)
 {
     lab a = seen(one, vision), b = seen(other, vision);
@@ -94,7 +94,8 @@ Test(palette, sites_are_distinguished)
                       i < MV_BASE_COLOURS ? base[v] : any[v]);
 }
 
-/* Code lines and holders of the whole device are in one window: no colour means two things. */
+/* Code lines and holders of the whole device are shown in one window, so no colour may mean two
+ * things. */
 Test(palette, no_holder_looks_like_a_site)
 {
     for (uint32_t i = 0; i < MV_HOLDER_COLOURS; i++) {
@@ -160,8 +161,8 @@ Test(palette, texts_and_lines_stand_out)
     }
 }
 
-/* Sites get different hues as long as there are any, the plain ones first; the same hash gets the
- * same hue. */
+/* Sites must get different hues as long as there are any left, the plain ones first, and the same
+ * hash must get the same hue. */
 Test(palette, each_hue_is_used_once)
 {
     uint32_t used = 0, again = 0, seen = 0;

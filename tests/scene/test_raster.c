@@ -54,7 +54,7 @@ Test(raster, rectangles_cover_their_pixels)
     cr_expect_eq(pixel(&d, 0, 9), 0x7f7f7fff);
 }
 
-/* Crisp shapes that meet anywhere leave no seam, on any background. */
+/* Crisp shapes that meet at any position must leave no seam, on any background. */
 Test(raster, crisp_shapes_leave_no_seam)
 {
     drawing d;
@@ -168,7 +168,8 @@ Test(raster, strips_are_filled_between_their_edges)
 
 static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
 
-/* An image's pixels become squares; the picture shows through transparent parts; the clip holds. */
+/* An image's pixels must become squares, the picture must show through transparent parts, and the
+ * clip must apply. */
 Test(raster, images_show_the_nearest_pixel)
 {
     mv_pixels image = {.width = 2, .height = 2, .pixels = square};
@@ -187,8 +188,8 @@ Test(raster, images_show_the_nearest_pixel)
         }
 }
 
-/* The part begins and ends anywhere; it is cut at the edge of the picture; outside the image, the
- * image's edge is repeated. */
+/* The part of the image may begin and end anywhere. It is cut off at the picture's edge; outside
+ * the image, the image's edge is repeated. */
 Test(raster, images_show_a_part)
 {
     uint32_t stripes[16];
@@ -206,8 +207,8 @@ Test(raster, images_show_a_part)
     }
 }
 
-/* Hatching is lines in the stroke's colour, aligned across adjacent shapes, and shows the fill
- * below: 1.2 of 10 of the area. */
+/* Hatching consists of lines in the stroke's colour, aligned across adjacent shapes. It covers 1.2
+ * of 10 of the area and shows the fill below. */
 Test(raster, hatching_covers_its_share)
 {
     uint64_t dark = 0;
@@ -225,7 +226,7 @@ Test(raster, hatching_covers_its_share)
     cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
 }
 
-/* Texts are at their anchor, and within the width from mv_text_width. */
+/* Texts must be at their anchor, and within the width from mv_text_width. */
 Test(raster, texts_fit_the_width_of_the_layout)
 {
     static const char *const texts[] = {"train.py:62 forward", "1.15 GiB", "illicit flights (tt)",
@@ -364,7 +365,7 @@ static void save(drawing *d, const char *path)
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-/* Read back by libpng's simplified API. */
+/* Reads the file back with libpng's simplified API. */
 static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32_t format)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
@@ -379,8 +380,8 @@ static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32
     return pixels;
 }
 
-/* The picture equals the file in testdata/golden; MV_BLESS=1 in the environment rewrites
- * that file. */
+/* The picture must equal the file in testdata/golden. With MV_BLESS=1 in the environment, that file
+ * is rewritten. */
 static void check_golden(drawing *d, const char *name)
 {
     char path[256];
@@ -479,7 +480,7 @@ Test(raster, a_timeline_equals_the_golden_picture)
     check_golden(&d, "timeline");
 }
 
-/* Partly transparent pixels keep their alpha, and colours are divided by it again. */
+/* Partly transparent pixels keep their alpha, and their colours are divided by it again. */
 Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});

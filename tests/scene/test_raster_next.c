@@ -1,4 +1,4 @@
-/* A raster that draws one scene after another: skipping unchanged parts makes no difference.
+/* A raster that draws one scene after another: skipping unchanged parts must make no difference.
  * Pictures are compared with a new raster's, and with a painter of rectangles and images that
  * visits every pixel of every shape. */
 
@@ -331,7 +331,7 @@ LongTest(raster_next, hidden_parts_may_be_skipped)
     }
 }
 
-/* The fast path for level steps, and the path for any other area. */
+/* Covers the fast path for level steps, and the path for any other area. */
 Test(raster_next, level_steps_are_drawn_as_areas)
 {
     mv_arena *arena = mvt_memory();

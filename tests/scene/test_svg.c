@@ -1,4 +1,5 @@
-/* Scenes as SVG: well-formed for any text, and the coordinates are read back unchanged. */
+/* Scenes as SVG must be well-formed for any text, and the coordinates must be unchanged when read
+ * back. */
 #include <math.h>
 #include <png.h>
 
@@ -31,7 +32,8 @@ static void write_svg(drawing *d)
     d->length = file.length;
 }
 
-/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is invalid. */
+/* Returns the length of the UTF-8 character at `c` and decodes it into *code. Returns 0 if it is
+ * invalid. */
 static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -55,7 +57,7 @@ static bool is_character(uint32_t code)
            (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
 }
 
-/* The end of a tag that starts at `c`; attributes are NAME="VALUE", without '<'. */
+/* Returns the end of a tag that starts at `c`. Attributes are NAME="VALUE", without '<'. */
 static const char *end_of_tag(const char *c)
 {
     bool is_quoted = false;
@@ -69,7 +71,7 @@ static const char *end_of_tag(const char *c)
     return c;
 }
 
-/* Tags are closed in reverse order, and every '&' is escaped. */
+/* Checks that tags are closed in reverse order, and that every '&' is escaped. */
 static void check_tags(const char *svg)
 {
     char open[16][32];
@@ -199,8 +201,7 @@ Test(svg, relative_moves_reach_every_corner)
     }
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
     write_svg(&d);
-    /* Follows the commands M l h v of a path and checks that each of `points` is reached in
-     * turn. */
+    /* Follow a path's commands M l h v, and check that each of `points` is reached in turn. */
     const char *path = strstr(d.svg, "<path d=\"") + 9;
     double x = 0, y = 0;
     char *at = (char *)path;
@@ -245,7 +246,7 @@ Test(svg, a_scene_without_memory_is_not_written)
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
 }
 
-/* Bytes of base64 up to the first letter outside its alphabet. */
+/* Decodes base64 up to the first letter outside its alphabet. */
 static uint64_t decode_base64(const char *text, uint8_t *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,4 +1,4 @@
-/* The source lines of a recorded program on this machine, and an editor on one. */
+/* The source lines of a recorded program on this machine, and an editor that opens one of them. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ Test(disk_sources, a_line_is_the_one_in_the_file)
     cr_expect_str_eq(mv_disk_sources.line("/no/such/file.py", 1), "");
 }
 
-/* A path from a hostile file: a pipe without a writer would block for ever, a device never ends. */
+/* A path from a hostile file. A pipe without a writer would block forever, and a device never
+ * ends. */
 Test(disk_sources, only_regular_files_of_text_are_read)
 {
     const char *pipe = mv_arena_printf(mvt_memory(), "%s/pipe", mvt_temp_folder());
@@ -48,7 +49,7 @@ Test(disk_sources, only_regular_files_of_text_are_read)
     cr_expect_eq(strlen(mv_disk_sources.line(written("long.py", line), 1)), MV_SOURCE_LINE - 1);
 }
 
-/* The words that the editor got, one a line. */
+/* The words that the editor received, one per line. */
 static const char *edited(const char *name, const char *before, const char *path, int64_t number)
 {
     const char *folder = mvt_temp_folder(), *editor, *pipe;
@@ -105,7 +106,7 @@ Test(disk_sources, missing_files_are_named)
     cr_expect_not_null(strstr(why, "not on this machine"));
 }
 
-/* It would write over the terminal of another program, or end at once. */
+/* The editor would write over another program's terminal, or end at once. */
 Test(disk_sources, an_editor_of_a_terminal_needs_one)
 {
     const char *path = written("c.py", "x\n");

@@ -1,5 +1,5 @@
-/* SDL's events as input of the viewer: keys, buttons, the wheel, typed text, dropped files, on
- * screens with one and with two pixels a unit. */
+/* SDL's events as the viewer's input: keys, buttons, the wheel, typed text and dropped files, on
+ * screens with one or two pixels per unit. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -69,7 +69,8 @@ Test(user_events, keys_without_a_meaning_do_not_count)
     cr_expect_not(mv_user_event(&(SDL_Event){.type = SDL_KEYMAPCHANGED}, 0, &pointer, &input));
 }
 
-/* On a dense screen a unit of the window is two pixels, and the pointer is where the picture is. */
+/* On a dense screen, a unit of the window is two pixels, and the pointer must be at the same point
+ * of the picture. */
 Test(user_events, the_pointer_is_in_pixels)
 {
     mv_pointer pointer = {2, 2, 0, 0};

@@ -1,5 +1,5 @@
-/* memviz view as a program: without a window, without SDL, with wrong options. tests/window.sh is
- * about the window itself. */
+/* memviz view as a program: without a window, without SDL, with wrong options. tests/window.sh
+ * tests the window itself. */
 #include <png.h>
 
 #include "tests/fixture/fixture_json.h"

@@ -46,7 +46,7 @@ Test(viewer_window, first_size_fits_the_screen)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* Frames of `ms` milliseconds, as the loop of a window draws them. */
+/* Draws frames of `ms` milliseconds, as a window's loop does. */
 static uint32_t frames_in(mv_frame_pace *pace, bool is_animating, uint64_t from, uint64_t ms)
 {
     uint32_t frames = 0;
@@ -92,8 +92,8 @@ Test(viewer_window, draws_nothing_while_it_is_hidden)
         }
 }
 
-/* A view that is loaded and judged, with the pointer still on the picture, in the lower pane or on
- * a button, comes to rest: it wants no more frames. */
+/* A view that is loaded and has its reports, with the pointer still on the picture, in the lower
+ * pane or on a button, comes to rest and asks for no more frames. */
 LongTest(viewer_window, a_view_stops_drawing)
 {
     mv_view *view = mvt_view("gpt_train");

@@ -47,7 +47,7 @@ mvt_server mvt_serve(const char *folder, const char *arguments)
     cr_assert_geq(server.child, 0);
     if (server.child == 0) {
         char command[4096];
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out does not end anything itself */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out cannot end the server itself */
         if (chdir(folder) != 0 || dup2(ends[1], STDOUT_FILENO) < 0)
             _exit(125);
         setenv("SNAPS", MV_TESTDATA "/snapshots", 1);

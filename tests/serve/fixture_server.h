@@ -1,4 +1,4 @@
-/* Starts `memviz serve`, and sends it requests over a plain socket:
+/* Starts `memviz serve` and sends it requests over a plain socket:
  *
  *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
@@ -15,19 +15,19 @@ typedef struct {
     uint16_t port;
     char url[128];
     char base[64];      /* "/TOKEN" */
-    const char *folder; /* its folder, empty at first */
+    const char *folder; /* the folder it serves, empty at first */
 } mvt_server;
 
 typedef struct {
     unsigned status;
-    char *head; /* including the status line */
+    char *head; /* status line and headers */
     char *body; /* NUL-terminated */
     size_t length;
 } mvt_reply;
 
 #define MVT_SERVE_PAGE MV_SOURCE_DIR "/tests/serve/page.html"
 
-/* An empty folder to serve from. From now on $MEMVIZ_PAGE is its page. */
+/* Returns an empty folder to serve from. From now on, $MEMVIZ_PAGE is the served page. */
 const char *mvt_serve_folder(void);
 
 /* Runs a shell command in a folder: "cp $SNAPS/gpt_train.pickle a.pickle". The command
@@ -35,31 +35,33 @@ const char *mvt_serve_folder(void);
 void mvt_in_folder(const char *folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Starts the server there, with these shell arguments, and waits for its address. It is stopped at
- * the end of the test. */
+/* Starts the server in that folder, with these shell arguments, and waits until it prints its
+ * address. The server is stopped at the end of the test. */
 mvt_server mvt_serve(const char *folder, const char *arguments);
 
-/* Sends a signal and waits; returns the exit status, or 128 + signal when a signal ended
- * the server. */
+/* Sends a signal and waits for the server to end. Returns its exit status, or 128 + signal if a
+ * signal ended it. */
 int mvt_serve_end(mvt_server *server, int signal);
 
-/* Sends the bytes and reads until the server closes the connection. */
+/* Sends the bytes, and reads until the server closes the connection. */
 mvt_reply mvt_send(const mvt_server *server, const char *bytes, size_t length);
 int mvt_connect(const mvt_server *server);
 
-/* GET of a path after the token, with further headers ("Range: bytes=0-1\r\n") or "". */
+/* Sends a GET for a path, which follows the token, with more headers ("Range: bytes=0-1\r\n") or
+ * "". */
 mvt_reply mvt_get_with(const mvt_server *server, const char *path, const char *headers);
 mvt_reply mvt_get(const mvt_server *server, const char *path);
 
-/* The list; its row with a name, or NULL; the path of the row's container. */
+/* Return the list, the list's row with this name (or NULL), and the path of that row's
+ * container. */
 cJSON *mvt_served(const mvt_server *server);
 const cJSON *mvt_served_row(const cJSON *list, const char *name);
 const char *mvt_served_path(const cJSON *row, const char *what);
 
-/* A header's value in the test's memory; NULL: no such header. */
+/* Returns a header's value, allocated in the test's memory, or NULL if there is no such header. */
 const char *mvt_reply_header(const mvt_reply *reply, const char *name);
 
-/* GET until the status is no longer 202, for at most a minute. */
+/* Repeats a GET until the status is no longer 202, for at most a minute. */
 mvt_reply mvt_get_made(const mvt_server *server, const char *path);
 
 #endif

@@ -21,7 +21,7 @@ static const char table[] = "  sl  local_address rem_address   st tx_queue rx_qu
                             " 999: 0000000000000000FFFF00000100007F:C002 "
                             "0000000000000000FFFF00000100007F:A397 01 0:0 0:0 0  1002 0 4 1\n";
 
-/* Connections of others with the same two ports, but other addresses. */
+/* Connections that belong to others, with the same two ports but other addresses. */
 static const char other_addresses[] =
     "   1: 0300007F:C001 0100007F:A397 01 0:0 0:0 0  1003 0 1 1\n"
     "   2: 0100007F:C001 0200007F:A397 01 0:0 0:0 0  1004 0 2 1\n"
@@ -82,7 +82,7 @@ static int listen_at(uint32_t ip, uint16_t port)
     return fd;
 }
 
-/* From an address and a port (0: any) to 127.0.0.1 or another address. */
+/* Connects from an address and a port (0: any) to 127.0.0.1 or another address. */
 static int connect_from(uint32_t ip, uint16_t port, struct sockaddr_in to)
 {
     struct sockaddr_in from = of_address(ip, port);

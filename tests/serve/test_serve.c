@@ -37,7 +37,7 @@ Test(serve, a_folder_is_listed_by_the_types_of_its_files)
     cr_expect_eq(mvt_json_number(list, "left_out"), 0);
 }
 
-/* The list once all of its files have been read. */
+/* Returns the list once all of its files have been read. */
 static const cJSON *read_list(const mvt_server *server)
 {
     for (;;) {
@@ -142,7 +142,7 @@ Test(serve, the_page_may_connect_to_its_server_alone)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* A container that was made for the page has the file's contents. */
+/* A container that was made for the page must have the file's contents. */
 static void expect_contents(const char *folder, const mvt_reply *reply, const char *file)
 {
     char path[4096];
@@ -217,8 +217,8 @@ Test(serve, an_unchanged_file_is_sent_in_parts)
     cr_expect_eq(reply.length, 0);
     snprintf(said, sizeof said, "bytes */%llu", (unsigned long long)whole.length);
     cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
-    /* A part belongs to the file that the browser started with; otherwise the whole new file
-     * is sent. */
+    /* A part belongs to the file with which the browser started. If that file has changed, the
+     * whole new file is sent. */
     snprintf(headers, sizeof headers, "Range: bytes=0-0\r\nIf-Range: %s\r\n", tag);
     cr_expect_eq(mvt_get_with(&server, path, headers).status, 206);
     reply = mvt_get_with(&server, path, "Range: bytes=0-0\r\nIf-Range: \"0\"\r\n");
@@ -289,7 +289,7 @@ Test(serve, a_file_that_changes_is_another_version)
     reply = mvt_get_made(&server, now);
     cr_assert_eq(reply.status, 200);
     expect_contents(folder, &reply, "$SNAPS/mlp_train.pickle");
-    /* The old file is gone, and there is a new one. */
+    /* The old file is gone, and a new one has taken its place. */
     mvt_in_folder(folder, "mv run/a run/b");
     cr_expect_eq(mvt_get(&server, now).status, 410);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
@@ -304,7 +304,7 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     static char part[1 << 16], request[512];
     ssize_t got;
 
-    /* More than socket buffers hold: the server is in the middle of sending. */
+    /* The file is larger than socket buffers, so the server is in the middle of sending it. */
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a; head -c 40000000 /dev/zero >>a");
     mvt_server server = mvt_serve(folder, "a");
     path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
@@ -452,7 +452,7 @@ Test(serve, incomplete_requests_block_no_other_client, .timeout = 250)
         close(fd[i]);
 }
 
-/* Otherwise 64 of them would take all connections until the idle timeout. */
+/* Otherwise 64 of these clients would take all connections until the idle timeout. */
 Test(serve, an_end_within_a_request_ends_the_connection, .timeout = 250)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -540,7 +540,7 @@ Test(serve, interrupts_end_the_server_properly)
     for (int i = 0; i < 3; i++) {
         mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
         const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
-        /* Also while a container is being made. */
+        /* The same applies while a container is being made. */
         mvt_get(&server, mvt_served_path(cJSON_GetArrayItem(files, 0), "files"));
         cr_expect_eq(mvt_serve_end(&server, signals[i]), 0);
     }

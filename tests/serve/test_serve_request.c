@@ -1,4 +1,5 @@
-/* Requests as texts: which requests get an answer, about which file, and with which bytes. */
+/* Request parsing: which requests get an answer, which file the answer is about, and which bytes it
+ * has. */
 #include "cli/serve/request.h"
 #include "tests/fixture/fixture_test.h"
 

@@ -1,4 +1,4 @@
-/* The served files, without a server: the files that are kept and dropped. */
+/* The served files, without a server: which files are kept and which are dropped. */
 #include "cli/serve/served_files.h"
 
 #include <fcntl.h>
@@ -19,8 +19,8 @@ static mv_served_files_list look(mv_served_files *served)
     return list;
 }
 
-/* The state of a file's container after it has been made; an existing container is not
- * made again. */
+/* Returns the state of a file's container after it has been made. An existing container is not made
+ * again. */
 static mv_served_files_state wait_for(mv_served_files *served, const mv_served_files_file *file,
                                       uint64_t *bytes, bool *was_made)
 {
@@ -64,7 +64,7 @@ Test(served, containers_are_kept_within_the_bound)
                 cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
                              MV_SERVED_FILE_READY);
                 cr_expect_gt(bytes, 1000);
-                /* With a bound of one byte only the newest file stays. */
+                /* With a bound of one byte, only the newest file stays. */
                 cr_expect_eq(was_made, round == 1 && most > 1);
                 cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
                              MV_SERVED_FILE_READY);
@@ -127,7 +127,7 @@ static const mv_served_verdict *verdict_of(const mv_served_files_list *list, con
     return found;
 }
 
-/* Reads the list until every file has its verdict. */
+/* Reads the list until every file has a verdict. */
 static mv_served_files_list look_until_read(mv_served_files *served)
 {
     for (;;) {
@@ -173,7 +173,7 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     cr_expect_eq(v->stage, MV_SERVED_UNREADABLE);
     cr_expect_not_null(strstr(v->text, "byte 999: "), "%s", v->text);
     cr_expect_eq(verdict_of(&list, "kept.bin")->stage, MV_SERVED_UNREADABLE);
-    /* The verdict is about this version of the file. */
+    /* The verdict must be about this version of the file. */
     mvt_in_folder(folder, "cp leak b");
     list = look(served);
     cr_expect_str_eq(verdict_of(&list, "leak")->kind, "LEAK");
@@ -190,7 +190,7 @@ static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
     mvt_file_put(path, mvt_live_bytes(l));
 }
 
-/* The list once the first file has another version than `before`. */
+/* Returns the list once the first file has a different version from `before`. */
 static mv_served_files_file next_version(mv_served_files *served, uint64_t before)
 {
     mv_served_files_file file;
@@ -202,8 +202,8 @@ static mv_served_files_file next_version(mv_served_files *served, uint64_t befor
     return file;
 }
 
-/* A version stays while it is read, and for some time after. On a busy machine that time may be
- * over here: then the next read shows it. */
+/* A version stays while it is being read, and for some time afterwards. On a busy machine that time
+ * may already be over; then the next read shows it. */
 static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *path)
 {
     mv_served_files_answer answer;
@@ -339,8 +339,8 @@ static void show_nothing(void *user, uint64_t done, uint64_t total)
     (void)user, (void)done, (void)total;
 }
 
-/* An empty frame of zstd, and 4 TiB of frames that are skipped: a hole, which takes longer to read
- * than the test may take. NULL: not possible here. */
+/* Makes an empty zstd frame and 4 TiB of frames that are skipped. They are a hole, which takes
+ * longer to read than the test may take. Returns NULL if this is not possible here. */
 static const char *hole_file(const char *folder)
 {
     static const uint8_t empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0},
@@ -383,7 +383,7 @@ Test(served, a_hole_is_not_a_snapshot_and_blocks_no_client, .timeout = 250)
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     cr_expect_eq(look(served).count, 0);
     mv_served_files_close(served);
-    /* A client that requests it gets the reason. */
+    /* A client that requests the file gets the reason. */
     mvt_ok(mv_served_files_open(mvt_memory(), &path, 1, MIB, &served, mvt_err()));
     mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);

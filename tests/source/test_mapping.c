@@ -1,4 +1,5 @@
-/* Files that shrink while they are mapped: lost bytes become zeros, and the reader is notified. */
+/* Files that shrink while they are mapped: lost bytes must become zeros, and the reader must be
+ * notified. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -110,7 +111,7 @@ Test(mapping, too_many_mapped_files_are_refused)
     close(fd);
 }
 
-/* A fault outside all mappings still ends the program as before. */
+/* A fault outside all mappings must still end the program. */
 Test(mapping, other_faults_keep_their_handlers)
 {
     int fd = open_pages(), state;
@@ -148,7 +149,8 @@ Test(mapping, sources_report_a_file_that_shrank)
     close(fd);
 }
 
-/* At several places of a container, a live file and a summary, in every kind of command. */
+/* The file shrinks at several points of a container, a live file and a summary, in every kind of
+ * command. */
 LongTest(mapping, commands_on_a_shrunk_file_end_with_one_line)
 {
     static const char *const make[] = {"$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin",

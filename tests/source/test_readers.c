@@ -1,4 +1,5 @@
-/* Messages about files that are not snapshots, or not as PyTorch wrote them: common accidents. */
+/* Messages about files that are not snapshots, or are not as PyTorch wrote them, because of common
+ * accidents. */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
@@ -92,7 +93,7 @@ Test(readers, archives_and_double_compression_are_named)
     expect_refused((mv_span){twice, sizeof twice}, "compressed twice, here by gzip", 0);
 }
 
-/* A carriage return before every line feed, as FTP and git insert it into text. */
+/* Inserts a carriage return before every line feed, as FTP and git do in text. */
 static mv_span as_text(mv_span bytes)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, bytes.length * 2);
@@ -125,7 +126,7 @@ Test(readers, a_transfer_as_text_is_reported)
                        "other damage does not come from a transfer");
 }
 
-/* `head`, the values of a snapshot `times` times, and `tail`. */
+/* Writes `head`, the values of a snapshot `times` times, and `tail`. */
 static mv_span around(const char *head, uint64_t length, int times, const char *tail)
 {
     mv_span pickle = mvt_pickle_bytes(mvt_small(), true);

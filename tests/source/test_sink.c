@@ -283,8 +283,8 @@ Test(sink, in_a_folder_only_files_are_replaced)
     close(at);
 }
 
-/* Each descriptor leads to a file that already has a line: the output is appended, and
- * replaces nothing. */
+/* Each descriptor refers to a file that already has a line. The output must be appended, and must
+ * not replace anything. */
 Test(sink, through_a_descriptor_its_file_continues)
 {
     static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/fd/%d.png"};

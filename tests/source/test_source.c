@@ -54,7 +54,8 @@ LongTest(source, a_user_may_name_a_pipe)
     }
 }
 
-/* A .bin file of a header and a hole of `bytes`, with one byte in the middle of it. */
+/* Makes a .bin file from a header and a hole of `bytes` bytes, with one byte in the middle of the
+ * hole. */
 static const char *sparse_file(off_t bytes)
 {
     const char *path = mvt_temp_file((mv_span){(const uint8_t *)"\xc1MVS", 4});
@@ -81,7 +82,7 @@ Test(source, a_file_of_holes_is_not_read, .timeout = 200)
     mv_source_close(&source);
 }
 
-/* A caller cancels by ending the budget. */
+/* A caller cancels by using up the budget. */
 Test(source, reading_ends_when_memory_is_out, .timeout = 200)
 {
     mv_arena *arena = mvt_arena_of(16 * MIB);

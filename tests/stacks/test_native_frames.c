@@ -1,5 +1,5 @@
 /* The shim's native frames and modules, in this program: the frames must be the calling functions,
- * and their module this file. */
+ * and their module must be this file. */
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 
@@ -57,7 +57,7 @@ static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
     return address > first && address <= first + bytes;
 }
 
-/* The walk's own frames may come before the caller's. */
+/* The frames of the walk itself may come before the caller's. */
 static uint32_t index_of_innermost(void)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -163,7 +163,7 @@ Test(native_frames, a_native_walk_takes_little_time)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame equal to the C library's own unwinder. */
+/* Each frame must equal that from the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];
@@ -183,7 +183,7 @@ static APART void compare_with_the_c_library(void)
     after++;
 }
 
-/* A tree of calls with various frame sizes, base registers and depths. */
+/* Makes a tree of calls with various frame sizes, base registers and depths. */
 static APART void branch(unsigned path, int depth);
 
 static APART void wide(unsigned path, int depth)
@@ -226,7 +226,7 @@ static APART void below(int depth)
     after++;
 }
 
-/* Each walk reuses exactly the frames of the last walk that still exist. */
+/* Each walk must reuse exactly those frames of the last walk that still exist. */
 Test(native_frames, native_frames_are_right_after_other_walks)
 {
     cr_assert(mv_native_start());
@@ -259,7 +259,7 @@ Test(native_frames, native_frames_equal_those_of_the_c_library)
     pthread_join(thread, NULL);
 }
 
-/* A handler on its own stack, whose end is unknown: the program's unwinder walks it. */
+/* A handler on a separate stack whose end is unknown. The program's unwinder walks it. */
 Test(native_frames, native_frames_are_walked_on_another_stack)
 {
     static uint8_t room[1 << 16];
@@ -276,7 +276,7 @@ Test(native_frames, native_frames_are_walked_on_another_stack)
 
 /* ---- rules ---- */
 
-/* "rsp+16", "rbp+16", "exp". */
+/* Writes "rsp+16", "rbp+16" or "exp". */
 static void check_cfa(mv_frame_rule rule, const char *text, unsigned long at)
 {
     int offset = 0;
@@ -300,7 +300,7 @@ static void check_rbp(mv_frame_rule rule, const char *text, unsigned long at)
         cr_assert_neq(rule.rbp, MV_SAVED_AT_CFA, "%lx: %s", at, text);
 }
 
-/* Every row of every function's table equals readelf's output. */
+/* Every row of every function's table must equal readelf's output. */
 static unsigned check_rules_of(const char *path, uint64_t bias)
 {
     char command[PATH_MAX + 64], line[1024], rbp_text[64];
@@ -381,7 +381,7 @@ Test(modules, addresses_outside_all_modules_have_none)
     cr_expect_null(mv_module_at((uint64_t)(uintptr_t)&on_the_stack));
 }
 
-/* The build id of every loaded file equals that of `file`. */
+/* The build id of every loaded file must equal that of `file`. */
 static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     unsigned *checked = context;

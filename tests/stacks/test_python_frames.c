@@ -1,10 +1,11 @@
-/* The shim's Python frames in real interpreters, and in memory laid out by hand as each
- * version does. */
+/* The shim's Python frames, in real interpreters and in memory laid out by hand as each version
+ * does. */
 #include "tests/fixture/fixture_pythons.h"
 
 #include "tests/fixture/fixture_test.h"
 
-/* Runs walk_frames.py, which makes the comparisons and fails by itself, and shows its last line. */
+/* Runs walk_frames.py, which makes the comparisons and reports its own failures, and shows its last
+ * line. */
 static void walk_in(const char *python)
 {
     FILE *in = mvt_python_open(python, "walk_frames.py", MV_WALK_PROBE);

@@ -160,7 +160,8 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
     return python;
 }
 
-/* An ASCII text as the interpreter lays it out: kind 1, compact, ascii, after `interned`. */
+/* Makes an ASCII string as the interpreter lays it out: kind 1, compact, ascii, after
+ * `interned`. */
 #define SET_TEXT(prefix, storage, words, interned_bits)                               \
     do {                                                                              \
         (storage).ob.type = &text_type;                                               \
@@ -169,8 +170,8 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
         memcpy((char *)&(storage) + sizeof((storage).ob) + 24, words, sizeof(words)); \
     } while (0)
 
-/* Three frames of one function, called from C: the outermost, one called through an interpreter
- * shim from non-Python code, and one that has not begun. */
+/* Three frames of one function that was called from C: the outermost one, one called from
+ * non-Python code through an interpreter shim, and one that has not begun. */
 #define DEFINE_CHAIN(head, prefix, interned_bits)                                           \
     static struct {                                                                         \
         prefix##_text_storage file, name;                                                   \
@@ -259,7 +260,7 @@ Test(python_layout, frames_of_3_14_are_read)
     expect_code(&python, &frames[1]);
 }
 
-/* Threads run copies of the bytecode, so the position in it is unknown: all frames are at their
+/* Threads run copies of the bytecode, so the position in it is unknown, and all frames are at their
  * function's definition. */
 Test(python_layout, frames_of_3_14_without_the_gil_are_read)
 {
@@ -318,7 +319,7 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
     return outcome;
 }
 
-/* A checked walk ends properly, whatever is wrong. */
+/* A checked walk must end properly, whatever is wrong. */
 Test(python_layout, unexpected_bytes_do_no_harm)
 {
     mv_python_interp python = interp_of(&locked_offsets);

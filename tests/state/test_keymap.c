@@ -1,4 +1,4 @@
-/* The user's own keys: lines of the file replace keys, and other keys stay. */
+/* The user's own keys: lines in the file replace keys, and other keys stay as they are. */
 #include "tests/fixture/fixture_test.h"
 #include "view/state/keymap.h"
 #include "view/state/user_input.h"

@@ -1,5 +1,5 @@
-/* Sessions: a state as text, read back, shows the same picture; invalid texts are refused with the
- * position of the error, and change nothing. */
+/* Sessions: a state is written as text, and when read back it must show the same picture. Invalid
+ * texts must be refused with the position of the error, and must change nothing. */
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
@@ -35,7 +35,7 @@ static mv_session read_text(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* Without overlay, tour, pointer and message, which a session does not contain. */
+/* Compares states without overlay, tour, pointer and message, which a session does not contain. */
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -55,7 +55,7 @@ static const char *picture(mv_view *view)
     return copy;
 }
 
-/* Fails and prints the first lines that differ. */
+/* Fails and prints the first differing lines. */
 static void expect_equal(const char *is, const char *want, const char *name, const char *how)
 {
     size_t at = 0;
@@ -93,7 +93,7 @@ static void check_session(mv_view *view, const char *name)
     expect_same(view, begin(&start, session.file_count, session.files), name, "session");
 }
 
-/* The words of a command line; quoted as mv_command_line does. */
+/* Splits a command line into words, quoted as mv_command_line does. */
 static uint32_t words_of(const char *line, char **words, uint32_t most)
 {
     uint32_t count = 0;
@@ -210,7 +210,7 @@ LongTest(session, random_states_are_shown_again, .timeout = 300)
             walk(names[i], seed * 7919 + i, 30);
 }
 
-/* Whatever state the view is in, its session can be read, and shows the same. */
+/* Whatever state the view is in, its session must be readable and show the same. */
 LongTest(session, edges_of_the_view_are_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -254,7 +254,8 @@ LongTest(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
     }
 }
 
-/* Rounding errors add up while a window is moved; the scale is the window's, however it was set. */
+/* Rounding errors add up while a window is moved. The scale must be the window's, however it was
+ * set. */
 LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
@@ -361,7 +362,7 @@ Test(session, texts_are_kept_byte_by_byte)
     cr_assert_eq(again.file_count, 0);
 }
 
-/* Every text that can be read shows something. */
+/* Every text that can be read must show something. */
 static void show(mv_session *session)
 {
     mv_view_start start = {.device = MV_NO_ROW, .session = session};
@@ -417,7 +418,7 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-/* Except for the line with the name of the written file, or the keys. */
+/* Ignores the line with the name of the written file, or with the keys. */
 Test(session, the_program_saves_and_opens_a_session)
 {
     mvt_run run = mvt_sh(
@@ -447,7 +448,7 @@ Test(session, the_program_refuses_invalid_settings)
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
 
-/* A session may come from anyone: it does not wait for the files that it names. */
+/* A session may come from anyone, so it must not wait for the files that it names. */
 Test(session, the_program_opens_no_pipe_named_in_a_session)
 {
     mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
@@ -457,7 +458,7 @@ Test(session, the_program_opens_no_pipe_named_in_a_session)
     cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
-/* The first line decides, not the name; a path that is already open is not read again. */
+/* The first line decides, not the file's name. A path that is already open is not read again. */
 LongTest(session, the_program_opens_a_session_as_a_file)
 {
     mvt_run run = mvt_sh(
@@ -515,7 +516,7 @@ Test(session, a_dropped_session_is_opened)
     expect_same(view, again, "gpt_train", "drop");
 }
 
-/* The session's file gets another row; Back returns to the device that was shown. */
+/* The session's file gets a different row. Back returns to the device that was shown. */
 Test(session, a_session_is_opened_beside_other_files)
 {
     mv_view *view = changed_view(), *other = mvt_view("two_devices");

@@ -8,9 +8,9 @@
 
 enum { STEPS = 6 };
 
-/* Each step is a range that allocates 8 KiB and frees them. One block of `KEEP` stays through
- * all steps, another is replaced in each step, and a block of `WORK` exists until the last
- * whole step. */
+/* Each step is a range that allocates 8 KiB and frees them. One block of `KEEP` bytes stays through
+ * all steps, another is replaced in each step, and a block of `WORK` bytes exists until the last
+ * complete step. */
 static mvt_trace *offloading(void)
 {
     mvt_trace *t = mvt_new();

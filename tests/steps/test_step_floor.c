@@ -3,7 +3,7 @@
 
 #include "analyze/leaks/net_growth.h"
 
-/* Steps of 100 KiB of work each, in which `keep` adds and drops the test's blocks. */
+/* Steps with 100 KiB of work each, in which `keep` adds and drops the test's blocks. */
 typedef struct {
     mvt_trace *t;
     mv_lives lives;
@@ -39,7 +39,7 @@ static void make(run *r, keep_fn *keep, uint64_t noise)
     mvt_segment_alloc(r->t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:a.py:1");
     for (uint32_t i = 0; i < STEPS; i++) {
         mvt_annotate(r->t, "step", true, 0);
-        /* Held past the end of the step: it is part of the next floor. */
+        /* The block is held past the end of the step, so it is part of the next floor. */
         mvt_alloc(r->t, .addr = 0x10000000 + (uint64_t)(i % 2) * 0x1000000,
                   .bytes = 102400 + noise * (i * 7 % 5), .stack = "work:a.py:3");
         keep(r->t, i);
@@ -52,7 +52,7 @@ static void make(run *r, keep_fn *keep, uint64_t noise)
     cr_assert_eq(r->steps.count, STEPS);
 }
 
-/* Blocks that `keep_all` and `keep_four` leave in each bin. */
+/* The blocks that `keep_all` and `keep_four` leave in each bin. */
 static mv_floor_proof prove(run *r, mv_floor *floor)
 {
     uint64_t kept[STEPS + 1];
@@ -96,7 +96,7 @@ Test(floor, a_noisy_floor_proves_nothing)
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_NOISY);
 }
 
-/* Whether the lines that keep blocks grow: bit 0 is append, bit 1 is replace. */
+/* Returns whether the lines that keep blocks grow: bit 0 is append, bit 1 is replace. */
 static uint32_t grow_net(run *r)
 {
     const mv_trace *trace = mvt_done(r->t);
@@ -143,8 +143,8 @@ Test(net_growth, blocks_that_another_line_frees_do_not_grow)
     cr_expect_eq(grow_net(&r), 0);
 }
 
-/* Each step drops the block of two steps ago, except every third step: a block is dropped in two of
- * three bins, and yet the line grows. */
+/* Each step drops the block from two steps ago, except every third step. In two of three bins a
+ * block is dropped, and yet the line grows. */
 static void keep_a_third(mvt_trace *t, uint32_t step)
 {
     if (step >= 2 && step % 3 != 0)
@@ -176,7 +176,7 @@ Test(net_growth, a_full_cache_does_not_grow)
     cr_expect_eq(grow_net(&r), 0);
 }
 
-/* A floor drawn as text, one digit a bin; the last digit is the part after the last mark. */
+/* A floor drawn as text, with one digit per bin. The last digit is the part after the last mark. */
 static bool rises(const char *drawn)
 {
     uint64_t least[64];
@@ -198,8 +198,8 @@ Test(floor_trend, a_trend_rises_to_the_end)
     cr_expect(rises("012344"), "five steps");
 }
 
-/* Requests in progress: the minimum of each three bins is in order, except for one pair
- * of neighbours. */
+/* Requests in progress: the minima of each three bins are in order, except for one pair of
+ * neighbours. */
 Test(floor_trend, a_trend_rises_in_noise)
 {
     cr_expect(rises("0212431435876878989"));
@@ -214,7 +214,7 @@ Test(floor_trend, a_trend_has_an_end)
     cr_expect_not(rises("0000555555555555555555556677"), "by more at first than later");
 }
 
-/* Stairs: a rise after every `period` bins, `stairs` times, then `rest` bins without one. */
+/* Makes stairs: `stairs` times, a rise after every `period` bins; then `rest` bins without one. */
 static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
 {
     uint64_t least[128];

@@ -87,7 +87,8 @@ Test(steps, the_current_step_begins_where_the_last_one_ended)
     cr_expect_eq(s.under_way, 4);
 }
 
-/* Three steps of one line, each a pass through four layers with their own ranges. */
+/* Three steps of one line, each of which is a pass through four layers that have separate
+ * ranges. */
 static mvt_trace *passes(const char *range, const char *collective)
 {
     mvt_trace *t = mvt_new();
@@ -124,7 +125,7 @@ Test(steps, loops_within_a_call_and_collectives_are_not_layers)
     }
 }
 
-/* NVTX ranges as captures name them: CuPy's time_range uses the default domain, JAX uses TSL's,
+/* NVTX ranges as captures name them. CuPy's time_range uses the default domain; JAX uses TSL's,
  * among XLA's own marks. */
 Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 {
@@ -252,7 +253,7 @@ Test(steps, marks_in_metadata_are_steps)
     cr_expect_eq(s.count, 6);
 }
 
-/* A loop over layers inside the model does not make steps; the loop around the model does. */
+/* A loop over layers inside the model does not make steps, but the loop around the model does. */
 Test(steps, steps_are_inferred_from_a_recurring_line)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Line tables, compared with the interpreters that made them, and with tables written by hand from
- * the documented forms. */
+/* Line tables, compared with the interpreters that made them, and with tables that were written by
+ * hand from the documented forms. */
 #include "parse/symbols/python_lines.h"
 
 #include "parse/model/trace.h"
@@ -47,7 +47,7 @@ static void check(const char *python, const mv_python_lines *code, uint64_t coun
                      code->first_line, offsets[i], (long)got[i], (long)want[i]);
 }
 
-/* The line of every instruction in thousands of code objects. */
+/* Checks the line of every instruction in thousands of code objects. */
 static unsigned compare_all(const char *python)
 {
     FILE *in = mvt_python_open(python, "line_tables.py", "2500");
@@ -80,7 +80,7 @@ LongTest(python_lines, lines_agree_with_every_interpreter)
     }
 }
 
-/* Lines at `count` offsets of a table given as bytes; -1: no line. */
+/* Finds the lines at `count` offsets in a table given as bytes; -1: no line. */
 #define expect_lines(python_version, first, bytes, at, lines)                                  \
     expect_table((python_version), (first), (const uint8_t *)(bytes), sizeof(bytes) - 1, (at), \
                  (lines), sizeof(at) / sizeof(at)[0])

@@ -23,7 +23,7 @@ typedef struct {
     mv_err err;
     uint8_t build_id[32];
     uint64_t build_id_bytes;
-    uint64_t plain, inlined, cplusplus; /* return addresses less the bias */
+    uint64_t plain, inlined, cplusplus; /* return addresses minus the bias */
     int plain_line, inlined_line, middle_line, outer_line, cplusplus_line;
 } sample;
 
@@ -78,7 +78,7 @@ static void end(sample *s)
     cr_expect_eq(s->arena->budget->used, 0);
 }
 
-/* Looks up the three places, in an order other than the file's. */
+/* Looks up the three addresses in an order that differs from the file's. */
 static void resolve(sample *s, const char *path)
 {
     mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
@@ -122,7 +122,7 @@ Test(symbols, functions_lines_and_inlined_calls_are_found)
     end(&s);
 }
 
-/* A copy of the sample, changed by a binutils command. */
+/* Makes a copy of the sample, changed by a binutils command. */
 static const char *copy_by(const char *command)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -133,7 +133,7 @@ static const char *copy_by(const char *command)
     return path;
 }
 
-/* A file that is stripped of everything has its exports only. */
+/* A file that is stripped of everything else has only its exports. */
 Test(symbols, without_debugging_information_the_functions_stay)
 {
     for (int all = 0; all < 2; all++) {
@@ -152,7 +152,7 @@ Test(symbols, without_debugging_information_the_functions_stay)
     }
 }
 
-/* A file other than the loaded one gives no symbols. */
+/* A file other than the loaded one must give no symbols. */
 static void expect_addresses(sample *s, const char *path)
 {
     char name[300];
@@ -267,7 +267,8 @@ Test(symbols, addresses_in_no_module_have_no_name)
     end(&s);
 }
 
-/* The C library: no DWARF here, thousands of symbols. Each address of a function is found. */
+/* The C library has no DWARF here, but thousands of symbols. Each address in a function must be
+ * found. */
 Test(symbols, symbols_of_the_c_library_are_found)
 {
     static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
@@ -293,7 +294,7 @@ Test(symbols, symbols_of_the_c_library_are_found)
     end(&s);
 }
 
-/* Damaged files: no crash, no hang, and an answer for each query. */
+/* Damaged files must cause no crash and no hang, and each query must get an answer. */
 LongTest(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});

@@ -1,5 +1,5 @@
-/* A thinned trace explains its final heap as well as the whole trace does, keeps its blocks' sizes
- * and all peaks, and misses exactly the bytes that it reports. */
+/* A thinned trace must explain its final heap as well as the whole trace does, keep its blocks'
+ * sizes and all peaks, and lack exactly the bytes that it reports as missing. */
 #include "analyze/thin/thin.h"
 
 #include "tests/fixture/fixture_heap.h"
@@ -87,7 +87,7 @@ static void check(const mv_trace *trace, const char *name)
         cr_assert(part < 4 || p.thinned.left_out == 0);
         if (trace->device_count == 0)
             continue;
-        /* The rows of the thinned trace are the rows whose events were kept, in order. */
+        /* The rows of the thinned trace must be the rows whose events were kept, in order. */
         const mv_alloc_lives *a = &p.before.allocs, *b = &p.after.allocs;
         uint32_t row = 0;
         for (uint32_t j = 0; j < a->count; j++) {

@@ -1,4 +1,5 @@
-/* The curve of a compared device: all of it can be shown, and its numbers equal the reports'. */
+/* The curve of a compared device: all of it can be shown, and its numbers must equal the
+ * reports'. */
 #include <math.h>
 
 #include "base/size.h"
@@ -25,7 +26,7 @@ static mv_view *pair(const char *shown, const char *other)
     return view;
 }
 
-/* The topmost line in the colour of the compared curve. */
+/* Returns the topmost line in the colour of the compared curve. */
 static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -39,7 +40,7 @@ static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
     return NULL;
 }
 
-/* The highest point of the curve is the report's peak, and visible. */
+/* The highest point of the curve must be the report's peak, and visible. */
 static void check_curve(mv_view *view, const char *what)
 {
     const mv_scene *scene = mvt_view_frame(view);
@@ -120,7 +121,7 @@ Test(compare, the_tip_has_the_value_at_that_place)
     move.y = pane->plot.y + pane->plot.h - 8;
     mv_view_input(view, &move);
     const mv_scene *scene = mvt_view_frame(view);
-    /* The event of this column that the tip describes: the highest. */
+    /* The event of this column that the tip describes, which is the highest one. */
     double place =
         mv_pyramid_range(&view->levels,
                          mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
@@ -133,8 +134,8 @@ Test(compare, the_tip_has_the_value_at_that_place)
     cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
 }
 
-/* A device with `steps` steps of `step` events, beginning at `begin` microseconds; the second half
- * of a step's events frees the blocks that the first half allocates. */
+/* Makes a device with `steps` steps of `step` events, beginning at `begin` microseconds. The second
+ * half of a step's events frees the blocks that the first half allocates. */
 static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t us)
 {
     mvt_trace *t = mvt_new();
@@ -216,7 +217,7 @@ Test(compare, the_key_cycles_through_possible_values)
     }
 }
 
-/* A recording that ends early is not drawn as if it continued. */
+/* A recording that ends early must not be drawn as if it continued. */
 Test(compare, nothing_is_shown_after_the_end)
 {
     mv_view *view = stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10));
@@ -229,7 +230,7 @@ Test(compare, nothing_is_shown_after_the_end)
     cr_assert(mvt_scene_says(mvt_view_frame(view), "peak"));
 }
 
-/* The picture adds up to the figures of `memviz diff`. */
+/* The picture must add up to the figures of `memviz diff`. */
 LongTest(compare, the_difference_is_that_of_the_report)
 {
     static const char *const pairs[][2] = {

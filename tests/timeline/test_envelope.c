@@ -25,7 +25,7 @@ static mv_extent range(mv_pyramid_reader *reader, const mv_envelope *e, uint32_t
     return mv_pyramid_range(reader, first.first, last.end);
 }
 
-/* No column differs by more than its neighbours do, and together they lose no peak. */
+/* No column may differ by more than its neighbours do, and together they must not lose a peak. */
 static void check_rounded(mv_view *view, const mv_envelope *e)
 {
     mv_pyramid_reader reader;

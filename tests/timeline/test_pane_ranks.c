@@ -1,5 +1,5 @@
-/* Lanes of several files and devices: their numbers, their heights, their common scale, and the
- * targets of clicks. */
+/* Lanes for several files and devices: their numbers, heights and common scale, and where clicks
+ * lead. */
 #include "view/timeline/pane_ranks.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static float lane_height(const mv_view *view, uint32_t count)
     return floorf(view->timeline->plot.h / (float)count);
 }
 
-/* The area of the lane in the picture: the strip whose lower edge is the lane's. */
+/* Finds the area of the lane in the picture: the strip whose lower edge is the lane's. */
 static const mv_shape *area_of(const mv_view *view, const mv_scene *scene, uint32_t row, float high)
 {
     float bottom = view->timeline->plot.y + high * (float)(row + 1);
@@ -96,7 +96,7 @@ Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
 
 enum { MOST_COLUMNS = 4096 };
 
-/* The columns with a tick at the bottom of a lane. */
+/* Finds the columns with a tick at the bottom of a lane. */
 static void find_ticks(const mv_view *view, const mv_scene *scene, float bottom, bool *out)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -113,7 +113,8 @@ static void find_ticks(const mv_view *view, const mv_scene *scene, float bottom,
     }
 }
 
-/* Exactly the columns in which a hit is allocated have a tick, on each lane those of its device. */
+/* Exactly those columns in which a hit is allocated must have a tick, on each lane for the lane's
+ * device. */
 Test(pane_ranks, every_lane_marks_its_hits)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -241,7 +242,7 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
     cr_assert_eq(view->now->file, 0, "%u", view->now->file);
 }
 
-/* The minimap was once as wide as the window, while the lanes begin after the names. */
+/* The minimap used to be as wide as the window, although the lanes begin after the names. */
 Test(pane_ranks, minimap_is_as_wide_as_the_lanes)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -302,7 +303,7 @@ LongTest(pane_ranks, many_lanes_scroll)
     cr_assert_eq(lanes_in(view), shown);
 }
 
-/* The keyboard reaches lanes that are not shown, and Enter opens one. */
+/* The keyboard must reach lanes that are not shown, and Enter must open one. */
 LongTest(pane_ranks, keys_reach_every_lane)
 {
     mv_view *view = many(120);
@@ -369,7 +370,7 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
 
-/* A drag selects events of the shown device, as on its timeline. */
+/* A drag must select events of the shown device, as on the device's timeline. */
 Test(pane_ranks, a_drag_selects_events)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -388,7 +389,7 @@ Test(pane_ranks, a_drag_selects_events)
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
 
-/* The row of the nth painted lane. */
+/* Returns the row of the nth painted lane. */
 static uint32_t placed_row(const mv_view *view, uint32_t nth)
 {
     const mv_ranks_pane *pane = view->timeline->ranks;

@@ -1,5 +1,5 @@
-/* The timeline pane for its user: the item under the pointer, compared with a literal stack, the
- * effects of inputs and commands, and legible texts. */
+/* The timeline pane as a user experiences it: the item under the pointer, compared with a literal
+ * stack; what inputs and commands do; and legible texts. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -29,7 +29,7 @@ static void do_it(mv_view *view, mv_command_id id)
 
 /* ---- the pointer -------------------------------------------------------------------------- */
 
-/* The row that covers a byte after an event, from the bottom; MV_NO_ROW: none. */
+/* Returns the row that covers a byte after an event, counting from the bottom, or MV_NO_ROW. */
 static uint32_t literal_hit(const mv_index *x, const uint64_t *rows, uint32_t event, uint64_t byte)
 {
     uint64_t below = 0;
@@ -228,7 +228,7 @@ Test(pane_timeline, an_interval_adds_up)
     cr_assert_eq(view->now->to, view->now->b);
 }
 
-/* The middle of the sums was once cut out: "+174 Mi\xe2\x80\xa6n 210". */
+/* The middle of the sums used to be cut out: "+174 Mi\xe2\x80\xa6n 210". */
 LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -248,7 +248,7 @@ LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
     }
 }
 
-/* As in Perfetto, selecting an area shows its table at once. */
+/* As in Perfetto, selecting an area must show its table at once. */
 Test(pane_timeline, a_selected_interval_opens_its_table)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -309,7 +309,8 @@ Test(pane_timeline, commands_go_places)
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
 
-/* The event that the tip under the pointer names, in its last line; MV_NO_ROW: there is no tip. */
+/* Returns the event that the tip under the pointer names in its last line, or MV_NO_ROW if there is
+ * no tip. */
 static uint32_t event_of_tip(const mv_scene *scene)
 {
     const char *before = "";
@@ -479,7 +480,8 @@ static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
     return all;
 }
 
-/* Whether it is the colour of some row, or of a row shaded as every other row or as an edge. */
+/* Returns whether it is a row's colour, or that of a row shaded as every other row or as an
+ * edge. */
 static bool is_of_row(const mv_view *view, uint32_t pixel)
 {
     static uint32_t known[4096], count;
@@ -499,7 +501,7 @@ static bool is_of_row(const mv_view *view, uint32_t pixel)
     return false;
 }
 
-/* However thin rows are, each pixel of the stack has the colour of one of them. */
+/* However thin rows are, each pixel of the stack must have the colour of one of them. */
 Test(pane_timeline, thin_rows_do_not_blend)
 {
     mv_view *view = mvt_view("gpt_train");

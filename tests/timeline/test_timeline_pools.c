@@ -1,5 +1,5 @@
-/* The timeline by pool in the viewer: its levels equal the device's, and it reacts to the pointer
- * and the search. */
+/* The timeline by pool in the viewer. Its levels must equal the device's, and it must react to the
+ * pointer and the search. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
@@ -91,7 +91,7 @@ static uint64_t allocated_in(const mv_pools_answer *a)
     return bytes;
 }
 
-/* The number of groups with bytes in their colour. */
+/* Counts the groups with bytes in their colour. */
 static uint32_t coloured_in(const mv_pools_answer *a)
 {
     uint64_t bytes[MV_POOL_GROUPS] = {0};

@@ -22,7 +22,7 @@ static void open_stand(stand *s, uint32_t seed, mv_clock clock)
     mv_arena *arena = mvt_arena(s->trace);
     s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
     s->random = seed;
-    /* Times repeat, leap, and sometimes decrease. */
+    /* The times repeat, leap, and sometimes decrease. */
     mv_events *e = &s->lives.events;
     uint64_t *random = &s->random;
     int64_t at = 1000000;

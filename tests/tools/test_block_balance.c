@@ -1,5 +1,5 @@
-/* Logs of blocks with missing events (parse/tools/block_balance.h): whatever is missing, the blocks
- * add up to the allocator's own total at each event. */
+/* Logs of blocks with missing events (parse/tools/block_balance.h). Whatever is missing, the blocks
+ * must add up to the allocator's own total at each event. */
 #include "analyze/totals/totals.h"
 #include "parse/tools/block_log.h"
 #include "tests/fixture/fixture.h"
@@ -42,7 +42,7 @@ static mv_stack_id stack_of(program *p, uint32_t number)
     return mv_build_stack(&p->build, &frame, 1);
 }
 
-/* One alloc or free; it is in the log unless it is lost. */
+/* Makes one alloc or free, which is in the log unless it is lost. */
 static void run_event(program *p, uint32_t at, uint32_t lost_percent, bool has_totals)
 {
     uint32_t slot = random_below(p, SLOTS);
@@ -77,7 +77,7 @@ static mv_lives end(program *p)
     return mvt_lives(mvt_memory(), &p->trace, 0);
 }
 
-/* Bytes allocated after the last event of a time. */
+/* Returns the bytes allocated after the last event of a time. */
 static uint64_t level_at(const mv_lives *lives, uint32_t time)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -101,7 +101,7 @@ static void expect_sums(const program *p, const mv_lives *lives, uint32_t round)
                          (unsigned long long)p->totals[i]);
 }
 
-/* The first third is before the log; up to half of the rest is lost. */
+/* The first third is before the log begins; up to half of the remaining events are lost. */
 LongTest(block_balance, sums_equal_the_totals)
 {
     for (uint32_t round = 0; round < 200; round++) {
@@ -117,7 +117,8 @@ LongTest(block_balance, sums_equal_the_totals)
     }
 }
 
-/* Without totals the only evidence is that bytes are used again. A complete log gets no note. */
+/* Without totals, the only evidence is that bytes are used again. A complete log must get no
+ * note. */
 LongTest(block_balance, logs_without_totals_are_sound)
 {
     for (uint32_t round = 0; round < 100; round++) {

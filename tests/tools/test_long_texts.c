@@ -1,5 +1,5 @@
-/* Files of other tools that contain a long text once and refer to it again and again: reading costs
- * time in proportion to their size. And files that contain several profiles. */
+/* Files from other tools that contain a long text once and refer to it again and again: the time to
+ * read them must be proportional to their size. Also files that contain several profiles. */
 #include <time.h>
 
 #include "tests/fixture/fixture.h"
@@ -7,7 +7,8 @@
 enum {
     LONG = 4 << 20,     /* bytes of the text */
     REFERENCES = 20000, /* which refer to 80 GB together */
-    MOST_SECONDS = 8    /* of processor time; once minutes, now 0.1 s */
+    /* limit on CPU time in seconds; this once took minutes and now takes 0.1 s */
+    MOST_SECONDS = 8
 };
 
 typedef struct {
@@ -171,7 +172,7 @@ static void put_stat(message *event, uint32_t id, uint32_t field, uint64_t value
     put_message(event, 4, &stat);
 }
 
-/* `count` allocations of 256 bytes by an allocator with that name. */
+/* Writes `count` allocations of 256 bytes by an allocator with that name. */
 static message plane_of(const char *name, uint64_t length, uint32_t count, uint64_t address)
 {
     message m = {0}, line = {0};
@@ -203,7 +204,7 @@ LongTest(long_texts, events_of_xla_share_the_name_of_their_allocator)
     cr_expect_eq(trace.devices[3].events.count, 2 * REFERENCES);
 }
 
-/* `cat` of two profiles is a profile with all of their planes: one heap of two hosts. */
+/* Concatenating two profiles gives a profile with all of their planes: one heap for two hosts. */
 Test(long_texts, profiles_of_several_hosts_are_not_one_heap)
 {
     message one = plane_of("GPU_0_bfc", 9, 4, 1u << 30),

@@ -1,5 +1,5 @@
-/* Files of RMM, XLA and JAX (testdata/tools): their contents, to the byte, and the output
- * of commands. */
+/* Files from RMM, XLA and JAX (testdata/tools): their contents, to the byte, and what commands
+ * print about them. */
 #include "analyze/advice/recording.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
@@ -44,7 +44,7 @@ static mv_totals totals_of(const mv_trace *trace, const mv_lives *lives)
     return totals;
 }
 
-/* Bytes allocated after an event. */
+/* Returns the bytes allocated after an event. */
 static uint64_t allocated_after(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -70,7 +70,7 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
 
 /* ---- XLA --------------------------------------------------------------------------------- */
 
-/* XLA's own total after every event, including memory from before the profile. */
+/* Checks XLA's own total after every event, including memory from before the profile. */
 Test(other_files, totals_of_xla_equal_its_own)
 {
     mv_trace trace = read_tool("jax.xplane.pb.gz");
@@ -121,8 +121,8 @@ typedef struct {
     uint32_t places; /* where events are missing */
 } lossy;
 
-/* The sums of the blocks equal the allocator's own, whose truth the generator knows; the kept
- * memory is not reported if blocks of two lines may have ended. */
+/* The sums of the blocks must equal the allocator's own, which the generator knows. The kept memory
+ * is not reported if blocks from two lines may have ended. */
 Test(other_files, missing_events_of_xla_do_not_change_sums)
 {
     static const lossy all[] = {
@@ -204,8 +204,8 @@ Test(other_files, limits_and_peaks_belong_to_devices)
     MVT_EXPECT_RUNS("$MEMVIZ info " TOOLS "%s", all);
 }
 
-/* The allocator's peak from before the profile is a bound for the peak; it does not belong to
- * the host. */
+/* The allocator's peak from before the profile is a bound on the peak. It does not belong to the
+ * host. */
 Test(other_files, a_peak_before_the_profile_is_a_bound)
 {
     mv_trace trace = read_tool("early_peak.xplane.pb");
@@ -339,7 +339,7 @@ Test(other_files, executables_of_unknown_size_are_counted)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* Executables were once counted as arrays that the calling line holds. */
+/* Executables used to be counted as arrays that the calling line holds. */
 Test(other_files, executables_are_a_category)
 {
     static const mvt_expected_run all[] = {
@@ -453,7 +453,7 @@ Test(other_files, a_failed_request_is_an_event)
     cr_assert_eq(failed, 1);
 }
 
-/* Triage is about the last of two failures, and must name that one. */
+/* Triage reports the second of two failures, and must name that one. */
 Test(other_files, a_failure_is_named_as_at_names_it)
 {
     static const mvt_expected_run all[] = {
@@ -508,7 +508,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-/* An allocation at the place of a live block ends that block, also in the totals. */
+/* An allocation at the address of a live block ends that block, in the totals as well. */
 Test(other_files, blocks_of_rmm_do_not_overlap)
 {
     mv_trace trace = read_tool("rmm_overlap.csv");
@@ -595,8 +595,8 @@ Test(other_files, commands_name_the_allocator)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-/* Memory that a tool's allocator took from the device is not in its file: no report mentions it in
- * words. JSON has the fields of every report. */
+/* Memory that a tool's allocator took from the device is not in the tool's file, so no report
+ * mentions it in words. JSON has the fields of every report. */
 LongTest(other_files, nothing_is_reported_about_reserved_memory)
 {
     static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
@@ -678,7 +678,8 @@ Test(other_files, odd_files_of_tools_are_explained)
         {"l=$PWD/rmm_steps.csv; cd $OLDPWD; head -n 1 $l >heads.csv; cat $l >>heads.csv; "
          "$MEMVIZ heads.csv",
          0, "heads.csv: snapshot, rmm", ""},
-        /* `cat` of two profiles is a profile with twice as many values as either one's samples. */
+        /* Concatenating two profiles gives a profile whose samples have twice as many values as
+         * those of either. */
         {"p=$PWD/jax_memory.prof; cd $OLDPWD; cat $p $p >two.prof; $MEMVIZ two.prof", 1, NULL,
          "several profiles in one file"},
         /* The end of a long log, or the log's lines within Spark's log: the blocks before them
@@ -689,7 +690,7 @@ Test(other_files, odd_files_of_tools_are_explained)
         {NULL, 0, "its beginning is missing", NULL},
         {PART("\\357\\273\\277"), 0, "device 0: peak >= ", ""},
         {NULL, 0, "its beginning is missing", NULL},
-        /* A log of days: no column of `trace` runs into the next. */
+        /* A log that covers days: no column of `trace` may run into the next one. */
         {HEADER "1,1700000000.000001,allocate,0x1000,64,0x7fedcba98765\\n"
                 "1,1701234567.000001,allocate,0x2000,64,0x0\\n' >$OLDPWD/days.csv; "
                 "$MEMVIZ trace $OLDPWD/days.csv",

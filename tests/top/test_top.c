@@ -33,8 +33,8 @@ static void expect_line(const mv_top *top, uint32_t i, uint64_t bytes, uint32_t 
     cr_expect_eq(top->lines[i].age_us, age_us);
 }
 
-/* a.py:1 keeps a block of minute 1; a.py:2 adds one in minutes 3 and 9 and frees the one of minute
- * 2 in minute 8; the last event is in minute 10. */
+/* a.py:1 keeps a block from minute 1. a.py:2 adds one in minutes 3 and 9, and in minute 8 frees the
+ * one from minute 2. The last event is in minute 10. */
 static mvt_trace *three_lines(void)
 {
     mvt_trace *t = mvt_new();
@@ -128,7 +128,8 @@ static mv_lives random_lives(uint64_t seed)
     return lives;
 }
 
-/* Every byte belongs to one line, however old, and growth is the difference of two totals. */
+/* Every byte must belong to one line, however old it is, and growth must be the difference of two
+ * totals. */
 static void check_sums(const mv_trace *trace, const mv_lives *lives)
 {
     int64_t spans[] = {0, 1000, 100000, 10 * MINUTE};

@@ -1,4 +1,5 @@
-/* Pinned memory in stats: its peaks equal those of the host level, with the same uncertainty. */
+/* Pinned memory in stats: its peaks must equal those of the host level, with the same
+ * uncertainty. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 

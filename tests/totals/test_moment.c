@@ -20,7 +20,8 @@ static run run_of(mvt_heap_opts opts)
     return r;
 }
 
-/* Whether all block sizes of this run are known; a heap in use at the start may leave doubts. */
+/* Returns whether all block sizes in this run are known. A heap in use at the start may leave
+ * doubts. */
 static bool is_exact(const run *r)
 {
     return r->lives.doubts.inexact_blocks == 0;
@@ -49,7 +50,7 @@ static void expect_levels(const run *r, uint32_t event, mv_levels found)
     cr_expect_eq(found.active, truth.active, "event %u", event);
 }
 
-/* The sum of the live rows gives the same levels. */
+/* The sum of the live rows must give the same levels. */
 static mv_levels sum_alive(const run *r, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives.allocs;
@@ -75,7 +76,7 @@ static uint64_t height(mv_levels levels, bool reserved)
     return reserved ? levels.reserved : levels.allocated;
 }
 
-/* The first highest moment of a window, by a pass over all moments. */
+/* Finds the first highest moment in a window by a pass over all moments. */
 static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
 {
     uint32_t best = window.first - 1;

@@ -67,7 +67,7 @@ static void expect_same_levels(const mv_levels *a, const mv_levels *b, const cha
     cr_expect_eq(a->reserved, b->reserved, "%s: reserved", what);
 }
 
-/* The truth counts the process's current device, which is 0 in all of them. */
+/* The truth counts the process's current device, which is 0 in all of these snapshots. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     cJSON *truth = truth_of(name);
@@ -148,7 +148,7 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         mv_trace trace = mvt_load(arena, names[i]);
         mv_lives lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
-        /* `marks` are memory_allocated() and memory_reserved() after each step: each pair must
+        /* `marks` are memory_allocated() and memory_reserved() after each step. Each pair must
          * occur in the series, in that order. Figures from before the first event do not count. */
         const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
         uint32_t at = 0;
@@ -226,8 +226,8 @@ Test(totals, random_traces_have_the_levels_of_the_literal_allocator)
 
 /* ---- events that were not recorded ---------------------------------------------------------- */
 
-/* The trace as _record_memory_history(skip_actions) leaves it: without the actions of a set (bits),
- * and without the first `cut` events, as a full buffer does. */
+/* Makes the trace as _record_memory_history(skip_actions) leaves it: without the actions in a set
+ * (bits), and without the first `cut` events, as a full buffer would leave it. */
 static mv_trace skipped(mv_arena *arena, const mv_trace *trace, uint32_t set, uint32_t cut)
 {
     mv_trace out = *trace;
@@ -373,8 +373,8 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
 
 enum { KEPT_REQUESTED = 1, KEPT_COMPLETED = 2 };
 
-/* 1,024 bytes wait for a stream while 512 are allocated, in a file that contains only some of
- * the events. */
+/* 1,024 bytes wait for a stream while 512 are allocated, in a file that contains only some of the
+ * events. */
 static result waiting_beside_another(unsigned kept)
 {
     mvt_trace *t = mvt_new();
@@ -464,7 +464,7 @@ Test(totals, a_free_that_the_first_event_completes_was_requested_before)
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
 }
 
-/* Without any segment event and without segments at the end, nothing shows the reserved memory. */
+/* If there is no segment event and no segment at the end, nothing shows the reserved memory. */
 Test(totals, segments_of_blocks_without_segments_are_unknown)
 {
     mvt_trace *t = mvt_new();
@@ -479,8 +479,8 @@ Test(totals, segments_of_blocks_without_segments_are_unknown)
     cr_expect(r.lives.is_missing_segment_events);
 }
 
-/* Two segments, only the ends of which are in the file, one after the other. A block in each of
- * them from before the first event shows that both existed at once. */
+/* Two segments, one after the other, of which only the ends are in the file. Each of them contains
+ * a block from before the first event, which shows that both existed at once. */
 static result ended_segments(bool is_shown)
 {
     mvt_trace *t = mvt_new();
@@ -551,7 +551,7 @@ Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
     cr_expect(strstr(lives.history_why, "no final heap"), "%s", lives.history_why);
 }
 
-/* A file without the key differs from a file with an empty heap, also after conversion. */
+/* A file without the key differs from a file with an empty heap, even after conversion. */
 Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 {
     static const char *const as[] = {"msgpack", "bin"};
@@ -589,8 +589,8 @@ Test(totals, private_pools_have_separate_rows)
     cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
 }
 
-/* A file without pools has rows of unknown pools; if it names a pool, released memory counts in the
- * default pool. */
+/* A file without pools has rows in unknown pools. If it names a pool, released memory counts as
+ * part of the default pool. */
 Test(totals, pools_missing_from_the_file_are_unknown)
 {
     for (int has_pools = 0; has_pools < 2; has_pools++) {
@@ -646,7 +646,7 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect(!r.totals.audit.exact);
 }
 
-/* As a ring buffer would leave it: the columns from event `first` on. */
+/* Drops what a ring buffer would have overwritten: keeps the columns starting at event `first`. */
 static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
 {
     mv_trace cut = *trace;
@@ -667,7 +667,7 @@ static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint
     return cut;
 }
 
-/* The levels must equal those of the whole trace; each block whose size cannot be known is at most
+/* The levels must equal those of the whole trace. Each block whose size cannot be known is at most
  * 1 MiB too small. */
 static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
                         const char *what)

@@ -1,4 +1,4 @@
-/* The viewer's window shows the truth about every recording: tests/fixture/truth.h. */
+/* The viewer's window must show the truth about every recording (tests/fixture/truth.h). */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fixture/truth.h"
 
@@ -25,7 +25,7 @@ static void check_legend(mv_view *view, const char *name)
     end(&t);
 }
 
-/* A picture of a wide screen takes as long as all others together: every fifth recording
+/* A picture of a wide screen takes as long as all others together, so only every fifth recording
  * has one. */
 static void check_frames(mv_view *view, const char *name)
 {

@@ -1,4 +1,5 @@
-/* Following a recording that is being written: newer data comes, and the user's place stays. */
+/* Following a recording that is being written: newer data appears, and what the user looks at stays
+ * in place. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture_live.h"
@@ -38,7 +39,7 @@ static void put(session *s)
     mvt_file_put(s->path, mvt_live_bytes(s->live));
 }
 
-/* A window that shows a recording of so many blocks, an event each. */
+/* A window that shows a recording with this many blocks, one event each. */
 static session *open_session(uint32_t blocks)
 {
     session *s = calloc(1, sizeof *s);
@@ -57,7 +58,7 @@ static session *open_session(uint32_t blocks)
     return s;
 }
 
-/* Longer than the window needs to show what is in the file now. */
+/* This is longer than the window needs to show what is in the file now. */
 static void look(session *s)
 {
     s->ms += NEXT_MS;
@@ -149,7 +150,7 @@ static void add_last(session *s)
     mvt_live_block(s->live, .sequence = 32, .time_us = 2000010, .addr = 0x910000, .size = BLOCK);
 }
 
-/* A call that took long is added to earlier events when it ends. */
+/* A call that took a long time is added to earlier events when it ends. */
 Test(follow, numbers_that_change_name_the_same_events_and_blocks)
 {
     session *s = open_session(20), with_late = {.live = mvt_live_new()};

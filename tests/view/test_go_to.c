@@ -12,7 +12,7 @@ static void type(mv_view *view, const char *text)
     mv_view_input(view, &input);
 }
 
-/* Types a place after Ctrl+G; false: the field is still open. */
+/* Types a position after Ctrl+G. Returns false if the field is still open. */
 static bool go(mv_view *view, const char *where)
 {
     mvt_view_key(view, 'G', MV_MOD_CTRL);
@@ -57,7 +57,7 @@ Test(go_to, annotations)
     cr_assert(go(view, name), "%s: %s", name, view->message);
 }
 
-/* An invalid position gives the reason, and the field stays open with its text. */
+/* For an invalid position, the viewer gives the reason, and the field stays open with its text. */
 Test(go_to, explains_the_error)
 {
     static const char *const wrong[][2] = {
@@ -78,7 +78,8 @@ Test(go_to, explains_the_error)
     }
 }
 
-/* An address had many blocks: the one that is alive at the cursor, or the last before it. */
+/* Many blocks had this address. The view goes to the one that is alive at the cursor, or to the
+ * last one before it. */
 Test(go_to, an_address_at_the_cursor)
 {
     mvt_trace *t = mvt_new();
@@ -102,7 +103,7 @@ Test(go_to, an_address_at_the_cursor)
     cr_assert_not(go(view, "0x1400"));
 }
 
-/* From the lowest block at the cursor to the highest, each once. */
+/* Goes from the lowest block at the cursor to the highest, visiting each once. */
 Test(go_to, blocks_above_and_below)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -169,7 +170,7 @@ Test(bookmarks, keep_cursor_window_and_interval)
     cr_assert_str_eq(view->bookmarks->rows[0].name, "sp\xc3\xa4ter");
 }
 
-/* A flag is at its event on the axis and on the minimap, and is a button. */
+/* A flag must be at its event on the axis and on the minimap, and must be a button. */
 Test(bookmarks, flags)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -201,7 +202,7 @@ Test(bookmarks, flags)
     cr_assert_eq(flags, 1); /* only on the minimap */
 }
 
-/* Where there is a note, its text is edited; the list edits any. */
+/* If there is a note, its text is edited. The list can edit any note. */
 Test(bookmarks, are_edited)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -293,7 +294,7 @@ LongTest(menus, choose_colour_clock_and_view)
     cr_assert_eq(view->now->clock, 1);
 }
 
-/* Every entry explains itself, and its text is complete at the narrowest window. */
+/* Every entry must explain itself, and its text must be complete in the narrowest window. */
 Test(menus, entries_explain_themselves)
 {
     mv_view *view = mvt_view("gpt_train");

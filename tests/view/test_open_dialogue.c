@@ -81,7 +81,7 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     remove_folder(folder);
 }
 
-/* The last saved one is the first, and its row describes it. */
+/* The most recently saved file comes first, and its row describes it. */
 Test(open_dialogue, sessions_are_marked)
 {
     const char *folder = make_folder();
@@ -127,7 +127,7 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
     remove_folder(folder);
 }
 
-/* Two files of one name looked alike in the toolbar and in the list of bookmarks. */
+/* Two files with the same name used to look alike in the toolbar and in the list of bookmarks. */
 Test(open_dialogue, files_of_one_name_are_distinguished)
 {
     const char *folder = make_folder();
@@ -150,7 +150,8 @@ Test(open_dialogue, files_of_one_name_are_distinguished)
     remove_folder(folder);
 }
 
-/* The latest first, each once, at most twenty, and only the user can read the list. */
+/* The most recent file comes first, each file is listed once, there are at most twenty, and only
+ * the user can read the list. */
 Test(open_dialogue, recent_files)
 {
     const char *folder = make_folder();

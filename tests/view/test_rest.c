@@ -1,6 +1,6 @@
 /* Nothing is drawn when nothing changes: every view comes to rest after a few frames, requests no
- * more work, and the next frame has the same pixels. In turns, as a page has it: the work of a
- * window's threads, but in an order that is always the same. */
+ * more work, and its next frame has the same pixels. Work is done in turns, as in a page: it is the
+ * same work that a window's threads do, but always in the same order. */
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/raster.h"
 
@@ -24,7 +24,7 @@ static window open_window(const char *const *names, uint32_t count)
     return w;
 }
 
-/* How many rectangles of the picture differ from the one before. */
+/* Returns how many rectangles of the picture differ from the previous one. */
 static uint32_t draw(window *w)
 {
     const mv_scene *scene = mv_view_frame(w->view, WIDTH, HEIGHT, w->ms += 16);

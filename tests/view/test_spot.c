@@ -1,4 +1,4 @@
-/* The keyboard reaches everything that can be clicked. */
+/* The keyboard must reach everything that can be clicked. */
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
@@ -23,7 +23,7 @@ static bool has_zone(const reached *r, const mv_zone *zone)
     return false;
 }
 
-/* Walks one place by an arrow to its end; of a long table, a part. */
+/* Moves with an arrow key until the end. In a long table, moves only part of the way. */
 static void walk(mv_view *view, uint32_t arrow, reached *r)
 {
     mv_spot before;
@@ -99,7 +99,7 @@ LongTest(spot, every_zone_is_reached_in_fragmentation)
     check_view("frag_pinned_by_small");
 }
 
-/* Enter has the effect of a click: on each finding, and on a row of a table that was not
+/* Enter must have the effect of a click, on each finding and on a table row that was not
  * painted. */
 Test(spot, enter_is_a_click)
 {
@@ -197,7 +197,7 @@ Test(spot, tab_visits_the_places_forward_and_back)
     cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
 }
 
-/* The mark is where the keyboard is, and gone once the mouse is used. */
+/* The mark is where the keyboard focus is, and disappears once the mouse is used. */
 Test(spot, its_mark)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -219,7 +219,7 @@ Test(spot, its_mark)
     cr_assert_eq(view->spot.arg, MV_LISTING_SIZES + 1);
 }
 
-/* The user's own keys come before the arrows of the window. */
+/* The user's own keys take precedence over the window's arrow keys. */
 Test(spot, own_keys_come_first)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){.keys = "zoom_in W Up\n"});

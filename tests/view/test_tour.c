@@ -1,4 +1,4 @@
-/* The tour: when it begins, how it is walked through, and that it ends for good. */
+/* The tour: when it begins, how the user walks through it, and that it ends for good. */
 #include <sys/stat.h>
 
 #include "tests/fixture/fixture_view.h"

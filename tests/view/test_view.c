@@ -1,4 +1,4 @@
-/* The viewer without a window: files, inputs, the window's contents. */
+/* The viewer without a window: files, inputs, and what the window shows. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
@@ -43,7 +43,8 @@ static void key(mv_view *view, uint32_t key)
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key});
 }
 
-/* All main views and all tabs: nothing meets, nothing leaves, all has contrast. */
+/* In all main views and all tabs, no texts may overlap, none may leave the picture, and all must
+ * have enough contrast. */
 static void check_all(mv_view *view, float width, float height, const char *name)
 {
     static const char mains[] = "123", tabs[] = "4567";
@@ -97,7 +98,7 @@ Test(view, texts_are_readable_out_of_memory)
     check_file("oom_fragmented");
 }
 
-/* The same view gives the same picture, and frames need no more memory each. */
+/* The same view must give the same picture, and frames must not need more and more memory. */
 Test(view, frames_are_alike)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -111,7 +112,7 @@ Test(view, frames_are_alike)
     cr_assert_eq(view->budget->used, used);
 }
 
-/* Whatever the limit of memory: no crash, and no memory remains. */
+/* Whatever the memory limit, there must be no crash, and no memory may remain. */
 LongTest(view, little_memory_is_not_a_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
@@ -141,7 +142,8 @@ static char *printed(const mv_scene *scene)
     return text;
 }
 
-/* One thread that does everything a piece at a time: loading waits too, and the end is the same. */
+/* One thread does everything, one piece at a time. Loading waits too, and the result is the
+ * same. */
 Test(view, in_turns_it_becomes_the_same_picture)
 {
     mv_view *view = mvt_view_new(

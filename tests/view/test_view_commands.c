@@ -1,4 +1,4 @@
-/* The table of commands: keys, names, and the manual that is made of it. */
+/* The table of commands: keys, names, and the manual that is made from the table. */
 #include "tests/fixture/fixture_view.h"
 
 typedef struct {
@@ -71,7 +71,8 @@ Test(view_commands, are_described_and_found_by_name)
     cr_assert_eq(mv_view_command_find("no_such"), MV_DO_NOTHING);
 }
 
-/* The palette expects a number after a command without a key whose help has a semicolon. */
+/* If a command has no key and its help contains a semicolon, the palette expects a number after its
+ * name. */
 Test(view_commands, the_palette_finds_commands_with_a_number_of_their_own)
 {
 #define MV_VIEW_COMMAND(name, keys, needs, past, title, help)
@@ -95,7 +96,7 @@ Test(view_commands, unavailable_commands_give_the_reason)
     }
 }
 
-/* Every command that is enabled, one after the other, on a real trace: nothing breaks. */
+/* Runs every enabled command, one after the other, on a real trace. Nothing may break. */
 Test(view_commands, segments_have_no_other_colours)
 {
     mv_view *view = mvt_view("mlp_train");

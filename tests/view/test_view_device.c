@@ -1,5 +1,5 @@
-/* The lane of the whole device and the ledger's tab: their numbers equal those of `memviz ledger`,
- * and a colour of the legend is a colour of the picture. */
+/* The lane for the whole device and the ledger's tab: their numbers must equal those of `memviz
+ * ledger`, and a colour in the legend must be a colour in the picture. */
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
@@ -117,7 +117,7 @@ Test(view_device, files_without_calls_have_neither)
 
 /* ---- the lane ---------------------------------------------------------------------------- */
 
-/* The bytes beside a name, in the legend of the lane; "": the row is not there. */
+/* Returns the bytes next to a name in the lane's legend, or "" if the row is missing. */
 static const char *legend_text(const mv_scene *scene, const char *name)
 {
     for (uint32_t i = 0; i + 1 < scene->shape_count; i++)
@@ -181,7 +181,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
     }
 }
 
-/* PyTorch's part is what its allocator reserves, split by its own figures. */
+/* PyTorch's part is what its allocator reserves, split by the allocator's own figures. */
 Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
 {
     mv_view *view = open_capture("train", "all");
@@ -197,7 +197,7 @@ Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
                      : 0);
 }
 
-/* The swatch of a row: the shape before its texts. */
+/* Finds the swatch of a row, which is the shape before the row's texts. */
 static const mv_shape *swatch_of(const mv_scene *scene, const char *name)
 {
     for (uint32_t i = 1; i + 1 < scene->shape_count; i++)
@@ -211,7 +211,7 @@ static const uint8_t *pixel(const mv_image *image, float x, float y)
     return image->pixels + 4 * ((uint64_t)y * image->width + (uint64_t)x);
 }
 
-/* Whether a column of the box has a pixel of that colour. */
+/* Returns whether a column of the box has a pixel of that colour. */
 static bool has_pixel(const mv_image *image, mv_box box, uint32_t column, const uint8_t *want)
 {
     for (float y = box.y; y < box.y + box.h; y++)

@@ -1,4 +1,4 @@
-/* Memory that is out at any moment: a part of a frame is missing, and nothing else happens. */
+/* Memory that runs out at any time: part of a frame is missing, and nothing else happens. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fuzz/failing_push.h"
 #include "viz/scene/png.h"
@@ -36,7 +36,7 @@ static void save(mv_view *view)
     mv_arena_release(&arena);
 }
 
-/* A script that uses every pane and every list once; with a push that fails, or without. */
+/* A script that uses every pane and every list once, with or without a push that fails. */
 static void use(const char *path, uint32_t nth)
 {
     mv_budget budget = {.limit = 1 << 30};
@@ -57,7 +57,8 @@ static void use(const char *path, uint32_t nth)
                  (unsigned long long)budget.used);
 }
 
-/* All of the first pushes, and of the others every eighth part of those before. */
+/* Makes each of the first pushes fail, and then pushes that are further and further apart, by an
+ * eighth of those before. */
 static void check(const char *path)
 {
     use(path, 0);

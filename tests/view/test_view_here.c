@@ -1,4 +1,4 @@
-/* The right button, and marks of hits that are thinner than a pixel. */
+/* The right mouse button, and marks on hits that are thinner than a pixel. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
@@ -55,7 +55,7 @@ Test(view_here, a_row_of_a_table_is_chosen_first)
     cr_expect(*view->now->search);
 }
 
-/* Ticks are where hits are born, and only there. */
+/* Ticks must be where hits are born, and nowhere else. */
 Test(view_here, hits_are_marked)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -79,7 +79,7 @@ Test(view_here, hits_are_marked)
     cr_expect_gt(marked, 0);
 }
 
-/* The ten stacks that hold most at the peak have ten colours. */
+/* The ten stacks that hold the most memory at the peak must have ten colours. */
 static void check_stack_colours(mv_view *view, const char *name)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -110,7 +110,8 @@ LongTest(view_here, the_largest_stacks_are_told_apart)
     mvt_each_view(check_stack_colours);
 }
 
-/* In the ranks it is about the lane under the pointer, not about the shown device's. */
+/* In the ranks view, the menu is about the lane under the pointer, not about the shown device's
+ * lane. */
 Test(view_here, a_lane_is_pinned_by_the_right_button)
 {
     mv_view *view = mvt_view("two_devices");

@@ -1,5 +1,6 @@
-/* The level of memory that is shown: switching to one is opening on it, at the same time; it is
- * part of sessions, bookmarks and command lines. On captures of real programs. */
+/* The level of memory that is shown. Switching to a level must be the same as opening the file on
+ * that level, at the same time. The level is part of sessions, bookmarks and command lines. The
+ * tests use captures of real programs. */
 #include "base/texts.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
@@ -38,7 +39,7 @@ static const char *level_of(const mv_view *view)
     return level ? level : "pytorch";
 }
 
-/* Whatever was shown before: the same place, with nothing under the pointer. */
+/* Whatever was shown before, the view must be in the same place, with nothing under the pointer. */
 static void show_peak(mv_view *view)
 {
     mv_view_do(view, MV_DO_fit_all, 0);
@@ -125,8 +126,8 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
     }
 }
 
-/* Another level has few events: there the cursor is after the last of them, but the moment that was
- * chosen is not forgotten. */
+/* Another level has only a few events. There the cursor is behind the last of them, but the chosen
+ * moment is not forgotten. */
 static void check_round(mv_view *view, const char *name, uint32_t event)
 {
     uint32_t levels = mv_view_levels(view)->count;
@@ -244,8 +245,8 @@ Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* No moment is in the middle of a call: no segment without its block, and no block without a
- * segment, at any event that a user can reach. */
+/* No moment may be in the middle of a call: at any event that a user can reach, there must be no
+ * segment without its block and no block without a segment. */
 static void check_moments(mv_view *view, const char *name)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -346,7 +347,7 @@ LongTest(view_levels, calls_are_moments)
     }
 }
 
-/* A moment has one time, whatever level is shown. */
+/* A moment must have the same time, whichever level is shown. */
 LongTest(view_levels, levels_have_one_clock)
 {
     static const char *const names[] = {"train",     "pinned_leak",  "loader", "jax",

@@ -1,4 +1,4 @@
-/* The minimap's window, zooming to the selection, exported pictures, the help. */
+/* The minimap's window, zooming to the selection, exported pictures, and the help. */
 #include <unistd.h>
 
 #include "tests/fixture/fixture_view.h"
@@ -28,8 +28,8 @@ static void drag(mv_view *view, float from, float to)
     mvt_view_frame(view);
 }
 
-/* If there is no window to move, a drag makes one: over all of the trace, and outside of the
- * window. */
+/* If the window covers the whole trace, or the drag begins outside of it, there is no window to
+ * move, so a drag makes a new one. */
 Test(minimap, a_drag_makes_a_window)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -52,7 +52,7 @@ Test(minimap, a_drag_makes_a_window)
     cr_assert_neq(view->now->from, 500);
 }
 
-/* If the window becomes too small for a plot, the minimap keeps nothing of it. */
+/* If the window becomes too small for a plot, nothing of the minimap remains. */
 Test(minimap, is_within_a_window_that_became_small)
 {
     mv_view *view = mvt_view("annotated");
@@ -102,7 +102,7 @@ Test(drag, selects_in_all_views_alike)
     }
 }
 
-/* Z shows the interval, or without one the life of the pinned block. */
+/* Z shows the interval. Without an interval, it shows the life of the pinned block. */
 Test(zoom, to_the_selection)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -118,7 +118,7 @@ Test(zoom, to_the_selection)
     cr_assert_eq(view->now->to, 300);
 }
 
-/* An interval needed a drag. */
+/* Selecting an interval used to require a drag. */
 Test(interval, is_selected_by_keys)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -139,7 +139,7 @@ Test(interval, is_selected_by_keys)
     cr_assert_eq(view->now->b, 300);
 }
 
-/* Edges of panes are moved by keys as far as by the pointer. */
+/* Keys must move the edges of panes as far as the pointer does. */
 LongTest(layout, edges_are_moved_by_keys)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -200,7 +200,7 @@ static bool shows(const mv_scene *scene, const char *text)
     return false;
 }
 
-/* All of it can be seen at any size, by scrolling. */
+/* All of it must be visible at any size, by scrolling. */
 Test(help, explains_the_picture)
 {
     static const char *const texts[] = {

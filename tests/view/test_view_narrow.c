@@ -1,4 +1,5 @@
-/* Narrow windows, such as a phone's and a tablet's: everything can be reached and read. */
+/* Narrow windows, such as those on a phone or a tablet: everything must be reachable and
+ * legible. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -14,7 +15,7 @@ static const mv_scene *frame(mv_view *view, float width)
     return mv_view_frame(view, width, HIGH, 0);
 }
 
-/* A text that was cut, in this part of the window; NULL: none. */
+/* Returns a text that was truncated in this part of the window, or NULL if there is none. */
 static const char *cut_text(const mv_scene *scene, mv_box box)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {
@@ -120,7 +121,7 @@ Test(view_narrow, the_lane_of_the_device_is_whole)
     check_device_lane("fsdp.0.bin");
 }
 
-/* Each row of the reports is there with all of its words, also one that is longer than a line. */
+/* Each row of the reports must be there with all of its words, even if it is longer than a line. */
 static void check_reports(mv_view *view)
 {
     mv_view_do(view, MV_DO_show_reports, 0);
@@ -147,7 +148,7 @@ Test(view_narrow, reports_are_whole)
     check_reports(capture);
 }
 
-/* The line of code comes first: other columns make room for it. */
+/* The line of code comes first, and other columns make room for it. */
 Test(view_narrow, tables_show_the_line_of_code)
 {
     mv_view *view = mvt_view("leak_in_training");

@@ -1,4 +1,4 @@
-/* Moving in the viewer, back and forward; its copies and files. */
+/* Moving in the viewer, and going back and forward; what it copies, and the files it writes. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static mv_view *open_with(clipboard *clip, const char *name)
     return view;
 }
 
-/* Going somewhere, as a command does it. */
+/* Goes somewhere, as a command does. */
 static void show(mv_view *view, double from, double to)
 {
     mv_change_begin(view);
@@ -92,7 +92,7 @@ Test(view_going, back_and_forward)
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_forward));
 }
 
-/* Steps of the cursor are one place: holding '.' does not flood the history. */
+/* Steps of the cursor count as one place, so that holding '.' does not flood the history. */
 Test(view_going, steps_are_one_place)
 {
     clipboard clip = {""};
@@ -121,8 +121,8 @@ Test(view_going, the_history_is_bounded)
     cr_assert_eq(steps, 64);
 }
 
-/* A change made of several is one place, also when the history is full: the oldest place is gone
- * then, and no other. */
+/* A change that consists of several is one place, even when the history is full. Then only the
+ * oldest place is dropped. */
 Test(view_going, a_row_of_a_table_is_one_place)
 {
     mv_listing_place place = {.has_event = true,
@@ -182,7 +182,7 @@ Test(view_going, typed_letters_are_one_place)
     cr_assert_str_eq(view->now->search, "forward");
 }
 
-/* However often the pointer moves, and a frame is painted, while a button is down. */
+/* This holds however often the pointer moves and a frame is painted while a button is down. */
 Test(view_going, a_drag_is_one_place)
 {
     clipboard clip = {""};
@@ -368,7 +368,7 @@ static uint32_t shell_words(const char *line, char words[][512], uint32_t most)
     return count;
 }
 
-/* The copied command line, given back to the viewer, shows the same. */
+/* The copied command line, when given back to the viewer, must show the same. */
 Test(view_going, a_copied_command_line_shows_the_same)
 {
     clipboard clip = {""};
@@ -425,8 +425,8 @@ Test(view_going, a_stack_is_copied)
     cr_assert_gt(strlen(clip.copied), 100);
 }
 
-/* Pasted into a terminal it contains nothing that the terminal obeys: not even what ends a
- * paste. */
+/* When pasted into a terminal, it must contain nothing that the terminal obeys, not even the
+ * sequence that ends a paste. */
 static void check_copied(const clipboard *clip, const char *allowed)
 {
     mv_span all = {(const uint8_t *)clip->copied, strlen(clip->copied)};

@@ -1,5 +1,5 @@
-/* Sessions: every script of tests/scripts/, run without a window. Their pictures are compared with
- * testdata/golden/view/ (MV_BLESS=1 writes it): at most one pixel in a thousand may differ by more
+/* Sessions: every script in tests/scripts/, run without a window. Their pictures are compared with
+ * testdata/golden/view/ (MV_BLESS=1 writes it). At most one pixel in a thousand may differ by more
  * than 8 in a channel. MV_SHOTS=FOLDER keeps the pictures. */
 #include <dirent.h>
 #include <png.h>
@@ -40,7 +40,7 @@ static void write_png(const mv_image *image, const char *path)
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-/* Pixels that differ by more than the tolerance. */
+/* Counts the pixels that differ by more than the tolerance. */
 static uint32_t count_different(const picture *a, const mv_image *b)
 {
     uint32_t different = 0;

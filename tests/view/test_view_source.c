@@ -1,4 +1,4 @@
-/* The line of code of the pinned block, and an editor on it. */
+/* The pinned block's line of code, and an editor that opens it. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 

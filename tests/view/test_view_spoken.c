@@ -1,4 +1,4 @@
-/* The text of a frame for a screen reader: everything that can be clicked, with its texts. */
+/* A frame's text for a screen reader: everything that can be clicked, with its texts. */
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/spoken.h"
 
@@ -54,8 +54,8 @@ Test(view_spoken, rows_legend_tabs_and_the_moment_are_told)
     cr_expect_not_null(strstr(spoken_text(view, "heading", 0), "bytes"));
 }
 
-/* In every pane: the place of each part is on a zone, and every legend row, tab and row of the frame
- * is a part. */
+/* In every pane, each part must lie on a zone, and every legend row, tab and row in the frame must
+ * be a part. */
 static void check_places(mv_view *view, mv_command_id pane)
 {
     uint32_t zones[MV_DO_COUNT] = {0}, parts[MV_DO_COUNT] = {0};

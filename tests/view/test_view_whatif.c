@@ -1,4 +1,4 @@
-/* The What-if tab: what is ticked, the replayed run and its curves over the timeline. */
+/* The What-if tab: what is ticked, the replayed run, and its curves over the timeline. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
@@ -56,7 +56,7 @@ Test(view_whatif, changes_beyond_the_limit_are_not_ticked)
     cr_expect(mv_whatif_toggle(items, most));
 }
 
-/* Where the box of an item is. */
+/* Returns where an item's box is. */
 static mv_box box_of(mv_view *view, const char *item)
 {
     for (uint32_t i = 0; i < view->ui.zone_count; i++)
@@ -67,7 +67,8 @@ static mv_box box_of(mv_view *view, const char *item)
     return (mv_box){0};
 }
 
-/* All boxes, one after the other: the results get many more lines than there are above the boxes. */
+/* Ticks all boxes, one after the other. The results then take many more lines than there are above
+ * the boxes. */
 Test(view_whatif, boxes_stay_where_they_are)
 {
     mv_view *view = view_of("gpt_train");
@@ -86,8 +87,8 @@ Test(view_whatif, boxes_stay_where_they_are)
 
 /* ---- the replay ---------------------------------------------------------------------------- */
 
-/* Without any change the replayed curve is the recorded one: after each event that allocates or
- * frees. */
+/* Without any change, the replayed curve must equal the recorded one after each event that
+ * allocates or frees. */
 static void expect_recorded_curve(const char *name)
 {
     mv_view *view = view_of(name);
@@ -123,7 +124,7 @@ Test(view_whatif, an_unchanged_run_has_the_recorded_curve)
         expect_recorded_curve(names[i]);
 }
 
-/* The figures are those of the command, and the curve reaches them. */
+/* The figures must be those of the command, and the curve must reach them. */
 Test(view_whatif, figures_are_those_of_whatif)
 {
     mv_view *view = view_of("gpt_train");
@@ -205,7 +206,8 @@ Test(view_whatif, zero_is_that_of_whatif)
 
 /* ---- from the reports ------------------------------------------------------------------------ */
 
-/* A click on the row WHAT IF ticks its change, and the replay saves what the row says. */
+/* A click on the row WHAT IF must tick the row's change, and the replay must save what the row
+ * says. */
 Test(view_whatif, a_row_of_the_reports_ticks_its_change)
 {
     static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
@@ -236,7 +238,8 @@ Test(view_whatif, a_row_of_the_reports_ticks_its_change)
     }
 }
 
-/* Where a line should have its own pool, that is what is ticked, with the figures of the advice. */
+/* If a line should have a separate pool, that change must be ticked, with the figures from the
+ * advice. */
 Test(view_whatif, a_pool_of_their_own_is_that_of_the_advice)
 {
     mv_view *view = view_of("frag_pinned_by_small");
@@ -282,7 +285,8 @@ Test(view_whatif, other_memory_is_not_replayed)
     cr_expect(mvt_scene_says(mvt_view_frame(view), "no events to replay"));
 }
 
-/* Without memory there is a sentence, and the window comes to rest; with memory it works again. */
+/* If memory is out, there is a sentence instead, and the window comes to rest. Once memory is
+ * available, the tab works again. */
 Test(view_whatif, stops_drawing_without_memory)
 {
     mv_view *view = view_of("frag_pinned_by_small");

@@ -26,7 +26,7 @@ HOSTILE = ["</script><script>window.harm=1</script>", "<img src=x onerror=window
            "@SHELL@", "x" * 3000]
 
 
-# The message of browsers when a policy has refused a request.
+# The message that browsers print when a policy has blocked a request.
 POLICY = "(?i)content.security.policy"
 CANARY = "http://canary.test/"  # none of our pages requests it
 

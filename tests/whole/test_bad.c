@@ -1,5 +1,5 @@
-/* Every file of testdata/bad (made by scripts/make-bad-files.py) is refused with the error in its
- * name, at an offset inside it, in little memory and time. */
+/* Every file in testdata/bad (made by scripts/make-bad-files.py) must be refused with the error in
+ * its name, at an offset inside the file, using little memory and time. */
 #include "base/duration.h"
 #include "tests/fixture/fixture.h"
 
@@ -10,7 +10,8 @@ enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };
 /* The budget of `memviz --max-memory 64M`. */
 #define BUDGET ((uint64_t)64 << 20)
 
-/* "cut_in_key.TRUNCATED.pickle": MV_TRUNCATED; MV_OK without a code in the name. */
+/* Returns the code in a name such as "cut_in_key.TRUNCATED.pickle" (MV_TRUNCATED), or MV_OK if the
+ * name contains no code. */
 static mv_code code_in_name(const char *name)
 {
     const char *at = strchr(name, '.');
@@ -41,7 +42,7 @@ static uint64_t unpacked_bytes(const char *path)
     return bytes;
 }
 
-/* NULL when the file is refused with the error in its name. */
+/* Returns NULL if the file is refused with the error in its name. */
 static const char *check(const char *name)
 {
     static char why[512];

@@ -1,5 +1,5 @@
-/* The contract with scripts: the JSON of every report on real snapshots, its sums, the input
- * formats and options that all reports accept, and the exit statuses. */
+/* What scripts may rely on: the JSON of every report on real snapshots, its sums, the input formats
+ * and options that all reports accept, and the exit statuses. */
 #include <math.h>
 #include <zstd.h>
 

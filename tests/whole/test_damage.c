@@ -1,5 +1,6 @@
-/* Files with every byte changed, and cut at every byte unless the reader's own tests do so (pickle,
- * msgpack, container): never accepted when cut, never unsound. */
+/* Files with every byte changed, and files cut at every byte unless the reader's own tests do that
+ * (pickle, msgpack, container). A cut file must never be accepted, and a changed file must never
+ * give an unsound trace. */
 #include "tests/fixture/fixture.h"
 
 enum { BUDGET = 64 << 20 };
@@ -28,8 +29,8 @@ static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
     return trace->notes[MV_NOTE_DAMAGED].count > 0 ? NOTED : OTHER;
 }
 
-/* Reads a copy of exactly its size: a sanitizer sees reads past the end. `whole` is the undamaged
- * trace as pickle. */
+/* Reads a copy of exactly its size, so that a sanitizer notices reads past the end. `whole` is the
+ * undamaged trace as a pickle. */
 static outcome read_copy(mv_span bytes, mv_span whole)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
@@ -128,8 +129,8 @@ LongTest(damage, changed_pages_stay_sound)
     change_everywhere(t, mvt_page_bytes(t));
 }
 
-/* Each file, cut at every byte and with every byte changed, is sound or refused. Returns the number
- * of cut files that were read without a note. */
+/* Each file, cut at every byte and with every byte changed, must be sound or refused. Returns the
+ * number of cut files that were read without a note. */
 static uint32_t break_everywhere(const char *name)
 {
     char path[1024];
@@ -149,15 +150,15 @@ static uint32_t break_everywhere(const char *name)
     return silent;
 }
 
-/* Lines have no checksum: a cut line is noticed, missing lines are not. */
+/* Lines have no checksum, so a cut line is noticed, but missing lines are not. */
 LongTest(damage, logs_of_rmm_are_refused_or_noted)
 {
     cr_assert_eq(break_everywhere("rmm/steps"), 11);
     cr_assert_eq(break_everywhere("rmm/colons"), 5);
 }
 
-/* Nor have messages: a profile cut between two messages is another profile. In XLA's file nothing
- * after the host's plane matters. */
+/* Messages have no checksum either, so a profile that is cut between two messages is a different
+ * profile. In XLA's file, nothing after the host's plane matters. */
 LongTest(damage, profiles_are_refused_or_sound)
 {
     cr_assert_leq(break_everywhere("xplane/small"), 2);

@@ -158,7 +158,7 @@ Test(golden, ranks)
     check_run("allocators", "ranks", "ranks gc_limit.pickle gc_limit_off.pickle gc_limit.pickle");
 }
 
-/* The built program prints the same when it is confined. */
+/* The built program must print the same when it is confined. */
 Test(golden, a_process_prints_the_same)
 {
     static const char *const commands[] = {"dump", "info", "stats", "leaks", "peak", "lines"};

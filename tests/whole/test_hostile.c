@@ -1,5 +1,5 @@
-/* Hostile files: their contents never control the terminal, in any report, message or file name;
- * every --json report is JSON; and every output ends. */
+/* Hostile files: their contents must never control the terminal, in any report, message or file
+ * name. Every --json report must be JSON, and every output must end. */
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -192,8 +192,8 @@ Test(hostile, every_output_escapes_its_strings)
     }
 }
 
-/* A row is one line, no cell looks like a formula to a spreadsheet, and hidden characters
- * are escaped. */
+/* A row must be one line, no cell may look like a formula to a spreadsheet, and hidden characters
+ * must be escaped. */
 Test(hostile, every_table_escapes_its_strings)
 {
     const char *path = write_hostile("full", false);
@@ -319,7 +319,7 @@ Test(hostile, an_output_beyond_its_limit_fails_with_one_line)
     }
 }
 
-/* The recorded program still gets the signal's disposition from the shell. */
+/* The recorded program must still receive the signal's disposition from the shell. */
 Test(hostile, programs_keep_the_signal_of_full_files)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q -o r.bin -- sh -c 'grep SigIgn /proc/$$/status' && "
@@ -467,7 +467,7 @@ Test(hostile, sizes_that_cannot_be_added_up_are_refused)
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
-/* A table that lost a cell is not printed without that cell. */
+/* A table that lost a cell must not be printed without that cell. */
 Test(hostile, tables_are_whole_or_a_failure)
 {
     static const mv_column columns[] = {{"a", MV_UNIT_TEXT, 0}, {"b", MV_UNIT_COUNT, 0}};

@@ -1,5 +1,5 @@
-/* Changes that must not change an answer: the time of the run, the place of its code, the spelling
- * of its functions, the addresses of its memory, its device, and the actions of other devices. */
+/* Changes that must not change an answer: when the program ran, where its code is, how its
+ * functions are spelled, the addresses of its memory, its device, and what other devices did. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
@@ -26,7 +26,7 @@ static void begin(specimen *s, const char *name)
     s->trace = mvt_load(s->arena, name);
 }
 
-/* The report on these bytes as the file "f". */
+/* Returns the report on these bytes as the file "f". */
 static char *report_of(mv_span file, const char *report, const char *options)
 {
     mvt_folder_put("f", file);
@@ -35,7 +35,7 @@ static char *report_of(mv_span file, const char *report, const char *options)
     return r.out;
 }
 
-/* `text` with each `from` replaced by `to`, which must not be longer. */
+/* Returns `text` with each `from` replaced with `to`, which must not be longer. */
 static char *replace(char *text, const char *from, const char *to)
 {
     char *out = text;
@@ -128,7 +128,7 @@ static void change_device(specimen *s)
             s->trace.annotations.device[k] = 1;
 }
 
-/* `from` in the changed file's report corresponds to `to` in the original's. */
+/* `from` in the report on the changed file corresponds to `to` in the report on the original. */
 static const struct {
     const char *what;
     void (*change)(specimen *s);
@@ -198,7 +198,7 @@ static char *without_empty_lines(char *text)
     return text;
 }
 
-/* A device's report is the same whether or not the file has another device. */
+/* A device's report must be the same whether or not the file has another device. */
 Test(metamorphic, devices_do_not_mix)
 {
     mv_device none = {0}, both[2];
@@ -233,7 +233,7 @@ Test(metamorphic, devices_do_not_mix)
     mv_arena_release(s.arena);
 }
 
-/* A window of the whole trace changes nothing. */
+/* A window that covers the whole trace must change nothing. */
 LongTest(metamorphic, a_window_of_everything_equals_the_trace)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)

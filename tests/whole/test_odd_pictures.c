@@ -1,5 +1,6 @@
-/* Every command that draws, on almost empty inputs and on inputs that no program makes: a true
- * picture that names the missing data, or one clear line if there is nothing to draw. */
+/* Every command that draws, on almost empty inputs and on inputs that no program makes. The result
+ * must be a true picture that names the missing data, or one clear line if there is nothing to
+ * draw. */
 #include <unistd.h>
 
 #include "parse/model/sums.h"
@@ -62,7 +63,7 @@ static void make_zero_heap(mvt_trace *t)
     mvt_block(t, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
 }
 
-/* Their sums are just below 1 EiB, from where on files are refused. */
+/* Their sums are just below 1 EiB, the size at which files are refused. */
 static void make_vast_sizes(mvt_trace *t)
 {
     for (uint64_t i = 1; i < 6; i++) {

@@ -1,5 +1,5 @@
-/* Snapshots as every release writes them: testdata/releases, made
- * by scripts/make-release-files.py. */
+/* Snapshots as every release writes them (testdata/releases, made by
+ * scripts/make-release-files.py). */
 #include "analyze/replay/release.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
@@ -125,7 +125,8 @@ Test(releases, formats_keep_the_keys)
     check_keys("torch_2_14.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS | MV_KEY_HOST);
 }
 
-/* The plain form has exactly the keys and values of its input, also through a .bin file. */
+/* The plain format must have exactly the keys and values of its input, even after conversion
+ * through a .bin file. */
 LongTest(releases, the_plain_form_equals_the_output_of_python)
 {
     mvt_run r = mvt_sh("set -e; for in in $RELEASES/*.pickle $SNAPS/streams.pickle; do"
@@ -183,7 +184,7 @@ static bool names_code(const char *text)
     return strstr(text, "train.py:5 build") || strstr(text, "train.py:50 evaluate");
 }
 
-/* Every command that names code names it. */
+/* Every command that names code must name it. */
 Test(releases, commands_name_the_lines_of_old_files)
 {
     static const char *const files[] = {"torch_1_13.pickle", "torch_2_0.pickle"};
@@ -206,7 +207,7 @@ Test(releases, commands_name_the_lines_of_old_files)
     }
 }
 
-/* An entry that starts elsewhere is an earlier user of the bytes, not the block's own. */
+/* An entry that starts elsewhere is an earlier user of the bytes, not the block itself. */
 Test(releases, history_of_others_is_not_the_blocks)
 {
     mv_trace trace;
@@ -361,8 +362,8 @@ static double bytes_of_group(const cJSON *report, const char *name)
     return -1;
 }
 
-/* The peak of the synthetic program: after backward() of mlp in its last step. The bytes of
- * each group follow from the program's sizes; the rows of every grouping add up to the
+/* The peak of the synthetic program, which is after backward() of mlp in its last step. The bytes
+ * in each group follow from the program's sizes, and the rows of every grouping must add up to the
  * allocated bytes. */
 Test(releases, peaks_are_grouped_by_every_recorded_fact)
 {
@@ -409,7 +410,7 @@ static double sum_lines(const cJSON *report, const char *key)
     return sum;
 }
 
-/* Every grouping has the same allocations. */
+/* Every grouping must contain the same allocations. */
 Test(releases, lines_by_everything_add_up_to_the_same)
 {
     static const char *const ways[] = {"line",    "metadata", "annotation",
