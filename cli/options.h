@@ -174,9 +174,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CONFS         64
 #define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
-#define MV_MOST_SIZE \
-    INT32_MAX /* maximum size of an input, in FILE=SIZE and fit --at
-                                         * SIZE */
+#define MV_MOST_SIZE          INT32_MAX /* maximum SIZE in FILE=SIZE and fit --at SIZE */
 
 /* The pictures (cli/pictures/pictures.h). They begin with the words of --view, in the same
  * order. */

@@ -313,9 +313,8 @@ static void end(filter *f, uint32_t answer)
 }
 
 #define ANSWER(error) (SECCOMP_RET_ERRNO | (error))
-#define ARGUMENT(n) \
-    (offsetof(struct seccomp_data, args) + 8u * (n)) /* lower half of the
-                                                                        * argument */
+/* The offset of an argument's lower half. */
+#define ARGUMENT(n) (offsetof(struct seccomp_data, args) + 8u * (n))
 
 static void refuse(filter *f, uint32_t call, int error)
 {

@@ -1,6 +1,6 @@
 /* The pictures of a snapshot: their contents, and the common driver.
  *
- *     picture   a row of mv_pictures: what is drawn for one device, and which events are needed for that
+ *     picture   a row of mv_pictures: what is drawn for one device, and which events are needed
  *     format    a row of mv_picture_formats: the file format, chosen by the suffix of -o
  *
  * The driver (mv_picture_run) reads the file, loops over the devices, finds the moment that --at
