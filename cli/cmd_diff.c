@@ -54,9 +54,8 @@ static uint64_t magnitude(int64_t delta)
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* Whether it is unknown what a side without data for the device held. Such a side held nothing if
- * its file has a complete history for another device, because all devices are recorded together. At
- * the end, the file lists all memory, so nothing is unknown there. */
+/* Whether a side without data may have held memory on the device. It did not if its file has the
+ * complete history of another device, or at the end, where the file lists all memory. */
 static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s)
 {
     const char *at = c->cli->options.at;
