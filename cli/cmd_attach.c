@@ -26,7 +26,7 @@ MV_LIST_REPORT(list_report, written, w, REPORT_FIELDS)
 
 const mv_table mv_report_attach = {MV_TABLE(REPORT_FIELDS, list_report)};
 
-static volatile sig_atomic_t interrupted; /* how many times */
+static volatile sig_atomic_t interrupted; /* number of interrupts so far */
 
 static void note_interrupt(int number)
 {
@@ -37,7 +37,7 @@ static void note_interrupt(int number)
 typedef struct {
     mv_progress progress;
     int64_t start_us, limit_us;
-    int allowed; /* interrupts that must not end the wait */
+    int allowed; /* number of interrupts that must not end the wait */
 } waiting;
 
 static void begin_wait(waiting *w, const char *what, int64_t limit_us, int allowed, bool is_quiet)
@@ -56,7 +56,8 @@ static bool goes_on(void *user)
     return passed < w->limit_us && interrupted <= w->allowed;
 }
 
-/* Waits for the time in --for, or less if the process ends or the user interrupts the recording. */
+/* Waits until the time in --for has passed, the process ends, or the user interrupts the
+ * recording. */
 static void record(const mv_cli *cli, const mv_attach *attach, waiting *w)
 {
     struct timespec pause = {.tv_nsec = 100 * 1000000};

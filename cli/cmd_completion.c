@@ -1,18 +1,18 @@
-/* memviz completion: scripts for shells, which ask this program for the possible next words of a
- * command line:
+/* memviz completion: prints scripts that let a shell complete words. The scripts ask this program
+ * for the possible next words of a command line:
  *
  *     memviz completion words -- peak run.bin --at ""
  *
- * prints one candidate per line, with its help after a tab. A line that begins with a tab names
- * other candidates: files, commands, "program N" (the words from N on are another program's command
- * line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
+ * prints one candidate per line, with its help after a tab. A line that begins with a tab names a
+ * whole group of candidates: files, commands, "program N" (word N and all later words are another
+ * program's command line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
 #include "cli/complain.h"
 #include "cli/report/table.h"
 #include "cli/terms.h"
 
 typedef struct {
     mv_out *out;
-    char **words; /* after the program's name */
+    char **words; /* the words after the program's name */
     int last;     /* the word under the cursor */
     const char *typed;
     char prefix[64]; /* --limit= */
@@ -30,7 +30,7 @@ static void offer(const line *l, const char *word, const char *help)
     mv_out_format(l->out, "%s%s%s%s\n", l->prefix, word, help ? "\t" : "", help ? help : "");
 }
 
-/* Offers the words separated by `between`. */
+/* Offers each of `words`, which are separated by `between`. */
 static void offer_each(const line *l, const char *words, const char *between)
 {
     char word[64];
@@ -60,7 +60,7 @@ static void offer_options(const line *l, const mv_command *c)
     offer(l, "--version", NULL);
 }
 
-/* The option that the word spells: --limit, -n, or --limit=... */
+/* Returns the option that a word names: --limit, -n, or --limit=... */
 static mv_option_id option_of(const char *word)
 {
     uint32_t i = 0;
@@ -75,7 +75,8 @@ static mv_option_id option_of(const char *word)
     return (mv_option_id)i;
 }
 
-/* Offers the arguments of an option; false if the option takes no argument in this command. */
+/* Offers the arguments of an option. Returns false if the option takes no argument in this
+ * command. */
 static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
 {
     char buffer[MV_TABLE_PATHS];
@@ -99,8 +100,8 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     return true;
 }
 
-/* The first word from `at` on, without options and their arguments. bash makes '=' and '@' words of
- * their own. */
+/* Returns the first word at or after `at` that is neither an option nor an option's argument. bash
+ * splits words at '=' and '@'. */
 static int skip_options(const line *l, int at)
 {
     while (at < l->last && l->words[at][0] == '-') {
@@ -180,15 +181,16 @@ static void complete(line *l)
 
 /* ---- scripts ----------------------------------------------------------------------------- */
 
-/* Names of annotations or levels come from the first file on the command line: a shell must treat
- * them only as text. */
+/* The names of annotations and levels come from the first file on the command line, so a shell must
+ * treat them only as text. */
 #define NAMES                                                      \
     "memviz info -q --csv --table $table \"$file\" 2>/dev/null | " \
     "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
 
-/* Names are inserted into the line that the user is about to run, so the shell's words are quoted
- * here: bash's own quoting of file names does not escape backquotes. bash treats '@' as a separate
- * word unless configured otherwise; the replaced text begins with the '@' in both cases. */
+/* A completed name becomes part of the line that the user is about to run. The shell's words are
+ * quoted here, because bash's own quoting of file names does not escape backquotes. bash treats '@'
+ * as a separate word unless it is configured otherwise. The replaced text begins with the '@' in
+ * both cases. */
 static const char bash[] =
     "# bash completion for memviz; made by: memviz completion bash\n"
     "_memviz_names()\n{\n"

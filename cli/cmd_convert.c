@@ -1,4 +1,4 @@
-/* memviz convert: a snapshot in another format. */
+/* memviz convert: writes a snapshot in a different format. */
 #include "analyze/lives/digests.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
@@ -18,20 +18,20 @@ typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_writ
 
 static const struct {
     const char *ending;
-    write_fn *write; /* NULL: a page */
+    write_fn *write; /* function that writes the format; NULL: a page */
 } formats[] = {
     {".bin", mv_snapshot_write},
     {".msgpack", mv_plain_write},
     {".html", NULL},
 };
 
-/* OUT: the second argument, or the argument of -o. */
+/* Returns OUT, which is the second argument or the argument of -o. */
 static const char *out_of(const mv_cli *cli)
 {
     return cli->options.output ? cli->options.output : cli->options.file[1];
 }
 
-/* The writer for OUT's suffix; false, with a message, if there is none. */
+/* Returns the writer for OUT's suffix. Returns false, with a message, if there is none. */
 static bool choose(const mv_cli *cli, write_fn **write)
 {
     const char *path = out_of(cli);
@@ -71,12 +71,13 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
 
 typedef struct {
     const char *path;
-    uint64_t events, bytes_in, bytes_out; /* events: those of the trace */
-    mv_page_gap gap;                      /* events missing from OUT */
+    uint64_t events, bytes_in, bytes_out; /* number of events in the trace */
+    mv_page_gap gap;                      /* number of events that OUT lacks */
 } written;
 
-/* The digests of a container, which make `info` fast. NULL (the container then has none) if sums
- * overflow or memory is short: a conversion needs much less of it. */
+/* Computes the container's digests, which make `info` fast. Returns NULL, so that the container has
+ * none, if sums overflow or there is not enough memory, because the conversion itself needs much
+ * less memory. */
 static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write,
                                      const mv_spans **spans)
 {
@@ -168,8 +169,8 @@ static void take_calls(call_list *l, const uint32_t *call, uint32_t count)
             l->call[l->count++] = call[i];
 }
 
-/* Calls with more than one row, regardless of their numbers. The plain form writes out the stack of
- * each row, so a reader cannot recover the calls. */
+/* Returns the number of calls that have more than one row. The plain format writes out the stack of
+ * each row, so a reader cannot tell which rows belong to one call. */
 static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
 {
     call_list list = {0};
@@ -194,7 +195,7 @@ static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
     return shared;
 }
 
-/* Without these notes, reports would take the remaining events for the whole history. */
+/* Without these notes, reports would mistake the remaining events for the whole history. */
 static uint32_t count_doubts(const mv_trace *trace)
 {
     uint64_t count = trace->notes[MV_NOTE_LOST_EVENTS].count;
@@ -202,7 +203,7 @@ static uint32_t count_doubts(const mv_trace *trace)
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* PyTorch's dict cannot store calls, and some data of captures and files from other tools. */
+/* PyTorch's dict cannot store calls, nor some data from captures and from other tools. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
 {
     const struct {

@@ -20,16 +20,16 @@ typedef struct {
     uint32_t pid;
     const char *path;
     uint64_t events, kept, bytes, lost;
-    const char *reached; /* the last limit reached; NULL: none */
+    const char *reached; /* the last limit that was reached; NULL: none */
 } ctl_process;
 
 typedef struct {
     mv_cli *cli;
     uint32_t pid;
     bool is_status;
-    char state[16]; /* "": not requested */
+    char state[16]; /* state of the recording; "": the status was not requested */
     uint64_t marks, events, kept, bytes, lost;
-    uint64_t max_size, max_age_us; /* of each process; 0: no limit */
+    uint64_t max_size, max_age_us; /* limits for each process; 0: no limit */
     uint64_t kept_files;
     uint32_t count;
     ctl_process *processes; /* [count] */
@@ -95,7 +95,7 @@ const mv_table mv_report_ctl = {MV_TABLE(REPORT_FIELDS, list_report), .main = "p
 
 /* ---- status ------------------------------------------------------------------------------ */
 
-/* Bytes on disk of the live file and its folded part. */
+/* Returns how many bytes the live file and its folded part occupy on disk. */
 static uint64_t disk_of(const char *path)
 {
     int folded = mv_live_folded_open(path);
@@ -109,7 +109,7 @@ static uint64_t disk_of(const char *path)
     return bytes;
 }
 
-/* The number in a fact; 0 if the fact is missing. */
+/* Returns a fact's number; 0 if the fact is missing. */
 static uint64_t fact_number(const mv_trace *trace, const char *key)
 {
     const char *text = mv_fact_find(trace, key);
@@ -118,7 +118,7 @@ static uint64_t fact_number(const mv_trace *trace, const char *key)
     return text && mv_number_read(text, &number) ? number : 0;
 }
 
-/* The value of a line "KEY VALUE"; NULL if the line is missing. */
+/* Returns the value in a line "KEY VALUE"; NULL if there is no such line. */
 static const char *find_line(mv_arena *arena, const char *answer, const char *key)
 {
     size_t length = strlen(key);
@@ -129,7 +129,7 @@ static const char *find_line(mv_arena *arena, const char *answer, const char *ke
     return NULL;
 }
 
-/* As above, as a number; 0 if the line is missing. */
+/* Like find_line, but as a number; 0 if there is no such line. */
 static uint64_t line_number(mv_arena *arena, const char *answer, const char *key)
 {
     const char *text = find_line(arena, answer, key);
@@ -158,7 +158,7 @@ static mv_code read_process(mv_cli *cli, ctl_process *p, mv_err *err)
     return err->code;
 }
 
-/* Counts the events of each live file by reading the file, without involving the program. */
+/* Counts each live file's events by reading the file, without involving the program. */
 static mv_code add_processes(ctl_report *r, mv_err *err)
 {
     mv_watched *found = NULL;
@@ -183,7 +183,7 @@ static mv_code add_processes(ctl_report *r, mv_err *err)
     return err->code;
 }
 
-/* "at most 512.0 MiB and 10 minutes for each process; 2 files of --on" */
+/* Describes the limits: "at most 512.0 MiB and 10 minutes for each process; 2 files of --on". */
 static void put_bound(const ctl_report *r)
 {
     char size[MV_SIZE_TEXT], age[MV_DURATION_TEXT];
@@ -260,7 +260,7 @@ static mv_code read_written(ctl_report *r, const char *answer, mv_err *err)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* The launcher resolves paths against its own working directory, so paths are sent absolute. */
+/* The launcher resolves paths against its own working directory, so absolute paths are sent. */
 static bool absolute_path(const char *path, char full[PATH_MAX])
 {
     char folder[PATH_MAX] = "";
@@ -271,7 +271,7 @@ static bool absolute_path(const char *path, char full[PATH_MAX])
            snprintf(full, PATH_MAX, "%s/%s", folder, path) < PATH_MAX;
 }
 
-/* The request, in `arena`; NULL, with a message, if the words are wrong. */
+/* Builds the request in `arena`. Returns NULL, with a message, if the words are wrong. */
 static const char *request_of(mv_cli *cli, uint32_t pid, bool is_launcher)
 {
     const mv_options *o = &cli->options;
@@ -289,8 +289,8 @@ static const char *request_of(mv_cli *cli, uint32_t pid, bool is_launcher)
     return NULL;
 }
 
-/* The process that a word names, by its number or by its live file. 0, with a message, if the word
- * is neither. */
+/* Returns the process that a word names, either by its process ID or by its live file. Returns 0,
+ * with a message, if the word is neither. */
 static uint32_t process_of(const char *word)
 {
     uint32_t pid = mv_watched_process_of(word);

@@ -1,4 +1,5 @@
-/* memviz diff: the difference between two snapshots, the line with the largest share first. */
+/* memviz diff: how two snapshots differ. The line with the largest part of the change comes
+ * first. */
 
 #include "analyze/code/labels.h"
 #include "analyze/flame/flame_change.h"
@@ -15,11 +16,15 @@
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
-enum { TEXT_ROWS = 10, OTHER_LINES = 18 }; /* rows in text without --limit; other lines */
+enum {
+    TEXT_ROWS = 10,
+    OTHER_LINES = 18
+}; /* number of rows in text without --limit, and number of
+                                            * other lines */
 
 enum { ALLOCATED, RESERVED };
 
-/* A device of one file paired with a device of the other; either may be MV_NO_DEVICE. */
+/* A device in one file paired with a device in the other. Either may be MV_NO_DEVICE. */
 typedef struct {
     uint32_t device[2];
     mv_diff_sides sides;
@@ -34,11 +39,11 @@ typedef struct {
     mv_diff_code code;
     uint32_t count;
     device_pair *pairs; /* [count] */
-    mv_levels level[2]; /* of all pairs together */
+    mv_levels level[2]; /* sums over all pairs */
     int64_t delta;
-    mv_reserved reserved[2]; /* of all pairs together */
+    mv_reserved reserved[2]; /* sums over all pairs */
     mv_bound bound[2][2];    /* [before, after] of [ALLOCATED, RESERVED] */
-    uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
+    uint32_t missing[2];     /* [before, after] the first device without data, or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 
@@ -49,9 +54,8 @@ static uint64_t magnitude(int64_t delta)
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* Whether a side without memory on the device is unknown. It never had any if the history of
- * another device in its file is complete, because all devices are recorded together. At the end the
- * file lists all memory. */
+/* Whether a side without data may have held memory on the device. It did not if its file has the
+ * complete history of another device, or at the end, where the file lists all memory. */
 static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s)
 {
     const char *at = c->cli->options.at;
@@ -64,8 +68,8 @@ static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s
     return true;
 }
 
-/* Whether a side may have had a higher peak before its first event, or at all if it is unknown. The
- * peak of a window (--from) is the window's own. */
+/* Whether a side may have had a higher peak before its first event, or whether its peak is unknown.
+ * The peak in a window (--from) belongs to the window, so this does not apply there. */
 static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 {
     const mv_lives *lives = pair->sides.lives[s];
@@ -85,7 +89,7 @@ static bool is_open(const diff_report *c, int measure)
     return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
-/* The side with the stack that a row shows: after, unless the row is gone there. */
+/* Returns the side whose stack a row shows: `after`, unless the row no longer exists there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;
@@ -108,8 +112,9 @@ static bool is_named(const diff_report *c, const mv_diff_row *row)
     return frame.row != MV_NO_ROW && kinds[frame.row] <= MV_FRAME_PACKAGE;
 }
 
-/* Returns the line responsible for the change, which is the one that changed most in its direction.
- * A line that can be acted on is preferred if its change is at least half as large. */
+/* Returns the line responsible for the change, which is the line that changed the most in the same
+ * direction as the total. A line that the reader can act on is preferred if its change is at least
+ * half as large. */
 static const mv_diff_row *main_row(const diff_report *c)
 {
     const mv_diff_row *main = NULL, *named = NULL;
@@ -129,7 +134,7 @@ static const mv_diff_row *main_row(const diff_report *c)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Labels of the shown lines. */
+/* Finds labels for the lines that are shown. */
 static const char **labels_of(const diff_report *c, const mv_diff *found)
 {
     uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
@@ -146,7 +151,7 @@ static const char **labels_of(const diff_report *c, const mv_diff *found)
     return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
 }
 
-/* `name`, with the line's earlier position if it moved. */
+/* Returns `name`, followed by the line's earlier position if the line moved. */
 static const char *moved_label(const diff_report *c, const mv_diff_row *row, const char *name,
                                char both[1040])
 {
@@ -165,14 +170,14 @@ static mv_value device_value(uint32_t device)
     return device == MV_NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
-/* Null for MV_HISTORY_COUNT: no device, or several. */
+/* Returns null for MV_HISTORY_COUNT, which stands for no device or for several. */
 static mv_value history_value(mv_history_kind history)
 {
     return history == MV_HISTORY_COUNT ? mv_value_of(MV_VALUE_NULL)
                                        : mv_value_text(mv_history_name(history));
 }
 
-/* In text, zero is a dash. */
+/* In text, zero is printed as a dash. */
 static mv_value bytes_value(uint64_t bytes)
 {
     return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
@@ -211,7 +216,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
             add_row(rows, c, &c->pairs[p], &c->pairs[p].found.sites[i], NULL);
 }
 
-/* The lines of the pair `one`, or of all pairs for NULL. */
+/* Lists the lines of the pair that `one` points to. NULL means all pairs. */
 static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
@@ -249,7 +254,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
-/* Both sides of one pair, or of all of them together. */
+/* Both sides of one pair, or of all pairs together. */
 #define SIDE_FIELDS(MEMBER, key, s)                \
     MV_AT_FIELDS(MEMBER, key ".", &moment[s])      \
     MEMBER(key ".file", c->name[s])                \
@@ -304,7 +309,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("lines", &line_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-/* The moments and devices of a single pair; several pairs have no moment in common. */
+/* The times and devices of a single pair. Several pairs have no time in common. */
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
@@ -371,7 +376,7 @@ static void put_verdict(const diff_report *c)
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
-/* Parts of equal size stay in list order. */
+/* Parts of equal size keep the order of the list. */
 static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
 {
     uint32_t best = MV_RESERVED_PARTS;
@@ -387,8 +392,8 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
     return best;
 }
 
-/* Whether the need before the peak is known: all compared histories are complete, from event 0
- * on. */
+/* Whether the need before the peak is known, because all compared histories are complete and start
+ * at event 0. */
 static bool is_need_known(const diff_report *c)
 {
     bool is_known = true;
@@ -401,7 +406,7 @@ static bool is_need_known(const diff_report *c)
     return is_known;
 }
 
-/* The base of the parts that exceed the need. */
+/* Returns which need the parts beyond it are compared with. */
 static const char *beyond_text(const diff_report *c, uint32_t part)
 {
     if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
@@ -410,7 +415,7 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
                             : ", beyond the largest need in the events";
 }
 
-/* The change of reserved memory, and its causes: the rows add up to it. */
+/* Prints how reserved memory changed, and the causes, whose rows add up to the change. */
 static void put_reserved(const diff_report *c)
 {
     const mv_reserved *r = c->reserved;
@@ -420,7 +425,7 @@ static void put_reserved(const diff_report *c)
     uint32_t shown = 0, part;
 
     if (mv_trace_is_missing_reserved(&c->trace[0]) || mv_trace_is_missing_reserved(&c->trace[1]))
-        return; /* a file from another tool */
+        return; /* for a file from another tool */
     mv_out_style(c->out, style_of(change));
     mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
@@ -495,7 +500,7 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-/* Saturates, so that a bound above all memory is never passed. */
+/* Saturates, so that a bound larger than any amount of memory never counts as exceeded. */
 static uint64_t share_of(uint64_t bytes, double percent)
 {
     double share = (double)bytes * percent / 100;
@@ -503,8 +508,8 @@ static uint64_t share_of(uint64_t bytes, double percent)
     return share < 0x1p64 ? (uint64_t)share : UINT64_MAX;
 }
 
-/* The growth gates of --fail-on. If `before` may be too low, or `after` too high, the growth may be
- * smaller; in the opposite case it may be larger. */
+/* Answers the growth gates of --fail-on. The true growth may be smaller if `before` may be too low
+ * or `after` too high. In the opposite case, it may be larger. */
 static void evaluate_growth(diff_report *c, mv_gate gate, int measure, uint64_t before,
                             uint64_t after, const char *what)
 {
@@ -539,7 +544,7 @@ static void evaluate_growth(diff_report *c, mv_gate gate, int measure, uint64_t 
 
 /* ---- as a picture ------------------------------------------------------------------------ */
 
-/* Whether -o names a file with that suffix, and the report is not requested as a table. */
+/* Whether -o names a file with this suffix, and the report was not requested as a table. */
 static bool is_written_as(const mv_cli *cli, const char *ending)
 {
     return cli->options.output && !mv_table_is_wanted(cli) &&
@@ -577,7 +582,7 @@ static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
     return MV_OK;
 }
 
-/* The flame graph of the difference, into the file that -o names. */
+/* Writes a flame graph of the difference to the file that -o names. */
 static int put_picture(diff_report *c)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -594,7 +599,8 @@ static int put_picture(diff_report *c)
     return code == MV_OK ? MV_EXIT_DONE : mv_complain(NULL, &err);
 }
 
-/* A line for each stack: "main;step;forward 4096 8192", bytes before and after. */
+/* Writes one line for each stack, with the bytes before and after: "main;step;forward 4096
+ * 8192". */
 static void put_folded(const diff_report *c)
 {
     for (uint32_t p = 0; p < c->count; p++) {
@@ -693,7 +699,7 @@ static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_er
     return MV_OK;
 }
 
-/* The moment of reserved memory, and the certainty of the side's figures. */
+/* Finds the time of the reserved memory, and how reliable the side's figures are. */
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = mv_at_is_peak(c->cli);
@@ -750,7 +756,7 @@ static bool find_pair(diff_report *c, device_pair *pair)
     return true;
 }
 
-/* Two files without any memory have nothing to compare. */
+/* Two files that both contain no memory cannot be compared. */
 static void find_missing(diff_report *c)
 {
     for (int s = 0; s < 2; s++) {

@@ -1,6 +1,6 @@
 /* memviz dry-run: executes a Python program in this process and predicts its GPU memory
- * (docs/dry-run.md). python/memviz/dry, which the program's own Python loads at its start, does the
- * work. */
+ * (docs/dry-run.md). The work is done by python/memviz/dry, which the program's Python loads when
+ * it starts. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 
 #define HOOK "memviz/dry/site"
 
-/* The hook's folder: in $MEMVIZ_PYTHON; else in the wheel, in the installation, or in the source
- * tree that memviz was built from. */
+/* Returns the directory that contains the hook: the one in $MEMVIZ_PYTHON, or else the one in the
+ * wheel, in the installation, or in the source tree that memviz was built from. */
 static bool find_hook(char *path, size_t size)
 {
     static const char *const places[] = {"../../dry/site", "../share/memviz/python/" HOOK};
@@ -28,7 +28,8 @@ static bool find_hook(char *path, size_t size)
            access(path, F_OK) == 0;
 }
 
-/* Puts the hook first in PYTHONPATH: the program's Python then imports it at its start. */
+/* Puts the hook's directory first in PYTHONPATH, so that the program's Python imports it when it
+ * starts. */
 static bool set_python_path(const char *hook)
 {
     const char *rest = getenv("PYTHONPATH");

@@ -1,5 +1,5 @@
-/* memviz dump: the whole model as text. The container's own data (format, sizes, notes) is shown by
- * `info`. */
+/* memviz dump: prints the whole model as text. What only the container has (format, sizes, notes)
+ * is shown by `info`. */
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/model_text.h"
@@ -55,8 +55,8 @@ static void put_hash(mv_out *out, const mv_wire_chunk *head, mv_span file, uint6
                       verdict(head->stored_hash == XXH3_64bits(stored, head->stored_bytes)));
 }
 
-/* Prints the chunk at `at` and returns the position of the next one. The length in a damaged chunk
- * head is not used. */
+/* Prints the chunk at `at` and returns the position of the next one. The length is not used if the
+ * chunk's head is damaged. */
 static uint64_t list_chunk(mv_out *out, mv_span file, uint64_t at)
 {
     mv_wire_chunk head;
@@ -131,8 +131,8 @@ static void list_file(mv_out *out, mv_span file)
 }
 
 /* Prints one line for the header, for each chunk, for each range outside chunks, and for the
- * footer. Does not use the index. Each line shows whether the hash matches; damage is reported and
- * does not fail the command. Returns the exit status. */
+ * footer. Does not use the index. Each line shows whether the hash matches. Damage is only reported
+ * and does not make the command fail. Returns the exit status. */
 static int list_chunks(mv_cli *cli)
 {
     mv_source source = {0};

@@ -1,4 +1,4 @@
-/* memviz export: a snapshot for other tools. */
+/* memviz export: converts a snapshot for use with other tools. */
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
@@ -30,7 +30,7 @@ typedef struct {
 
 /* ---- usage ------------------------------------------------------------------------------- */
 
-/* False, with a message, if no format is given. */
+/* Chooses the output format. Returns false, with a message, if none is given. */
 static bool choose_format(exporting *x)
 {
     const mv_options *o = &x->cli->options;

@@ -1,4 +1,4 @@
-/* memviz fit: the peaks of a program with inputs of other sizes. */
+/* memviz fit: predicts a program's peaks for input sizes that were not run. */
 
 #include "analyze/fit/fit.h"
 #include "cli/complain.h"
@@ -35,7 +35,7 @@ static mv_value answer_value(const mv_fit_point *p)
                           answers[p->fits]);
 }
 
-/* "1.22 GiB", "1.20 to 1.31 GiB" or "unknown". */
+/* Returns "1.22 GiB", "1.20 to 1.31 GiB" or "unknown". */
 static const char *peak_text(const mv_fit_peak *p, char out[2 * MV_SIZE_TEXT + 8])
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -60,7 +60,7 @@ static mv_value bound(const mv_fit_peak *p, uint64_t bytes)
     return mv_value_bytes(p->most == MV_NO_BYTES ? MV_NO_BYTES : bytes);
 }
 
-/* A number, or "16x512". */
+/* Writes a number, or "16x512". */
 static mv_value size_value(mv_input size, char text[MV_INPUT_TEXT])
 {
     return size.length == 1 || size.batch == 0 ? mv_value_u64(size.batch)
@@ -195,7 +195,7 @@ static void put_text(const fit_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Parses a number from 1 to MV_MOST_SIZE; returns the text after it, or NULL. */
+/* Parses a number from 1 to MV_MOST_SIZE. Returns the text after it, or NULL. */
 static const char *read_number(const char *text, uint64_t *out)
 {
     char number[24];
@@ -205,7 +205,7 @@ static const char *read_number(const char *text, uint64_t *out)
     return mv_number_read(number, out) && *out >= 1 && *out <= MV_MOST_SIZE ? text + length : NULL;
 }
 
-/* Parses "16,24", or "16x512,24x512". Returns the number of sizes; 0 if the text is invalid. */
+/* Parses "16,24" or "16x512,24x512". Returns the number of sizes, or 0 if the text is invalid. */
 static uint32_t read_sizes(const char *text, mv_input *sizes, uint32_t most)
 {
     for (uint32_t i = 0; text && i < most; i++) {
@@ -231,7 +231,7 @@ static bool read_points(fit_report *r)
     return r->at_count;
 }
 
-/* Reads the size of each file, or the sizes of the only file. */
+/* Reads the size of each file, or all sizes in the only file. */
 static bool read_file_sizes(fit_report *r)
 {
     const mv_options *o = &r->cli->options;
@@ -255,7 +255,7 @@ static bool read_file_sizes(fit_report *r)
     return true;
 }
 
-/* Rejects duplicate sizes: they do not show how bytes depend on the size. */
+/* Rejects duplicate sizes, because they do not show how bytes depend on the size. */
 static bool check_sizes(fit_report *r)
 {
     char text[MV_INPUT_TEXT];
@@ -271,7 +271,7 @@ static bool check_sizes(fit_report *r)
     return true;
 }
 
-/* The device in --device, else the only one in use in the first file. */
+/* Returns the device that --device names, or else the only device in use in the first file. */
 static bool choose_device(fit_report *r)
 {
     uint32_t first, end;
@@ -302,8 +302,9 @@ static bool read_run(fit_report *r, int i)
         mv_complain(path, &err);
         return false;
     }
-    for (uint32_t k = (uint32_t)i; k < r->run_count; k++) /* all runs of the only file; other files
-                                                           * overwrite theirs below */
+    for (uint32_t k = (uint32_t)i; k < r->run_count; k++) /* all runs, if there is only one file;
+                                                           * with several files, each overwrites its
+                                                           * entry below */
         r->runs[k] = (mv_fit_run){&r->trace[i], &r->lives[i], r->sizes[k]};
     return true;
 }
@@ -317,7 +318,8 @@ int mv_cmd_fit(mv_cli *cli)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     r->cli = cli;
     r->out = &cli->out;
-    cli->kept = NULL; /* it holds only two files, and all are needed here at once */
+    cli->kept = NULL; /* the cache has room for only two files, but all of them are needed here at
+                       * once */
     if (!read_file_sizes(r) || !check_sizes(r) || !read_points(r))
         return MV_EXIT_USAGE;
     for (int i = 0; i < cli->options.files; i++)

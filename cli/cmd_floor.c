@@ -1,4 +1,4 @@
-/* memviz floor: the least memory that any allocator could have reserved. */
+/* memviz floor: the least memory that any allocator could have reserved for this run. */
 #include "analyze/floor/floor_costs.h"
 #include "analyze/levels/levels.h"
 #include "cli/complain.h"

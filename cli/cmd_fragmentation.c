@@ -1,4 +1,4 @@
-/* memviz fragmentation: memory reserved but not used: how much, why, and which lines pin it. */
+/* memviz fragmentation: how much memory is reserved but not used, why, and which lines pin it. */
 
 #include "analyze/code/labels.h"
 #include "analyze/floor/floor.h"
@@ -13,8 +13,8 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 
-/* Rows of each list in text without --limit, fewer for healthy devices; other lines of the
- * lists. */
+/* Number of rows of each list in text without --limit (for fragmented and for healthy devices), and
+ * number of other lines. */
 #define TEXT_ROWS   8
 #define OK_ROWS     3
 #define OTHER_LINES 16
@@ -27,12 +27,13 @@ typedef struct {
     uint32_t first, end;     /* range of the reported devices */
     mv_lives *lives;         /* [end - first] */
     const char **floor_line; /* [end - first] */
-    mv_fragmentation *found; /* [end - first], plus a zero entry */
+    mv_fragmentation *found; /* [end - first] plus an entry of zeros */
     uint64_t limit;
 } fragmentation_report;
 
-/* The device that represents the file: fragmented ones first, then waiting ones, then by bytes
- * beyond the need, then by reserved bytes. */
+/* Returns the device that represents the file. Fragmented devices come first, then waiting ones.
+ * Among those, the device with the most bytes beyond the need wins, then the one with the most
+ * reserved bytes. */
 static uint32_t worst_device(const fragmentation_report *r)
 {
     uint32_t worst = 0;
@@ -47,7 +48,7 @@ static uint32_t worst_device(const fragmentation_report *r)
     return worst;
 }
 
-/* Rows of a list of a device: in text, a healthy one has fewer. */
+/* Returns how many rows of a device's list to show. In text, a healthy device has fewer. */
 static uint64_t limit_of(const mv_rows *rows, const fragmentation_report *r,
                          const mv_fragmentation *f)
 {
@@ -65,7 +66,7 @@ static uint64_t limit_of(const mv_rows *rows, const fragmentation_report *r,
            mv_value_pair(r->trace->pools.a[(pool_row).row], r->trace->pools.b[(pool_row).row])) \
     MEMBER("stream", r->trace->streams.value[(stream_row).row])
 
-/* Lines that pin segments: all of them, or one. */
+/* Lists the lines that pin segments, or only one of them. */
 typedef struct {
     const mv_fragmentation *of;
     const mv_pin *pins; /* [count] */
@@ -111,7 +112,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("stranded", row->stranded)                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))
 
-/* `one` is the position of a device in the report. */
+/* `one` is a device's position in the report. */
 static void list_segments(mv_rows *rows, const void *all, const void *one)
 {
     const fragmentation_report *r = all;
@@ -178,7 +179,7 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
-/* In text, in place of the verdict. */
+/* Text shows this in place of the verdict. */
 #define WAITING_FIELDS(COLUMN, MEMBER, LIST)                                      \
     COLUMN("bytes", "waiting", 1, MV_UNIT_BYTES, 9, line->bytes)                  \
     COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks) \
@@ -213,7 +214,7 @@ static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
     MEMBER("waiting.blocks", f->waiting.blocks) \
     LIST("waiting.freed_at", &waiting_table, mv_value_rows(&f->waiting))
 
-/* The trust in the replay of settings; null if no settings were tried. */
+/* Tells how reliable the replay of settings is; null if no settings were tried. */
 #define REPLAY_FIELDS(MEMBER)                                               \
     MEMBER("replay.trust", f->is_replayed || f->not_replayed                \
                                ? mv_value_text(mv_trust_name(f->trust))     \
@@ -355,7 +356,7 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
 
-/* The description of a moment that --at did not choose. */
+/* Describes the time of the report, if --at did not choose it. */
 static const char *about_moment(const mv_fragmentation *f)
 {
     if (!f->chosen)
@@ -384,7 +385,7 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
         mv_size_text(size[6], f->bytes.rounding));
 }
 
-/* Settings that did not help or could not be tried, and the reliability of the replay. */
+/* Prints which settings did not help or could not be tried, and how reliable the replay is. */
 static void put_note(const fragmentation_report *r, const char *note)
 {
     if (!*note)
@@ -449,8 +450,8 @@ static mv_code evaluate_gates(fragmentation_report *r, uint32_t index, mv_err *e
     return MV_OK;
 }
 
-/* Analyzes one device: its holes and, at the same time, the floor, which covers the whole trace and
- * PyTorch's memory. */
+/* Analyzes one device's holes. At the same time computes the floor, which covers PyTorch's memory
+ * over the whole trace. */
 typedef struct {
     fragmentation_report *r;
     uint32_t index;
@@ -490,7 +491,7 @@ static mv_code inspect_parts(inspection *q, mv_err *err)
     return r->floor_line[q->index] ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
-/* False if a message was already printed, or with an error. */
+/* Returns false if it fails, either with a message already printed, or with an error in `err`. */
 static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &r->lives[index];

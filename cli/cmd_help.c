@@ -1,4 +1,4 @@
-/* memviz help and memviz version: the tables of commands and of terms as text. */
+/* memviz help and memviz version: print the tables of commands and of terms as text. */
 #include <unistd.h>
 
 #include "base/names.h"
@@ -30,9 +30,10 @@ static void put_indented(mv_out *out, const char *text)
     }
 }
 
-enum { LEFT = 26 }; /* where explanations begin */
+enum { LEFT = 26 }; /* column where explanations begin */
 
-/* " -n, --limit N print at most N rows". A left side that is too long gets its own line. */
+/* Prints " -n, --limit N print at most N rows". If the left side is too long, it is printed on a
+ * separate line. */
 static void put_row(mv_out *out, const char *left, const char *text)
 {
     size_t length = strlen(left);
@@ -65,7 +66,7 @@ static void put_options(mv_out *out, const char *title, mv_option_set options,
     }
 }
 
-/* Paragraphs are wrapped; lines that begin with blanks are printed as they are. */
+/* Wraps paragraphs, but prints lines that begin with blanks unchanged. */
 static void put_help(mv_out *out, const char *text)
 {
     char paragraph[2048] = "";
@@ -89,7 +90,7 @@ static void put_help(mv_out *out, const char *text)
         mv_prose_put(out, 0, 0, "%s", paragraph);
 }
 
-/* The gates that --fail-on can name for this command. */
+/* Prints which gates --fail-on can name for this command. */
 static void put_gates(mv_out *out, uint32_t gates)
 {
     char left[64];
@@ -117,7 +118,7 @@ static void put_gates(mv_out *out, uint32_t gates)
         gates & MV_GATES(DELTA) ? " BYTES may be a share of the memory before: delta>10%." : "");
 }
 
-/* The tables that --csv prints, and --table can name. */
+/* Prints which tables --csv prints and --table can name. */
 static void put_tables(mv_out *out, const mv_table *report)
 {
     char tables[MV_TABLE_PATHS];

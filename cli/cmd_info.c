@@ -1,4 +1,4 @@
-/* memviz info: format, devices, history and oddities of a file. */
+/* memviz info: prints a file's format, devices, history and oddities. */
 #include <time.h>
 
 #include "analyze/events/recorder.h"
@@ -24,24 +24,24 @@ typedef struct {
     uint64_t reserved, allocated; /* bytes in the final heap */
     mv_history_kind history;
     const char *history_why;
-    uint32_t ring; /* events in the full buffer; 0: not full */
+    uint32_t ring; /* number of events in the full ring buffer; 0: the buffer was not full */
 } device_facts;
 
 /* An annotation that --at @NAME can name. */
 typedef struct {
     mv_string_id name;
-    uint32_t count; /* number of its starts, or of marks */
+    uint32_t count; /* number of times it starts, or of marks with this name */
 } named_place;
 
 typedef struct {
     mv_cli *cli;
     mv_out *out;
-    const mv_trace *trace; /* the original trace */
-    const mv_trace *level; /* the trace of the reported level */
+    const mv_trace *trace; /* the trace as read from the file */
+    const mv_trace *level; /* the trace on the reported level */
     uint32_t first, end;   /* range of the reported devices */
     device_facts *devices; /* [count] */
     uint32_t count;
-    named_place *places; /* [place_count] in the order of their first starts */
+    named_place *places; /* [place_count] sorted by first start */
     uint32_t place_count;
     mv_history_kind history;
 } facts;
@@ -82,7 +82,7 @@ static mv_code gather_device(facts *f, uint32_t device, device_facts *d, mv_err 
     return d->history_why ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
-/* The file's history: the worst of the devices that have events. */
+/* Returns the file's history, which is the worst one of the devices that have events. */
 static mv_history_kind worst_history(const facts *f)
 {
     static const mv_history_kind order[] = {MV_HISTORY_TRUNCATED, MV_HISTORY_LATE,
@@ -227,8 +227,8 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     }
 }
 
-/* Entries of one nested table are adjacent in the file, so each table is opened and closed once.
- * Keys come from the file, so they are escaped like its other strings. */
+/* The entries of a nested table are adjacent in the file, so each table is opened and closed once.
+ * Keys come from the file, so they are escaped like the file's other strings. */
 static void put_json_settings(mv_rows *rows, const void *all, const void *one)
 {
     const mv_trace *trace = ((const facts *)all)->trace;
@@ -321,8 +321,8 @@ static void list_places(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table place_table = {MV_TABLE(PLACE_FIELDS, list_places)};
 
-/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys identify
- * them. */
+/* Returns only the releases ("2.5 to 2.7"), if PyTorch itself wrote the file and the file's keys
+ * identify them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
     static const char name[] = "PyTorch ";
@@ -382,7 +382,7 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 /* ---- text -------------------------------------------------------------------------------- */
 
 enum { NAMES_SHOWN = 8 };
-enum { LABEL = 16 }; /* column after a label */
+enum { LABEL = 16 }; /* column after a line's label */
 
 static void put_format(const facts *f)
 {
@@ -423,13 +423,13 @@ static void put_recorded(const facts *f)
     seconds = (time_t)(first / 1000000);
     if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc))
         return;
-    if (seconds < 366 * 24 * 60 * 60) /* RMM's clock has no date */
+    if (seconds < 366 * 24 * 60 * 60) /* RMM's clock does not have a date */
         strftime(date, sizeof date, "from %H:%M:%S", &utc);
     mv_captured_label(f->out, "recorded");
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
-/* Whether reports use calls or heaps, because PyTorch did nothing. */
+/* Whether reports use calls or heaps, because PyTorch's allocator was not used. */
 static bool is_of_calls(const mv_trace *trace)
 {
     return mv_level_has(trace, MV_LEVEL_DEFAULT) && mv_level_default(trace) != MV_LEVEL_PYTORCH;
@@ -442,14 +442,14 @@ static void put_history(const facts *f)
     for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE && !why; i++)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
-    if (!level && !mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
+    if (!level && !mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may contain events */
         why = mv_level_missing_text(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     mv_captured_label(f->out, "history");
     mv_prose_put(f->out, LABEL, LABEL, "%s%s%s%s%s", mv_history_name(f->history), why ? ": " : "",
                  why ? why : "", level ? "; of --level " : "", level ? level : "");
 }
 
-/* For a bounded recording: the removed events, and the reason. */
+/* For a bounded recording, prints which events were removed and why. */
 static void put_folded(const facts *f)
 {
     const char *events = mv_fact_find(f->trace, MV_FACT_FOLDED);
@@ -475,7 +475,7 @@ static void put_folded(const facts *f)
                  mv_count_text(text, count), mv_plural(count), before, bound ? bound : "size");
 }
 
-/* The values of --level, if there is more than PyTorch's blocks. */
+/* Prints the possible values of --level, if the file contains more than PyTorch's blocks. */
 static void put_levels(const facts *f)
 {
     mv_level_list levels = mv_levels_of(f->trace);
@@ -548,7 +548,7 @@ static void put_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     mv_out_char(out, '\n');
 }
 
-/* Zero entries of nested tables, which mean off, are shown only by --json. */
+/* A zero entry in a nested table means that something is off. Only --json shows such entries. */
 static void put_settings(const facts *f)
 {
     const mv_settings *s = &f->trace->settings;
@@ -578,7 +578,7 @@ static void put_notes(const facts *f)
     }
 }
 
-/* Printed only when it differs from the rounding that every report assumes. */
+/* Prints the rounding only if it differs from what every report assumes. */
 static void put_rounding(const facts *f)
 {
     mv_rounding r = mv_rounding_of(f->trace);
@@ -608,7 +608,7 @@ static void put_writer(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
 }
 
-/* Limits and peaks recorded by XLA's allocators, by device. */
+/* Prints limits and peaks that XLA's allocators recorded, by device. */
 static void put_limits(const facts *f)
 {
     static const struct {
@@ -635,7 +635,7 @@ static void put_limits(const facts *f)
         }
 }
 
-/* Failed requests in a log from another tool, and how --at names them. */
+/* Prints the failed requests in another tool's log, and how --at can name them. */
 static void put_failures(const facts *f)
 {
     const char *value = mv_fact_find(f->trace, "failures");
@@ -652,7 +652,7 @@ static void put_failures(const facts *f)
                  "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
 }
 
-/* Other facts in a file from another tool, except its events. */
+/* Prints what else a file from another tool contains, except for its events. */
 static void put_tool_facts(const facts *f)
 {
     static const struct {

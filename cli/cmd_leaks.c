@@ -1,4 +1,5 @@
-/* memviz leaks: memory that grows step by step and is never freed, the culprit's line first. */
+/* memviz leaks: finds memory that grows step by step and is never freed. The culprit's line comes
+ * first. */
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
@@ -22,14 +23,14 @@
 #include "cli/report/table.h"
 #include "parse/model/living.h"
 
-/* Rows of each list in text without --limit; other lines. */
+/* Number of rows of each list in text without --limit, and number of other lines. */
 #define TEXT_ROWS   10
 #define OTHER_LINES 5
 
-/* The difference between the final heap and the events, if they disagree. */
+/* How the final heap and the events differ, if they disagree. */
 typedef struct {
     int64_t bytes;
-    const char *text; /* one line; "" if they agree */
+    const char *text; /* the difference in one line; "" if they agree */
 } residual;
 
 typedef struct {
@@ -47,7 +48,7 @@ typedef struct {
     uint64_t limit;
 } leak_report;
 
-/* Devices without memory and events do not affect the verdict, unless all devices are like that. */
+/* Devices without memory and events do not affect the verdict, unless no device has any. */
 static bool is_idle(const leak_report *r, uint32_t device)
 {
     return mv_trace_events(r->trace, device).count == 0 &&
@@ -69,8 +70,8 @@ static mv_leak_verdict verdict_of_all(const leak_report *r)
     return verdict;
 }
 
-/* The device with the steps that a report on all devices shows: the first that leaks, or the first
- * with steps. */
+/* Returns the device whose steps are shown in a report on all devices: the first device that leaks,
+ * or else the first that has steps. */
 static const mv_leaks *first_of_all(const leak_report *r)
 {
     for (uint32_t i = 0; i < r->end - r->first; i++)
@@ -103,7 +104,7 @@ static const mv_leaks *first_of_all(const leak_report *r)
     MEMBER("frames", mv_value_frames(r->trace, leak->stack))                    \
     MEMBER("advice", leak->advice)
 
-/* The tag of the leak's newest block. */
+/* Returns the tag of the leak's newest block. */
 static mv_tag_id tag_of(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
     mv_events events = mv_trace_events(r->trace, device);
@@ -141,7 +142,7 @@ static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                 \
     MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
-/* Retained memory of the device that `one` points to, or of all devices for NULL. */
+/* Lists the retained memory of the device that `one` points to. NULL means all devices. */
 static void list_retained(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -176,7 +177,7 @@ static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                      \
     MEMBER("frames", mv_value_frames(r->trace, old->stack))
 
-/* Old blocks of the device that `one` points to, or of all devices for NULL. */
+/* Lists the old blocks of the device that `one` points to. NULL means all devices. */
 static void list_older(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -215,7 +216,8 @@ static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack))         \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
-/* Lines that grew in the folded time, of the device that `one` points to, or of all for NULL. */
+/* Lists the lines that grew in the folded time on the device that `one` points to. NULL means all
+ * devices. */
 static void list_grown(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -306,14 +308,14 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("steps.count", (steps)->count)                         \
     MEMBER("steps.name", (steps)->name)
 
-/* Without whole steps there is no floor: its bytes are null. */
+/* Without whole steps there is no floor, so its bytes are null. */
 #define FLOOR_FIELDS(MEMBER, floor)                                                      \
     MEMBER("floor.first", mv_value_bytes((floor)->steps ? (floor)->first : MV_NO_BYTES)) \
     MEMBER("floor.last", mv_value_bytes((floor)->steps ? (floor)->last : MV_NO_BYTES))   \
     MEMBER("floor.steps", (floor)->steps)                                                \
     MEMBER("floor.rises", mv_value_bool((floor)->rises))
 
-/* Null: the run has no two low points. */
+/* Null means that the run does not have two low points. */
 #define HELD_FIELDS(MEMBER, held) \
     MEMBER("held_bytes", mv_value_bytes((held)->points ? (held)->bytes : MV_NO_BYTES))
 
@@ -324,7 +326,7 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack)) \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
-/* Lines that hold memory at every low point. */
+/* Lists the lines that hold memory at every low point. */
 static void list_held(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -422,7 +424,7 @@ const mv_table mv_report_leaks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* "event 48 (0.106 s)" */
+/* Returns "event 48 (0.106 s)". */
 static const char *moment_text(const leak_report *r, uint32_t device, uint32_t event, char text[64])
 {
     mv_events e = mv_trace_events(r->trace, device);
@@ -477,7 +479,7 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     mv_stack_put(out, r->trace, r->kinds, leak->stack, r->cli->options.all_frames, 6);
 }
 
-/* Memory of the driver: of objects that are never destroyed. */
+/* Prints the driver's memory for objects that are never destroyed. */
 static void put_driver(const leak_report *r, uint32_t device, const mv_driver_growth *grown)
 {
     mv_out *out = r->out;
@@ -502,8 +504,8 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* Prints blocks that pile up and are freed all at once, which are not a leak but part of the
- * peak. */
+/* Prints blocks that pile up and are then freed all at once. They are not a leak, but they are part
+ * of the peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;
@@ -545,7 +547,7 @@ static void put_steps(mv_out *out, const mv_steps *steps)
     mv_out_char(out, '\n');
 }
 
-/* A separate line, unless the text is empty. */
+/* Prints a separate line, unless the text is empty. */
 static void put_line(const leak_report *r, const char *text)
 {
     if (!*text)
@@ -641,7 +643,7 @@ static void put_device(const void *all, uint32_t device)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Events of a window get the rows that they have in the trace. */
+/* The events in a window keep the row numbers that they have in the whole trace. */
 static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *lives,
                      uint32_t first, uint32_t events)
 {
@@ -654,7 +656,7 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
         outlook->oom_event += first;
 }
 
-/* False, with a message, when memory runs out or the window is empty. */
+/* Returns false, with a message, if memory runs out or the window is empty. */
 static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 {
     const mv_options *options = &r->cli->options;
@@ -689,7 +691,8 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     return true;
 }
 
-/* The gate of --fail-on: decided by the first device that leaks or has an unknown verdict. */
+/* Answers the gate of --fail-on. The first device that leaks, or whose verdict is unknown,
+ * decides. */
 static void evaluate_gate(leak_report *r)
 {
     char where[MV_PLACE_TEXT];

@@ -1,4 +1,4 @@
-/* memviz ledger: all memory of a device, by the library that requested it. */
+/* memviz ledger: lists all memory of a device, by the library that requested it. */
 
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
@@ -10,7 +10,8 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 
-/* Rows in text without --limit, other lines; names in the first line. */
+/* Number of rows in text without --limit, number of other lines, and number of names in the first
+ * line. */
 enum { TEXT_ROWS = 15, OTHER_LINES = 8, SHORT_TEXT = 40 };
 
 typedef struct {
@@ -22,7 +23,8 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    mv_trace named;       /* its events and times as in other reports: --at names them */
+    mv_trace named;       /* the trace whose events and times other reports use, and which --at
+                           * therefore refers to */
     const uint8_t *kinds; /* kinds of the trace's frames */
     int64_t start_us;
     device_ledger *devices; /* [count] */
@@ -30,7 +32,8 @@ typedef struct {
     uint64_t limit;
 } ledger_report;
 
-/* Times count from the same start as in other reports, so that --at accepts them. */
+/* Returns the start time that other reports count from, too, so that --at accepts the printed
+ * times. */
 static int64_t start_of(const ledger_report *r)
 {
     const mv_trace *trace = r->trace;
@@ -92,7 +95,8 @@ static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
     MEMBER("framework", series->libraries[i].is_framework) \
     MEMBER("bytes", by[i])
 
-/* A point of a series; a separate function because its number cannot be derived from the point. */
+/* Lists one point of a series. This is a separate function because the point's number cannot be
+ * derived from the point. */
 typedef struct {
     const mv_ledger_series *series;
     uint32_t point;
@@ -112,7 +116,7 @@ static void list_libraries(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
-/* Some calls are lost in damaged parts of the file. */
+/* Whether some calls were lost in damaged parts of the file. */
 static bool is_missing_calls(const ledger_report *r)
 {
     return r->trace->notes[MV_NOTE_LOST_CALLS].count > 0;
@@ -235,7 +239,7 @@ static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
                  refused);
 }
 
-/* Prints memory that is not part of any sum. */
+/* Prints the memory that is not included in any sum. */
 static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
 {
     char size[MV_SIZE_TEXT];
@@ -265,7 +269,7 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
 typedef struct {
     const ledger_report *report;
     const mv_ledger_series *series;
-    uint32_t point[3]; /* first, peak, end */
+    uint32_t point[3]; /* first, peak and end */
 } ledger_explanation;
 
 #define PART_FIELDS(COLUMN, MEMBER, LIST)                  \
@@ -313,7 +317,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
-/* Prints nothing if the use was sampled only once. */
+/* Prints nothing if the device's use was sampled only once. */
 static void put_explanation(const ledger_report *r, const mv_ledger_series *series)
 {
     ledger_explanation explanation = {r, series, {series->first, series->peak, series->end}};
@@ -360,7 +364,7 @@ static int put_report(const ledger_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The time of the last recorded event. */
+/* Returns the time of the last recorded event. */
 static int64_t last_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -373,7 +377,7 @@ static int64_t last_of(const mv_trace *trace)
     return last;
 }
 
-/* A refused call, on a level of CUDA calls. */
+/* Finds a refused call, on a level that consists of CUDA calls. */
 static bool read_refused(const ledger_report *r, uint32_t device, const char *at, int64_t *time_us,
                          char *why, uint32_t why_size)
 {
@@ -388,7 +392,7 @@ static bool read_refused(const ledger_report *r, uint32_t device, const char *at
     return true;
 }
 
-/* A time, an annotation, an event of a level of CUDA calls, or a refused call. */
+/* Finds a time, an annotation, an event on a level of CUDA calls, or a refused call. */
 static bool read_time_at(const ledger_report *r, uint32_t device, const char *at,
                          mv_ledger_query *ask)
 {
@@ -407,7 +411,7 @@ static bool read_time_at(const ledger_report *r, uint32_t device, const char *at
     return true;
 }
 
-/* False, with a message, when --at names no moment. */
+/* Finds the time of the report. Returns false, with a message, if --at names none. */
 static bool read_at(const ledger_report *r, const mv_lives *lives, mv_ledger_query *ask)
 {
     const char *at = r->cli->options.at;

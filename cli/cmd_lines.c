@@ -1,4 +1,4 @@
-/* memviz lines: a line profile of memory. */
+/* memviz lines: profiles memory by line of code. */
 #include <stdio.h>
 
 #include "analyze/code/labels.h"
@@ -19,7 +19,7 @@
 #include "cli/report/table.h"
 #include "parse/model/living.h"
 
-/* Rows in text without --limit, and characters of source next to them. */
+/* Number of rows in text without --limit, and number of characters of source shown next to them. */
 #define TEXT_ROWS   20
 #define SOURCE_MOST 72
 
@@ -32,8 +32,8 @@ typedef struct {
     mv_lines *found;      /* [end - first] */
     mv_doubts *doubts;    /* [end - first] */
     uint64_t limit;
-    bool is_grouped;        /* --by: rows are groups, not lines */
-    mv_source_text *source; /* NULL: not shown */
+    bool is_grouped;        /* --by was given, so the rows are groups instead of lines */
+    mv_source_text *source; /* source lines; NULL: not shown */
 } line_report;
 
 static const char *label_of(const line_report *r, const mv_line *line, char *out, uint32_t size)
@@ -45,7 +45,7 @@ static const char *label_of(const line_report *r, const mv_line *line, char *out
     return mv_culprit_label(r->trace, r->kinds, line->stack, out, size);
 }
 
-/* Labels of the first `count` lines. */
+/* Finds labels for the first `count` lines. */
 static const char **labels_of(const line_report *r, const mv_lines *found, uint32_t count)
 {
     const char **groups;
@@ -61,7 +61,7 @@ static const char **labels_of(const line_report *r, const mv_lines *found, uint3
     return groups;
 }
 
-/* A source file shown next to the lines that is not the version that ran. */
+/* A source file that is shown next to the lines although it is not the version that ran. */
 static void warn_of_source(const line_report *r, mv_frame_id frame)
 {
     char why[200];
@@ -73,7 +73,7 @@ static void warn_of_source(const line_report *r, mv_frame_id frame)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The beginning of a line of source: SOURCE_MOST characters. */
+/* Returns the first SOURCE_MOST characters of a source line. */
 static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
 {
     uint64_t at = 0;
@@ -87,7 +87,7 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
     return cell;
 }
 
-/* The figures of a line: lower bounds are marked, and figures without an event are omitted. */
+/* A line's figures. Lower bounds are marked, and figures that no event belongs to are omitted. */
 typedef struct {
     mv_value peak, total, live, allocations, active, reserved;
     char text[6][MV_BOUND_TEXT];
@@ -167,7 +167,7 @@ static void list_device(mv_rows *rows, const line_report *r, uint32_t device)
     }
 }
 
-/* The lines of the device that `one` points to, or of all devices for NULL. */
+/* Lists the lines of the device that `one` points to. NULL means all devices. */
 static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
     const line_report *r = all;
@@ -243,7 +243,7 @@ static void put_device(const void *all, uint32_t device)
 typedef struct {
     line_report *report;
     mv_line_search *search;
-    bool is_refused; /* --from or --to, with a message */
+    bool is_refused; /* --from or --to is wrong; the message was printed */
 } line_walk;
 
 static mv_code add_piece(void *user, const mv_trace *piece, const mv_lives *lives, mv_err *err)

@@ -11,16 +11,17 @@
 #include "cli/mcp/protocol.h"
 #include "cli/program.h"
 
-/* Size limit of a report, or a picture. */
+/* Maximum size of a report or a picture. */
 #define MOST_BYTES (1u << 30)
 
 typedef struct {
     mv_cli *cli;
     mv_kept_files kept;
-    FILE *in;                 /* the client */
-    int out_file, error_file; /* replace standard output and error while a command runs */
-    int picture;              /* exit status of that run */
-    int out, errors;          /* copies of standard output and error */
+    FILE *in;                 /* stream to the client */
+    int out_file, error_file; /* files that replace standard output and standard error while a
+                               * command runs */
+    int picture;              /* file that a picture is written to */
+    int out, errors;          /* duplicates of the original standard output and error */
 } server;
 
 /* ---- runs -------------------------------------------------------------------------------- */
@@ -30,7 +31,7 @@ static mv_code fail(mv_err *err, const char *what)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, strerror(errno));
 }
 
-/* From the first byte to the end. */
+/* Reads a file from beginning to end. */
 static mv_code read_all(mv_arena *arena, int file, mv_span *out, mv_err *err)
 {
     uint64_t length = 0;
@@ -61,7 +62,7 @@ static bool empty(int file)
     return ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0;
 }
 
-/* Reading pipes and devices could block forever. */
+/* Whether the path is a pipe or a device, for which reading could block forever. */
 static bool is_odd(const char *path)
 {
     struct stat st;
@@ -69,7 +70,7 @@ static bool is_odd(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* The file of FILE=SIZE. */
+/* Like is_odd, for the FILE in FILE=SIZE. */
 static bool is_odd_before_size(char *word)
 {
     char *sign = strrchr(word, '=');
@@ -95,8 +96,8 @@ static const char *odd_file(char **words, int count)
     return NULL;
 }
 
-/* Standard output and standard error go to files while the program runs, so that neither reaches
- * the client unprocessed. */
+/* Redirects standard output and standard error to files while the program runs, so that nothing
+ * reaches the client unprocessed. */
 static int run_quietly(server *s, char **words, int count)
 {
     int status;
@@ -133,7 +134,7 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
     out->status = run_quietly(s, all, used);
     if (read_all(arena, s->error_file, &out->messages, err) != MV_OK)
         return err->code;
-    if (wants_picture && out->status != MV_EXIT_DONE) /* the file may be partial */
+    if (wants_picture && out->status != MV_EXIT_DONE) /* the file may be incomplete */
         return MV_OK;
     return read_all(arena, wants_picture ? s->picture : s->out_file, &out->out, err);
 }
@@ -155,7 +156,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* The next byte, or EOF. */
+/* Reads the next byte; EOF at the end. */
 static int next_byte(FILE *in)
 {
     int c = getc_unlocked(in);
@@ -167,8 +168,8 @@ static int next_byte(FILE *in)
     return c;
 }
 
-/* The next line without its end, terminated by NUL; *is_long: it exceeds the request limit and was
- * skipped. False at the end of the input. */
+/* Reads the next line without its line break, and terminates it with NUL. *is_long is set if the
+ * line exceeds the request limit and was skipped. Returns false at the end of the input. */
 static bool next_line(server *s, char *line, size_t *length, bool *is_long)
 {
     int c;
@@ -212,7 +213,7 @@ static void forget_terminal(void)
     unsetenv("LINES");
 }
 
-/* An unnamed file. -1: no space for one. */
+/* Opens an unnamed file. Returns -1 if there is no space for one. */
 static int unnamed_file(void)
 {
     FILE *file = tmpfile();

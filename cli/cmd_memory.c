@@ -1,4 +1,4 @@
-/* memviz memory: live bytes by stack, as a tree of text, or with -o as a flame graph. */
+/* memviz memory: live bytes by stack, as a tree in text, or with -o as a flame graph. */
 #include <stdio.h>
 
 #include "analyze/flame/module_tree.h"
@@ -23,9 +23,9 @@
 enum {
     TEXT_ROWS = 30,
     OTHER_LINES = 8,
-    SMALL = 100,      /* text omits rows below 1% unless --limit requests them */
-    MOST_INDENT = 12, /* deeper rows start in the same column */
-    FIGURES = 28,     /* columns of a line before the stack */
+    SMALL = 100,      /* without --limit, text omits rows below 1% */
+    MOST_INDENT = 12, /* rows deeper than this are not indented further */
+    FIGURES = 28,     /* columns before the stack */
     LINE = 1024,
     ROW = LINE + 2 * MOST_INDENT
 };
@@ -35,18 +35,18 @@ typedef struct {
     mv_moment at;
     mv_flame_tree tree;
     mv_grouped grouped;  /* --by */
-    mv_device_rest rest; /* the rest of the whole device */
+    mv_device_rest rest; /* memory of the device that is not in the tree */
     mv_doubts doubts;
 } device_tree;
 
 typedef struct {
     mv_cli *cli;
-    mv_drawing drawing; /* --filter, --top and --frames, as in flame graphs */
+    mv_drawing drawing; /* the selection made by --filter, --top and --frames, as in flame graphs */
     uint32_t count;
     device_tree *devices; /* [count] */
     uint64_t limit;
     bool is_grouped; /* --by */
-    bool by_module;  /* ... except --by module: the tree is of modules */
+    bool by_module;  /* like `sites`, except that with --by module the tree consists of modules */
 } tree_report;
 
 static const char *group_name(const tree_report *r, const device_tree *d)
@@ -56,8 +56,8 @@ static const char *group_name(const tree_report *r, const device_tree *d)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* A node of the tree, or in text a chain of nodes: each the only child of the one before, with all
- * of its bytes. */
+/* A node of the tree. In text, a row can be a chain of nodes, in which each node is the only child
+ * of the one before and has all of its bytes. */
 typedef struct {
     uint32_t first, last;
     uint32_t depth;
@@ -78,8 +78,8 @@ static bool is_of_torch(const tree_report *r, const mv_flame_node *node)
            r->drawing.sites.kinds[node->frame.row] == MV_FRAME_FRAMEWORK;
 }
 
-/* Whether a chain contains only torch's internal path between lines: all of its bytes are below it,
- * and the lines there are more useful. */
+/* Whether a chain consists only of torch's internal path between lines. All of its bytes then
+ * belong to the lines below it, which are more useful. */
 static bool is_passage(const tree_report *r, const mv_flame_tree *tree, uint32_t first,
                        uint32_t last)
 {
@@ -97,8 +97,8 @@ static bool is_passage(const tree_report *r, const mv_flame_tree *tree, uint32_t
     return below == n[last].bytes;
 }
 
-/* The rows, callers before callees; NULL if memory runs out. In text a chain is one row, and
- * internal paths are omitted. */
+/* Builds the rows, with callers before callees. Returns NULL if memory runs out. In text, a chain
+ * is a single row, and internal paths are omitted. */
 static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool is_text,
                          uint32_t *count)
 {
@@ -117,8 +117,8 @@ static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool i
             depth[node] = depth[last] + 1;
             continue;
         }
-        /* Up to a node with a sibling. The chain's first node has the sibling of the whole
-         * chain. */
+        /* Continues to a node that has a sibling. The chain's first node inherits the sibling of
+         * the whole chain. */
         for (node = last; node && !tree->nodes[node].next;)
             node = tree->nodes[node].parent;
         if (!node)
@@ -129,7 +129,8 @@ static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool i
     return depth ? rows : NULL;
 }
 
-/* The least bytes of a shown row: at most `limit` rows have them; in text without --limit 1%. */
+/* Returns the minimum number of bytes for a row to be shown: at most `limit` rows have that many.
+ * In text without --limit, it is 1% of the total. */
 static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, const tree_row *rows,
                             uint32_t count, bool is_text)
 {
@@ -149,8 +150,9 @@ static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, con
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Returns the lines of a chain, in at most `room` characters. A long chain shows only the first and
- * the last two lines, or only the last one. Torch's own lines are omitted if there are others. */
+/* Describes a chain's lines in at most `room` characters. If the chain is long, only the first line
+ * and the last two remain, or only the last one. Torch's own lines are omitted unless there are no
+ * others. */
 static void print_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                         uint32_t room, char *text, size_t size)
 {
@@ -175,7 +177,7 @@ static void print_chain(const tree_report *r, const mv_flame_tree *tree, const t
         snprintf(text, size, "%s", last);
 }
 
-/* Returns a row's lines after two blanks for each level, or fewer blanks if the name would not
+/* Describes a row's lines, indented by two blanks for each level, or by less if the name would not
  * fit. */
 static void print_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                       char text[ROW])
@@ -198,7 +200,7 @@ static void print_row(const tree_report *r, const mv_flame_tree *tree, const tre
     MEMBER("depth", at[i].depth)                                                      \
     COLUMN("frame", "by", 4, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(node->label), text))
 
-/* Keeps the shown rows; returns their number. */
+/* Keeps only the rows that are shown, and returns how many there are. */
 static uint32_t choose(const tree_report *r, const mv_flame_tree *tree, tree_row *rows,
                        uint32_t *count, bool is_text)
 {

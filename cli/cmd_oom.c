@@ -1,4 +1,4 @@
-/* memviz oom: why each request for memory failed, and how it could have succeeded. */
+/* memviz oom: explains why each request for memory failed, and how it could have succeeded. */
 
 #include "analyze/advice/remedies.h"
 #include "analyze/code/labels.h"
@@ -17,7 +17,7 @@
 #include "parse/model/digest.h"
 #include "parse/model/living.h"
 
-/* Rows of each list in text without --limit; other lines. */
+/* Number of rows of each list in text without --limit, and number of other lines. */
 #define TEXT_ROWS   8
 #define OTHER_LINES 14
 
@@ -29,18 +29,20 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const mv_trace *read; /* the original trace; `trace` has the calls if the program has no
-                           * PyTorch */
+    const mv_trace *read; /* the trace as read from the file; `trace` contains the calls if the
+                           * program does not use PyTorch */
     bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
     uint32_t first, end;   /* range of the reported devices */
     mv_lives *lives;       /* [end - first] */
     mv_ooms *found;        /* [end - first] */
-    mv_remedies *remedies; /* [end - first] for the last failure; `tried` 0: not searched */
-    const char *more;      /* command that shows all failures, or "" */
+    mv_remedies *remedies; /* [end - first] remedies for the last failure; `tried` is 0 if none were
+                            * searched for */
+    const char *more;      /* the command that shows all failures, or "" */
     uint64_t limit;
-    const mv_error_report *errors; /* of a text given in place of a snapshot, or NULL */
+    const mv_error_report *errors; /* errors in a text that was given in place of a snapshot, or
+                                    * NULL */
 } oom_report;
 
 static const char *label_of(const oom_report *r, mv_stack_id stack, char *label, size_t size)
@@ -50,7 +52,7 @@ static const char *label_of(const oom_report *r, mv_stack_id stack, char *label,
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The lines that pin the holes of a failed request, or that hold the most. */
+/* Lists the lines that pin the holes of a failed request, or the lines that hold the most. */
 typedef struct {
     const mv_oom *oom;
     const mv_pin *pins; /* [count] */
@@ -67,8 +69,9 @@ static pin_list holders_of(const mv_oom *oom)
     return (pin_list){oom, oom->holders, oom->holder_count};
 }
 
-/* Labels of the lines that hold memory. All are different, and also differ from the line of the
- * request: where they share a helper, the callers differ, "train.py:13 cache > util.py:9 alloc". */
+/* Finds different labels for the lines that hold memory and for the line of the request. If lines
+ * share a helper, their labels contain callers that differ: "train.py:13 cache > util.py:9
+ * alloc". */
 static const char **holder_labels(const oom_report *r, const mv_oom *oom, const mv_pin *pins,
                                   uint32_t count)
 {
@@ -181,7 +184,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
            mv_value_if(has_biggest, mv_value_culprit(r->trace, r->sites.kinds, biggest))) \
     MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(r->trace, biggest)))
 
-/* The change that is enough for the last failure of a device. NULL: none is known. */
+/* Returns the change that is enough for a device's last failure. NULL: none is known. */
 static const mv_remedy *remedy_of(const oom_report *r, uint32_t index, const mv_oom *oom)
 {
     const mv_ooms *all = &r->found[index];
@@ -333,7 +336,7 @@ static void put_remedy(const oom_report *r, uint32_t index, const mv_oom *oom)
 
     if (oom != &r->found[index].ooms[r->found[index].count - 1] || !found->count ||
         !found->rows->serves || (!*found->rows->change && oom->outlook.serves))
-        return; /* the advice names the setting */
+        return; /* the advice already names the setting */
     what = *found->rows->change ? "code change" : "setting";
     mv_out_style(r->out, MV_STYLE_YELLOW);
     mv_out_text(r->out, "  -> ");
@@ -382,7 +385,7 @@ static void put_device(const oom_report *r, uint32_t index)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The answer where the digest of a device's events shows that no request failed. */
+/* Answers if a digest of the device's events shows that no request failed. */
 static bool tell_served(oom_report *r, uint32_t index, mv_window window, mv_err *err)
 {
     uint32_t device = r->first + index;
@@ -416,8 +419,8 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
                         err) == MV_OK;
 }
 
-/* Searches for the cheapest remedy of the last failure, unless there is a leak, which needs a
- * different remedy. */
+/* Searches for the cheapest remedy for the last failure. Does not search if there is a leak, which
+ * needs a different remedy. */
 static bool find_remedies(oom_report *r, uint32_t index, mv_err *err)
 {
     const mv_ooms *found = &r->found[index];
@@ -468,7 +471,7 @@ static bool take_calls(oom_report *r, mv_trace *trace)
     return false;
 }
 
-/* The report of a text in place of a snapshot. */
+/* Reports on a text that was given in place of a snapshot. */
 static int explain_errors(oom_report *r, const mv_error_texts *texts)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

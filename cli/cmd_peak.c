@@ -1,4 +1,4 @@
-/* memviz peak: who holds memory at the peak, or at another moment. */
+/* memviz peak: who holds memory at the peak, or at another time. */
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/without_sites.h"
@@ -21,27 +21,28 @@
 #include "cli/report/tensor_list.h"
 #include "parse/source/text_file.h"
 
-/* Rows of the site table in text without --limit; other lines. */
+/* Number of rows of the site table in text without --limit, and number of other lines. */
 #define TEXT_ROWS   12
 #define OTHER_LINES 11
 #define SPLIT_ROWS  4
 #define TENSOR_ROWS 6
 
-#define LINE_TEXT 256 /* the label of a frame */
+#define LINE_TEXT 256 /* size of a frame's label */
 
 typedef struct {
     uint32_t device;
-    uint64_t least; /* lower bound of the peak from the allocator; 0: none */
-    bool has_peak;  /* false: the file contains only one moment */
-    bool is_held;   /* the report shows the moment when the file was written */
+    uint64_t least; /* lower bound of the peak, from the allocator's counters; 0: none */
+    bool has_peak;  /* false: the file contains only a single time */
+    bool is_held;   /* the report is about the time when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
-    mv_reserved_falls falls; /* effect of the first sites on the reserved peak */
-    mv_low_held held;        /* for --at low: what is held at every low point, as in leaks */
-    mv_grouped grouped;      /* groups of --by */
+    mv_reserved_falls falls; /* how the first sites affect the reserved peak */
+    mv_low_held held;        /* for --at low: what is held at every low point, as in the report of
+                              * leaks */
+    mv_grouped grouped;      /* the groups that --by requests */
     mv_layers layers;
-    mv_site_layers *split; /* [found.count] the sites by layer */
+    mv_site_layers *split; /* [found.count] each site's memory by layer */
     mv_site_tensors tensors;
     mv_device_rest rest;
 } device_peak;
@@ -64,7 +65,7 @@ static bool is_idle(const peak_report *r, const device_peak *d)
     return mv_trace_events(r->trace, d->device).count == 0 && d->found.at.bytes.reserved == 0;
 }
 
-/* The device for the top-level answer: the one that holds most. */
+/* Returns the device that the top-level answer is about, which is the one that holds the most. */
 static const device_peak *fullest(const peak_report *r)
 {
     const device_peak *most = &r->devices[0];
@@ -75,7 +76,7 @@ static const device_peak *fullest(const peak_report *r)
     return most;
 }
 
-/* Labels of the first `count` sites; the category also distinguishes sites. */
+/* Finds labels for the first `count` sites. Sites are also distinguished by their category. */
 static const char **labels_of(const peak_report *r, const mv_attribution *found, uint32_t count)
 {
     mv_labelled *rows = mv_push_array(&r->cli->scratch, mv_labelled, count);
@@ -92,7 +93,7 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found,
                                offsetof(mv_peak_site, tag));
 }
 
-/* The number of sites in the table. */
+/* Returns how many sites the table shows. */
 static uint32_t shown_of(const peak_report *r, const mv_attribution *found)
 {
     return found->count < r->limit ? found->count : (uint32_t)r->limit;
@@ -100,7 +101,8 @@ static uint32_t shown_of(const peak_report *r, const mv_attribution *found)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The layers of a site; each repeats the site's label, so the table is complete by itself. */
+/* Lists the layers of a site. Each row repeats the site's label, so that the table is complete
+ * without the other tables. */
 typedef struct {
     const mv_site_layers *split;
     const mv_layer_loop *loop;
@@ -150,7 +152,8 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
     LIST("layers", &layer_table, mv_value_rows(&split))                                         \
     LIST("tensors", &mv_tensor_table, mv_value_rows(&tensors))
 
-/* The tensors of a site; of the blocks without a stack, which are after the last one. */
+/* Lists the tensors of a site. The position after the last site stands for blocks without a
+ * stack. */
 static mv_tensor_list tensors_of(const peak_report *r, const device_peak *d, uint32_t site)
 {
     const uint32_t *first = d->tensors.first;
@@ -161,7 +164,7 @@ static mv_tensor_list tensors_of(const peak_report *r, const device_peak *d, uin
                             UINT64_MAX};
 }
 
-/* The loop that contains a site, with the label of its line; NULL: none. */
+/* Returns the loop that contains a site, together with the label of the loop's line; NULL: none. */
 static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, uint32_t site,
                                     char line[LINE_TEXT])
 {
@@ -207,8 +210,9 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
 
-/* "8"; "1 of 4": of the calls in a pass; "6 to 8"; "40.0 MiB"; "2.00 MiB to 40.0 MiB"; "5.00 MiB,
- * call 2 27.0 MiB". */
+/* Cells that describe a site split by layer. `calls` is "8", or "1 of 4" for one of the four calls
+ * in a pass. `blocks` is "6 to 8". `each` is "40.0 MiB", "2.00 MiB to 40.0 MiB" or "5.00 MiB, call
+ * 2 27.0 MiB". */
 typedef struct {
     char calls[48], blocks[48], each[2 * MV_SIZE_TEXT + 32];
 } layer_texts;
@@ -243,7 +247,7 @@ static void format_layers(const mv_site_layers *split, uint32_t calls, layer_tex
     format_bytes(split, out->each, sizeof out->each);
 }
 
-/* Only for text: JSON contains them in each site. */
+/* Only for text, because JSON contains these in each site. */
 #define SPLIT_FIELDS(COLUMN, MEMBER, LIST)                                \
     COLUMN(NULL, "calls", 1, MV_UNIT_COUNT, 0, texts.calls)               \
     COLUMN(NULL, "blocks each", 2, MV_UNIT_COUNT, 0, texts.blocks)        \
@@ -252,7 +256,8 @@ static void format_layers(const mv_site_layers *split, uint32_t calls, layer_tex
     COLUMN(NULL, "by", 5, MV_UNIT_TEXT, 0,                                \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))
 
-/* The number of shown sites that are split by layer: the largest, unless all are shown. */
+/* Returns how many of the shown sites are split by layer. These are the largest ones, unless all
+ * are shown. */
 static uint32_t split_rows(const peak_report *r, const device_peak *d)
 {
     uint32_t count = 0;
@@ -348,14 +353,14 @@ static void list_target_sites(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_target_sites)};
 
-/* The report for the device at the top level, and for each device. */
+/* The report for the top-level device, and for each device. */
 #define MOMENT_FIELDS(COLUMN, MEMBER, LIST)                 \
     MV_AT_FIELDS(MEMBER, "at.", &found->at)                 \
     MEMBER("peak.event", mv_value_event(found->peak_event)) \
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
-/* Null: unknown, because the recording does not show whether the target is reached. */
+/* Null means unknown, because the recording does not show whether the target is reached. */
 static mv_value reaches_value(const mv_peak_target *t)
 {
     return t->is_known ? mv_value_bool(t->reaches) : mv_value_of(MV_VALUE_NULL);
@@ -433,9 +438,9 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* Returns the text that distinguishes the largest site from all others, including sites outside the
- * table: its label, with its category if another site has the same label. The percentage is that of
- * the site, not that of its whole line. */
+/* Returns the text that distinguishes the largest site from all others, including those not in the
+ * table: its label, and also its category if another site has the same label. The percentage refers
+ * to the site, not to everything on its line. */
 static const char *largest_label(const peak_report *r, const mv_attribution *found)
 {
     const char **labels = labels_of(r, found, found->count);
@@ -493,7 +498,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
 
     if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    if (!mv_trace_is_missing_reserved(r->trace)) /* else it is unknown */
+    if (!mv_trace_is_missing_reserved(r->trace)) /* otherwise, it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_prose_put_item(r->out, "%s: %s requested, %s active%s%s",
                       d->is_held ? "then" : mv_at_text(at, r->trace, &found->at),
@@ -503,7 +508,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
         mv_prose_put_item(r->out, "%s", low);
 }
 
-/* Indices of the categories in use, most bytes first; returns their number. */
+/* Finds the categories in use, those with the most bytes first. Returns how many there are. */
 static uint32_t sort_categories(const mv_attribution *found, uint32_t *order)
 {
     uint32_t count = 0;
@@ -570,7 +575,7 @@ static void put_target(const peak_report *r, const device_peak *d)
     mv_rows_put_hidden(r->out, t->count, r->limit);
 }
 
-/* Names are more useful than further sites, but there may be thousands of them. */
+/* Names are more useful than more sites, but there may be thousands of them. */
 static uint64_t tensor_rows(const peak_report *r)
 {
     return mv_option_given(&r->cli->options, MV_HAS(LIMIT)) ? r->limit : TENSOR_ROWS;
@@ -623,7 +628,7 @@ static bool load_rules(peak_report *r)
     return true;
 }
 
-/* Checks the --fail-on gates, in the window. */
+/* Checks the --fail-on gates within the window. */
 static mv_code evaluate_gates(peak_report *r, const mv_lives *lives, mv_window window,
                               mv_totals *totals, uint64_t peak, mv_err *err)
 {
@@ -642,7 +647,7 @@ static mv_code evaluate_gates(peak_report *r, const mv_lives *lives, mv_window w
     return MV_OK;
 }
 
-/* Options that need the exactness of the peak: --target and --fail-on. */
+/* Answers the options that need the exact peak: --target and --fail-on. */
 static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window window, device_peak *d,
                             mv_err *err)
 {
@@ -715,7 +720,7 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     return err.code == MV_OK;
 }
 
-/* The screen shows fewer sites if there are layers to show. */
+/* The screen shows fewer sites if layers are shown, too. */
 static void leave_room(peak_report *r)
 {
     uint32_t most = 0;

@@ -1,4 +1,5 @@
-/* memviz ranks: several ranks or devices side by side; which one differs, and why, first. */
+/* memviz ranks: compares several ranks or devices side by side. The answer, which one differs and
+ * why, comes first. */
 
 #include "analyze/code/labels.h"
 #include "analyze/ranks/ranks.h"
@@ -9,7 +10,7 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
-/* Rows of the table in text without --limit; other lines. */
+/* Number of rows of the table in text without --limit, and number of other lines. */
 #define TEXT_ROWS   32
 #define OTHER_LINES 7
 
@@ -20,12 +21,12 @@ typedef struct {
     mv_rank_files files;
     uint32_t count;
     const mv_summary **ranks; /* [count] */
-    mv_ranks found;           /* only valid with at least one rank */
+    mv_ranks found;           /* valid only if there is at least one rank */
 } ranks_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The point where a rank diverges from most ranks, in words. */
+/* Describes in words where a rank diverges from most of the others. */
 static const char *parting_text(const ranks_report *r, uint32_t rank, char text[96])
 {
     const mv_divergence *apart = &r->found.apart[rank];
@@ -104,7 +105,7 @@ static void add_broken(mv_rows *rows, const mv_rank_file *file)
     mv_rows_add_some(rows, sizeof values / sizeof *values, values);
 }
 
-/* Text reports unreadable files below the table. */
+/* In text, unreadable files are reported below the table. */
 static void list_ranks(mv_rows *rows, const void *all, const void *one)
 {
     const ranks_report *r = all;
@@ -175,10 +176,10 @@ static void list_outliers(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table outlier_table = {MV_TABLE(OUTLIER_FIELDS, list_outliers)};
 
-/* One side of a divergence: the rank's allocation there, if its summary contains it. */
+/* One side of a divergence: what the rank allocated there, if its summary contains that. */
 typedef struct {
     const mv_summary *rank;
-    const mv_summary_point *point; /* NULL: not in the summary */
+    const mv_summary_point *point; /* NULL: the summary does not contain it */
     mv_stack_id stack;
 } rank_allocation;
 
@@ -298,7 +299,7 @@ static void put_doing(const ranks_report *r, const char *name, const rank_alloca
         mv_stack_put(r->out, side->rank->code, kinds, side->stack, r->cli->options.all_frames, 8);
 }
 
-/* If both are on the same line, their labels contain the callers that differ. */
+/* If both sides are on the same line, their labels contain the callers that differ. */
 static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t allocation)
 {
     rank_allocation sides[2] = {0};
@@ -312,7 +313,7 @@ static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t al
                                 .stack = sides[i].stack};
     }
     if (!sides[0].point || !sides[1].point || sides[0].point->key == sides[1].point->key)
-        rows[1].key = 1; /* there is no different caller */
+        rows[1].key = 1; /* no caller differs */
     labels =
         rows[0].kinds && rows[1].kinds ? mv_labels_find(&r->cli->scratch, rows, 2, false) : NULL;
     for (uint32_t i = 0; i < 2; i++)
@@ -356,7 +357,8 @@ static void complain_of_broken(const ranks_report *r)
             mv_complain(r->files.files[i].path, &r->files.files[i].err);
 }
 
-/* Exit status of a failure, with its message; MV_EXIT_DONE: compared. */
+/* Returns the exit status for a failure, after its message; MV_EXIT_DONE: the ranks were
+ * compared. */
 static int compare(ranks_report *r)
 {
     const char *groups = r->cli->options.groups;
@@ -381,7 +383,7 @@ static int compare(ranks_report *r)
     return MV_EXIT_DONE;
 }
 
-/* Checks the --fail-on gates, for every rank. */
+/* Checks the --fail-on gates for every rank. */
 static void evaluate_gate(ranks_report *r)
 {
     mv_gates *gates = &r->cli->gates;

@@ -1,4 +1,4 @@
-/* memviz run: runs a program under the shim and writes its recording to files. */
+/* memviz run: runs a program under the shim and writes the recording to files. */
 #include <stdlib.h>
 
 #include "analyze/thin/thin.h"
@@ -11,14 +11,14 @@
 #include "record/launch.h"
 #include "record/recording.h"
 
-enum { MOST_FAILURES = 8 }; /* that get a line each */
+enum { MOST_FAILURES = 8 }; /* number of failures that are reported individually */
 
 typedef struct {
     mv_cli *cli;
     mv_recording recording;
     mv_progress progress;
-    uint32_t
-        refused; /* files: any user who can write to the folder can create any number of them */
+    uint32_t refused; /* number of files that were refused, because any user who can write to the
+                  * directory can create any number of them */
     bool is_quiet;
 } run;
 
@@ -110,7 +110,7 @@ static void show_progress(void *user, uint64_t done, uint64_t total)
     mv_progress_show(&((run *)user)->progress, done, total);
 }
 
-/* The folder of the recordings. */
+/* Returns the directory that contains the recordings. */
 static const char *folder_of(const run *r, int *length)
 {
     const char *live = r->recording.names.live;
@@ -120,7 +120,7 @@ static const char *folder_of(const run *r, int *length)
     return live;
 }
 
-/* Processes that had events to record but could not create their file. */
+/* Reports processes that had events to record but could not create their file. */
 static void put_failures(const run *r, uint32_t failed)
 {
     uint32_t pid, shown = 0;
@@ -148,7 +148,7 @@ static void put_failures(const run *r, uint32_t failed)
                        failed - shown == 1 ? "" : "es");
 }
 
-/* Called if no process reported a reason. */
+/* Prints the likely reason. Called if no process reported one. */
 static void explain_nothing(const run *r, mv_run_counts counts)
 {
     const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;
@@ -174,7 +174,7 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
-/* An mv_finalise_edit: removes the pauses of a program, its user or an option. */
+/* An mv_finalise_edit. Removes the pauses that the program, its user or an option made. */
 static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv_err *err)
 {
     const mv_options *o = user;
@@ -188,8 +188,8 @@ static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv
     return MV_OK;
 }
 
-/* Uses $MEMVIZ_... if the option is not given. False, with a message, if it does not name a
- * moment. */
+/* Reads $MEMVIZ_... if the option was not given. Returns false, with a message, if the value does
+ * not name a point in time. */
 static bool read_moment(const char **moment, const char *variable, const char *option)
 {
     if (!*moment)
@@ -205,7 +205,7 @@ static bool read_moment(const char **moment, const char *variable, const char *o
     return false;
 }
 
-/* Failures here only print messages: the exit status is always the program's. */
+/* A failure here only prints a message, because the exit status is always that of the program. */
 static void collect(run *r, uint64_t max_size)
 {
     char size[MV_SIZE_TEXT];
@@ -235,7 +235,8 @@ static void collect(run *r, uint64_t max_size)
         explain_nothing(r, counts);
 }
 
-/* The program runs without a recording, which would need more file descriptors than allowed. */
+/* Runs the program without recording it, because a recording would need more file descriptors than
+ * the process may open. */
 static int run_plainly(char *const *argv)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -250,8 +251,9 @@ static int run_plainly(char *const *argv)
 
 /* ---- bounds and conditions ---------------------------------------------------------------- */
 
-/* The value of an option that the command line does not give: the variable is for programs whose
- * command line the user cannot change. */
+/* Returns the value of an option's environment variable. Returns NULL if it is empty or the command
+ * line contains the option. The variable exists for programs whose command line the user cannot
+ * change. */
 static const char *twin_of(const mv_options *o, mv_option_set option, const char *variable)
 {
     const char *value = mv_option_given(o, option) ? NULL : getenv(variable);
@@ -310,7 +312,8 @@ static bool take_conditions(const mv_options *o, mv_trigger_opts *t)
            take_number(o, MV_HAS(KEEP), "MEMVIZ_KEEP", &t->keep);
 }
 
-/* An mv_recording_kept: prints one line with the name of the written file and the reason. */
+/* An mv_recording_kept. Prints one line with the name of the file and the reason why it was
+ * kept. */
 static void put_kept(void *user, const char *path, const char *why, uint64_t bytes,
                      const mv_err *err)
 {
@@ -323,7 +326,7 @@ static void put_kept(void *user, const char *path, const char *why, uint64_t byt
         mv_complain_of(NULL, "kept %s (%s): %s", path, mv_size_text(size, bytes), why);
 }
 
-/* Folded steps are not counted, so a step number may never be reached. */
+/* Folded steps are not counted, so a given step number may never be reached. */
 static bool can_count(const char *moment, const mv_ring_bounds *bounds)
 {
     uint64_t step;

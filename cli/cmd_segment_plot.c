@@ -1,4 +1,4 @@
-/* memviz segment_plot: the allocator's segments as a picture, over time or at a moment. */
+/* memviz segment_plot: draws the allocator's segments, over time or at one point in time. */
 #include "cli/pictures/pictures.h"
 
 int mv_cmd_segment_plot(mv_cli *cli)

@@ -1,4 +1,4 @@
-/* memviz segments: reserved bytes by segment, state and stack, for flame graphs. */
+/* memviz segments: a flame graph of reserved bytes by segment, state and stack. */
 #include "cli/pictures/pictures.h"
 
 int mv_cmd_segments(mv_cli *cli)

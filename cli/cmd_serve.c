@@ -1,4 +1,4 @@
-/* memviz serve: the viewer's page and snapshots for a browser on another machine. */
+/* memviz serve: serves the viewer's page and snapshots to a browser on another machine. */
 #include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "cli/serve/server.h"
 #include "view/page/page_file.h"
 
-#define MOST_KEPT (UINT64_C(1) << 30) /* bytes of containers in memory */
+#define MOST_KEPT (UINT64_C(1) << 30) /* maximum number of container bytes in memory */
 
 typedef struct {
     char url[128], ssh[400];
@@ -90,8 +90,8 @@ static int report(mv_cli *cli, const served *s)
 
 /* ---- until it is ended ------------------------------------------------------------------- */
 
-/* The signals that end it, blocked in every thread; except signals ignored from the start, as with
- * nohup and a shell's &. */
+/* Finds the signals that end the server, and blocks them in every thread. Signals that were ignored
+ * from the start, as with nohup or a shell's &, do not end it. */
 static void block_ends(sigset_t *ends, sigset_t *before)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -112,7 +112,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
 
     if (mv_server_open(&cli->arena, &s.port, &server, err) != MV_OK)
         return MV_EXIT_FAILED;
-    /* Called before any thread starts and before any file is read. */
+    /* This must happen before any thread starts and before any file is read. */
     if (cli->confine)
         cli->confine(cli);
     if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {
@@ -123,7 +123,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
                            "no snapshots yet; the page lists new ones as they appear");
         status = report(cli, &s);
         if (status == MV_EXIT_DONE &&
-            !cli->out.sink.failed) /* otherwise no client has the address */
+            !cli->out.sink.failed) /* otherwise, no client would know the address */
             sigwait(ends, &signal);
     }
     mv_server_stop(server);
@@ -147,7 +147,7 @@ int mv_cmd_serve(mv_cli *cli)
     signal(SIGPIPE, SIG_IGN);
     block_ends(&ends, &before);
     status = run(cli, site, &ends, &err);
-    /* From here on a second Ctrl+C ends it at once. */
+    /* From now on, a second Ctrl+C ends the server at once. */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     mv_served_files_close(site->served);
     if (err.code != MV_OK)

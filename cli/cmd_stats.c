@@ -1,4 +1,5 @@
-/* memviz stats: totals now and at their peaks, by device and pool, and how reliable they are. */
+/* memviz stats: prints totals now and at their peaks, by device and pool, and how reliable they
+ * are. */
 
 #include "analyze/graphs/graphs.h"
 #include "analyze/oom/oom_failures.h"
@@ -19,13 +20,15 @@ typedef struct {
     mv_totals totals;
     mv_history_kind history;
     const char *history_why;
-    mv_device_rest rest; /* memory outside PyTorch at the reserved peak */
+    mv_device_rest rest; /* device memory outside PyTorch at the reserved peak */
     mv_graphs graphs;
-    int64_t time_us[LEVELS]; /* times of its peaks; MV_NO_TIME: none */
-    bool has_requests;       /* the trace is of PyTorch's allocator and has events; then: */
+    int64_t time_us[LEVELS]; /* times of the device's peaks; MV_NO_TIME: none */
+    bool has_requests;       /* the trace is that of PyTorch's allocator and has events, so that the
+                              * following members are valid */
     uint32_t failed;         /* failed requests, as in memory_stats()["num_ooms"] */
-    uint32_t retries;        /* requests that succeeded after cached memory had been released */
-    uint64_t released;       /* bytes released for these */
+    uint32_t retries;        /* number of requests that succeeded only after cached memory was
+                              * released */
+    uint64_t released;       /* bytes that were released for the retries */
 } device_stats;
 
 typedef struct {
@@ -34,9 +37,9 @@ typedef struct {
     uint32_t first, end; /* range of the reported devices */
     uint32_t count;
     device_stats *devices; /* [count] */
-    device_stats host;     /* figures of the level `host`; empty if nothing is pinned */
+    device_stats host;     /* figures for the level `host`; empty if nothing is pinned */
     const uint8_t *kinds;  /* kinds of the trace's frames */
-    uint64_t limit;        /* how many pools of a device the text shows */
+    uint64_t limit;        /* maximum number of pools per device that text shows */
 } survey;
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -96,7 +99,7 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
-/* In text, more captures only with --limit. */
+/* In text, all captures are only listed with --limit. */
 enum { CAPTURE_ROWS = 12 };
 
 static uint64_t capture_rows(const survey *s)
@@ -252,7 +255,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
 
 const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices"};
 
-/* The levels of a device, only in text. */
+/* A device's levels, which only text shows. */
 #define LEVEL_ROW_FIELDS(COLUMN, MEMBER, LIST)                                    \
     COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))           \
     COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current)) \
@@ -316,7 +319,7 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     }
 }
 
-/* Equivalent to "cudaMalloc retries" and "CUDA OOMs" of memory_summary(). */
+/* These correspond to "cudaMalloc retries" and "CUDA OOMs" in memory_summary(). */
 static void put_requests(mv_out *out, const device_stats *d)
 {
     char failed[MV_COUNT_TEXT], retries[MV_COUNT_TEXT], released[MV_SIZE_TEXT], slow[96] = "";
@@ -367,7 +370,7 @@ static void put_device(const survey *s, const device_stats *stats)
     mv_table_print(cli, &level_table, s, stats, "");
     mv_out_text(out, "  ");
     if (!mv_trace_allocator(trace) ||
-        mv_trace_is_missing_reserved(trace)) /* else not in the file */
+        mv_trace_is_missing_reserved(trace)) /* otherwise, the file does not contain them */
         snprintf(segments, sizeof segments, "%llu segment%s, ",
                  (unsigned long long)t->current.segments, mv_plural(t->current.segments));
     mv_prose_put(out, 2, 4, "%s%s allocated in all, %s%s freed; now %s%llu allocation%s", least,
@@ -376,7 +379,7 @@ static void put_device(const survey *s, const device_stats *stats)
                  (unsigned long long)t->current.allocations, mv_plural(t->current.allocations));
     put_requests(out, stats);
     mv_rest_put(cli, &stats->rest);
-    if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* else there are no pools */
+    if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* otherwise, there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
     put_graphs(s, stats);
     put_audit(out, &t->audit);
@@ -416,7 +419,7 @@ static mv_code find_rest(mv_cli *cli, device_stats *stats, mv_err *err)
                         &stats->rest, err);
 }
 
-/* The times of those peaks that are in the piece. */
+/* Finds the times of the peaks that are in this piece. */
 static void take_times(const mv_trace *piece, device_stats *stats)
 {
     const mv_peak *p = &stats->totals.peak;
@@ -503,7 +506,8 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     return code == MV_OK ? find_rest(cli, stats, err) : code;
 }
 
-/* Pinned memory, from the host level. The frames and stacks of that level are the trace's own. */
+/* Finds figures for pinned memory, from the level `host`. That level uses the trace's own frames
+ * and stacks. */
 static mv_code find_host(survey *s, mv_err *err)
 {
     mv_trace host = *s->trace;
@@ -511,7 +515,7 @@ static mv_code find_host(survey *s, mv_err *err)
 
     if (!mv_host_totals_of(&host).is_there)
         return MV_OK;
-    /* Totals need no steps. */
+    /* Totals do not require steps. */
     if (mv_level_take_with(&cli->arena, &host, MV_LEVEL_HOST, &(mv_step_marks){0}, err) == MV_OK)
         find_totals(cli, &host, 0, &s->host, err);
     return err->code;

@@ -1,4 +1,5 @@
-/* memviz summarize: snapshots as one small file that `ranks` reads instead of them. */
+/* memviz summarize: writes summaries of snapshots to one small file, which `ranks` reads instead of
+ * the snapshots. */
 
 #include "analyze/ranks/summary_bytes.h"
 #include "base/texts.h"
@@ -7,7 +8,7 @@
 #include "cli/input/rank_files.h"
 #include "cli/report/table.h"
 
-/* Every summary of every file; NULL when memory runs out. */
+/* Collects every file's summaries. Returns NULL if memory runs out. */
 static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32_t *count)
 {
     const mv_summary **all;

@@ -1,4 +1,4 @@
-/* memviz top: who holds memory now, in recordings that may still be growing. */
+/* memviz top: shows who holds memory now, in recordings that may still be growing. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,26 +12,28 @@
 #include "cli/report/terminal.h"
 #include "record/watched.h"
 
-/* Rows in text without --limit; other lines, also of a device on a screen. */
+/* Number of rows in text without --limit, and number of other lines, in total and per device on a
+ * screen. */
 enum { TEXT_ROWS = 20, OTHER_LINES = 8, LEAST_ROWS = 3, METRIC_ROWS = 10 };
 
-/* The interval between screens, and the pause as a multiple of the time that the last screen took:
- * screens take at most a fifth of a processor. */
+/* REFRESH_MS is the interval between screens. The pause is at least SHARE times as long as the last
+ * screen took, so that screens use at most a fifth of a CPU. */
 enum { REFRESH_MS = 1000, SHARE = 4 };
 
-/* Kept from one report to the next. */
+/* State that is kept from one report to the next. */
 typedef struct {
     mv_cli *cli;
     mv_arena arena;
     mv_nvml nvml;
-    const bool *is_running; /* [options.files]; NULL: none is being recorded */
-    mv_followed *followed;  /* [options.files]; NULL: only one report is made */
+    const bool *is_running; /* [options.files] which files are being recorded; NULL: none */
+    mv_followed *followed;  /* [options.files] state of each followed file; NULL: only one report is
+                             * made */
     mv_top_order order;
-    uint64_t state; /* of the files, at the last reading */
+    uint64_t state; /* hash of the files' states when they were last read */
 } watch;
 
-/* An mv_nvml_is_ours that accepts every process: the processes are known only after the files are
- * read. */
+/* An mv_nvml_is_ours. Accepts every process, because it is not known until the files are read which
+ * ones matter. */
 static bool is_any(void *user, uint32_t pid)
 {
     (void)user;
@@ -39,7 +41,7 @@ static bool is_any(void *user, uint32_t pid)
     return true;
 }
 
-/* The files that are being written now. NULL: none, or out of memory. */
+/* Returns which files are being written now. NULL: none, or out of memory. */
 static const bool *find_running(watch *w)
 {
     const mv_options *o = &w->cli->options;
@@ -104,7 +106,7 @@ static void draw(watch *w, mv_top_report *report)
     mv_out_flush(out);
 }
 
-/* False: the user quits. */
+/* Waits for a key and reacts to it. Returns false if the user quits. */
 static bool wait_for_key(watch *w, int64_t took_ms)
 {
     static char program[] = "/proc/self/exe", view[] = "view";
@@ -118,7 +120,7 @@ static bool wait_for_key(watch *w, int64_t took_ms)
     return key != 'q' && key != MV_SCREEN_END;
 }
 
-/* A hash of the files' names, sizes and times: it changes when a file does. */
+/* Returns a hash of the files' names, sizes and times, which changes whenever a file does. */
 static uint64_t find_state(const watch *w)
 {
     const mv_options *o = &w->cli->options;
@@ -134,7 +136,7 @@ static uint64_t find_state(const watch *w)
     return state;
 }
 
-/* Finished files that have not changed since the last time are not read again. */
+/* Does not read finished files again if they have not changed. */
 static bool read_again(watch *w, mv_top_report *report)
 {
     uint64_t state = find_state(w);
@@ -224,7 +226,8 @@ int mv_cmd_top(mv_cli *cli)
 
     mv_arena_init(&w.arena, &cli->budget);
     if (mv_live_files_find(cli, &w.arena, false)) {
-        /* Once confined, this process cannot look at other processes or load NVML. */
+        /* This must happen first, because a confined process can neither look at other processes
+         * nor load NVML. */
         w.is_running = find_running(&w);
         if (w.is_running) {
             mv_nvml_open(&w.arena, is_any, NULL, &w.nvml);

@@ -1,4 +1,4 @@
-/* memviz trace: the events as readable lines. */
+/* memviz trace: prints the events as readable lines. */
 #include <unistd.h>
 
 #include "analyze/events/recorder.h"
@@ -18,8 +18,8 @@
 
 /* State that changes while events are listed. */
 typedef struct {
-    uint64_t events, hidden; /* numbers of events so far, and of those omitted by --limit */
-    uint32_t stacks;         /* number of stacks in `listing.stacks` */
+    uint64_t events, hidden; /* number of events so far, and number of those that --limit omitted */
+    uint32_t stacks;         /* number of entries in `listing.stacks` */
     bool has_failed;         /* a message was already printed */
 } progress;
 
@@ -29,15 +29,16 @@ typedef struct {
     const mv_trace *trace;
     uint32_t first, end; /* range of the reported devices */
     int64_t start_us;
-    uint64_t limit;       /* how many events may be printed */
+    uint64_t limit;       /* maximum number of events to print */
     const uint8_t *kinds; /* kinds of the trace's frames */
-    const char **label;   /* [stacks.count] built on first use */
-    uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
-    mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
+    const char **label;   /* [stacks.count] labels, built on first use */
+    uint32_t *stack_row;  /* [stacks.count] the stack's position in the report's list of stacks, or
+                           * MV_NO_ROW */
+    mv_stack_id *stacks;  /* [so_far->stacks] stacks in the order of these positions */
     progress *so_far;
-    bool has_seconds, has_address, has_stream; /* columns of text that fit the terminal */
+    bool has_seconds, has_address, has_stream; /* the columns that fit on the terminal */
     int width_of_event, width_of_time, width_of_stream;
-    uint32_t room; /* width of the last column */
+    uint32_t room; /* width available for the last column */
 } listing;
 
 enum {
@@ -54,8 +55,8 @@ static bool is_block_event(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_ANNOTATE;
 }
 
-/* Returns the number of allocations at `addr` so far (0x7f00#3 is the third); 0: none within the
- * trace. */
+/* Returns how many allocations at `addr` there have been so far (0x7f00#3 is the third). 0 means
+ * that there was none within the trace. */
 static uint32_t version_of(const mv_map *versions, uint64_t addr)
 {
     uint32_t version = mv_map_find(versions, addr);
@@ -94,7 +95,7 @@ static void put_left(mv_out *out, const char *text, int width)
     mv_out_spaces(out, width - (int64_t)length);
 }
 
-/* An unknown action is printed with its name in the file. */
+/* An unknown action is printed with the name that the file contains. */
 static void put_action(mv_out *out, const char *name, int width)
 {
     int64_t left = width - (int64_t)mv_prose_width(name);
@@ -103,7 +104,7 @@ static void put_action(mv_out *out, const char *name, int width)
     mv_out_spaces(out, left > 0 ? left : 1);
 }
 
-/* Seconds since the start, to the microsecond. */
+/* Prints the seconds since the start, with microseconds. */
 static const char *time_text(char text[TIME], int64_t start_us, int64_t time_us)
 {
     uint64_t us = time_us < start_us ? (uint64_t)start_us - (uint64_t)time_us
@@ -136,7 +137,7 @@ static void widen(int *width, const char *text, int space)
     *width = needed > *width ? needed : *width;
 }
 
-/* As wide as their contents, with a space before or after. */
+/* Columns are as wide as their contents, plus a space before or after them. */
 static void find_widths(listing *l)
 {
     char text[TIME], digits[24] = "";
@@ -167,7 +168,7 @@ static void find_widths(listing *l)
         widen(&l->width_of_stream, stream_text(digits, l->trace->streams.value[i]), 2);
 }
 
-/* The least important column is dropped first: the stream, the address, the time. */
+/* Drops columns that do not fit, the least important first: the stream, the address, the time. */
 static void find_columns(listing *l)
 {
     uint32_t columns = l->out->columns ? l->out->columns : UINT32_MAX;
@@ -222,7 +223,7 @@ static void add_remark(const listing *l, const char *before, mv_string_id id, ch
         mv_prose_add(text, TAGS, "%s%s]", before, mv_string_text(l->trace, id));
 }
 
-/* In the rest of the line. */
+/* Prints text in the space that is left on the line. */
 static void put_tag(const listing *l, mv_tag_id tag, uint32_t room)
 {
     const mv_tags *t = &l->trace->tags;
@@ -327,7 +328,7 @@ static void put_heading(const listing *l, uint32_t device, mv_window window, uin
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The number of a stack among the report's stacks; null without one. */
+/* Returns a stack's position in the report's list of stacks, or null without a stack. */
 static mv_value stack_number(const listing *l, mv_stack_id stack)
 {
     uint32_t *row;
@@ -385,8 +386,8 @@ static bool ran_out_of_memory(const listing *l)
     return false;
 }
 
-/* Begins at the opening of a part, which is the event after which allocations are counted. Returns
- * false when memory runs out. */
+/* Starts at the beginning of the part that was read, because allocations are counted after that
+ * event. Returns false if memory runs out. */
 static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint32_t *event)
 {
     const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
@@ -401,8 +402,8 @@ static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint3
     return true;
 }
 
-/* The events of one device; to text if `rows` is NULL. For events before the window only the uses
- * of each address are counted. False, with a message, on failure. */
+/* Lists the events of one device, as text if `rows` is NULL. For events before the window, only
+ * counts how often each address was used. Returns false, with a message, on failure. */
 static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
@@ -459,7 +460,7 @@ static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape
     MEMBER("stack", mv_value_u64(i))       \
     MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
 
-/* Numbers the stacks in the same way as list_events, for a table that contains only stacks. */
+/* Numbers the stacks as list_events does, for a table that contains only stacks. */
 static void number_stacks(const listing *l, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
@@ -485,7 +486,7 @@ static void list_stacks(mv_rows *rows, const void *all, const void *one)
         MV_ROWS_ADD(rows, STACK_FIELDS);
 }
 
-/* One line per stack, each an array of its frames. */
+/* Lists each stack on one line, as an array of frames. */
 static void put_json_stacks(mv_rows *rows, const void *all, const void *one)
 {
     const listing *l = all;

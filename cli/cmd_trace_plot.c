@@ -1,4 +1,4 @@
-/* memviz trace_plot: the memory timeline as a picture. */
+/* memviz trace_plot: draws the memory timeline. */
 #include "cli/pictures/pictures.h"
 
 int mv_cmd_trace_plot(mv_cli *cli)

@@ -1,4 +1,4 @@
-/* memviz FILE: overview: how full the device got, and the verdict of every report. */
+/* memviz FILE: an overview that tells how full the device became and what each report found. */
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"
@@ -13,27 +13,28 @@
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
-/* Verdicts in text without --limit; column of their sentences. */
+/* Number of verdicts in text without --limit, and the column in which their sentences begin. */
 enum { TEXT_ROWS = 7, INDENT = 15 };
 
-/* The data kept for a device after its file's memory is freed. */
+/* What is kept about a device after its file's memory is freed. */
 typedef struct {
     uint32_t file, device;
-    char place[MV_PLACE_TEXT]; /* "device 0" */
+    char place[MV_PLACE_TEXT]; /* "device 0", or the host */
     mv_levels peak;
     mv_bound allocated, reserved; /* how exact the two figures of `peak` are */
     bool is_of_host;
     bool is_of_other;     /* the file is from another tool, so reserved memory is unknown */
     uint64_t capacity;    /* memory available to PyTorch; MV_NO_BYTES: unknown */
-    uint64_t below;       /* total that was refused; MV_NO_BYTES: unknown, or `capacity` is exact */
+    uint64_t below;       /* a total of this many bytes was refused; MV_NO_BYTES: unknown, or
+                           * `capacity` is exact */
     bool by_failure;      /* `capacity` comes from a failed request */
     bool at_least;        /* `capacity` is a lower bound */
-    uint64_t used, total; /* memory of the device; MV_NO_BYTES: unknown */
+    uint64_t used, total; /* device memory in use, and in total; MV_NO_BYTES: unknown */
     bool has_floor;
     uint64_t lower, separation, placement; /* parts of the reserved peak (docs/floor.md) */
     const char *floor;                     /* the parts as a sentence, or "" */
     const char *history;
-    const char *worst; /* the label of its first verdict: "LEAK" */
+    const char *worst; /* label of the device's first verdict: "LEAK" */
 } device_row;
 
 typedef struct {
@@ -46,14 +47,15 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    const char *name;           /* the shortest unique name among the files */
+    const char *name;           /* the shortest name that distinguishes the file from the others */
     const char *what;           /* "capture" */
     const char *damaged;        /* the first damaged part that was skipped; NULL: none */
-    const char *format, *level; /* level NULL: PyTorch's allocator */
+    const char *format, *level; /* level; NULL: PyTorch's allocator */
     uint64_t bytes;             /* size of the file; MV_NO_BYTES: unknown */
     uint64_t events;
-    uint64_t errors;                /* number of errors in a text; 0: the file is a snapshot */
-    uint32_t devices, idle;         /* numbers of devices in use, and idle */
+    uint64_t errors;                /* number of errors if the file is a text; 0: the file is a
+                                     * snapshot */
+    uint32_t devices, idle;         /* number of devices in use, and of idle ones */
     int64_t time_us;                /* time from the first event to the last; MV_NO_TIME: unknown */
     mv_recording_contents contents; /* what the file contains if no device is in use */
 } file_row;
@@ -63,7 +65,7 @@ typedef struct {
     mv_out *out;
     file_row *files; /* [file_count] */
     device_row *devices;
-    verdict_row *verdicts; /* most serious first */
+    verdict_row *verdicts; /* the most serious ones first */
     uint32_t file_count, device_count, device_room, verdict_count, verdict_room;
     uint64_t limit;
     uint32_t failed; /* number of files that could not be read */
@@ -195,8 +197,8 @@ static void put_damage(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-/* ", 10 % of the 2.83 GiB available". A limit of the process lies between two bounds, and may have
- * been lowered after the peak; no percentage is printed then. */
+/* Returns ", 10 % of the 2.83 GiB available". A process limit is only known to be between two
+ * bounds, and may have been lowered after the peak. No percentage is printed in that case. */
 static void say_capacity(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT];
@@ -217,8 +219,9 @@ static void say_capacity(const device_row *d, char rest[400])
                      mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
 }
 
-/* "peak 257 MiB allocated, 290 MiB reserved"; for the host "peak 8.00 MiB pinned", and for another
- * tool's file, which does not record reserved memory, "peak 8.00 MiB allocated". */
+/* Returns "peak 257 MiB allocated, 290 MiB reserved". For the host it is "peak 8.00 MiB pinned". A
+ * file from another tool does not record reserved memory, so for it this is "peak 8.00 MiB
+ * allocated". */
 static void say_peak(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT];
@@ -235,7 +238,7 @@ static void say_peak(const device_row *d, char rest[400])
                      d->is_of_host ? "pinned" : "reserved");
 }
 
-/* "device 0: peak 257 MiB allocated, 290 MiB reserved, 10 % of the 2.83 GiB available". */
+/* Prints "device 0: peak 257 MiB allocated, 290 MiB reserved, 10 % of the 2.83 GiB available". */
 static void put_device(const triage_report *r, const device_row *d)
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";
@@ -333,14 +336,14 @@ static void put_text(const triage_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Whether a verdict must name its device; the host is not a device. */
+/* Whether a verdict must name its device. The host does not count as a device. */
 static bool names_device(const mv_triage *t, const mv_triage_row *row)
 {
     return !mv_level_is_host(row->level) &&
            (t->device_count > 1 || (t->device_count == 1 && row->device != t->devices[0].device));
 }
 
-/* All reports for PyTorch's allocator, or for the level in --level. */
+/* Returns the options, --level and --device, of the command that shows a verdict's details. */
 static const char *options_of(const triage_report *r, const mv_triage *t, const mv_triage_row *row)
 {
     mv_report report = row->finding->report;
@@ -357,8 +360,8 @@ static const char *options_of(const triage_report *r, const mv_triage *t, const 
                            level && *which ? " " : "", which);
 }
 
-/* A limit of the process is known only from reserved memory and refused requests; a refusal does
- * not bound a limit that was raised later. */
+/* A process limit only becomes visible in reserved memory and refused requests. A refusal is not a
+ * bound if the limit was raised afterwards. */
 static void find_capacity(const mv_triage_device *d, device_row *row)
 {
     const mv_oom_outlook *limit = d->has_ooms ? mv_ooms_last_limit(&d->ooms) : NULL;
@@ -374,7 +377,8 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
-/* The floor that whatif found, if it belongs to the same peak. False: out of memory. */
+/* Keeps the floor that whatif found, if it belongs to the same peak. Returns false if memory runs
+ * out. */
 static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *row)
 {
     const mv_minimum *f = &d->whatif.floor;
@@ -387,7 +391,8 @@ static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *r
     row->lower = f->lower;
     row->separation = f->separation;
     row->placement = f->placement;
-    if (row->reserved == MV_BOUND_EXACT) /* otherwise the run's peak consists of other parts */
+    if (row->reserved == MV_BOUND_EXACT) /* otherwise, the parts do not add up to the run's real
+                                          * peak */
         row->floor = mv_minimum_verdict(arena, f);
     return row->floor != NULL;
 }
@@ -433,7 +438,7 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
     return to->text && to->level && to->command;
 }
 
-/* Copies the report on a file, so that the file's memory can be freed. */
+/* Copies the report on a file, so that the file's own memory can be freed. */
 static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t, uint32_t file,
                     mv_err *err)
 {
@@ -457,7 +462,7 @@ static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t,
     return MV_OK;
 }
 
-/* "device 0 (--level all)", "--level host". */
+/* Names a device and level, or the host: "device 0 (--level all)", "--level host". */
 static const char *where_of(const mv_triage_other *o, char text[80])
 {
     if (o->of->level == MV_LEVEL_HOST)
@@ -467,7 +472,7 @@ static const char *where_of(const mv_triage_other *o, char text[80])
     return text;
 }
 
-/* Found leaks take precedence over unknown verdicts. */
+/* A leak that was found takes precedence over an unknown verdict. */
 static void evaluate_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
     char where[80];
@@ -501,7 +506,7 @@ static void evaluate_gates(mv_gates *gates, const mv_trace *trace, const mv_tria
     }
 }
 
-/* `to` keeps its own verdict. */
+/* Describes a file in its row. Strings are allocated in `to`. */
 static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_trace *trace)
 {
     const char *damaged = mv_input_damage(read);
@@ -526,7 +531,7 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
 }
 
-/* The report on a text: the first errors in it, as oom explains them. */
+/* Makes the report on a text: the first errors in it, explained as oom does. */
 static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts *texts,
                            mv_err *err)
 {
@@ -594,7 +599,8 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         devices = 1;
     }
     describe(&cli->arena, f, &read, &trace);
-    /* The name of a heap is in the file's arena, which ends before the report. */
+    /* A heap's name is allocated in the file's arena, which is released before the report is
+     * printed. */
     if (trace.origin.level)
         f->level = mv_arena_text(&cli->arena, trace.origin.level, strlen(trace.origin.level));
     cli->level = f->level ? f->level : mv_level_name(MV_LEVEL_PYTORCH);

@@ -1,4 +1,5 @@
-/* memviz view: the viewer's window; with --headless its frames as a picture, or timed. */
+/* memviz view: opens the viewer's window. With --headless, writes its frames as a picture, or
+ * measures how long they take. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct {
     const char *shot; /* NULL: none was written */
 } played;
 
-/* Several files are ranks, side by side. */
+/* Several files are shown side by side, as ranks. */
 static mv_main_view first_view(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -56,8 +57,8 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .renderer = o->renderer};
 }
 
-/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL if the
- * file does not exist. */
+/* Reads the user's own keys from $XDG_CONFIG_HOME/memviz/keys, or else from ~/.config/memviz/keys.
+ * Returns NULL if the file does not exist. */
 static const char *read_keys(mv_cli *cli)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -73,7 +74,7 @@ static const char *read_keys(mv_cli *cli)
                                                                       : NULL;
 }
 
-/* An error of the viewer itself is a whole sentence: it gets no file name prefix. */
+/* An error of the viewer itself is a complete sentence, so no file name is put in front of it. */
 static int complain(const char *file, const mv_err *err)
 {
     if (file || err->code != MV_IO)
@@ -129,8 +130,8 @@ static bool is_session(const char *file)
     return strcmp(file, "-") != 0 && mv_text_file_begins(file, MV_SESSION_BEGINS);
 }
 
-/* The session to open: the argument of --session, or the only FILE if it is a session. NULL:
- * none. */
+/* Returns the path of the session to open: the argument of --session, or the only FILE if it is a
+ * session. NULL: none. */
 static const char *session_of(const mv_options *o)
 {
     if (o->session)
@@ -138,8 +139,8 @@ static const char *session_of(const mv_options *o)
     return o->files == 1 && is_session(o->file[0]) ? o->file[0] : NULL;
 }
 
-/* Reads the session at `path`, or --state, into `session`, as the viewer's initial state; false,
- * with a message, if it is invalid. */
+/* Reads the session at `path`, or that in --state, into `session` as the viewer's initial state.
+ * Returns false, with a message, if it is invalid. */
 static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
 {
     const mv_options *o = &cli->options;
@@ -172,7 +173,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     return true;
 }
 
-/* The text of --script; false, with a message, if it cannot be read. */
+/* Reads the text of --script. Returns false, with a message, if it cannot be read. */
 static bool read_script(mv_cli *cli, const char **text)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -244,7 +245,7 @@ bool mv_view_is_wanted(const mv_cli *cli)
            isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && mv_viewer_can_show();
 }
 
-/* Files and processes of --follow. */
+/* Opens the files and processes that --follow names. */
 static int find_followed(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -258,8 +259,8 @@ static int find_followed(mv_cli *cli)
     return mv_live_files_find(cli, &cli->arena, true) ? MV_EXIT_DONE : MV_EXIT_FAILED;
 }
 
-/* Reports the first file that cannot be read, on the terminal and before the window opens:
- * otherwise a missing display would be reported instead. */
+/* Reports the first file that cannot be read. This is done on the terminal before the window opens,
+ * because otherwise a missing display would be reported instead. */
 static int find_files(const mv_viewer_opts *opts)
 {
     for (uint32_t i = 0; i < opts->file_count; i++) {

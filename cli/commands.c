@@ -854,7 +854,7 @@ const mv_command *mv_command_find(const char *name)
     return NULL;
 }
 
-/* Whether `list`, words separated by spaces, contains the word. */
+/* Whether `list`, which consists of words separated by spaces, contains the word. */
 static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);

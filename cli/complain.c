@@ -6,10 +6,10 @@
 #include "cli/commands.h"
 #include "record/launch.h"
 
-#define LINE 4600 /* a path, a sentence */
+#define LINE 4600 /* room for a path and a sentence */
 
-/* The whole line in one write, so that lines of several processes do not mix; text from the command
- * line or a file must not control the terminal. */
+/* Writes the whole line at once, so that lines of several processes do not mix. Text from the
+ * command line or a file must not control the terminal. */
 static void put_line(char *line)
 {
     size_t length;

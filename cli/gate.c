@@ -52,7 +52,7 @@ const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size)
     return out;
 }
 
-/* The gate with this name; MV_GATE_COUNT if there is none. */
+/* Returns the gate with this name, or MV_GATE_COUNT if there is none. */
 static uint32_t gate_of(const char *word, size_t length)
 {
     uint32_t i = 0;
@@ -87,7 +87,8 @@ static bool refuse_word(const char *word, const char *command, uint32_t allowed,
     return false;
 }
 
-/* "10%": of the memory before, for gates about growth. */
+/* Reads a bound such as "10%", which is a percentage of the memory before, for gates about
+ * growth. */
 static bool read_percent(const char *text, mv_gate gate, uint32_t allowed, mv_gates *out)
 {
     char number[32];
@@ -111,7 +112,7 @@ static bool read_bound(const char *text, mv_gate gate, uint32_t allowed, mv_gate
     return mv_size_parse(text, &out->bound[gate]);
 }
 
-/* One word, or a word and a bound. */
+/* Reads one word, or a word and a bound. */
 static bool read_word(const char *word, const char *command, uint32_t allowed, mv_gates *out,
                       char *why, uint32_t size)
 {
@@ -290,8 +291,8 @@ void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *
 
 enum { DOUBT = 120 };
 
-/* Why the reserved bytes are unknown: a file from another tool does not record the memory that its
- * allocator took from the device. NULL: they are known. */
+/* Returns why the reserved bytes are unknown: a file from another tool does not record how much
+ * memory its allocator took from the device. NULL: they are known. */
 static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_is_missing_reserved(trace))
@@ -301,7 +302,7 @@ static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
     return out;
 }
 
-/* Why the segments are unknown; NULL: they are known. */
+/* Returns why the segments are unknown; NULL: they are known. */
 static const char *segments_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace) || reserved_doubt(trace, out))

@@ -1,4 +1,4 @@
-/* Gates: with --fail-on the exit status shows whether a report found a problem, for CI.
+/* Gates: with --fail-on, the exit status tells CI whether a report found a problem.
  *
  *     --fail-on leak            exit with 3 if there is one
  *     --fail-on 'peak>70GiB'    if the peak is above
@@ -8,14 +8,14 @@
  *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` the
  *                               exit status is 4
  *
- * A command names its gates in its row of the command table, and answers each of them:
+ * A command lists its gates in its row of the command table, and answers each of them:
  *
  *     mv_gate_evaluate(&cli->gates, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
  *     return mv_gate_status(&cli->gates, status);
  *
  * Gates that --fail-on did not name are ignored. For each file, or rank of `ranks`, the first
- * reason of each failing gate is printed as one line on standard error; if the answer is unknown
- * for the first device and fails for another, both are printed. The exit status is 3 if any gate is
+ * reason of each failing gate is printed as one line on standard error; if a gate is unknown for
+ * the first device and met on another, both lines are printed. The exit status is 3 if any gate is
  * met, else 4 if any answer is unknown. */
 #ifndef MV_GATE_H
 #define MV_GATE_H
@@ -45,7 +45,7 @@ typedef enum {
 
 #define MV_GATES(id) (1u << MV_GATE_##id)
 
-/* One reason, for a page of the gates (cli/report/gate_page.h). */
+/* A gate's outcome and its reason, for the page of the gates (cli/report/gate_page.h). */
 typedef enum {
     MV_GATE_OUTCOME_MET,
     MV_GATE_OUTCOME_UNKNOWN,
@@ -54,58 +54,62 @@ typedef enum {
 typedef struct mv_gate_outcome {
     struct mv_gate_outcome *next;
     mv_gate gate;
-    mv_gate_outcome_kind kind; /* WAIVED: the answer is unknown, but `known` lets it pass */
-    const char *text;          /* "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
+    mv_gate_outcome_kind kind; /* WAIVED: the answer is unknown, but `known` lets the gate pass */
+    const char *text;          /* the reason: "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
 } mv_gate_outcome;
 
 typedef struct {
-    const char *file;                 /* name of the file in messages; NULL: none */
-    uint32_t printed[2];              /* gates printed for this file: met and unknown */
+    const char *file;                 /* file name for messages; NULL: none */
+    uint32_t printed[2];              /* gates already printed for this file, as met and as
+                                       * unknown */
     uint32_t asked;                   /* gates that --fail-on named (MV_GATES bits) */
-    uint64_t bound[MV_GATE_COUNT];    /* bounds of the gates that have one, in bytes */
-    double percent[MV_GATE_COUNT];    /* bounds in percent of the memory before; 0: not given */
+    uint64_t bound[MV_GATE_COUNT];    /* for gates that have one: the bound in bytes */
+    double percent[MV_GATE_COUNT];    /* for gates that have one: the bound in percent of the memory
+                                       * before; 0: not given */
     bool known;                       /* `known` was named: unknown answers pass */
-    bool any;                         /* `any` was named: with `known` all gates except `unknown` */
-    bool is_found, is_unknown;        /* whether a gate of any file is met, or unknown */
-    mv_arena *arena;                  /* holds the outcomes; NULL: they are only printed */
-    mv_gate_outcome *outcomes, *last; /* the list of outcomes, in order */
+    bool any;                         /* `any` was named: all gates; with `known`, all except
+                                       * `unknown` */
+    bool is_found, is_unknown;        /* whether a gate was met, or unknown, for any file */
+    mv_arena *arena;                  /* allocates the outcomes; NULL: outcomes are only printed */
+    mv_gate_outcome *outcomes, *last; /* first and last outcome, in order */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
 
-/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. Blanks do not matter. Returns
- * false with a sentence in `why` if the text is wrong. */
+/* Adds the gates named in one --fail-on argument to `out`. All of them must be in `allowed`.
+ * Ignores blanks. Returns false with a sentence in `why` if the text is wrong. */
 bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
                    char *why, uint32_t why_size);
 
-/* Returns the gates in `allowed` that have no bound, which is the meaning of `any`. */
+/* Returns the gates in `allowed` that have no bound, which are the gates that `any` stands for. */
 uint32_t mv_gates_without_bound(uint32_t allowed);
 
-/* "memory grows with every step". The meaning of `reserved` depends on the gates in `allowed`. */
+/* Returns what a gate means, such as "memory grows with every step". The meaning of `reserved`
+ * depends on which gates are in `allowed`. */
 const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 
-/* "leak unknown any" */
+/* Returns the names of the allowed gates: "leak unknown any". */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 
-/* "leak", "peak>70.0 GiB", "delta>10%": a requested gate, with its bound. */
+/* Returns a requested gate with its bound: "leak", "peak>70.0 GiB", "delta>10%". */
 #define MV_GATE_TEXT 64
 const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_TEXT]);
 
-/* Starts another file or rank, to which all later answers belong. Messages begin with `file`; NULL:
- * they name the file themselves. */
+/* Starts another file or rank, to which all later answers belong. Messages begin with `file`. With
+ * NULL, the messages name the file themselves. */
 void mv_gate_next(mv_gates *gates, const char *file);
 
-/* Gives one gate its answer for one device, and the reason as a sentence. */
+/* Answers one gate for one device, and gives the reason as a sentence. */
 void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Answers a gate with a bound, where the figure `what` is `bytes`. `is` says in which direction the
- * true figure may differ, and `doubt` is the reason if the figure is inexact. */
+/* Answers a gate that has a bound. `what` names the figure and `bytes` is its value. `is` tells in
+ * which direction the true figure may differ, and `doubt` is why the figure is inexact. */
 void mv_gate_evaluate_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
                             const char *doubt, const char *what);
 
 /* Answers the gates `oom`, `leak` and `fragmented` for one device, or for the memory that `where`
- * names. Files from other tools contain no segments, and most of them no failed requests. */
+ * names. Files from other tools never contain segments, and rarely failed requests. */
 void mv_gate_evaluate_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                            const mv_ooms *found);
 void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
@@ -115,15 +119,16 @@ void mv_gate_evaluate_fragmentation(mv_gates *gates, const mv_trace *trace, uint
 /* Answers the gates `peak` and `reserved` for one device. */
 void mv_gate_evaluate_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
-/* If none of the devices [first, end) is in use, sets the answer of every requested gate to
- * unknown, because the file may come from another process, or from before the work began. */
+/* If no device in [first, end) is in use, sets the answer of every requested gate to unknown,
+ * because the file may come from a different process, or may have been written before the work
+ * began. */
 void mv_gate_evaluate_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
 
-/* Whether the file records reserved memory; else answers the gate `reserved` with the reason and
- * the file's name. */
+/* Whether the file records reserved memory. If not, answers the gate `reserved` as unknown, with a
+ * reason that contains the file's name. */
 bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name);
 
-/* Returns the exit status of a report that ended with `status`. */
+/* Returns the exit status for a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);
 
 #endif

@@ -7,9 +7,9 @@
 #include "cli/confine/places.h"
 #include "cli/program.h"
 
-/* Closed standard descriptors are replaced by descriptors that fail to read or write: otherwise a
- * file opened later would get their number, and printed text would go into it. Started programs get
- * them closed, as before. */
+/* Replaces closed standard descriptors with descriptors that fail to read or write. Otherwise, a
+ * file that is opened later would get the number of a standard descriptor, and printed text would
+ * end up in it. In programs that are started, the descriptors are closed, as they were before. */
 static void fill_numbers(void)
 {
     for (int number = 0; number <= 2; number++)
@@ -18,8 +18,9 @@ static void fill_numbers(void)
             (void)open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A thread's first malloc reserves 64 MiB of address space, unless threads share one heap. If the
- * address space is limited (`ulimit -v`), the space is left to the reports. */
+/* A thread's first malloc reserves 64 MiB of address space, unless threads share a heap. If the
+ * address space is limited (`ulimit -v`), threads share one, so that the reports can use the
+ * space. */
 static void share_heap(void)
 {
 #ifndef MV_POSIX

@@ -17,11 +17,11 @@ const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #undef MV_OPTION_ROW
 };
 
-/* Options with a different meaning if another option is allowed too; the first matching row
+/* Options whose meaning differs if another option is allowed too. The first row that matches
  * applies. */
 static const struct {
     mv_option_id id, where;
-    const char *help, *words; /* NULL: the same */
+    const char *help, *words; /* NULL: no difference */
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
      "frames of stacks to show: user (default) or all; with --bench the number to play", NULL},
@@ -33,9 +33,9 @@ static const struct {
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
-     "line metadata annotation forward compile fx layer library module"}, /* in all commands that
-                                                                             draw no segments by
-                                                                             use */
+     "line metadata annotation forward compile fx layer library module"}, /* in all commands that do
+                                                                           * not draw segments by
+                                                                           * use */
     {MV_OPTION_TABLE, MV_OPTION_FORMAT,
      "the table to write as CSV: allocations (default), events, segments, ...", NULL},
 };
@@ -56,14 +56,14 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed)
             elsewhere[i].words)
             return elsewhere[i].words;
     if (id == MV_OPTION_TABLE && (allowed & MV_HAS(CSV)))
-        return NULL; /* the report's own */
+        return NULL; /* the format of the report itself */
     return mv_option_table[id].words;
 }
 
-/* Sizes from this many bytes on may be plain numbers. */
+/* Sizes of at least this many bytes may be given as plain numbers. */
 #define LEAST_WITHOUT_UNIT (UINT64_C(1) << 20)
 
-/* getopt_long returns these, or a letter. */
+/* Values that getopt_long returns for options without a letter. */
 #define LONG_BASE 256
 
 typedef struct {
@@ -78,7 +78,7 @@ static void make_tables(mv_option_set allowed, getopt_tables *t)
     *t = (getopt_tables){0};
     if (allowed & MV_STOP_AT_WORD)
         t->shorts[at++] = '+';
-    t->shorts[at++] = ':'; /* distinguishes a missing argument from an unknown option */
+    t->shorts[at++] = ':'; /* makes getopt distinguish a missing argument from an unknown option */
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
         if (!(allowed & (MV_OPTION_BIT(i))))
@@ -98,7 +98,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out)
     return mv_number_read(text, out) && *out <= most;
 }
 
-/* The position of `text` among the words (NULL: there are none), or -1. */
+/* Returns the position of `text` among the words, or -1. `words` may be NULL. */
 static int index_in(const char *word, const char *text)
 {
     for (int i = 0; word && *word; i++) {
@@ -111,7 +111,7 @@ static int index_in(const char *word, const char *text)
     return -1;
 }
 
-/* The position of `text` among the words that the option accepts in any command, or -1. */
+/* Returns the position of `text` among all words that the option accepts in any command, or -1. */
 static int word_index(mv_option_id id, const char *text)
 {
     return index_in(mv_option_table[id].words, text);
@@ -141,7 +141,8 @@ static bool take_scale(mv_options *o, const char *text)
     return mv_number_read_double(text, &o->scale) && o->scale >= 0.5 && o->scale <= 4;
 }
 
-/* Which frames of stacks; with --bench also the number of frames to play. */
+/* Reads the argument of --frames: which frames of stacks to show, or with --bench the number of
+ * frames to play. */
 static bool take_frames(mv_options *o, const char *text)
 {
     uint64_t number;
@@ -186,14 +187,16 @@ static bool take_conf(mv_options *o, const char *text)
     return true;
 }
 
-/* A table of export, or a table of a report, which checks the name itself. */
+/* Reads the argument of --table: a table of export, or a table of a report, which checks the name
+ * itself. */
 static bool take_table(mv_options *o, const char *text)
 {
     o->table = text;
     return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
 }
 
-/* Parsed where it is used, with specific messages. */
+/* Only stores the argument, because the command that uses it parses it and has more specific
+ * messages. */
 static bool take_change(mv_options *o, mv_option_id id, const char *text)
 {
     if (o->changes == MV_MOST_CHANGES_GIVEN || (text && !*text))
@@ -203,23 +206,23 @@ static bool take_change(mv_options *o, mv_option_id id, const char *text)
     return true;
 }
 
-/* How an option's argument is parsed, and the member that stores it. */
+/* How an option's argument is parsed, and which type of member stores it. */
 typedef enum {
-    IS_FLAG,      /* no argument, or it is not stored */
+    IS_FLAG,      /* no argument, or the argument is not stored */
     IS_TEXT,      /* const char *, not empty */
-    IS_ANY_TEXT,  /* const char * */
-    IS_WORD,      /* int: which of the option's words */
-    IS_WORD_TEXT, /* const char *: one of them */
+    IS_ANY_TEXT,  /* const char *, may be empty */
+    IS_WORD,      /* int: the index of one of the option's words */
+    IS_WORD_TEXT, /* const char *: one of the option's words */
     IS_NUMBER,    /* uint64_t */
     IS_SIZE,      /* uint64_t, bytes */
-    IS_CHANGE,    /* one of mv_options.change */
+    IS_CHANGE,    /* the next entry of mv_options.change */
     IS_DURATION,  /* uint64_t, microseconds */
-    IS_OTHER      /* by a function */
+    IS_OTHER      /* parsed by a function */
 } argument_kind;
 
 typedef struct {
     argument_kind kind;
-    size_t member;        /* its offset in mv_options */
+    size_t member;        /* the member's offset in mv_options */
     uint64_t least, most; /* maximum of a number, minimum of a size */
     bool (*take)(mv_options *o, const char *text);
 } argument_reader;
@@ -247,7 +250,8 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_PAGE] = {.kind = IS_WORD, INTO(page)},
     [MV_OPTION_TABLE] = {.kind = IS_OTHER, .take = take_table},
     [MV_OPTION_FILTER] = {.kind = IS_ANY_TEXT,
-                          INTO(filter)}, /* parsed where it is used, with specific messages */
+                          INTO(filter)}, /* parsed where it is used, which has more specific
+                                          * messages */
     [MV_OPTION_TOP] = {.kind = IS_OTHER, .take = take_top},
     [MV_OPTION_AT] = {.kind = IS_TEXT, INTO(at)},
     [MV_OPTION_WITH] = {.kind = IS_TEXT, INTO(with)},
@@ -273,7 +277,8 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_STATE] = {.kind = IS_TEXT, INTO(state)},
     [MV_OPTION_SHOT] = {.kind = IS_TEXT, INTO(shot)},
     [MV_OPTION_BENCH] = {.kind = IS_WORD_TEXT, INTO(bench)},
-    [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL checks the name */
+    [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL checks the name of the
+                                                               * renderer */
     [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
     [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
@@ -294,14 +299,15 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };
 
-/* A small number without a unit is a mistake: no device, and no report, has 80 bytes. */
+/* A small number without a unit must be a mistake, because no device and no report has only 80
+ * bytes. */
 static bool is_missing_unit(const char *text, uint64_t bytes)
 {
     return bytes > 0 && bytes < LEAST_WITHOUT_UNIT &&
            isdigit((unsigned char)text[strlen(text) - 1]);
 }
 
-/* whatif --target oom: the need of the failed request. */
+/* whatif --target oom stands for the memory that the failed request needed. */
 static char shortfall[] = "oom";
 
 static bool may_be_shortfall(mv_option_set allowed, int id)
@@ -393,7 +399,8 @@ bool mv_option_may_take_next(const char *word)
     return takes && stands_alone;
 }
 
-/* Whether the word on the command line is a known option that this command does not accept. */
+/* Whether the word on the command line is an option that exists but that this command does not
+ * accept. */
 static bool is_elsewhere(const char *name)
 {
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
@@ -402,7 +409,8 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
-/* An option of this command under its name in other tools or commands; NULL: none. */
+/* Returns the option of this command that the user meant, if `name` is what other tools or commands
+ * call it; NULL: none. */
 static const char *meant_by(const char *name, mv_option_set allowed)
 {
     static const struct {
@@ -448,8 +456,8 @@ static void explain_unknown(mv_option_set allowed, const char *word, char *why, 
         snprintf(why, size, "unknown option --%s", name);
 }
 
-/* getopt's two complaints. A long option that takes no argument but was given one is reported
- * through optopt as well. */
+/* Explains either of getopt's two complaints. If a long option was given an argument that it does
+ * not take, getopt also reports it in optopt. */
 static void explain(int result, mv_option_set allowed, char **argv, char *why, uint32_t size)
 {
     const char *word = argv[optind - 1];
@@ -463,7 +471,8 @@ static void explain(int result, mv_option_set allowed, char **argv, char *why, u
         explain_unknown(allowed, word, why, size);
 }
 
-/* Whether the argument is itself an option without one: --format=json for --json. */
+/* Whether the argument is itself an option that takes no argument: --format=json in place of
+ * --json. */
 static bool is_flag(mv_option_set allowed, const char *argument)
 {
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
@@ -473,7 +482,7 @@ static bool is_flag(mv_option_set allowed, const char *argument)
     return false;
 }
 
-/* The expected kind of number or size, if the option's name does not show it. */
+/* Describes which number or size is expected, if the option's name does not show it. */
 static const char *bounds_of(mv_option_id id)
 {
     return id == MV_OPTION_MAX_SIZE ? " of 16M or more, such as 512M"

@@ -1,4 +1,5 @@
-/* The options of the command line: one list, read by the parser, --help, completion, tests. */
+/* The command line's options. The parser, --help, completion and the tests all use this one
+ * list. */
 #ifndef MV_OPTIONS_H
 #define MV_OPTIONS_H
 
@@ -153,15 +154,15 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 /* A set of options. */
 __extension__ typedef unsigned __int128 mv_option_set;
 
-/* The help and the words of an option, for a command that accepts the options in `allowed`. */
+/* Return an option's help and its words, for a command that accepts the options in `allowed`. */
 const char *mv_option_help(mv_option_id id, mv_option_set allowed);
 const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 
 #define MV_OPTION_BIT(id) ((mv_option_set)1 << (id))
 #define MV_HAS(id)        MV_OPTION_BIT(MV_OPTION_##id)
 
-/* In a set of options: the first word that is not an option, and all words after it, belong to
- * another program. */
+/* A bit in a set of options which means that the first word that is not an option, and all words
+ * after it, belong to another program. */
 #define MV_STOP_AT_WORD MV_OPTION_BIT(127)
 
 /* The options that every command accepts. */
@@ -173,9 +174,10 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CONFS         64
 #define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
-#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=SIZE, fit --at SIZE */
+#define MV_MOST_SIZE          INT32_MAX /* maximum SIZE in FILE=SIZE and fit --at SIZE */
 
-/* The pictures (cli/pictures/pictures.h): first the words of --view, in their order. */
+/* The pictures (cli/pictures/pictures.h). They begin with the words of --view, in the same
+ * order. */
 typedef enum {
     MV_PICTURE_ACTIVE,
     MV_PICTURE_SEGMENTS,
@@ -186,7 +188,7 @@ typedef enum {
     MV_PICTURE_COUNT
 } mv_picture_view;
 
-/* The formats of --format, in the order of its words. */
+/* The formats of --format, in the order of the option's words. */
 typedef enum {
     MV_EXPORT_PERFETTO,
     MV_EXPORT_SPEEDSCOPE,
@@ -196,10 +198,10 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
-/* The words of --by, in order; starting at LINE, in the order of mv_group_by. */
+/* The words of --by, in order. From LINE on, the order is that of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
-/* The pages of --format md|junit, in the order of its words. */
+/* The pages of --format md|junit, in the order of the option's words. */
 typedef enum { MV_PAGE_MD, MV_PAGE_JUNIT } mv_page_format;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
@@ -207,22 +209,23 @@ typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 static_assert(MV_OPTION_COUNT < 127, "widen the sets of options");
 
 typedef struct {
-    mv_option_set allowed;               /* MV_HAS bits of the options that the command takes */
+    mv_option_set allowed;               /* MV_HAS bits of the options that the command accepts */
     mv_option_set given;                 /* MV_HAS bits of the options on the command line */
     int64_t device;                      /* device ordinal, or MV_ALL_DEVICES */
-    uint64_t limit;                      /* most rows to print, if given; 0: all */
-    uint64_t depth;                      /* levels of a tree; 0: all, or not given */
+    uint64_t limit;                      /* maximum number of rows to print, if given; 0: all */
+    uint64_t depth;                      /* maximum depth of a tree; 0: no limit, or not given */
     const char *from, *to, *at, *output; /* NULL when not given */
     const char *level;                   /* NULL when not given */
-    const char *stacks, *bench;          /* one of the words of each; NULL when not given */
+    const char *stacks, *bench;          /* each is one of its option's words; NULL when not
+                                          * given */
     uint32_t fail_ons;                   /* number of --fail-on arguments */
-    const char *fail_on[MV_MOST_GATES];  /* the arguments, in order, for mv_gates_read */
+    const char *fail_on[MV_MOST_GATES];  /* these arguments, in order, for mv_gates_read */
     const char *rules, *source, *with;   /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
     uint32_t frame_count;                 /* number of frames for --bench; 0 when not given */
     const char *script, *shot, *renderer; /* NULL when not given */
-    const char *session, *state;          /* of the viewer; NULL: not given */
+    const char *session, *state;          /* sessions of the viewer; NULL when not given */
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
@@ -238,29 +241,30 @@ typedef struct {
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* number of --conf arguments */
     const char *conf[MV_MOST_CONFS];
-    uint32_t changes; /* number of --drop, --half and so on */
+    uint32_t changes; /* number of changes such as --drop and --half */
     struct {
         int option;       /* mv_option_id */
-        const char *text; /* NULL: it takes no argument */
+        const char *text; /* the option's argument; NULL: it takes no argument */
     } change[MV_MOST_CHANGES_GIVEN];
     const char *groups;     /* NULL when not given */
     uint64_t ranks;         /* 0 when not given */
-    uint32_t width, height; /* size of a picture; 0 when not given */
+    uint32_t width, height; /* size of a picture in pixels; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     const char *title;      /* NULL when not given */
     uint32_t top;           /* 0 when not given */
-    uint64_t most_events;   /* limit of a page, if given; 0: none */
+    uint64_t most_events;   /* maximum number of events in a page, if given; 0: no limit */
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
     mv_page_format page;     /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
-    int files;               /* number of the other arguments */
+    int files;               /* number of arguments that are not options */
     char **file;             /* [files] */
-    const char **file_size;  /* [files] SIZE of FILE=SIZE; NULL: the command takes no sizes */
-    int named_files;   /* arguments before folders were expanded, for commands that expand them */
+    const char **file_size;  /* [files] the SIZE in FILE=SIZE; NULL: the command takes no sizes */
+    int named_files;   /* number of arguments before directories were expanded, for commands that
+                        * expand them */
     char **named_file; /* [named_files] */
 } mv_options;
 
@@ -269,15 +273,16 @@ static inline bool mv_option_given(const mv_options *options, mv_option_set bits
     return (options->given & bits) != 0;
 }
 
-/* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
- * but not --limit=5, -n5 or --json. Unknown options are assumed to take none. */
+/* Whether `word`, which begins with '-', is an option whose argument is the next word. This is true
+ * for --limit and -n, but not for --limit=5, -n5 and --json. Unknown options are assumed to take no
+ * argument. */
 bool mv_option_takes_next(const char *word);
 
-/* Whether the option, such as --cpu, takes an argument in some commands but not in others. */
+/* Whether the option takes an argument in some commands but not in others, as --cpu does. */
 bool mv_option_may_take_next(const char *word);
 
-/* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
- * usage returns false with a sentence in `why`. Reorders argv. */
+/* Parses the arguments after argv[0], which is the command's name, and accepts the options in
+ * `allowed`. On wrong usage, returns false with a sentence in `why`. Reorders argv. */
 bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 

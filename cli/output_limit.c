@@ -7,7 +7,7 @@
 #define SMALL_FILE_OUTPUT (UINT64_C(1) << 30)
 #define OUTPUT_OF_BYTE    1024
 
-/* Current size of a regular file (output may be appended to a log). */
+/* Returns the current size of a regular file (output may be appended to a log). */
 static uint64_t length_of(int fd)
 {
     struct stat st;

@@ -19,20 +19,20 @@
 #include "parse/pieces.h"
 #include "parse/sample.h"
 
-/* Without --max-memory the limit is three quarters of the machine's memory, and at most the address
- * space of the process (`ulimit -v`) and the need of files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
- * compressed or constant rows can request more. */
+/* Without --max-memory, the limit is three quarters of the machine's memory, but not more than the
+ * process's address space (`ulimit -v`) or than files of this size can need. No report needs 4 KiB
+ * for each byte of a file, but a crafted file with compressed or constant rows can request more. */
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
 
-/* In a window the user may open other files later. */
+/* In a window, the user may open other files later. */
 static bool may_open_more(const mv_command *command, const mv_options *o)
 {
     return command->opens_window && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
 }
 
-/* The bytes of all inputs; UINT64_MAX if unknown before they are read. */
+/* Returns the size of all inputs in bytes, or UINT64_MAX if it is unknown until they are read. */
 static uint64_t input_bytes(const mv_command *command, const mv_options *options)
 {
     int files = options->files - (command->writes_last && options->files > 1);
@@ -66,7 +66,8 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
     return input < machine ? input : machine;
 }
 
-/* An mv_cli contains a buffer of 64 KiB, too large for a small stack; there is only one. */
+/* There is only one mv_cli, because it contains a buffer of 64 KiB, which is too large for a small
+ * stack. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options,
                        struct mv_kept_files *kept)
 {
@@ -96,7 +97,7 @@ static bool wants_color(const mv_options *options)
     return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* Whether to use the pager: on a terminal, for commands that only print. */
+/* Whether to use a pager: on a terminal, for commands that only print. */
 static bool wants_pager(const mv_cli *cli)
 {
     const char *terminal = getenv("TERM");
@@ -107,8 +108,9 @@ static bool wants_pager(const mv_cli *cli)
            strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
 }
 
-/* Out of memory fails the whole report or picture: parts of it could be missing. Commands that
- * continue after that (a window, a server, a recorded program) handle it themselves. */
+/* If memory runs out, the whole report or picture fails, because parts of it could be missing.
+ * Commands that continue after that (a window, a server, a recorded program) handle the failure
+ * themselves. */
 static bool ran_out_of_memory(const mv_cli *cli)
 {
     const mv_command *c = cli->command;
@@ -117,7 +119,7 @@ static bool ran_out_of_memory(const mv_cli *cli)
            !may_open_more(c, &cli->options);
 }
 
-/* A damaged piece is detected before anything is printed. */
+/* A damaged piece is detected before anything is printed, so the command can run again. */
 static int run_pieces(mv_cli *cli)
 {
     int status = cli->command->run(cli);
@@ -171,7 +173,7 @@ static int run_in_output(mv_cli *cli)
     return status;
 }
 
-/* Whether --from, --to and --at are well formed, without looking at a file. */
+/* Checks that --from, --to and --at are well formed, without looking at a file. */
 static bool check_places(const mv_command *command, const mv_options *o)
 {
     static const char window[] =
@@ -188,7 +190,7 @@ static bool check_places(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Whether --json, --csv and --table can be combined with each other and with the report. */
+/* Checks that --json, --csv and --table can be combined with each other and with the report. */
 static bool check_tables(const mv_command *command, const mv_options *o)
 {
     char tables[MV_TABLE_PATHS];
@@ -212,7 +214,7 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* The suffix of the name, if it implies a format; NULL: another. */
+/* Returns the name's suffix if it implies a format; NULL: it does not. */
 static const char *format_ending(const char *name)
 {
     static const char *const endings[] = {".json",   ".csv", ".html", ".svg", ".png",
@@ -224,7 +226,7 @@ static const char *format_ending(const char *name)
     return NULL;
 }
 
-/* --json or --csv, as a suffix; NULL: neither is given. */
+/* Returns the suffix that --json or --csv implies; NULL: neither was given. */
 static const char *table_ending(const mv_options *o)
 {
     return mv_option_given(o, MV_HAS(JSON))  ? ".json"
@@ -232,9 +234,10 @@ static const char *table_ending(const mv_options *o)
                                              : NULL;
 }
 
-/* Whether the name in -o, if given, matches the output: a report is not a page, picture or folded
- * stacks unless the command supports that, .json needs --json, and .csv needs --csv. Commands that
- * write other files choose the format by the name themselves. False: with a message. */
+/* Checks that the name in -o, if given, suits the output. A report cannot be a page, picture or
+ * folded stacks unless the command supports that; .json requires --json, and .csv requires --csv.
+ * Commands that write other files choose their format by the name themselves. Returns false, with a
+ * message, if the name is wrong. */
 static bool does_name_fit(const mv_command *command, const mv_options *o)
 {
     const char *ending = !o->output || command->writes_file ? NULL : format_ending(o->output);
@@ -260,7 +263,7 @@ static bool does_name_fit(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Whether a folder is named in place of a report's snapshot; then prints a message. */
+/* Whether a directory is named where a report needs a snapshot. If so, prints a message. */
 static bool names_folder(const mv_command *command, const mv_options *o)
 {
     int files = command->report && !command->serves ? o->files : 0;
@@ -277,7 +280,8 @@ static bool names_folder(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Replaces folders by the snapshots in them. False, with a message, if there are none. */
+/* Replaces directories with the snapshots in them. Returns false, with a message, if there are
+ * none. */
 static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -293,7 +297,7 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
     return false;
 }
 
-/* Cuts FILE=SIZE into the two. False, with a message, if one of them is missing. */
+/* Splits FILE=SIZE into its two parts. Returns false, with a message, if one of them is missing. */
 static bool split_sizes(const mv_command *command, mv_options *o, mv_arena *arena)
 {
     char **file;
@@ -318,7 +322,7 @@ static bool split_sizes(const mv_command *command, mv_options *o, mv_arena *aren
     return file && o->file_size;
 }
 
-/* More files than the command accepts. */
+/* Complains about more files than the command accepts. */
 static void refuse_file(const mv_command *command, const char *file)
 {
     if (command->report && command->most_files == 1)
@@ -330,7 +334,7 @@ static void refuse_file(const mv_command *command, const char *file)
         mv_complain_usage(command->name, "unexpected argument '%s'", file);
 }
 
-/* False, with a message, if the options do not fit the command. */
+/* Checks that the options suit the command. Returns false, with a message, if they do not. */
 static bool check_options(const mv_command *command, const mv_options *o, mv_gates *gates)
 {
     char why[400];
@@ -420,8 +424,8 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
-/* Whether the argument of an option follows. An option that takes an argument only in some commands
- * has one, unless the next word is a command. */
+/* Whether the next word is the argument of an option. If an option takes an argument only in some
+ * commands, the next word is its argument unless that is the name of a command. */
 static bool has_argument(int at, int argc, char **argv)
 {
     if (mv_option_may_take_next(argv[at]))
@@ -429,8 +433,8 @@ static bool has_argument(int at, int argc, char **argv)
     return mv_option_takes_next(argv[at]);
 }
 
-/* Returns the next word, starting at `at`, that is neither an option nor the argument of one;
- * `argc`: none. Words after "--" are not options. */
+/* Returns the index of the next word, starting at `at`, that is neither an option nor an option's
+ * argument; `argc`: there is none. Words after "--" are not options. */
 static int next_word(int at, int argc, char **argv)
 {
     bool is_end = false;
@@ -442,8 +446,8 @@ static int next_word(int at, int argc, char **argv)
     return at < argc ? at : argc;
 }
 
-/* Options before a command belong to it: they are moved after it. Words after "--" are not
- * commands. */
+/* Options in front of a command belong to the command, so they are moved behind it. Words after
+ * "--" are not commands. */
 static const mv_command *find_command(int word, char **argv)
 {
     char *name = argv[word];
@@ -456,8 +460,8 @@ static const mv_command *find_command(int word, char **argv)
     return command;
 }
 
-/* `memviz FILE` is `memviz triage FILE`. No command contains a dot or a slash: such a word is a
- * file, even if it is missing. */
+/* `memviz FILE` means `memviz triage FILE`. A word that contains a dot or a slash is not a command,
+ * so it is a file, even if that file is missing. */
 static int look_first(int word, int argc, char **argv, struct mv_kept_files *kept,
                       mv_confine_fn *confine)
 {
@@ -473,9 +477,9 @@ static int look_first(int word, int argc, char **argv, struct mv_kept_files *kep
     return run_command(mv_command_find("triage"), argc, argv, kept, confine);
 }
 
-/* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
- * SIGPIPE. A file that would grow beyond its limit (ulimit -f) is a failed write with a message,
- * not a signal. */
+/* If a reader such as head closes the pipe, the program ends quietly, even if its parent ignored
+ * SIGPIPE. If a file would grow beyond its limit (ulimit -f), the write fails with a message
+ * instead of a signal. */
 static void set_signals(void)
 {
     signal(SIGPIPE, SIG_DFL);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct {
-    char what[80]; /* "reading train.pickle" */
+    char what[80]; /* what is being done: "reading train.pickle" */
     bool silent;
     bool shown;
     int64_t started_ms, printed_ms;

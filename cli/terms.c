@@ -2,7 +2,7 @@
 
 #include "cli/report/prose.h"
 
-#define NAME_COLUMNS 18 /* with the blanks before and after a name */
+#define NAME_COLUMNS 18 /* includes the blanks before and after a name */
 
 const mv_term mv_terms[] = {
     {"active", "Bytes of blocks that are allocated, or freed but still waiting for a stream. The "

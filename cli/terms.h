@@ -1,13 +1,14 @@
-/* The words in the reports: one table for `memviz help terms`, completion and docs/glossary.md,
- * which MV_BLESS=1 test_terms writes. To add one: a row in terms.c, in alphabetical order. */
+/* The words used in the reports. `memviz help terms`, completion and docs/glossary.md all come from
+ * this one table (MV_BLESS=1 test_terms writes the glossary). To add a word, add a row to terms.c,
+ * in alphabetical order. */
 #ifndef MV_TERMS_H
 #define MV_TERMS_H
 
 #include "cli/report/out.h"
 
 typedef struct {
-    const char *name;    /* one word; a hyphen instead of a blank, or a word of JSON */
-    const char *meaning; /* one or two sentences */
+    const char *name;    /* one word, with a hyphen instead of a blank, or a word used in JSON */
+    const char *meaning; /* explanation in one or two sentences */
 } mv_term;
 
 extern const mv_term mv_terms[]; /* ends with a NULL name */

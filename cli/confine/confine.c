@@ -16,7 +16,8 @@
 
 /* Copied from <linux/landlock.h>, which is missing or incomplete on older systems. */
 enum {
-    CREATE_RULESET = 444, /* the same number on every processor, as for all calls from 424 on */
+    CREATE_RULESET = 444, /* the same number on every architecture, like all calls numbered 424 or
+                           * higher */
     ADD_RULE = 445,
     RESTRICT_SELF = 446,
     ASK_VERSION = 1,
@@ -28,7 +29,7 @@ enum {
 #define FS_REMOVE_FILE (UINT64_C(1) << 5)
 #define FS_MAKE_REG    (UINT64_C(1) << 8)
 #define FS_TO_MAKE_SYM \
-    (((UINT64_C(1) << 13) - 1) & ~UINT64_C(0xd)) /* all writing rights of the first version */
+    (((UINT64_C(1) << 13) - 1) & ~UINT64_C(0xd)) /* all writing rights in version 1 */
 #define FS_REFER     (UINT64_C(1) << 13)         /* version 2 */
 #define FS_TRUNCATE  (UINT64_C(1) << 14)         /* version 3 */
 #define FS_IOCTL_DEV (UINT64_C(1) << 15)         /* version 5 */
@@ -52,7 +53,7 @@ static void allow(mv_confinement *c, const char *path, uint64_t rights)
     int fd = open(path, O_PATH | O_CLOEXEC);
 
     if (fd < 0)
-        return; /* programs that write there fail as without memviz */
+        return; /* programs that write to these get the same error as without memviz */
     if (c->count == MV_CONFINE_PLACES) {
         c->writes_anywhere = true;
         close(fd);
@@ -72,7 +73,7 @@ void mv_confine_allow_nameless(mv_confinement *c, const char *folder)
     allow(c, folder, FS_WRITE_FILE);
 }
 
-/* In the folder of the path's last name. */
+/* Allows the rights in the directory that contains the path's last component. */
 static void allow_in_parent(mv_confinement *c, const char *path, uint64_t rights)
 {
     const char *slash = strrchr(path, '/');
@@ -96,7 +97,7 @@ void mv_confine_allow_output(mv_confinement *c, const char *path)
         allow_in_parent(c, path, FOLDER_RIGHTS);
 }
 
-/* The Landlock version of this kernel; 0: no Landlock. */
+/* Returns the kernel's Landlock version; 0: no Landlock. */
 static long version_of_landlock(void)
 {
     return syscall(CREATE_RULESET, NULL, (size_t)0, ASK_VERSION);
@@ -137,9 +138,9 @@ static void restrict_places(const mv_confinement *c)
 
 /* ---- calls: seccomp ---------------------------------------------------------------------- */
 
-/* Calls that reports never make, except for calls that are checked in detail below. */
+/* Calls that reports never make, except for the calls whose arguments are checked below. */
 static const uint16_t refused[] = {
-    /* other programs and processes */
+    /* starting programs, and affecting other processes */
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,
@@ -177,13 +178,13 @@ static const uint16_t refused[] = {
     SYS_msgctl,
     SYS_mq_open,
     SYS_mq_unlink,
-    /* others' machines */
+    /* connections to other machines */
     SYS_socket,
     SYS_socketpair,
     SYS_connect,
     SYS_bind,
     SYS_listen,
-    /* ways around these */
+    /* ways around these restrictions */
     425 /* io_uring_setup */,
     426,
     427,
@@ -194,7 +195,7 @@ static const uint16_t refused[] = {
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
-    /* the machine */
+    /* administration of the machine */
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -225,7 +226,8 @@ static const uint16_t refused[] = {
     SYS_setdomainname,
     SYS_syslog,
     SYS_vhangup,
-    /* owners, modes, attributes and times of files by name: not covered by Landlock */
+    /* changing owners, modes, attributes and times of files by name, which Landlock does not
+     * cover */
     SYS_fchmodat,
     452 /* fchmodat2 */,
     SYS_fanotify_init,
@@ -272,7 +274,7 @@ static const uint16_t refused[] = {
 
 #ifdef __x86_64__
 #define ARCHITECTURE AUDIT_ARCH_X86_64
-#define OTHER_CALLS  0x40000000u /* x32: the same calls under other numbers */
+#define OTHER_CALLS  0x40000000u /* x32 has the same calls under different numbers */
 #else
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #define OTHER_CALLS  0x80000000u
@@ -280,8 +282,8 @@ static const uint16_t refused[] = {
 
 enum { CLONE3 = 435, FLAG_OF_THREADS = 0x00010000 };
 
-/* The restricted forms of powerful calls. Not F_SETOWN, F_SETSIG and F_SETLEASE: with them the
- * kernel sends signals, to any process of the user. */
+/* The only permitted forms of powerful calls. F_SETOWN, F_SETSIG and F_SETLEASE are not permitted,
+ * because they make the kernel send signals to any of the user's processes. */
 static const uint32_t ioctls[] = {TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ};
 static const uint32_t fcntls[] = {
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,     F_GETFL,      F_SETFL,     F_GETLK,
@@ -299,7 +301,7 @@ static void add(filter *f, uint16_t code, uint32_t value, uint8_t if_true, uint8
     f->row[f->count++] = (struct sock_filter){code, if_true, if_false, value};
 }
 
-/* The next words of the filter are for this call alone, and end with a RETURN. */
+/* Starts instructions that apply only to this call, and must end with a RETURN. */
 static void load(filter *f, size_t offset)
 {
     add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
@@ -311,7 +313,8 @@ static void end(filter *f, uint32_t answer)
 }
 
 #define ANSWER(error) (SECCOMP_RET_ERRNO | (error))
-#define ARGUMENT(n)   (offsetof(struct seccomp_data, args) + 8u * (n)) /* its lower half */
+/* The offset of an argument's lower half. */
+#define ARGUMENT(n) (offsetof(struct seccomp_data, args) + 8u * (n))
 
 static void refuse(filter *f, uint32_t call, int error)
 {
@@ -319,7 +322,7 @@ static void refuse(filter *f, uint32_t call, int error)
     end(f, ANSWER((uint32_t)error));
 }
 
-/* Allows a call only with one of these values of an argument. */
+/* Allows a call only if an argument has one of these values. */
 static void allow_only(filter *f, uint32_t call, unsigned argument, const uint32_t *value,
                        uint8_t count)
 {
@@ -343,8 +346,8 @@ static void make_filter(filter *f)
     end(f, ANSWER(EPERM));
     for (size_t i = 0; i < REFUSED_COUNT; i++)
         refuse(f, refused[i], EPERM);
-    /* Its flags are in memory, which a filter cannot read: threads are created with the older
-     * call. */
+    /* clone3 passes its flags in memory, which a filter cannot read. Refusing it makes libraries
+     * create threads with the older call. */
     refuse(f, CLONE3, ENOSYS);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
     load(f, ARGUMENT(0));

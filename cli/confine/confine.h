@@ -1,14 +1,15 @@
-/* Drops the rights that this process does not need once its files are known: if a file exploits an
- * error in a reader, it can do little. Still allowed: reading files, writing to open files and to
- * the places allowed here, memory, threads.
+/* Drops the rights that this process does not need once its files are known, so that a file that
+ * exploits a bug in a reader can do little harm. The process may still read files, write to open
+ * files and to the paths allowed here, allocate memory and start threads.
  *
- * Landlock (Linux 5.13) works on paths: it refuses starting programs, writing other files, and TCP.
- * A system call filter (seccomp) refuses processes, sockets, calls that affect other processes
- * (signals, memory, limits, priorities, System V and POSIX shared memory, queues and semaphores),
- * administrative calls, and changes of owners, attributes and modes of files by name. It is a deny
- * list, because libraries make calls outside our control: other calls are allowed. A refused call
- * returns EACCES or EPERM. If the kernel has neither, or a supervisor refuses them, nothing is
- * confined. */
+ * Landlock (Linux 5.13) restricts paths: it prevents the process from starting programs, writing
+ * other files, and using TCP. A system call filter (seccomp) refuses to create processes and
+ * sockets, and also refuses calls that affect other processes (signals, memory, limits, priorities,
+ * System V and POSIX shared memory, queues and semaphores), administrative calls, and changes of
+ * owners, attributes and modes of files by name. The filter is a deny list that allows all other
+ * calls, because memviz does not control which calls libraries make. A refused call returns EACCES
+ * or EPERM. If the kernel supports neither mechanism, or a supervisor refuses both, the process is
+ * not confined. */
 #ifndef MV_CONFINE_H
 #define MV_CONFINE_H
 
@@ -23,20 +24,20 @@ typedef struct {
         int fd;
         uint64_t rights;
     } place[MV_CONFINE_PLACES];
-    bool writes_anywhere; /* files may be written everywhere: the paths come from a script */
+    bool writes_anywhere; /* files may be written anywhere, because the paths come from a script */
 } mv_confinement;
 
-/* Allows a file to be written by mv_sink, which needs its folder and subfolders. Allows nothing for
- * NULL or "-". */
+/* Allows mv_sink to write the file `path`, which requires rights on its directory and
+ * subdirectories. Allows nothing for NULL or "-". */
 void mv_confine_allow_output(mv_confinement *c, const char *path);
 
-/* Allows creating, replacing and removing files in a folder. */
+/* Allows files to be created, replaced and removed in a directory. */
 void mv_confine_allow_folder(mv_confinement *c, const char *folder);
 
-/* Allows temporary unnamed files in a folder. */
+/* Allows temporary unnamed files in a directory. */
 void mv_confine_allow_nameless(mv_confinement *c, const char *folder);
 
-/* Confines this thread and the threads that it starts later, which cannot be undone. Releases
+/* Confines this thread and the threads that it starts later. This cannot be undone. Releases
  * `c`. */
 void mv_confine(mv_confinement *c);
 

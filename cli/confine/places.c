@@ -10,7 +10,7 @@ static bool is_headless(const mv_cli *cli)
     return mv_option_given(&cli->options, MV_HAS(HEADLESS));
 }
 
-/* Valgrind makes some of the refused calls in the process itself. */
+/* Valgrind makes some of the refused calls from within the process. */
 static bool is_wanted(const mv_cli *cli)
 {
     const char *asked = getenv("MEMVIZ_CONFINE"), *preloaded = getenv("LD_PRELOAD");
@@ -30,7 +30,7 @@ static void allow_beside(mv_confinement *c, const char *file)
         mv_confine_allow_output(c, path);
 }
 
-/* Pictures of a viewer without a window, and its files kept between runs. */
+/* Allows the pictures of a viewer without a window, and the files that it keeps between runs. */
 static void allow_headless(mv_confinement *c, const mv_options *o)
 {
     const char *temporary = getenv("TMPDIR");

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are examined: a snapshot has at least 64 bytes of content in them. */
+/* Stored bytes that are examined. A snapshot has at least 64 bytes of content in them. */
 #define MOST_LOOKED_AT (1u << 20)
 
 typedef struct {
@@ -62,8 +62,8 @@ bool mv_is_named_as_snapshot(const char *name, bool or_summary)
     return or_summary && mv_text_has_ending(name, ".summary");
 }
 
-/* A file with a snapshot's name is always passed to the reader: a gate must not pass because a rank
- * was not read. */
+/* A file that is named like a snapshot is always passed to the reader, because a gate must not pass
+ * when a rank was not read. */
 static bool is_wanted(const list *l, const char *name, const char *path)
 {
     struct stat st;

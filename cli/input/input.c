@@ -25,12 +25,12 @@ const char *mv_input_name(const mv_cli *cli)
     return cli->options.file[0];
 }
 
-/* Reports a level that was not requested. */
+/* Reports a level that the user did not ask for. */
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
     mv_level level = mv_level_default(trace);
     mv_trace *as_read = mv_push_struct(&cli->arena, mv_trace);
-    /* Even a file whose calls make no sense can be described. */
+    /* A file can be described even if its calls make no sense. */
     bool describes = cli->command->needs_no_events && !cli->options.level;
 
     if (cli->command->copies_tables && !cli->options.level)
@@ -80,7 +80,8 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
-/* Reports of other tools that people pass by mistake, and that do not begin with known bytes. */
+/* Reports from other tools that people pass by mistake, and that cannot be recognized by their
+ * first bytes. */
 static void name_other_tool(const char *path, mv_err *err)
 {
     static const char *const endings[] = {".nsys-rep", ".qdrep", ".ncu-rep"};
@@ -92,16 +93,17 @@ static void name_other_tool(const char *path, mv_err *err)
                     "record them with memviz run -- CMD, or memviz.record");
 }
 
-/* Whether --at names a position, not a kind of moment. */
+/* Whether --at names a position rather than a kind of event such as a peak. */
 static bool names_place(const mv_cli *cli)
 {
     return cli->options.at && mv_position_is_valid(cli->options.at);
 }
 
-/* Returns the position at which the needed events start; NULL: the first event. */
+/* Returns the position at which the needed events start; NULL: at the first event. */
 static const char *part_begin(const mv_cli *cli)
 {
-    static const char last[] = "18446744073709551615"; /* past every event: selects the last part */
+    static const char last[] = "18446744073709551615"; /* after every event, which selects the last
+                                                        * part */
     const mv_options *o = &cli->options;
 
     if (cli->command->reads_part == MV_PART_DEVICE)
@@ -125,7 +127,8 @@ static bool shows_all(const mv_cli *cli)
     return draws || mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 
-/* Whether only a part of the events is needed: never on other levels or with a joined file. */
+/* Whether the command needs only a part of the events. It always needs all of them on other levels,
+ * or with a joined file. */
 static bool needs_part(const mv_cli *cli, const char *path)
 {
     const mv_options *o = &cli->options;
@@ -140,8 +143,8 @@ static bool needs_part(const mv_cli *cli, const char *path)
            stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Whether a digest of the events may suffice for the command: not for a window, and not with a
- * joined or kept file. */
+/* Whether a digest of the events may be enough for the command. It is not enough for a window, or
+ * with a joined or kept file. */
 static bool needs_digest(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -150,7 +153,8 @@ static bool needs_digest(const mv_cli *cli)
                           (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 
-/* The event number of a position, or with `trace` its time. False: only all events can show it. */
+/* Returns the event number of a position, or its time if `trace` is given. Returns false if only
+ * reading all events can tell. */
 static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
 {
     char why[MV_WHY];
@@ -180,8 +184,8 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
     return true;
 }
 
-/* Reads only the events that are needed, if the file allows that. Times and annotations are found
- * in a first pass that reads only the first and the last event. */
+/* Reads only the events that are needed, if the file allows that. To find times and annotations, a
+ * first pass reads only the first and the last event. */
 static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
                          mv_trace *trace, mv_err *err)
 {
@@ -210,7 +214,7 @@ static bool takes_pieces(const mv_cli *cli)
            !o->from && !o->to && !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 
-/* The unchanged file. */
+/* Reads the file as it is, without taking a level from it. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
 {
@@ -246,7 +250,7 @@ void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
 }
 
-/* The first line of a text report on a file that `memviz dry-run` wrote. */
+/* Prints the first line of a text report about a file that `memviz dry-run` wrote. */
 static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
 {
     const mv_command *c = cli->command;
@@ -270,7 +274,7 @@ const char *mv_input_damage(const mv_trace *trace)
     return damaged->count > 0 ? damaged->first : NULL;
 }
 
-/* Joins the file of --with. False, with a message, when that is not possible. */
+/* Joins the file that --with names. Returns false, with a message, if that is not possible. */
 static bool join(mv_cli *cli, const char *path, mv_trace *trace)
 {
     const char *with = cli->options.with;
@@ -319,7 +323,7 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code == MV_OK && cli->command->needs && mv_trace_allocator(trace))
         refuse_for(cli->command, trace, &err);
     if (err.code != MV_OK && cli->errors && cli->errors->count)
-        return false; /* it is a text with errors in it */
+        return false; /* the file is a text that contains errors */
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (!cli->command->lists_notes)

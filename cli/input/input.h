@@ -1,4 +1,4 @@
-/* The input file of a command, read into its arena. */
+/* Reads a command's input files into its arena. */
 #ifndef MV_INPUT_H
 #define MV_INPUT_H
 
@@ -6,34 +6,34 @@
 #include "analyze/levels/levels.h"
 #include "cli/commands.h"
 
-/* Reads the command's first file. Returns false, with a message, if that fails; without a message
- * if the file is a text that contains cli->errors. */
+/* Reads the command's first file. Returns false if that fails, with a message; also returns false,
+ * without a message, if the file is a text with errors, which are then in cli->errors. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
-/* Reads another file of the command in the same way. */
+/* Reads another of the command's files. */
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
 
-/* The original file, and a trace of the level in --level, else of its first level. Prints no
- * message. */
+/* Reads a file without printing messages. `read` is the original trace. `trace` is the trace for
+ * the level in --level, or for the file's first level without --level. */
 mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *read,
                              mv_trace *trace, mv_err *err);
 
-/* Whether the path must be a regular file: it came from a folder, or from a client of mcp. A path
- * from the user may also be a pipe. */
+/* Whether the path must be a regular file, because it came from a directory or from a client of
+ * mcp. A path that the user gave may also be a pipe. */
 bool mv_input_is_file(const mv_cli *cli, const char *path);
 
-/* Prints on standard error that parts of the file were skipped, unless none was or --quiet is
- * given: the missing part may matter for the report. Called by the functions that print
- * messages. */
+/* Prints on standard error that parts of the file were skipped, because the missing parts may
+ * matter for the report. Prints nothing if no part was skipped, or with --quiet. The functions that
+ * print messages call this. */
 void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *damaged);
 
-/* The first damaged part of the file that was skipped; NULL: none. */
+/* Describes the first damaged part of the file that was skipped; NULL: none. */
 const char *mv_input_damage(const mv_trace *trace);
 
-/* The file's name in messages and reports. */
+/* Returns the file's name for messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 
-/* The result of --with, as members of a report. */
+/* Members of a report that describe the result of --with. */
 #define MV_WITH_FIELDS(MEMBER, cli)                                                            \
     MEMBER("with.file",                                                                        \
            (cli)->with ? mv_value_text((cli)->options.with) : mv_value_of(MV_VALUE_NO_OBJECT)) \
@@ -43,8 +43,8 @@ const char *mv_input_name(const mv_cli *cli);
     MEMBER("with.outside", (cli)->with ? (cli)->with->outside : 0)                             \
     MEMBER("with.offset_us", mv_value_i64((cli)->with ? (cli)->with->offset_us : 0))
 
-/* The devices that --device selects, all without it: ordinals from *first to before *end. False,
- * with a message, if the trace has no such device. */
+/* Finds the devices that --device selects, from *first to before *end. Without --device these are
+ * all devices. Returns false, with a message, if the trace does not have that device. */
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end);
 
 #endif

@@ -8,7 +8,7 @@ static bool writes_last(const mv_command *command, const mv_options *o)
     return command->writes_last && o->files == command->most_files;
 }
 
-/* The input that is the same file as `output`, under any name; NULL: none. */
+/* Returns the input that is the same file as `output`, under any name; NULL: none. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
     const char *const texts[] = {o->rules, o->script, o->with};
@@ -45,7 +45,7 @@ bool mv_overwrite_is_asked(const mv_command *command, const mv_options *o)
     const char *last = writes_last(command, o) ? o->file[o->files - 1] : NULL;
 
     if (command->starts_program || command->takes_words)
-        return false; /* their arguments are not files */
+        return false; /* the arguments of these commands are not files */
     return refuse(command, o, o->output) || refuse(command, o, o->shot) ||
            refuse(command, o, last) || refuse(command, o, "-");
 }

@@ -9,8 +9,9 @@
 
 enum {
     MOST_THREADS = 16,
-    MOST_ROOM = MOST_THREADS + MOST_THREADS / 2, /* so that no thread waits for a slow piece */
-    /* Memory of an event with its life, including temporary memory. */
+    MOST_ROOM = MOST_THREADS + MOST_THREADS / 2, /* more pieces than threads, so that no thread has
+                                                  * to wait for a slow piece */
+    /* Memory for one event and its life, including temporary memory. */
     EVENT_BYTES = 128
 };
 
@@ -19,7 +20,7 @@ typedef struct {
     mv_trace trace;
     mv_lives lives;
     mv_err err;
-    bool is_found; /* and not yet added */
+    bool is_found; /* the lives were found, but the piece was not added yet */
 } piece;
 
 typedef struct {
@@ -28,16 +29,18 @@ typedef struct {
     uint32_t device, count;
     mv_add_piece_fn *add;
     void *user;
-    uint32_t room; /* pieces in memory at the same time */
+    uint32_t room; /* how many pieces may be in memory at the same time */
     pthread_mutex_t lock;
     pthread_cond_t added_one;
-    uint32_t next, added; /* number of pieces taken by threads, and added in order */
+    uint32_t next, added; /* number of pieces that threads have taken, and that were added in
+                           * order */
     bool is_adding;       /* a thread is in `add` */
     piece pieces[MOST_ROOM];
-    mv_err err; /* of the first piece that failed */
+    mv_err err; /* error of the first piece that failed */
 } walk;
 
-/* Takes the next piece, once there is room for it. NULL if there is none or a piece has failed. */
+/* Takes the next piece as soon as there is room for it. Returns NULL if there is none, or if a
+ * piece has failed. */
 static piece *take(walk *w, uint32_t *nth)
 {
     bool is_there;
@@ -61,7 +64,7 @@ static void find(walk *w, uint32_t nth, piece *p)
         mv_lives_find(&p->arena, &p->trace, w->device, &p->lives, &p->err);
 }
 
-/* Adds the pieces that are next in order, unless another thread is adding. */
+/* Adds the pieces that are next in order, unless another thread is already adding. */
 static void add_found(walk *w, piece *found)
 {
     pthread_mutex_lock(&w->lock);
@@ -102,7 +105,7 @@ static uint64_t piece_bytes(const mv_cli *cli, uint32_t device)
     return cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
 }
 
-/* How many pieces fit the remaining memory at the same time. */
+/* Returns how many pieces fit into the remaining memory at the same time. */
 static uint32_t room_for(const mv_cli *cli, uint32_t device, uint32_t threads)
 {
     uint64_t left = cli->budget.limit - cli->budget.used, bytes = piece_bytes(cli, device);
@@ -127,7 +130,7 @@ static void walk_all(walk *w)
     if (w->count > 1)
         mv_page_pool_begin(&pool, budget, w->room * piece_bytes(w->cli, w->device));
     mv_parallel_for(threads, threads, work, w);
-    for (uint32_t i = 0; i < w->room; i++) /* after a failure */
+    for (uint32_t i = 0; i < w->room; i++) /* pieces that were not added because of a failure */
         if (w->pieces[i].is_found)
             mv_arena_release(&w->pieces[i].arena);
     if (w->count > 1)

@@ -8,14 +8,14 @@
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
-/* Up to this many files, sequences are kept completely. With more files they are kept as in a
- * summary file, in 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of
- * megabytes. */
+/* Up to this many files, sequences are kept completely. With more files, each sequence is shortened
+ * to the 40 KB that a summary file uses, so that hundreds of ranks with 100,000 allocations each
+ * need only tens of megabytes. */
 #define FILES_IN_DETAIL 64
 
 typedef struct {
     mv_rank_files *files;
-    const mv_options *options; /* --device, --from, --to */
+    const mv_options *options; /* values of --device, --from and --to */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -119,7 +119,8 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
                                &file->err);
 }
 
-/* Summaries of other files may share parts of a summary file that failed: its memory is kept. */
+/* A summary file that failed keeps its memory, because other files' summaries may share parts of
+ * it. */
 static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_options *options)
 {
     mv_budget *budget = file->arena.budget;
@@ -157,7 +158,8 @@ static void read_one(void *user, uint32_t i)
     read_file(&j->files->files[i], &j->files->shared, j->options);
 }
 
-/* A file that ran out of memory while others were read may fit into the whole remaining memory. */
+/* A file that ran out of memory while others were read may fit if it has all of the remaining
+ * memory. */
 static void read_again_alone(const job *j)
 {
     for (uint32_t i = 0; i < j->files->count; i++) {
@@ -189,7 +191,7 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
     mv_parallel_for(out->count, threads, read_one, &j);
     if (threads > 1)
         read_again_alone(&j);
-    cli->budget.lacked = lacked; /* each file that runs out of memory reports it itself */
+    cli->budget.lacked = lacked; /* each file that runs out of memory reports that itself */
     for (uint32_t i = 0; i < out->count; i++) {
         mv_rank_file *file = &out->files[i];
         if (file->err.code != MV_OK)

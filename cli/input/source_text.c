@@ -62,7 +62,7 @@ static mv_span find_text(mv_source_text *source, const mv_trace *trace, mv_strin
     return text;
 }
 
-/* NULL when memory runs out. */
+/* Returns NULL if memory runs out. */
 static mv_source_file *file_of(mv_source_text *source, const mv_trace *trace, mv_string_id file)
 {
     for (uint32_t i = 0; i < source->count; i++)
@@ -81,7 +81,7 @@ static mv_span text_of(mv_source_text *source, const mv_trace *trace, mv_string_
     return found ? found->text : (mv_span){0};
 }
 
-/* Takes the next line off `rest`, without its line end. */
+/* Takes the next line from `rest`, without its line break. */
 static mv_span take_line(mv_span *rest)
 {
     const uint8_t *stop = memchr(rest->data, '\n', rest->length);
@@ -126,15 +126,15 @@ mv_span mv_source_text_line(mv_source_text *source, const mv_trace *trace, mv_fr
 
 /* ---- other versions ---------------------------------------------------------------------- */
 
-/* The position in a Python file: the indentation of the wanted function, and whether the last line
- * read is within it. */
+/* State while reading a Python file: the indentation of the wanted function, and whether the last
+ * line that was read is within the function. */
 typedef struct {
     const char *function;
     uint64_t indent;
     bool is_within;
 } reading;
 
-/* The NAME in "def NAME(" or "class NAME:"; empty for other lines. */
+/* Returns the NAME in "def NAME(" or "class NAME:". Returns an empty name for other lines. */
 static mv_span bound_name(mv_span line)
 {
     static const char *const words[] = {"def ", "async def ", "class "};
@@ -151,7 +151,7 @@ static mv_span bound_name(mv_span line)
     return (mv_span){0};
 }
 
-/* A function ends where another one begins that is not indented more. */
+/* A function ends where another one begins that is not indented further. */
 static void read_line(reading *r, mv_span line)
 {
     mv_span text = trim(line), name = bound_name(text);

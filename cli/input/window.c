@@ -3,7 +3,7 @@
 #include "cli/complain.h"
 #include "cli/input/input.h"
 
-/* Whether no chosen device has an event in the window. */
+/* Whether no selected device has an event in the window. */
 static bool is_empty(const mv_cli *cli, const mv_trace *trace, char *why, uint32_t why_size)
 {
     const mv_options *o = &cli->options;

@@ -8,9 +8,10 @@
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 
-/* JUDGE_SHARE: the pause after a verdict, as a multiple of its cost, so that verdicts take at most
- * a twentieth of one CPU. NEW_SHARE: a verdict is found again once a 32nd of its records are new,
- * so all verdicts together read each record at most 33 times. */
+/* The pause after a verdict is JUDGE_SHARE times as long as finding the verdict took, so that
+ * verdicts use at most a twentieth of one CPU. A verdict is found again once a fraction of 1 /
+ * NEW_SHARE of its records is new. All verdicts together therefore read each record at most 33
+ * times. */
 enum { JUDGE_SHARE = 19, NEW_SHARE = 32, WHY = 600 };
 
 /* CLOCK_MONOTONIC. */
@@ -58,7 +59,7 @@ static uint64_t count_rows(const mv_trace *read)
     return rows;
 }
 
-/* Reads the whole recording and finds the verdicts. They stay unknown on failure. */
+/* Reads the whole recording and finds the verdicts. If that fails, they stay unknown. */
 static void judge(mv_cli *cli, mv_followed *f, const char *path)
 {
     int64_t start_ms = now_ms();
@@ -88,7 +89,8 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
     f->next_ms = f->judged_ms + (f->judged_ms - start_ms) * JUDGE_SHARE;
 }
 
-/* False for a file that was replaced: it has fewer records. */
+/* Whether the verdicts must be found again, because there are enough new records. If there are
+ * fewer records than before, the file was replaced, and its verdicts must be found again too. */
 static bool has_grown(const mv_followed *f)
 {
     return f->judged_ms == 0 || f->judged_found > f->state.found ||

@@ -6,7 +6,7 @@
 #include "parse/live/live_progress.h"
 #include "record/watched.h"
 
-/* Adds the live files of a process. False, with a message. */
+/* Adds the live files of a process. Returns false, with a message, if that fails. */
 static bool add_process(mv_arena *arena, uint64_t pid, char ***files, int *count)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

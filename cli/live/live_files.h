@@ -1,12 +1,13 @@
-/* Live files named on a command line, by their path or by their process. */
+/* Finds the live files that a command line names, by path or by process. */
 #ifndef MV_LIVE_FILES_H
 #define MV_LIVE_FILES_H
 
 #include "cli/commands.h"
 
-/* Replaces process IDs among the command's files with the live files of these processes, in
- * `arena`. A file with such a name takes precedence. False, with a message, if a process has no
- * live file, or, with `is_followed`, if a file is not a live file. */
+/* Replaces process IDs among the command's files with these processes' live files, whose names are
+ * allocated in `arena`. If a file with such a name exists, it takes precedence over the process.
+ * Returns false, with a message, if a process has no live file, or if `is_followed` is set and a
+ * file is not a live file. */
 bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed);
 
 #endif

@@ -27,8 +27,8 @@ static void put_raw(FILE *out, const char *text, uint64_t length)
     }
 }
 
-/* A value between double quotes; hidden characters and invalid UTF-8 become \xNN, with the
- * backslash doubled, as the format requires. */
+/* Writes a label's value between double quotes. Hidden characters and invalid UTF-8 become \xNN,
+ * with the backslash doubled as the format requires. */
 static void put_label(FILE *out, const char *name, const char *value)
 {
     mv_span text = {(const uint8_t *)value, strlen(value)};
@@ -50,7 +50,7 @@ static void put_fact(FILE *out, const mv_trace *trace, const char *key)
     put_label(out, key, value ? value : "");
 }
 
-/* "name{device="0",pid="812",rank="0"": more labels may follow. */
+/* Writes "name{device="0",pid="812",rank="0"", to which more labels can be appended. */
 static void begin(FILE *out, const char *name, const mv_top_device *d)
 {
     fprintf(out, "%s{device=\"%u\"", name, d->device);
@@ -99,7 +99,8 @@ static void put_libraries(FILE *out, const mv_top_report *report)
         }
 }
 
-/* Lines of code with the same label are one series. */
+/* Writes a series for each line of code. Lines of code that have the same label form a single
+ * series. */
 static void put_lines(FILE *out, const mv_top_report *report, const char *name, bool is_growth)
 {
     for (uint32_t i = 0; i < report->count; i++) {
@@ -154,7 +155,7 @@ static mv_code fail_to_listen(const char *where, mv_err *err)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "--metrics %s: %s", where, strerror(errno));
 }
 
-/* Removes the socket of a process that was killed. */
+/* Removes a socket that a killed process left behind. */
 static void remove_left(const struct sockaddr_un *at)
 {
     int link = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -202,7 +203,7 @@ static mv_code listen_at_port(const char *where, uint16_t port, int *out, mv_err
     return MV_OK;
 }
 
-/* Whether a complete request for a page arrived within the socket's timeout. */
+/* Whether a complete request for a page arrived before the socket's timeout. */
 static bool read_request(int link)
 {
     char request[MOST_REQUEST];
@@ -229,7 +230,7 @@ static void send_all(int link, const char *data, size_t length)
     }
 }
 
-/* False if the text could not be written. */
+/* Answers one request. Returns false if the body could not be written. */
 static bool answer(int link, mv_metrics_fn *text, void *user)
 {
     struct timeval second = {.tv_sec = 1};

@@ -11,8 +11,8 @@
 #include "parse/live/read_live.h"
 #include "record/add_samples.h"
 
-/* Growth is measured over this time: long enough for some steps of the slowest training runs, short
- * enough to show a change to a user who is watching. */
+/* Growth is measured over this time. It is long enough for some steps of even the slowest training
+ * runs, and short enough that a user who is watching notices a change. */
 #define GROWN_US (5 * INT64_C(60000000))
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -45,7 +45,7 @@ static const char *age_text(const mv_top_line *line, char out[MV_DURATION_TEXT +
     return out;
 }
 
-/* The lines of the device that `one` points to. */
+/* Lists the lines of the device that `one` points to. */
 static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
     const mv_top_report *r = all;
@@ -274,7 +274,7 @@ void mv_top_report_sort(mv_top_report *r, mv_top_order order)
                      keys[order], MV_FALLING(mv_top_line, bytes));
 }
 
-/* On the model's clock. */
+/* The current time on the clock that the trace uses. */
 static int64_t now_of(const mv_top_file *file)
 {
     int64_t now_us = file->followed ? (int64_t)file->followed->state.now_us : mv_now_ms() * 1000;
@@ -284,7 +284,7 @@ static int64_t now_of(const mv_top_file *file)
     return now_us + mv_live_to_epoch_us(mv_trace_as_read(&file->trace));
 }
 
-/* Adds up the ledger's rows by library. */
+/* Adds up the ledger's rows for each library. */
 static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
 {
     mv_ledger_row *rows = mv_push_array(&cli->scratch, mv_ledger_row, d->ledger.count);
@@ -308,7 +308,7 @@ static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
     return true;
 }
 
-/* `lives` is of the file's level; the ledger uses the original trace. */
+/* `lives` belongs to the trace on the file's level, whereas the ledger uses the trace as read. */
 static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives, mv_err *err)
 {
     const mv_trace *read = mv_trace_as_read(&d->file->trace);
@@ -354,7 +354,7 @@ static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
         mv_top_find(&cli->arena, trace, &lives, d->file->kinds, ask, &d->top, err) != MV_OK ||
         find_verdict(cli, d, &lives, err) != MV_OK)
         return err->code;
-    /* The trace of a followed file contains only the events that still matter. */
+    /* A followed file's trace contains only the events that still matter. */
     if (d->file->followed && d->top.since_us == MV_NO_TIME && d->top.now_us != MV_NO_TIME &&
         mv_followed_has(&d->file->followed->state.before, trace, d->device))
         d->top.since_us = d->top.now_us - GROWN_US;
@@ -365,7 +365,7 @@ static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
     return find_ledger(cli, d, &lives, err);
 }
 
-/* A device that holds nothing and did nothing: omitted if its file has others. */
+/* Whether a device holds nothing and did nothing. It is omitted if its file has other devices. */
 static bool is_idle(const mv_top_device *d)
 {
     const mv_trace *trace = &d->file->trace;
@@ -381,7 +381,7 @@ static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t devic
     mv_top_device *d = r->devices ? &r->devices[r->count] : NULL;
 
     if (!d)
-        return true; /* no files, no devices */
+        return true; /* no files or no devices */
     *d = (mv_top_device){.file = file, .device = device};
     if (find_device(r->cli, d, err) != MV_OK)
         return false;
@@ -392,7 +392,7 @@ static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t devic
     return true;
 }
 
-/* Adds the current use of the devices to the original trace, from which levels are made. */
+/* Adds the devices' current use to the trace as read, from which the levels are made. */
 static bool add_samples(const mv_top_report *r, mv_top_file *file, mv_err *err)
 {
     mv_trace *trace = &file->trace, *read = trace;

@@ -7,7 +7,7 @@
 #include "cli/mcp/tools.h"
 #include "cli/report/json.h"
 
-/* Codes of JSON-RPC. */
+/* Error codes that JSON-RPC defines. */
 enum {
     NOT_JSON = -32700,
     NO_REQUEST = -32600,
@@ -52,7 +52,7 @@ static void begin(mv_out *out, const cJSON *id, const char *member)
     mv_out_words(out, "\":");
 }
 
-/* The message may repeat text from the request. */
+/* The message may quote the request. */
 static void put_error(mv_out *out, const cJSON *id, int code, const char *message)
 {
     char safe[MV_ERR_TEXT + 40];
@@ -69,8 +69,8 @@ static void put_error(mv_out *out, const cJSON *id, int code, const char *messag
 
 /* ---- methods ----------------------------------------------------------------------------- */
 
-/* Newest first: the first is offered to clients that request an unknown version. The server behaves
- * the same in all of them. */
+/* Supported versions, newest first. The first is offered to clients that request an unknown
+ * version. The server behaves the same in all of them. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 static const char INSTRUCTIONS[] =
@@ -147,8 +147,8 @@ static const struct {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Whether the message needs an answer: notifications do not, nor do answers to requests, which this
- * server never sends. */
+/* Whether the message needs an answer. Notifications do not need one. Neither do answers to
+ * requests, because this server never sends requests. */
 static bool wants_answer(const cJSON *message)
 {
     if (cJSON_GetObjectItemCaseSensitive(message, "method"))
@@ -178,7 +178,7 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const cJSON *message, mv_out *o
     put_error(out, r.id, NO_METHOD, why);
 }
 
-/* With its own memory: a line may contain a hundred thousand messages. */
+/* Uses a separate arena, because a line may contain a hundred thousand messages. */
 static void answer_one(mv_mcp *mcp, const cJSON *message, mv_out *out)
 {
     mv_arena arena;
@@ -207,8 +207,8 @@ static uint32_t answer_all(mv_mcp *mcp, const cJSON *messages, mv_out *out)
     return answered;
 }
 
-/* Parses the line into a tree, which the caller deletes. NULL if it is not JSON; *at is the place
- * of the error. */
+/* Parses the line into a tree, which the caller deletes. Returns NULL if it is not JSON, and sets
+ * *at to the position of the error. */
 static cJSON *read_line(mv_span line, uint64_t *at)
 {
     const char *text = (const char *)line.data, *end = text;
@@ -220,7 +220,7 @@ static cJSON *read_line(mv_span line, uint64_t *at)
         if (line.data[*at] == '\\' && *at + 1 < line.length)
             bytes = 2;
         if (bytes == 0 || (line.length - *at > 5 && memcmp(text + *at, "\\u0000", 6) == 0))
-            return NULL; /* cJSON accepts other bytes, and ends a text at U+0000 */
+            return NULL; /* cJSON accepts bytes that are not UTF-8, and ends a string at U+0000 */
     }
     tree = cJSON_ParseWithLengthOpts(text, line.length, &end, false);
     *at = (uint64_t)(end - text);

@@ -3,37 +3,40 @@
  *     {"jsonrpc":"2.0","id":7,"method":"tools/call",          ->   mv_mcp_answer   ->   a line
  *      "params":{"name":"leaks","arguments":{"file":"train.pickle"}}}
  *
- * Bytes come in and go out; the caller provides the function that runs tools, so tests can feed
- * arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the answers. */
+ * This module only turns input bytes into output bytes. The caller provides the function that runs
+ * tools, so tests can feed it arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the
+ * answers. */
 #ifndef MV_MCP_PROTOCOL_H
 #define MV_MCP_PROTOCOL_H
 
 #include "base/arena.h"
 #include "cli/report/out.h"
 
-/* Longer requests are rejected unread. */
+/* Maximum length of a request. Longer ones are rejected unread. */
 #define MV_MCP_LONGEST (4u << 20)
 
-/* The result of a run of the program. The bytes belong to the arena of the run. */
+/* The result of running the program. Its bytes are allocated in the arena that was passed to the
+ * run. */
 typedef struct {
     int status;
-    mv_span out;      /* the report, or a picture */
-    mv_span messages; /* its output on standard error */
+    mv_span out;      /* the report, or the picture */
+    mv_span messages; /* what the run printed on standard error */
 } mv_mcp_ran;
 
-/* Runs the program with `count` words after its own name: "leaks", "--", "train.pickle". With
- * `wants_picture` the run writes a PNG, which is `out`. Fails if it cannot be run. */
+/* Runs the program with `count` words after the program name: "leaks", "--", "train.pickle". With
+ * `wants_picture`, the run produces a PNG and returns it as `out`. Fails if the program cannot be
+ * run. */
 typedef mv_code mv_mcp_run_fn(void *user, mv_arena *arena, char **words, int count,
                               bool wants_picture, mv_mcp_ran *out, mv_err *err);
 
 typedef struct {
     mv_mcp_run_fn *run;
     void *user;
-    mv_budget budget; /* memory for answers, in addition to the runs */
+    mv_budget budget; /* memory for answers, separate from the memory of runs */
 } mv_mcp;
 
-/* Answers one line (without its line break): writes one line, or nothing if no answer is needed. It
- * never fails, because errors are answers, too. */
+/* Answers one line, passed without its line break. Writes one line, or nothing if no answer is
+ * needed. This cannot fail, because errors are answers, too. */
 void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
 /* Writes the answer to a line that is too long to be read. */

@@ -14,11 +14,12 @@ struct mv_mcp_tool {
     const char *name;
     const char *command;   /* name of the command; NULL: none, as in `memviz FILE` */
     const char *word;      /* word after the command; or NULL */
-    const char *arguments; /* arguments, as in mv_command; NULL: those of the command */
+    const char *arguments; /* arguments, in the notation of mv_command; NULL: the command's own */
     const char *about;     /* description; NULL: the command's help text */
     const char *limit;     /* default for --limit; or NULL */
-    mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output, or
-                            * whose default is right for nearly all files: the list is short */
+    mv_option_set lacks;   /* MV_HAS bits of options that the tool does not offer, to keep the list
+                          * short: they only affect the command's other output, or their default is
+                          * right for nearly all files */
     bool is_picture;
 };
 
@@ -56,8 +57,8 @@ static const mv_mcp_tool tools[] = {
 };
 enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
-/* Options that tools accept as arguments. The others write files, read other files of the machine,
- * or are for terminals. */
+/* Options that tools accept as arguments. The other options write files, read further files on this
+ * machine, or only matter on a terminal. */
 #define REPORT_ARGUMENTS                                                                       \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
      MV_HAS(TARGET) | MV_HAS(FRAMES) | MV_HAS(CAPACITY) | MV_HAS(CONF) | MV_HAS(BY) |          \
@@ -86,14 +87,15 @@ static mv_option_set options_of(const mv_mcp_tool *tool)
 
 #define OPERAND_NAME 32
 
-/* A file or word argument of a tool. */
+/* A tool's argument that is a file or a word. */
 typedef struct {
     char name[OPERAND_NAME];
     bool is_optional;
     bool is_many;
 } operand;
 
-/* The next of "BEFORE AFTER", "FILE|FOLDER...", "[TERM]". False at the end. */
+/* Takes the next argument from "BEFORE AFTER", "FILE|FOLDER..." or "[TERM]". Returns false at the
+ * end. */
 static bool next_operand(const char **arguments, operand *out)
 {
     const char *at = *arguments + strspn(*arguments, " ");
@@ -140,8 +142,8 @@ static const char *type_of(mv_option_id id)
     }
 }
 
-/* The list costs tokens in each session of an agent, and most tools have most options, so an option
- * is described in a few words, or in none if its name and type are enough. */
+/* An agent pays for the list with tokens in each session, and most tools share most options. So an
+ * option is described in a few words, or not at all if its name and type are enough. */
 static const char *about_option(mv_option_id id, mv_option_set allowed)
 {
     switch (id) {
@@ -175,7 +177,7 @@ static const char *about_option(mv_option_id id, mv_option_set allowed)
     }
 }
 
-/* The tables of a report without those inside another: "CSV: sites, categories". */
+/* Lists the tables of a report, without those nested in another table: "CSV: sites, categories". */
 static const char *main_tables(const struct mv_table *report, char out[MV_TABLE_PATHS])
 {
     char paths[MV_TABLE_PATHS], *rest = paths;
@@ -259,7 +261,7 @@ typedef struct {
     int count;
     uint64_t offset, max_bytes;
     bool has_limit, is_json, ran_out_of_memory;
-    const char *why; /* the arguments are wrong; NULL: no error so far */
+    const char *why; /* what is wrong with the arguments; NULL: no error so far */
 } call;
 
 static void refuse(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -276,7 +278,7 @@ static void refuse(call *c, const char *format, ...)
     va_end(args);
     c->ran_out_of_memory |= !why;
     if (why)
-        mv_utf8_sanitize(why); /* it repeats text from the request */
+        mv_utf8_sanitize(why); /* the message quotes the request */
     c->why = why;
 }
 
@@ -303,8 +305,8 @@ const char *mv_mcp_number(char out[MV_MCP_NUMBER], const cJSON *number)
     return out;
 }
 
-/* The text of a string or a number, for the argument of this name. NULL for anything else, which is
- * rejected. */
+/* Returns the string or number argument with this name as text. Returns NULL for any other type,
+ * which is rejected. */
 static const char *text_of(call *c, const cJSON *value, const char *name)
 {
     char number[MV_MCP_NUMBER];
@@ -360,14 +362,15 @@ static bool is_key(const cJSON *member, const char *key)
     return strcmp(member->string, key) == 0;
 }
 
-/* "file" for "files": agents pass a single path this way, as to the tools with one file. */
+/* Returns the singular name: "file" for "files". Agents pass a single path this way, as they do for
+ * tools that take one file. */
 static const char *one_of(const operand *o, char one[OPERAND_NAME])
 {
     snprintf(one, OPERAND_NAME, "%.*s", (int)strlen(o->name) - 1, o->name);
     return one;
 }
 
-/* For a tool that takes words instead of files. */
+/* Whether a tool takes words instead of files. */
 static bool takes_words(const mv_mcp_tool *tool)
 {
     return mv_command_find(tool->command)->takes_words;
@@ -385,8 +388,8 @@ static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
     return is_key(member, "files") && !takes_words(tool);
 }
 
-/* The number-th file of a tool that names each of its files: the argument of that name, else that
- * element of `files`. */
+/* Returns a file argument of a tool that gives each of its files a name: the argument with that
+ * name, or else element `number` of `files`. */
 static const cJSON *operand_value(const cJSON *arguments, const operand *o, int number)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(arguments, o->name), *files;
@@ -494,8 +497,8 @@ static void read_arguments(call *c, const cJSON *arguments)
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */
 
-/* Returns the lines, starting at `offset`, that fit, but at least one; a line longer than the limit
- * is cut. */
+/* Returns as many lines as fit, starting at `offset`, but at least one. A line longer than the
+ * limit is cut. */
 static const char *cut(call *c, mv_span text, mv_span *shown)
 {
     const uint8_t *at = text.data, *end = text.data + text.length, *from;
@@ -516,7 +519,7 @@ static const char *cut(call *c, mv_span text, mv_span *shown)
         at = next;
         line++;
     }
-    if (at == from && at < end) { /* never inside a character */
+    if (at == from && at < end) { /* never cuts inside a character */
         at += c->max_bytes;
         while (at > from && mv_utf8_is_tail((char)*at))
             at--;
@@ -539,7 +542,7 @@ static const char *cut(call *c, mv_span text, mv_span *shown)
                            (unsigned long long)lines, (unsigned long long)line);
 }
 
-/* Messages of the program in addition to its report: the words after "memviz: ". */
+/* Returns the messages that the program printed in addition to its report, without "memviz: ". */
 static mv_span messages_of(mv_span messages)
 {
     static const char name[] = "memviz: ";

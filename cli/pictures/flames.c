@@ -16,7 +16,7 @@ mv_code mv_flame_of_memory(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_flame_memory(arena, kept ? &part : lives, event, sites, out, err);
 }
 
-/* Blocks excluded by a filter still fill their segment: they become one part of it. */
+/* Blocks that a filter excludes still occupy their segment, so they are drawn as one part of it. */
 mv_code mv_flame_of_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,
                              mv_flame *out, mv_err *err)
@@ -33,13 +33,14 @@ mv_code mv_flame_of_segments(mv_arena *arena, const mv_trace *trace, const mv_li
     return mv_flame_segments(arena, trace, lives, event, sites, is_other, out, err);
 }
 
-/* The sites that cut stacks to frames that users can act on; NULL: all frames are shown. */
+/* Returns the sites that shorten stacks to frames that users can act on; NULL: all frames are
+ * shown. */
 static const mv_sites *sites_of(const mv_drawing *d)
 {
     return d->cli->options.all_frames ? NULL : &d->sites;
 }
 
-/* The flame graph of the blocks selected by --filter and --top. */
+/* Builds the flame graph of the blocks that --filter and --top select. */
 static mv_code find_flame(mv_drawing *d, const mv_lives *lives, uint32_t event, mv_arena *work,
                           const mv_filter_bits **kept, mv_flame *out, mv_err *err)
 {

@@ -9,7 +9,7 @@
 
 /* ---- scenes ------------------------------------------------------------------------------ */
 
-/* Places a panel below the panels of the earlier devices. */
+/* Places a panel below those of the earlier devices. */
 static mv_code append_panel(mv_scene *scene, const mv_scene *panel, mv_err *err)
 {
     float below = scene->height;
@@ -56,7 +56,7 @@ static mv_code write_png(mv_drawing *d, mv_err *err)
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
-/* A page contains everything about a device, independent of its initial view. */
+/* A page contains all data about a device, whatever its initial view. */
 static void count_page(mv_drawing *d, const mv_lives *lives, const mv_place *place)
 {
     mv_window w = place->window;
@@ -82,7 +82,7 @@ static mv_code write_page(mv_drawing *d, mv_err *err)
     return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, NULL, err);
 }
 
-/* The picture of an SVG, with the figures of a page. */
+/* Draws the SVG, and reports the same figures as a page. */
 static mv_code add_still(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                          mv_arena *work, mv_err *err)
 {
@@ -106,7 +106,7 @@ static mv_code write_still(mv_drawing *d, mv_err *err)
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* Folded stacks are written device by device. */
+/* Folded stacks are written one device at a time. */
 static mv_code write_no_more(mv_drawing *d, mv_err *err)
 {
     (void)d;
@@ -133,7 +133,7 @@ static const mv_picture_format folded = {.ending = ".folded",
                                          .add = mv_folded_add,
                                          .finish = write_no_more};
 
-/* To add one: a row here. */
+/* To add a format, add a row here. */
 static const mv_picture_format *const formats[] = {&folded, &svg, &png, &html};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -142,7 +142,7 @@ static bool can_be(const mv_picture *picture, const mv_picture_format *format)
     return format != &folded || picture->flame;
 }
 
-/* The format of the output's name; NULL when there is none. */
+/* Returns the format for the output's name; NULL: none. */
 static const mv_picture_format *format_named(const mv_drawing *d)
 {
     if (strcmp(d->path, "-") == 0)
@@ -153,7 +153,7 @@ static const mv_picture_format *format_named(const mv_drawing *d)
     return NULL;
 }
 
-/* FILE.html; NULL, with a message, if it cannot be derived. */
+/* Returns FILE.html. Returns NULL, with a message, if the name cannot be derived. */
 static const char *path_beside(mv_cli *cli)
 {
     const char *file = mv_input_name(cli);
@@ -186,7 +186,7 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
 {
     mv_cli *cli = d->cli;
     const char *command = cli->command->name;
-    bool is_taken; /* standard output, by the report */
+    bool is_taken; /* the report already uses standard output */
 
     d->name = name_of(cli);
     d->path = cli->options.output;

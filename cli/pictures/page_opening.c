@@ -1,4 +1,4 @@
-/* The initial view of a page, and the amount of data in it. */
+/* Decides what a page shows at first, and how much data it contains. */
 
 #include "analyze/filter/isolate.h"
 #include "analyze/ranks/summary.h"
@@ -7,14 +7,14 @@
 #include "view/panes/flames.h"
 #include "viz/core/segment_rows.h"
 
-/* The share of the flame graph on the page, if it was requested. */
+/* Height of the flame graph as a fraction of the page, if it was requested. */
 #define FLAME_SHARE 0.62
 
-/* Sets a member and marks it as given in the session. */
+/* Sets a member of the session and marks it as given. */
 #define GIVE(session, member, ...) \
     ((session)->member = (__VA_ARGS__), mv_session_give(session, &(session)->member))
 
-/* The viewer lists only used devices, in order. */
+/* Returns a device's number in the viewer, which lists only the devices in use. */
 static uint32_t row_of(const mv_trace *trace, uint32_t device)
 {
     uint32_t row = 0;
@@ -24,7 +24,7 @@ static uint32_t row_of(const mv_trace *trace, uint32_t device)
     return row;
 }
 
-/* Bytes of the smallest of the `top` largest rows. */
+/* Returns how many bytes the smallest of the `top` largest rows has. */
 static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                             mv_arena *work, uint64_t *out, mv_err *err)
 {
@@ -49,7 +49,7 @@ static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place
     return MV_OK;
 }
 
-/* --filter and --top become the search: its hits alone, or in color. */
+/* --filter and --top become the page's search, which either shows only the hits or colors them. */
 static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err)
 {

@@ -29,7 +29,7 @@ mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place)
                            .by_line = o->by == MV_BY_LINE};
 }
 
-/* A picture of blocks, for which --filter also accepts leaks. */
+/* Draws a picture of blocks, for which --filter can also select leaks. */
 static mv_code paint_blocks(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                             const mv_paper_kind *kind, mv_arena *work, mv_scene *out, mv_err *err)
 {

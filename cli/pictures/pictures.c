@@ -62,7 +62,8 @@ mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* False, with a message, if memory runs out. */
+/* Finds the device's memory that is not part of the picture, and prints a sentence about it.
+ * Returns false, with a message, if memory runs out. */
 static bool find_rest(mv_drawing *d, uint32_t device, const mv_moment *at)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -78,8 +79,9 @@ static bool find_rest(mv_drawing *d, uint32_t device, const mv_moment *at)
     return true;
 }
 
-/* False, with a message, if an option names no moment or window of the device. *is_shown is false
- * for a window without events, if the device has events elsewhere. */
+/* Finds the part of the device to draw. Returns false, with a message, if an option names a time or
+ * window that the device does not have. *is_shown is false if the window is empty on this device,
+ * but not on others. */
 static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bool *is_shown)
 {
     mv_moment at;
@@ -98,7 +100,8 @@ static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bo
     return true;
 }
 
-/* False, with a message, on failure. Results for one device are released before the next. */
+/* Adds the devices to the picture. Releases the results for one device before starting the next.
+ * Returns false, with a message, on failure. */
 static bool add_device(mv_drawing *d, uint32_t device)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -138,7 +141,7 @@ static bool add_devices(mv_drawing *d)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* The complete file, or none and a message. */
+/* Writes the complete file. On failure, prints a message and leaves no file. */
 static bool write_file(mv_drawing *d)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

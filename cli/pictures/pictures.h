@@ -1,13 +1,15 @@
 /* The pictures of a snapshot: their contents, and the common driver.
  *
- *     picture   a row of mv_pictures: the contents for one device, and the events that it needs
- *     format    a row of mv_picture_formats: the file format, by the ending of -o
+ *     picture   a row of mv_pictures: what is drawn for one device, and which events are needed
+ *     format    a row of mv_picture_formats: the file format, chosen by the suffix of -o
  *
- * The driver (mv_picture_run) reads the file, goes through the devices, finds the moment of --at or
- * the window of --from and --to, lets the format add each device, and reports the written file.
+ * The driver (mv_picture_run) reads the file, loops over the devices, finds the moment that --at
+ * names or the window from --from to --to, and lets the format add each device. At the end it
+ * reports which file it wrote.
  *
- * To add a picture: its name in mv_picture_view (cli/options.h), a row in pictures.c, and a
- * painter, a function that makes the scene of one device. To add a format: a row in formats.c. */
+ * To add a picture, add its name to mv_picture_view (cli/options.h), a row to pictures.c, and a
+ * painter, which is a function that makes the scene for one device. To add a format, add a row to
+ * formats.c. */
 #ifndef MV_PICTURES_H
 #define MV_PICTURES_H
 
@@ -17,120 +19,129 @@
 
 typedef struct mv_drawing mv_drawing;
 
-/* The part of a device to draw: the events of a window, or the heap after an event. */
+/* The part of a device's history to draw: the events in a window, or the heap after an event. */
 typedef struct {
     mv_window window;
     uint32_t event;
 } mv_place;
 
-/* Makes the scene of one device, with texts in the command's arena; `work` is released afterwards.
- * Adds to d->figure. */
+/* Makes the scene for one device and adds its figures to d->figure. The scene's labels are
+ * allocated in the command's arena. `work` is only for temporary data, and is released
+ * afterwards. */
 typedef mv_code mv_paint_fn(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                             mv_arena *work, mv_scene *out, mv_err *err);
 
-/* Finds a flame graph; `kept` are the allocations selected by --filter, NULL: all. */
+/* Builds a flame graph of the allocations in `kept`, which are those that --filter selects (NULL:
+ * all). */
 typedef mv_code mv_flame_fn(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,
                             mv_flame *out, mv_err *err);
 
-/* The figures of a drawing, in the order of --json. */
+/* The figures that a picture reports, in the order of --json. */
 typedef enum {
-    MV_FIGURE_EVENTS,  /* of the trace, in the drawn windows */
-    MV_FIGURE_STACKS,  /* rows of the flame graphs */
-    MV_FIGURE_BYTES,   /* of these rows */
-    MV_FIGURE_DRAWN,   /* allocations, segments or boxes with a shape */
-    MV_FIGURE_MATCHES, /* allocations selected by --filter; only with it */
+    MV_FIGURE_EVENTS,  /* number of the trace's events in the drawn windows */
+    MV_FIGURE_STACKS,  /* number of rows in the flame graphs */
+    MV_FIGURE_BYTES,   /* total bytes of the flame graphs' rows */
+    MV_FIGURE_DRAWN,   /* number of allocations, segments or boxes actually drawn */
+    MV_FIGURE_MATCHES, /* number of allocations that --filter selects; only reported with
+                        * --filter */
     MV_FIGURE_COUNT
 } mv_figure;
 
 #define MV_FIGURES(id) (1u << MV_FIGURE_##id)
 
 typedef struct {
-    mv_main_view main;       /* the viewer's view for it: a window, or a page */
-    bool is_of_moment;       /* at the moment of --at, or the end; else from --from to --to */
-    bool shows_segments;     /* its rows have no leaks and categories to filter by */
-    bool draws_idle_devices; /* in scenes and folded stacks */
-    uint32_t figures;        /* MV_FIGURES bits: figures of its scenes */
+    mv_main_view main;       /* the viewer's main view that shows this picture: a window, or a
+                              * page */
+    bool is_of_moment;       /* true: drawn at the moment that --at names, or at the end; false:
+                              * drawn from --from to --to */
+    bool shows_segments;     /* the rows are segments, which cannot be filtered by leak or
+                              * category */
+    bool draws_idle_devices; /* idle devices also appear in scenes and folded stacks */
+    uint32_t figures;        /* MV_FIGURES bits: figures reported for scenes of this picture */
     mv_paint_fn *paint;
     mv_flame_fn *flame; /* NULL: folded stacks are not supported */
 } mv_picture;
 
-extern const mv_picture mv_pictures[MV_PICTURE_COUNT]; /* by mv_picture_view */
+extern const mv_picture mv_pictures[MV_PICTURE_COUNT]; /* indexed by mv_picture_view */
 
 typedef struct {
     const char *ending;
-    bool opens_at_moment;     /* --at also has a meaning in pictures of a time range */
-    bool leaves_idle_devices; /* even if the picture draws idle devices */
-    bool may_be_empty;        /* a file without any device is written */
-    uint32_t figures;         /* MV_FIGURES bits; 0: the picture's own */
+    bool opens_at_moment;     /* --at is also accepted for pictures of a time range */
+    bool leaves_idle_devices; /* idle devices are omitted, even if the picture draws them */
+    bool may_be_empty;        /* the file is written even if the trace has no device */
+    uint32_t figures;         /* MV_FIGURES bits of figures to report; 0: those of the picture */
     mv_code (*add)(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                    mv_err *err);
-    mv_code (*finish)(mv_drawing *d, mv_err *err); /* writes to d->sink */
+    mv_code (*finish)(mv_drawing *d, mv_err *err); /* writes the file to d->sink */
 } mv_picture_format;
 
-/* One run of the driver. */
+/* The state of one run of the driver. */
 struct mv_drawing {
     mv_cli *cli;
     const mv_picture *picture;
     const mv_picture_format *format;
-    const char *path; /* of the output; "-": standard output */
-    const char *name; /* name of the drawn file, without its folder */
+    const char *path; /* path of the output; "-": standard output */
+    const char *name; /* name of the drawn file, without its directory */
     mv_trace *trace;
     uint32_t first, end; /* range of the reported devices */
     mv_filter filter;
-    mv_sites sites;   /* for flame graphs; NULL kinds: not found yet */
-    uint32_t devices; /* added so far */
+    mv_sites sites;   /* used by flame graphs; kinds is NULL until they are found */
+    uint32_t devices; /* number of devices added so far */
     uint64_t figure[MV_FIGURE_COUNT];
-    mv_device_rest rest;      /* the last added device, at its moment */
-    mv_scene scene;           /* for svg and png: a panel for each device, one below the other */
-    mv_viewer_page_opts page; /* for html: the data found so far */
-    mv_session session;       /* its initial view */
-    uint32_t page_events;     /* the device of the initial view */
+    mv_device_rest rest;      /* memory outside the picture's sums, for the device that was added
+                               * last */
+    mv_scene scene;           /* for svg and png: one panel per device, stacked vertically */
+    mv_viewer_page_opts page; /* for html: the data collected so far */
+    mv_session session;       /* initial view of the page */
+    uint32_t page_events;     /* number of events on the device that the page shows first */
     mv_sink sink;
 };
 
-/* The picture requested by a plot's options, or the initial view of the viewer. */
+/* Returns the picture that a plot's options request, or the viewer's initial view. */
 mv_picture_view mv_picture_wanted(const mv_cli *cli);
 
-/* Draws the command's file as `view` to -o or FILE.html, in the format of the name's suffix, and
- * reports. `ending` overrides the suffix; NULL: use the name. Returns the exit status. */
+/* Draws the command's file as `view` to -o or FILE.html and reports what was written. The format
+ * follows from the file name's suffix, unless `ending` overrides it (NULL: use the name). Returns
+ * the exit status. */
 int mv_picture_run(mv_cli *cli, mv_picture_view view, const char *ending);
 
-/* The format of d->picture for d->path, which is set if -o was not given. False, with a message, on
- * wrong usage. Part of the driver. */
+/* Chooses the format of d->picture from the suffix of d->path. Sets d->path first if -o was not
+ * given. Returns false, with a message, on wrong usage. Part of the driver. */
 bool mv_picture_choose_format(mv_drawing *d, const char *ending);
 
-/* The rows selected by --filter; *kept is NULL without it. `leaks` may be NULL. */
+/* Finds the rows that --filter selects. *kept is NULL without --filter. `leaks` may be NULL. */
 mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
                           const mv_leaks *leaks, const mv_filter_bits **kept, mv_err *err);
 
-/* The flame graph of d->picture after `event`, for the rows selected by --filter and --top, as a
- * tree. */
+/* Builds the flame graph of d->picture after `event` as a tree of the rows that --filter and --top
+ * select. */
 mv_code mv_drawing_tree(mv_drawing *d, const mv_lives *lives, uint32_t event, mv_arena *arena,
                         mv_flame_tree *out, mv_err *err);
 
-/* The options of the command for a picture on paper. */
+/* Returns the drawing options for an svg or png picture, taken from the command's options. */
 mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place);
 
-/* The scene of a device as a kind of picture on paper; adds to d->figure. */
+/* Makes a device's scene as one kind of svg or png picture, and adds its figures to d->figure. */
 mv_code mv_drawing_put(mv_drawing *d, const mv_lives *lives, const mv_paper_kind *kind,
                        const mv_paper_opts *opts, mv_scene *out, mv_err *err);
 
 mv_paint_fn mv_paint_active, mv_paint_pools, mv_paint_segments, mv_paint_state, mv_paint_flame;
 mv_flame_fn mv_flame_of_memory, mv_flame_of_segments;
 
-/* Stores in d->session the page's initial view of a device, if the device has more events than
- * earlier ones: the options of the command, where they differ from the viewer's defaults. */
+/* Stores a page's initial view of a device in d->session, if the device has more events than all
+ * earlier ones. The view consists of the command's options that differ from the viewer's
+ * defaults. */
 mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                         mv_err *err);
 
-/* Writes a page of at most --most-events, and prints the omitted data on standard error. Also sets
- * *gap, unless it is NULL. */
+/* Writes a page that contains at most --most-events events, and reports on standard error what was
+ * omitted. Also sets *gap, unless `gap` is NULL. */
 mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,
                     mv_sink *sink, mv_page_gap *gap, mv_err *err);
 
-/* Writes the flame graph of a device to d->sink as folded stacks: a line for each stack, its
- * frames, outermost first, joined by ';', then a blank and a number of bytes.
+/* Writes the flame graph of a device to d->sink as folded stacks: one line per stack, with its
+ * frames joined by ';', outermost first, followed by a blank and the number of bytes.
  *
  *     main.py:9 <module>;main.py:4 step;linear.py:134 forward 4096 */
 mv_code mv_folded_add(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,

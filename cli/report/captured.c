@@ -6,7 +6,7 @@
 
 /* ---- gathering --------------------------------------------------------------------------- */
 
-/* Empty if memory runs out. */
+/* Counts the calls of each library. The result is empty if memory runs out. */
 static mv_captured_libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -50,13 +50,13 @@ static bool is_loss(const mv_trace *trace, uint32_t fact)
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
 }
 
-/* Otherwise the last loss counts may be missing. */
+/* Whether the capture ended in the regular way. Otherwise the last loss counts may be missing. */
 static bool has_ended(const mv_trace *trace)
 {
     return mv_fact_find(trace, "end_us") != NULL;
 }
 
-/* How the recording ended, in words. */
+/* Returns how the recording ended, in words. */
 static const char *ending_of(const mv_trace *trace)
 {
     if (mv_fact_find(trace, "stopped"))
@@ -78,7 +78,7 @@ mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace)
     return captured;
 }
 
-/* The value of a decimal text; null if it is not a number. */
+/* Returns the value of a decimal string; null if it is not a number. */
 static mv_value number_of(const char *text)
 {
     uint64_t number;
@@ -182,7 +182,7 @@ void mv_captured_label(mv_out *out, const char *label)
     mv_out_text(out, "  ");
 }
 
-/* Prints `before` and the value; nothing if the file does not contain the fact. */
+/* Prints `before` and the value, or nothing if the file does not contain this fact. */
 static void put_fact(mv_out *out, const mv_trace *trace, const char *before, const char *key)
 {
     const char *value = mv_fact_find(trace, key);
@@ -193,7 +193,7 @@ static void put_fact(mv_out *out, const mv_trace *trace, const char *before, con
     mv_out_clean_text(out, value);
 }
 
-/* The column after a label. */
+/* Width of the column of labels. */
 #define LABEL_COLUMNS 16
 
 static void put_process(mv_out *out, const mv_trace *trace)
@@ -215,7 +215,7 @@ static void put_process(mv_out *out, const mv_trace *trace)
                  stopped ? ": " : "", stopped ? stopped : "");
 }
 
-/* The same number as in the last line of `memviz run`. */
+/* This is the same number as in the last line of `memviz run`. */
 static void put_records(mv_out *out, const mv_trace *trace)
 {
     mv_captured_label(out, "records");
@@ -301,7 +301,8 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
 }
 
-/* The losses that the shim counted. Events missing by their numbers are a note instead. */
+/* Prints the losses that the shim counted. Events that are missing according to their numbers are
+ * reported as a note instead. */
 static void put_losses(mv_out *out, const mv_trace *trace)
 {
     bool first = true;

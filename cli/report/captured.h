@@ -1,4 +1,5 @@
-/* Data in a captured file about its process, and about losses of the capture: a part of `info`. */
+/* What a captured file records about its process and about the capture's losses. `info` includes
+ * this. */
 #ifndef MV_CAPTURED_H
 #define MV_CAPTURED_H
 
@@ -6,28 +7,29 @@
 #include "capture/wire_folded.h"
 #include "cli/report/table.h"
 
-/* The report on a device without events and memory: "device 0: no events, no memory". In a capture
- * it also points to memory outside PyTorch's caching allocator. */
+/* Prints a line about a device without events and memory: "device 0: no events, no memory". In a
+ * capture, the line also points to memory outside PyTorch's caching allocator. */
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
 
-/* The calls of one library. */
+/* Statistics about the calls to one library. */
 typedef struct {
     mv_string_id library;
     uint32_t calls, failed;
-    uint64_t bytes; /* requested successfully */
+    uint64_t bytes; /* bytes requested by calls that succeeded */
 } mv_captured_library;
 
 typedef struct {
     uint32_t count, failed;
-    mv_captured_library *rows; /* [count] most calls first */
+    mv_captured_library *rows; /* [count] sorted by number of calls, largest first */
 } mv_captured_libraries;
 
 typedef struct {
     const mv_trace *trace;
-    bool is_there;    /* the file is a capture; else all fields are absent */
+    bool is_there;    /* the file is a capture; if not, all of these fields are absent from the
+                       * report */
     uint64_t records; /* mv_recorded_count */
     mv_captured_libraries libraries;
-    mv_heaps heaps; /* of other allocators; none if memory runs out */
+    mv_heaps heaps; /* heaps of other allocators; empty if memory ran out */
 } mv_captured;
 
 mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace);
@@ -66,7 +68,7 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     LIST(object "heaps", &mv_captured_heap_table, mv_value_rows(c))                            \
     LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
 
-/* Prints the label of a line of `info`, in its column. */
+/* Prints a label at the beginning of a line of `info`, padded to the column of the values. */
 void mv_captured_label(mv_out *out, const char *label);
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
 

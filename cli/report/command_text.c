@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-/* Whether a shell reads it as one word, and memviz as a file. */
+/* Whether a shell reads the string as a single word, and memviz reads it as a file. */
 static bool is_plain(const char *path)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

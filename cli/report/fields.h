@@ -1,7 +1,7 @@
-/* The fields of a report: one list from which its text, its JSON and its CSV come.
+/* The fields of a report. One list of fields defines its text, its JSON and its CSV.
  *
- * A table is a list of fields and a function that lists its rows. Each field is written once, with
- * the value that a row has in it:
+ * A table consists of a list of fields and a function that lists its rows. Each field is written
+ * once, together with its value in a row:
  *
  *     #define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                   \
  *         COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, site->bytes)                              \
@@ -24,14 +24,15 @@
  *
  *     static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
  *
- * COLUMN(key, heading, place, unit, width, value) is also shown in text, or without a key only
- * there: `heading` above the column, columns in the order of their places, each at least `width`
- * wide. MEMBER(key, value) is only for JSON and CSV. LIST(key, table, value) is a table nested in
- * each row. A value is a number, a boolean, a text, or the result of one of the functions below.
+ * COLUMN(key, heading, place, unit, width, value) is shown in text as well as in JSON and CSV. If
+ * its key is NULL, it is shown only in text. `heading` is printed above the column, columns are
+ * sorted by `place`, and each is at least `width` characters wide. MEMBER(key, value) is only for
+ * JSON and CSV. LIST(key, table, value) is a table nested in each row. A value is a number, a
+ * boolean, a string, or the result of one of the functions below.
  *
- * `key` is the member's name in JSON and the column's name in CSV. Dots make objects: "at.event" is
- * {"at":{"event":...}}; fields of one object follow each other. A report is itself a table, of one
- * row. See docs/reports.md. */
+ * `key` is the member's name in JSON and the column's name in CSV. Dots create objects: "at.event"
+ * is {"at":{"event":...}}, and the fields of an object must be adjacent. A report is itself a
+ * table, with a single row. See docs/reports.md. */
 #ifndef MV_FIELDS_H
 #define MV_FIELDS_H
 
@@ -48,28 +49,29 @@ typedef struct mv_rows mv_rows;
 /* ---- values ------------------------------------------------------------------------------ */
 
 typedef enum {
-    MV_VALUE_ABSENT, /* no member; an empty cell */
+    MV_VALUE_ABSENT, /* no member in JSON, an empty cell in CSV */
     MV_VALUE_NULL,
-    MV_VALUE_NO_OBJECT,   /* for the first field of an object: the object is absent */
-    MV_VALUE_NULL_OBJECT, /* for the first field of an object: the object is null */
+    MV_VALUE_NO_OBJECT,   /* makes an object absent; only for its first field */
+    MV_VALUE_NULL_OBJECT, /* makes an object null; only for its first field */
     MV_VALUE_U64,
     MV_VALUE_I64,
     MV_VALUE_REAL,
-    MV_VALUE_SHARE, /* a fraction: a real; a percentage in text */
+    MV_VALUE_SHARE, /* a fraction: a real number in JSON and CSV, a percentage in text */
     MV_VALUE_BOOL,
     MV_VALUE_TEXT,
     MV_VALUE_TEXTS,   /* ["...", ...] */
     MV_VALUE_PAIR,    /* [a, b] */
-    MV_VALUE_CULPRIT, /* a text: the label of a stack's culprit */
-    MV_VALUE_FRAMES,  /* a stack: [{"function":...,"file":...,"line":N}, ...], innermost first */
-    MV_VALUE_ROWS     /* for a LIST */
+    MV_VALUE_CULPRIT, /* the label of a stack's culprit, a string */
+    MV_VALUE_FRAMES,  /* a stack: [{"function":...,"file":...,"line":N}, ...], innermost frame
+                       * first */
+    MV_VALUE_ROWS     /* the rows of a LIST */
 } mv_value_kind;
 
-/* The value of a field in a row. The memory that it points to must outlive the call that adds the
- * row. */
+/* A field's value in a row. Memory that it points to must stay valid until the call that adds the
+ * row returns. */
 typedef struct {
     mv_value_kind kind;
-    const char *shown; /* the text cell, if it differs from value and unit; or NULL */
+    const char *shown; /* the text cell, if it is not simply the value in its unit; or NULL */
     union {
         uint64_t u64;
         int64_t i64;
@@ -91,12 +93,13 @@ typedef struct {
             const uint8_t *kinds;
             mv_stack_id id;
         } stack;
-        const void *one; /* passed to the table's function */
+        const void *one; /* passed as `one` to the table's function */
     };
 } mv_value;
 
-/* Members are set one by one, here and in the values of long tables: then compilers build a value
- * in place. trace makes fifteen for each event, and copies took a third of its time. */
+/* Here and in the values of long tables, members are set one by one, because compilers then build
+ * the value in place. trace builds fifteen values for each event, and copying them took a third of
+ * its time. */
 static inline mv_value mv_value_of(mv_value_kind kind)
 {
     mv_value value;
@@ -127,19 +130,20 @@ static inline mv_value mv_value_i64(int64_t i64)
     return value;
 }
 
-/* Null for MV_NO_BYTES. */
+/* Returns null for MV_NO_BYTES. */
 static inline mv_value mv_value_bytes(uint64_t bytes)
 {
     return bytes == MV_NO_BYTES ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(bytes);
 }
 
-/* Null for MV_NO_TIME. */
+/* Returns null for MV_NO_TIME. */
 static inline mv_value mv_value_time(int64_t time_us)
 {
     return time_us == MV_NO_TIME ? mv_value_of(MV_VALUE_NULL) : mv_value_i64(time_us);
 }
 
-/* A number of an event, or of another row: null for UINT32_MAX, which is MV_BEFORE and MV_NEVER. */
+/* Returns the number of an event or of another row. Returns null for UINT32_MAX, which is MV_BEFORE
+ * and MV_NEVER. */
 static inline mv_value mv_value_event(uint32_t event)
 {
     return event == UINT32_MAX ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(event);
@@ -150,7 +154,7 @@ static inline mv_value mv_value_real(double real)
     return (mv_value){.kind = MV_VALUE_REAL, .real = real};
 }
 
-/* Null, and 0 %, of zero. */
+/* Returns part / whole as a fraction. If `whole` is zero, it is null, and 0 % in text. */
 static inline mv_value mv_value_share(uint64_t part, uint64_t whole)
 {
     return (mv_value){.kind = MV_VALUE_SHARE, .share = {part, whole}};
@@ -169,14 +173,14 @@ static inline mv_value mv_value_span(mv_span text)
     return value;
 }
 
-/* Null for NULL. */
+/* Returns null for NULL. */
 static inline mv_value mv_value_text(const char *text)
 {
     return text ? mv_value_span((mv_span){(const uint8_t *)text, strlen(text)})
                 : mv_value_of(MV_VALUE_NULL);
 }
 
-/* Null for MV_NO_STRING. */
+/* Returns null for MV_NO_STRING. */
 static inline mv_value mv_value_string(const mv_trace *trace, mv_string_id id)
 {
     if (id.row == MV_NO_ROW)
@@ -198,7 +202,7 @@ static inline mv_value mv_value_pair(uint64_t a, uint64_t b)
     return value;
 }
 
-/* [a, b]; null for MV_NO_POOL. For text output see mv_pool_text. */
+/* Returns [a, b], or null for MV_NO_POOL. For text output see mv_pool_text. */
 static inline mv_value mv_value_pool(const mv_trace *trace, mv_pool_id pool)
 {
     if (pool.row == MV_NO_ROW)
@@ -206,21 +210,22 @@ static inline mv_value mv_value_pool(const mv_trace *trace, mv_pool_id pool)
     return mv_value_pair(trace->pools.a[pool.row], trace->pools.b[pool.row]);
 }
 
-/* The label of the stack's culprit. `kinds` from mv_frame_kinds, or NULL. */
+/* Returns the label of the stack's culprit. `kinds` comes from mv_frame_kinds, or is NULL. */
 static inline mv_value mv_value_culprit(const mv_trace *trace, const uint8_t *kinds,
                                         mv_stack_id stack)
 {
     return (mv_value){.kind = MV_VALUE_CULPRIT, .stack = {trace, kinds, stack}};
 }
 
-/* Row `i` of labels (mv_labels_find); the stack's culprit if memory ran out for them. */
+/* Returns label `i` of mv_labels_find. If memory ran out for the labels, returns the label of the
+ * stack's culprit. */
 static inline mv_value mv_value_label(const char *const *labels, uint32_t i, const mv_trace *trace,
                                       const uint8_t *kinds, mv_stack_id stack)
 {
     return labels ? mv_value_text(labels[i]) : mv_value_culprit(trace, kinds, stack);
 }
 
-/* Null for MV_NO_STACK. */
+/* Returns null for MV_NO_STACK. */
 static inline mv_value mv_value_frames(const mv_trace *trace, mv_stack_id stack)
 {
     if (stack.row == MV_NO_ROW)
@@ -228,13 +233,13 @@ static inline mv_value mv_value_frames(const mv_trace *trace, mv_stack_id stack)
     return (mv_value){.kind = MV_VALUE_FRAMES, .stack = {trace, NULL, stack}};
 }
 
-/* The rows of a LIST, whose table's function receives `one`. */
+/* Returns the rows of a LIST. Its table's function receives `one`. */
 static inline mv_value mv_value_rows(const void *one)
 {
     return (mv_value){.kind = MV_VALUE_ROWS, .one = one};
 }
 
-/* `value`, with a different text in the text cell. */
+/* Returns `value` with a different string as its text cell. */
 static inline mv_value mv_value_shown(mv_value value, const char *shown)
 {
     value.shown = shown;
@@ -243,7 +248,7 @@ static inline mv_value mv_value_shown(mv_value value, const char *shown)
 
 #define MV_BOUND_TEXT (MV_SIZE_TEXT + 4)
 
-/* Bytes; marked in text unless exact: ">= 791 MiB". */
+/* Returns a number of bytes. In text, it is marked unless it is exact: ">= 791 MiB". */
 static inline mv_value mv_value_bound(uint64_t bytes, mv_bound bound, char text[MV_BOUND_TEXT])
 {
     char size[MV_SIZE_TEXT];
@@ -252,13 +257,13 @@ static inline mv_value mv_value_bound(uint64_t bytes, mv_bound bound, char text[
     return mv_value_shown(mv_value_u64(bytes), text);
 }
 
-/* `value` if `is_there`; otherwise an absent value. */
+/* Returns `value` if `is_there`, or else an absent value. */
 static inline mv_value mv_value_if(bool is_there, mv_value value)
 {
     return is_there ? value : mv_value_of(MV_VALUE_ABSENT);
 }
 
-/* The string with this ID; absent for MV_NO_STRING. */
+/* Returns the string with this ID, or an absent value for MV_NO_STRING. */
 static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 {
     return mv_value_if(id.row != MV_NO_ROW, mv_value_string(trace, id));
@@ -267,19 +272,20 @@ static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 /* ---- fields and tables ------------------------------------------------------------------- */
 
 typedef struct {
-    const char *key;     /* NULL: only in text */
-    const char *heading; /* NULL: not in text */
-    uint8_t place;       /* position among the text columns, lowest first */
+    const char *key;     /* NULL: shown only in text */
+    const char *heading; /* NULL: not shown in text */
+    uint8_t place;       /* position among the text columns; lower positions come first */
     uint8_t unit;        /* mv_unit */
     uint8_t width;
-    const mv_table *table; /* NULL unless it is a LIST */
+    const mv_table *table; /* the nested table of a LIST, or else NULL */
 } mv_field;
 
 typedef enum {
-    MV_SHAPE_OBJECTS, /* a row is an object */
-    MV_SHAPE_LINES,   /* a row is an object on its own line: long lists */
-    MV_SHAPE_VALUES,  /* a row is the value of its only field */
-    MV_SHAPE_MAP      /* a row is a member of one object: its two fields are name and value */
+    MV_SHAPE_OBJECTS, /* each row is an object */
+    MV_SHAPE_LINES,   /* each row is an object on a separate line, for long lists */
+    MV_SHAPE_VALUES,  /* each row is the value of its only field */
+    MV_SHAPE_MAP      /* the table is one object, and each row is a member of it: its two fields are
+                       * name and value */
 } mv_table_shape;
 
 #define MV_MOST_FIELDS 64
@@ -287,16 +293,16 @@ typedef enum {
 struct mv_table {
     const mv_field *fields;
     uint32_t count; /* at most MV_MOST_FIELDS */
-    /* Adds the rows. `all` is the argument of mv_table_put or mv_table_print, `one` the argument of
-     * mv_value_rows. */
+    /* Lists the rows. `all` is the argument of mv_table_put or mv_table_print, and `one` is the
+     * argument of mv_value_rows. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
-    mv_table_shape shape; /* in JSON */
-    uint32_t named_by;    /* number of leading fields that identify the row: in CSV, nested tables
-                             begin with them. 0 means one */
-    /* Replaces `shape`: writes the JSON value itself. */
+    mv_table_shape shape; /* how rows are written in JSON */
+    uint32_t named_by;    /* number of leading fields that identify a row; in CSV, nested tables
+                           * begin with these fields. 0 means 1 */
+    /* Writes the JSON value itself, in which case `shape` is not used. */
     void (*json)(mv_rows *rows, const void *all, const void *one);
-    const char *main; /* for a whole report: the path of the table that --csv prints, such as
-                         "devices.sites"; NULL: the report's own row */
+    const char *main; /* for a whole report: path of the table that --csv prints, such as
+                       * "devices.sites"; NULL: the report's own row */
 };
 
 #define MV_FIELD_COLUMN(key, heading, place, unit, width, value) \
@@ -304,7 +310,8 @@ struct mv_table {
 #define MV_FIELD_MEMBER(key, value)      {key, NULL, 0, 0, 0, NULL},
 #define MV_FIELD_LIST(key, table, value) {key, NULL, 0, 0, 0, table},
 
-/* The value of a field: an mv_value, or a plain number, truth or text. */
+/* Converts a field's value to an mv_value. It may be an mv_value already, a number, a boolean or a
+ * string. */
 #define MV_VALUE(value) \
     _Generic((value), mv_value: mv_value_itself, uint64_t: mv_value_u64, uint32_t: mv_value_u64, \
              uint16_t: mv_value_u64, uint8_t: mv_value_u64, int64_t: mv_value_i64,               \
@@ -321,16 +328,18 @@ struct mv_table {
         FIELDS(MV_FIELD_COLUMN, MV_FIELD_MEMBER, MV_FIELD_LIST) \
     }
 
-/* The beginning of an mv_table: {MV_TABLE(SITE_FIELDS, list_sites), .shape = MV_SHAPE_LINES}. */
+/* Initializes the first members of an mv_table: {MV_TABLE(SITE_FIELDS, list_sites), .shape =
+ * MV_SHAPE_LINES}. */
 #define MV_TABLE(FIELDS, function)                                                           \
     .fields = MV_FIELDS_OF(FIELDS), .count = sizeof MV_FIELDS_OF(FIELDS) / sizeof(mv_field), \
     .list = (function)
 
-/* Adds a row. The values are expressions over the variables that the list of fields names. */
+/* Adds a row. The values are expressions that use the variables named in the list of fields. */
 #define MV_ROWS_ADD(rows, FIELDS) \
     mv_rows_add(rows, (const mv_value[]){FIELDS(MV_VALUE_COLUMN, MV_VALUE_MEMBER, MV_VALUE_LIST)})
 
-/* Defines the function `name` of a table whose single row is a `type`, in FIELDS called `report`. */
+/* Defines the function `name` for a table with a single row of type `type`, which FIELDS refers to
+ * as `report`. */
 #define MV_LIST_REPORT(name, type, report, FIELDS)                    \
     static void name(mv_rows *rows, const void *all, const void *one) \
     {                                                                 \

@@ -18,7 +18,7 @@ bool mv_gate_page_begin(mv_gate_page *page, mv_cli *cli)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* The worst answer of a gate, and the first reason for it; false: the gate passes. */
+/* Finds a gate's worst answer and the first reason for it. Returns false if the gate passes. */
 static bool answer_of(const mv_gates *gates, mv_gate gate, mv_gate_outcome_kind *kind,
                       const char **first)
 {
@@ -57,7 +57,7 @@ static uint32_t longest_run(const char *text, char c)
     return longest;
 }
 
-/* A code span in the cell of a table: no text from a file is markup in it. */
+/* Writes a code span in a table cell, in which no text from a file can act as markup. */
 static void put_code(mv_out *out, const char *text)
 {
     uint32_t ticks = longest_run(text, '`') + 1;
@@ -109,7 +109,8 @@ static void put_markdown(const mv_gate_page *page, mv_cli *cli, int status)
     }
     if (gates->asked)
         mv_out_char(out, '\n');
-    for (const char *line = page->text; *line;) { /* indented: a block that no text can end */
+    for (const char *line = page->text; *line;) { /* indentation makes a code block that no text can
+                                                   * end */
         size_t length = strcspn(line, "\n");
         mv_out_words(out, length ? "    " : "");
         mv_out_bytes(out, line, length);

@@ -1,24 +1,25 @@
-/* --format md and junit: the answers of the gates and the report's text, as a page for CI.
+/* The page for CI that --format md or junit requests: the gates' answers and the report's text.
  *
- * The text of the command is collected in memory, and the page is written in its place. Markdown
- * has a heading, a table of the gates, and the report as a code block. JUnit XML has a test case
- * for each gate (met: failure, unknown: error, unknown and `known`: skipped), and the report as the
- * suite's output. If files could not be read, a separate test case fails. */
+ * The command's text is collected in memory, and the page is written instead. A Markdown page
+ * consists of a heading, a table of the gates, and the report as a code block. A JUnit XML page
+ * contains one test case for each gate and the report as the suite's output. A gate that is met is
+ * a failure, and an unknown gate is an error, or skipped if `known` was given. If files could not
+ * be read, a separate test case fails. */
 #ifndef MV_GATE_PAGE_H
 #define MV_GATE_PAGE_H
 
 #include "cli/commands.h"
 
 typedef struct {
-    FILE *real;  /* the output's file */
-    char *text;  /* the report */
-    size_t size; /* its length */
+    FILE *real;  /* the real output, in the file that -o names or on standard output */
+    char *text;  /* text of the report */
+    size_t size; /* length of the report in bytes */
 } mv_gate_page;
 
-/* False if memory runs out. */
+/* Redirects the command's text to memory. Returns false if memory runs out. */
 bool mv_gate_page_begin(mv_gate_page *page, mv_cli *cli);
 
-/* Writes the page of a command that ended with `status`. Writes nothing if that status means that
+/* Writes the page for a command that ended with `status`. Writes nothing if this status means that
  * there is no report. */
 void mv_gate_page_end(mv_gate_page *page, mv_cli *cli, int status);
 

@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "parse/model/tables.h"
 
-/* The columns of a table that a line shows, in their order. */
+/* The table columns that are printed, in their printed order. */
 typedef struct {
     const mv_table_column *columns[MV_TABLE_COLUMNS];
     uint32_t count;
@@ -15,20 +15,20 @@ typedef struct {
 typedef struct {
     mv_out *out;
     const mv_trace *trace;
-    bool is_line_start;   /* no separator yet */
-    uint32_t *stack_name; /* [stacks.count] number in the text; MV_NO_ROW: none */
-    uint32_t *call;       /* [calls] the numbers of calls that occur, sorted */
-    uint32_t *call_name;  /* [calls] [calls] */
+    bool is_line_start;   /* nothing was printed on the line yet, so no separator is needed */
+    uint32_t *stack_name; /* [stacks.count] the stack's number in the text; MV_NO_ROW: none yet */
+    uint32_t *call;       /* [calls] the call numbers that occur, sorted */
+    uint32_t *call_name;  /* [calls] the number in the text of each entry of `call` */
     uint32_t calls;
     uint32_t stacks_named, calls_named;
-    shown_columns shown[MV_WIRE_KINDS]; /* by mv_wire_kind */
+    shown_columns shown[MV_WIRE_KINDS]; /* indexed by mv_wire_kind */
 } dump;
 
 static void put_row(dump *d, uint16_t kind, const void *rows, uint64_t row);
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-/* A space, and the name of the column unless it is shown by its value alone. */
+/* Prints a space, and then the column's name unless the value speaks for itself. */
 static void put_label(dump *d, const mv_table_column *column)
 {
     const char *label = column->label ? column->label : column->name;
@@ -172,7 +172,7 @@ static void put_row(dump *d, uint16_t kind, const void *rows, uint64_t row)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Writes a stack in front of the first row that uses it. */
+/* Prints a stack before the first row that uses it. */
 static void define_stack(dump *d, mv_stack_id stack)
 {
     const mv_frame_id *frames;
@@ -208,7 +208,7 @@ static void define_stacks(dump *d, uint16_t kind, const void *rows, uint64_t row
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* The row as a line that begins with `head`. */
+/* Prints a row as one line that begins with `head`. */
 static void put_line(dump *d, uint16_t kind, const void *rows, uint64_t row, const char *head)
 {
     define_stacks(d, kind, rows, row);
@@ -255,7 +255,7 @@ static void put_table(dump *d, uint16_t kind, const char *name)
         put_line(d, kind, rows, i, "");
 }
 
-/* A key and a value, as in PyTorch. */
+/* Prints a key and a value, as in PyTorch. */
 static void put_setting(dump *d, const mv_settings *s, uint32_t i)
 {
     char real[MV_REAL_TEXT];
@@ -298,7 +298,7 @@ static void put_settings(dump *d)
         put_setting(d, s, i);
 }
 
-/* Tables of captures only. */
+/* Prints the tables that only captures have. */
 static void put_captured(dump *d)
 {
     if (d->trace->facts.count)
@@ -311,7 +311,7 @@ static void put_captured(dump *d)
         put_table(d, MV_WIRE_SAMPLES, "samples");
 }
 
-/* Tables common to files of all formats. */
+/* Prints the tables that files of all formats can have. */
 static void put_notes(dump *d)
 {
     mv_out_text(d->out, "notes\n");
@@ -328,7 +328,7 @@ static bool is_shown(const mv_table_column *column)
     return !column->is_unshown && column->kind != MV_KIND_FIRST && column->kind != MV_KIND_COUNT;
 }
 
-/* By rank; columns of equal rank in the order of the model's list. */
+/* Sorts columns by rank. Columns of equal rank stay in the order of the model's list. */
 static void order_columns(dump *d, const mv_model_table *table)
 {
     shown_columns *shown = &d->shown[table->kind];
@@ -354,7 +354,8 @@ static uint32_t *unnamed(mv_arena *arena, uint32_t count)
     return names;
 }
 
-/* The calls of all rows, with repetitions; `out` NULL: only their number. */
+/* Collects the call numbers of all rows, including repetitions, and returns how many there are.
+ * With `out` NULL, only counts them. */
 static uint64_t take_calls(const mv_trace *trace, uint32_t *out)
 {
     uint64_t taken = 0;
@@ -373,7 +374,8 @@ static uint64_t take_calls(const mv_trace *trace, uint32_t *out)
     return taken;
 }
 
-/* A small file may number its calls up to 2^32: the memory used depends on the number of rows. */
+/* Even a small file may contain call numbers up to 2^32, so memory is allocated by the number of
+ * rows. */
 static bool name_calls(mv_arena *scratch, dump *d)
 {
     uint64_t rows = take_calls(d->trace, NULL), kept = 0;

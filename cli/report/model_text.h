@@ -1,9 +1,9 @@
-/* The whole model as text: every row and column of it, for `memviz dump`.
+/* Prints the whole model as text, with every row and column, for `memviz dump`.
  *
  * The text depends only on the model: stacks and calls are numbered by their first use in the text,
- * and strings are written where they are used. So equal models give equal lines, regardless of the
- * order of tables in the file. The columns and their names are in the model's lists
- * (parse/model/trace.h). */
+ * and strings are written where they are used. Equal models therefore result in equal lines,
+ * regardless of the order of tables in the file. The columns and their names are in the model's
+ * lists (parse/model/trace.h). */
 #ifndef MV_MODEL_TEXT_H
 #define MV_MODEL_TEXT_H
 

@@ -13,7 +13,8 @@ mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
     return mv_sink_open(&out->sink, path ? path : "-", err);
 }
 
-/* Terminal lines in the buffer: longer lines take several. */
+/* Returns how many terminal lines the buffered text takes up. A text line that is too wide takes up
+ * several. */
 static uint64_t lines_of(const mv_out *out)
 {
     uint64_t lines = 0, columns = 0;
@@ -33,13 +34,13 @@ static uint64_t lines_of(const mv_out *out)
 static void write_out(mv_out *out, const void *data, uint64_t length)
 {
     if (out->is_paged)
-        fwrite(data, 1, length, out->pager.input); /* which fails if the user has quit */
+        fwrite(data, 1, length, out->pager.input); /* this fails if the user has quit the pager */
     else
         mv_sink_write(&out->sink, data, length);
 }
 
-/* The first time, it is decided whether the pager is needed: one line is reserved for the
- * prompt. */
+/* On the first call, decides whether the pager is needed. One line of the terminal is reserved for
+ * the prompt. */
 static void flush(mv_out *out, bool is_last)
 {
     if (!out->is_paged && out->pager.input) {
@@ -163,7 +164,8 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
 }
 
-/* Nearly all texts are plain ASCII, and reports contain millions of them. */
+/* Reports contain millions of strings, nearly all of them plain ASCII, so this case must be
+ * fast. */
 void mv_out_text(mv_out *out, const char *text)
 {
     size_t plain = 0;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether the first word of a command is an installed program. */
+/* Whether the first word of a command is the name of an installed program. */
 static bool is_installed(const char *command)
 {
     size_t length = strcspn(command, " ");
@@ -29,7 +29,7 @@ static bool is_installed(const char *command)
     return false;
 }
 
-/* The command; NULL: none. */
+/* Returns the pager's command; NULL: none. */
 static const char *find(void)
 {
     const char *command = getenv("MEMVIZ_PAGER");
@@ -40,7 +40,8 @@ static const char *find(void)
     return *command && strcmp(command, "cat") != 0 && is_installed(command) ? command : NULL;
 }
 
-/* The new process: it waits for the first byte, or for the end, and leaves both in the pipe. */
+/* Runs in the new process: waits for the first byte, or for the end of the input, and leaves both
+ * in the pipe. */
 static void become(const char *command, int input)
 {
     struct pollfd first = {.fd = input, .events = POLLIN};
@@ -49,7 +50,8 @@ static void become(const char *command, int input)
     }
     if (!(first.revents & POLLIN))
         _exit(0);
-    setenv("LESS", "FRX", 0); /* ends by itself after one screen, shows colors, leaves the text */
+    setenv("LESS", "FRX", 0); /* less exits after one screen, shows colors, and leaves the text on
+                               * the terminal */
     setenv("LV", "-c", 0);
     dup2(input, STDIN_FILENO);
     if (input != STDIN_FILENO)

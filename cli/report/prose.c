@@ -30,7 +30,7 @@ void mv_prose_add(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-/* Whether a line may not end between a word and `next`: "12 MiB", "7 %". */
+/* Whether a line must not end between a word and `next`, as in "12 MiB" and "7 %". */
 static bool is_unit(const char *word, size_t length, const char *next)
 {
     static const char *const units[] = {"B",   "KiB", "MiB", "GiB", "TiB",
@@ -46,7 +46,7 @@ static bool is_unit(const char *word, size_t length, const char *next)
     return false;
 }
 
-/* Length of the text that stays on one line: a word, and its unit. */
+/* Returns the length of the text that must stay on one line: a word and its unit. */
 static size_t word_length(const char *word)
 {
     size_t length = strcspn(word, " ");
@@ -127,7 +127,7 @@ void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char
 
 /* ---- texts that do not fit ---------------------------------------------------------------- */
 
-/* The beginning of the n-th character. */
+/* Returns the start of the n-th character. */
 static size_t at_character(const char *text, uint32_t n)
 {
     size_t at = 0;
@@ -149,7 +149,7 @@ static void put_last(mv_out *out, const char *text, uint32_t width, uint32_t cou
     put_span(out, text, strlen(text));
 }
 
-/* "a long te..d of it" */
+/* Cuts the middle: "a long te..d of it". */
 static void put_ends(mv_out *out, uint32_t room, const char *text, uint32_t width)
 {
     uint32_t kept = room > 2 ? room - 2 : 0, first = (kept + 1) / 2;
@@ -159,8 +159,9 @@ static void put_ends(mv_out *out, uint32_t room, const char *text, uint32_t widt
     put_last(out, text, width, kept - first);
 }
 
-/* Drops the names of functions in "train.py:3 main > util.py:5 make", from the left. If that is not
- * enough it cuts the beginning, because the distinguishing part of rows is often at the end. */
+/* Shortens calls such as "train.py:3 main > util.py:5 make" by dropping function names, from the
+ * left. If that is not enough, cuts the beginning, because what distinguishes rows is often at the
+ * end. */
 static void put_cut_path(mv_out *out, uint32_t room, const char *text)
 {
     char path[1024];
@@ -186,7 +187,8 @@ static void put_cut_path(mv_out *out, uint32_t room, const char *text)
     }
 }
 
-/* The length of "file.py:62" at the beginning of a text; 0: none. */
+/* Returns the length of "file.py:62" at the beginning of a string; 0: the string does not begin
+ * like that. */
 static size_t place_length(const char *text)
 {
     size_t length = strcspn(text, " "), digits = length;
@@ -196,10 +198,11 @@ static size_t place_length(const char *text)
     return digits > 0 && digits < length && text[digits - 1] == ':' ? length : 0;
 }
 
-/* "file.py:62 a_long_name": the name of the function is cut, then the file's, the line never. */
+/* Shortens "file.py:62 a_long_name" by cutting first the function's name and then the file's name,
+ * but never the line number. */
 static void put_cut_place(mv_out *out, uint32_t room, const char *text, size_t place)
 {
-    enum { LEAST = 7 }; /* a cut name: " ab..cd" */
+    enum { LEAST = 7 }; /* room for a cut name: " ab..cd" */
     uint32_t width = (uint32_t)mv_utf8_count(text, place), line = 0;
 
     while (text[place - line - 1] != ':')

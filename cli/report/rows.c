@@ -1,11 +1,11 @@
 #include "cli/report/rows.h"
 
-/* Other lines of a list: an empty line, the head, the number of hidden rows. The prompt takes
- * another line of the terminal. */
+/* Lines that a list needs in addition to its rows: an empty line, the headings, and the number of
+ * hidden rows. The shell prompt takes one more line of the terminal. */
 #define LIST_LINES 3
 #define LEAST_ROWS 3
 
-/* Rows of each list that fit the terminal. */
+/* Returns how many rows of each list fit on the terminal. */
 static uint64_t rows_that_fit(uint32_t rows, uint32_t lists, uint32_t others)
 {
     uint32_t taken = 1 + others + lists * LIST_LINES;

@@ -40,13 +40,14 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
 
 /* ---- widths ------------------------------------------------------------------------------ */
 
-/* Desired width of the name and of another last text column before spare columns are dropped; and
- * the minimum. */
+/* Widths that the name and another text column at the end should keep before spare columns are
+ * dropped, and their minimum. */
 enum { NAME_WANTED = 30, NAME_LEAST = 12, TEXT_WANTED = 16, TEXT_LEAST = 8 };
 
 typedef struct {
-    uint32_t width[MV_SHEET_COLUMNS]; /* 0: left out */
-    uint32_t name, last; /* columns that can be cut; `last` is `name` if there is no other */
+    uint32_t width[MV_SHEET_COLUMNS]; /* width of each column; 0: dropped */
+    uint32_t name, last; /* the columns that can be cut; `last` equals `name` if there is only
+                          * one */
 } layout;
 
 static bool is_spare(const mv_sheet *sheet, uint32_t column)
@@ -80,7 +81,7 @@ static void measure(const mv_sheet *sheet, layout *l)
         l->last = l->name;
 }
 
-/* All columns, with the gaps between them. */
+/* Returns the width of all columns, including the gaps between them. */
 static uint32_t width_of(const mv_sheet *sheet, const layout *l, uint32_t indent)
 {
     uint32_t width = indent, shown = 0;
@@ -92,7 +93,7 @@ static uint32_t width_of(const mv_sheet *sheet, const layout *l, uint32_t indent
     return width + (shown ? 2 * (shown - 1) : 0);
 }
 
-/* Takes the excess width from a column, but leaves it `least`. Returns the remaining excess. */
+/* Reduces a column by the excess width, but not below `least`. Returns the excess that remains. */
 static uint32_t narrow(layout *l, uint32_t column, uint32_t least, uint32_t too_much)
 {
     uint32_t spare = l->width[column] > least ? l->width[column] - least : 0;
@@ -109,7 +110,7 @@ static uint32_t excess(const mv_sheet *sheet, const layout *l, uint32_t indent, 
     return width > columns ? width - columns : 0;
 }
 
-/* Narrows the cuttable columns to these widths. Returns whether the sheet then fits. */
+/* Narrows the columns that can be cut to these widths. Returns whether the sheet then fits. */
 static bool cut(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns, uint32_t text,
                 uint32_t name)
 {
@@ -120,7 +121,7 @@ static bool cut(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t colu
     return narrow(l, l->name, name, too_much) == 0;
 }
 
-/* Whether the sheet fits if these two columns have their desired widths. */
+/* Whether the sheet fits if these two columns have the desired widths. */
 static bool fits(const mv_sheet *sheet, const layout *l, uint32_t indent, uint32_t columns)
 {
     layout tried = *l;
@@ -143,7 +144,7 @@ static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t colu
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* Whether all cells of a row after this one are empty or in dropped columns. */
+/* Whether all cells in a row after this one are empty or belong to dropped columns. */
 static bool is_rest_empty(const mv_sheet *sheet, const layout *l, uint64_t row, uint32_t column)
 {
     while (++column < sheet->count)

@@ -3,7 +3,7 @@
 #include "analyze/code/culprit.h"
 #include "cli/report/prose.h"
 
-/* The most consecutive framework frames that are shown; longer runs are only counted. */
+/* How many consecutive framework frames are printed; longer runs are only counted. */
 #define SHORT_RUN 1
 
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
@@ -36,16 +36,16 @@ void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent)
         put_count(out, frames, "more frames; --json has them", indent);
 }
 
-/* A stack being printed. */
+/* The state while printing one stack. */
 typedef struct {
     mv_out *out;
     const mv_trace *trace;
-    mv_frame_id culprit; /* MV_NO_FRAME once it is printed */
+    mv_frame_id culprit; /* MV_NO_FRAME after it was printed */
     uint32_t indent;
     uint32_t lines;
-    uint32_t left_out; /* frames after MV_STACK_LINES */
-    uint32_t run;      /* framework frames not printed yet */
-    mv_frame_id last;  /* of them */
+    uint32_t left_out; /* number of frames beyond MV_STACK_LINES */
+    uint32_t run;      /* number of framework frames that were not printed yet */
+    mv_frame_id last;  /* the last of these framework frames */
 } stack_lines;
 
 static void put_line(stack_lines *s, mv_frame_id frame)

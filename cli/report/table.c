@@ -14,30 +14,34 @@ typedef enum { AS_TEXT, AS_JSON, AS_CSV } medium;
 
 #define MOST_NAME 60
 
-/* The names of the members of long lists in their written form: `,"size":`. */
+/* The member names of long lists as they are written: `,"size":`. */
 typedef struct {
     char text[MV_MOST_FIELDS][MOST_NAME + 4];
-    uint8_t length[MV_MOST_FIELDS]; /* lengths of the names; 0: no member */
+    uint8_t length[MV_MOST_FIELDS]; /* lengths of the names; 0: not a member */
 } member_names;
 
-/* A table while its rows are listed. */
+/* The state of a table while its rows are being listed. */
 struct mv_rows {
     medium medium;
     mv_out *out;
     const mv_table *table;
     const void *all;
-    uint64_t count, taken, limit; /* number of added rows; argument of mv_rows_take; most rows */
-    bool is_top;                  /* whether the table is the report itself */
-    /* in JSON */
-    const member_names *names; /* written names, for MV_SHAPE_LINES without objects; else NULL */
-    /* in text */
+    uint64_t count, taken, limit; /* number of added rows; the argument of mv_rows_take; the maximum
+                                   * number of rows */
+    bool is_top;                  /* the table is the report itself */
+    /* used for JSON */
+    const member_names *names; /* names as written, if the shape is MV_SHAPE_LINES without objects;
+                                * else NULL */
+    /* used for text */
     mv_sheet *sheet;
-    const char *heading[MV_MOST_FIELDS]; /* headings of the fields; NULL: not a column */
-    mv_column columns[MV_SHEET_COLUMNS]; /* the shown columns, and their fields */
+    const char *heading[MV_MOST_FIELDS]; /* headings of the fields; NULL: the field is not a
+                                          * column */
+    mv_column columns[MV_SHEET_COLUMNS]; /* the columns that are shown, and the fields in them */
     uint32_t shown[MV_SHEET_COLUMNS];
-    /* in CSV */
-    const char *path;       /* path from this table to the requested table; empty: it is this one */
-    const mv_rows *outer;   /* the parent row of these rows; NULL: none */
+    /* used for CSV */
+    const char *path;       /* path from this table to the requested table; empty: this table was
+                             * requested */
+    const mv_rows *outer;   /* the parent row of this table's rows; NULL: none */
     const mv_value *values; /* values of the row being added */
 };
 
@@ -45,7 +49,8 @@ struct mv_rows {
 
 /* ---- CSV: cells of RFC 4180, safe for a terminal and for a spreadsheet (docs/export.md) ---- */
 
-/* A cell in several parts begins with a double quote, and an apostrophe if it is a formula. */
+/* A cell that is written in several parts begins with a double quote, and with an apostrophe if it
+ * would be a formula. */
 static void open_cell(mv_out *out, mv_span first)
 {
     mv_out_words(out, mv_escape_is_formula(first) ? "\"'" : "\"");
@@ -67,7 +72,8 @@ static void put_cell(mv_out *out, mv_span text)
         mv_out_char(out, '"');
 }
 
-/* The length of the objects common to both keys: 3 for "at.event" and "at.time_us". */
+/* Returns the length of the objects that both keys have in common: 3 for "at.event" and
+ * "at.time_us". */
 static size_t common_objects(mv_span a, mv_span b)
 {
     size_t common = 0;
@@ -78,13 +84,13 @@ static size_t common_objects(mv_span a, mv_span b)
     return common;
 }
 
-/* Whether the field is the first of an object, and marks the object as null or absent. */
+/* Whether the field is the first in an object and marks the object as null or absent. */
 static bool is_missing_object(const mv_value *value)
 {
     return value->kind == MV_VALUE_NO_OBJECT || value->kind == MV_VALUE_NULL_OBJECT;
 }
 
-/* Whether a row contains the field, and the objects around it. */
+/* Whether a row contains the field and the objects around it. */
 static bool is_there(const mv_table *table, const mv_value *values, uint32_t field)
 {
     const char *key = table->fields[field].key, *dot;
@@ -174,7 +180,8 @@ static void put_json_value(mv_rows *rows, uint32_t field, const mv_value *value)
     }
 }
 
-/* Closes the objects of `before` that do not contain `key`, and opens the objects of `key`. */
+/* Closes the objects around `before` that do not contain `key`, and opens the remaining objects
+ * around `key`. */
 static void put_key(mv_out *out, mv_span before, mv_span key, const char *separator)
 {
     size_t common = common_objects(before, key);
@@ -194,7 +201,8 @@ static void put_key(mv_out *out, mv_span before, mv_span key, const char *separa
     }
 }
 
-/* The length of the outermost object that `key` opens: 4 for "host.peak.event" after "device". */
+/* Returns the length of the outermost object that `key` opens: 4 for "host.peak.event" after
+ * "device". */
 static size_t object_length(mv_span before, mv_span key)
 {
     size_t length = common_objects(before, key);
@@ -204,7 +212,7 @@ static size_t object_length(mv_span before, mv_span key)
     return length;
 }
 
-/* The members of one object; `before` is the previous member. */
+/* Writes the members of one object. `before` is the previous member. */
 static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
                         const char *separator)
 {
@@ -222,7 +230,8 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
     put_key(rows->out, before, (mv_span){0}, "");
 }
 
-/* False if a row contains objects: then names depend on values. */
+/* Prepares the written names. Returns false if a row contains objects, because the names then
+ * depend on the values. */
 static bool make_names(const mv_table *table, member_names *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -240,7 +249,7 @@ static bool make_names(const mv_table *table, member_names *out)
 static void put_named_members(mv_rows *rows, const mv_value *values)
 {
     const member_names *names = rows->names;
-    uint32_t skipped = 1; /* the first one has no comma */
+    uint32_t skipped = 1; /* the first name has no comma before it */
 
     for (uint32_t i = 0; i < rows->table->count; i++) {
         if (names->length[i] == 0 || values[i].kind == MV_VALUE_ABSENT)
@@ -311,7 +320,7 @@ static void put_json_report(mv_rows *rows, const mv_cli *cli)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-/* The name of the report's own row as a table. */
+/* The table name of the report's own row. */
 #define OWN_ROW "report"
 
 static bool is_cell(const mv_field *field)
@@ -319,7 +328,7 @@ static bool is_cell(const mv_field *field)
     return field->key && !field->table;
 }
 
-/* The LIST of a table at the beginning of a path: its field, and the rest of the path. */
+/* Finds the LIST of a table that a path begins with: its field, and the remaining path. */
 static bool take_step(const mv_table *table, const char *path, uint32_t *field, const char **rest)
 {
     for (*field = 0; *field < table->count; ++*field) {
@@ -334,8 +343,8 @@ static bool take_step(const mv_table *table, const char *path, uint32_t *field, 
     return false;
 }
 
-/* The number of leading fields of a table repeated in its nested tables, to identify the parent
- * row. A report repeats only its device, and only in a table without its own device. */
+/* Returns how many of a table's leading fields its nested tables repeat, to identify the parent
+ * row. A report repeats only its device, and only in a table that has no device field. */
 static uint32_t named_by(const mv_table *table, bool is_top, const mv_table *inner)
 {
     const mv_field *first = &table->fields[0];
@@ -347,7 +356,7 @@ static uint32_t named_by(const mv_table *table, bool is_top, const mv_table *inn
     return table->named_by ? table->named_by : 1;
 }
 
-/* The stack as one text: "/home/x/train.py:96 main;...", innermost first. */
+/* Writes a stack as one string: "/home/x/train.py:96 main;...", innermost frame first. */
 static void put_csv_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack)
 {
     uint32_t count;
@@ -423,7 +432,7 @@ static void put_csv_value(mv_out *out, const mv_value *value)
     }
 }
 
-/* The table at the end of a path; NULL: none. */
+/* Returns the table at the end of a path; NULL: none. */
 static const mv_table *table_at(const mv_table *report, const char *path)
 {
     uint32_t field;
@@ -436,7 +445,7 @@ static const mv_table *table_at(const mv_table *report, const char *path)
     return report;
 }
 
-/* Whether the report's own row is a table: it may contain only lists. */
+/* Whether the report's own row is a table. It is not if it contains only lists. */
 static bool has_own_row(const mv_table *report)
 {
     for (uint32_t i = 0; i < report->count; i++)
@@ -452,7 +461,7 @@ bool mv_table_has(const mv_table *report, const char *path)
     return *path && table_at(report, path);
 }
 
-/* ", devices, devices.sites": the nested tables of `table`, which `path` leads to. */
+/* Writes the tables nested in `table`, which `path` leads to: ", devices, devices.sites". */
 static void append_paths(const mv_table *table, const char *path, char *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -482,7 +491,7 @@ static void put_csv_names(mv_out *out, const mv_table *table, uint32_t count, ui
             mv_out_format(out, "%s%s", (*columns)++ ? "," : "", table->fields[i].key);
 }
 
-/* The names of the columns, outer tables first. */
+/* Writes the column names, with the outer tables' columns first. */
 static void put_csv_head(mv_out *out, const mv_table *report, const char *path)
 {
     const mv_table *table = report, *inner;
@@ -540,7 +549,8 @@ static void add_csv(mv_rows *rows, const mv_value *values)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* Text columns, in the order of their places; equal places in the order of fields. */
+/* Finds the text columns, in the order of `place`. Columns with equal places stay in the order of
+ * their fields. */
 static void find_columns(mv_rows *rows)
 {
     mv_sheet *sheet = rows->sheet;
@@ -698,7 +708,8 @@ const char *mv_table_main(const mv_table *report)
     return report->main ? report->main : OWN_ROW;
 }
 
-/* The table in --table, else the main table; "" for the report's own row. */
+/* Returns the table that --table names, or the main table without --table. "" stands for the
+ * report's own row. */
 static const char *path_of(const mv_options *options, const mv_table *report)
 {
     const char *path = options->table ? options->table : mv_table_main(report);

@@ -6,7 +6,7 @@
 
 #include "base/numbers.h"
 
-/* A smaller terminal is treated as one of this size: text would be unreadable. */
+/* The minimum size, because text on a smaller terminal would be unreadable. */
 #define LEAST_COLUMNS 40
 #define LEAST_ROWS    10
 

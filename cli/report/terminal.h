@@ -1,4 +1,4 @@
-/* The terminal for results. */
+/* The size of the terminal that shows the results. */
 #ifndef MV_TERMINAL_H
 #define MV_TERMINAL_H
 
@@ -8,7 +8,8 @@ typedef struct {
     uint32_t columns, rows; /* 0: not known */
 } mv_terminal;
 
-/* The size in COLUMNS and LINES; else the terminal's size, if standard output is one. */
+/* Returns the size given by COLUMNS and LINES, or else the terminal's size if standard output is a
+ * terminal. */
 mv_terminal mv_terminal_find(void);
 
 #endif

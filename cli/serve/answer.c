@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void add_header(mv_serve_answer *ou
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* Begins a body, which is written with site->out. False: out of memory. */
+/* Begins a body, which is then written with site->out. Returns false if memory runs out. */
 static bool begin_text(mv_serve_site *site, char **bytes, size_t *length)
 {
     *bytes = NULL;
@@ -62,7 +62,7 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     out->is_own = true;
 }
 
-/* A member with a text; null if it is empty. */
+/* Writes a member with a string value, or null if the string is empty. */
 static void put_text(mv_out *out, const char *name, const char *text)
 {
     mv_out_format(out, ",\"%s\":", name);
@@ -159,7 +159,7 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     end_text(site, out, &bytes, &length);
 }
 
-/* One line with the reason why a file cannot be sent. */
+/* Answers with one line that tells why a file cannot be sent. */
 static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *out)
 {
     size_t length;
@@ -177,8 +177,8 @@ static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *ou
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* The file name of a download (RFC 8187): every byte except letters, digits and a few signs as
- * %NN. */
+/* Writes the file name for a download (RFC 8187). Every byte except letters, digits and a few other
+ * characters becomes %NN. */
 static void name_download(mv_serve_answer *out, const char *path)
 {
     static const char kept[] = "._-";
@@ -283,7 +283,7 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
 }
 
 /* The page contains its own policy (web/make_page.py), except for framing, which a page cannot
- * restrict. Other contents are denied everything, in case a browser shows them as a page. */
+ * restrict. All other content may not load anything, in case a browser shows it as a page. */
 void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
                           mv_serve_answer *out)
 {

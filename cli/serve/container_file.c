@@ -11,7 +11,7 @@
 
 /* ---- a container already ----------------------------------------------------------------- */
 
-/* The output of a running capture is not a container yet. */
+/* The file that a running capture writes is not a container yet. */
 static bool is_container(mv_budget *budget, const char *path)
 {
     mv_err ignored = {0};
@@ -47,7 +47,7 @@ static mv_code open_original(const char *path, mv_container_file *out, mv_err *e
 
 /* ---- a conversion ------------------------------------------------------------------------ */
 
-/* Reading is the first half of the work, writing the second. */
+/* Reading counts as the first half of the work, and writing as the second. */
 typedef struct {
     mv_progress_fn *show;
     void *user;

@@ -1,4 +1,4 @@
-/* Replaces the server if memviz was built without libmicrohttpd's headers. */
+/* Takes the place of the server if memviz was built without libmicrohttpd's headers. */
 #include "cli/serve/server.h"
 
 mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err *err)

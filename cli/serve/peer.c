@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Numbered as in the kernel. */
+/* Connection states, numbered as in the kernel. */
 enum { ESTABLISHED = 1, TIME_WAIT = 6, LISTEN = 10 };
 
 /* ---- the kernel's answer about one connection ---------------------------------------------- */
@@ -27,7 +27,7 @@ typedef struct {
     };
 } reply;
 
-/* Answers are available as soon as a question is sent. */
+/* Receives the kernel's answer, which is available as soon as the question was sent. */
 static bool receive(const mv_peers *peers, reply *r)
 {
     ssize_t got;
@@ -41,7 +41,7 @@ static bool receive(const mv_peers *peers, reply *r)
                                                                          : sizeof r->socket));
 }
 
-/* The socket at 127.0.0.1:`from` whose other end is `there`:`to`. */
+/* Asks the kernel about the socket at 127.0.0.1:`from` whose other end is `there`:`to`. */
 static bool ask(mv_peers *peers, uint16_t from, uint32_t there, uint16_t to, reply *r)
 {
     question q = {.head = {.nlmsg_len = sizeof q,
@@ -68,8 +68,8 @@ void mv_peers_open(mv_peers *peers, uint16_t port)
 
     *peers = (mv_peers){.port = port};
     peers->kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    /* A kernel without TCP diagnostics reports that the socket does not exist, even for a listening
-     * one. */
+    /* A kernel without TCP diagnostics reports that the socket does not exist, even if the question
+     * is about a socket that listens. */
     if (!ask(peers, port, INADDR_ANY, 0, &r) || r.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
         r.socket.idiag_state != LISTEN)
         mv_peers_close(peers);
@@ -90,7 +90,7 @@ mv_peer_state mv_peers_query(mv_peers *peers, uint16_t from, uint32_t *owner)
         return MV_PEER_UNKNOWN;
     if (r.head.nlmsg_type == NLMSG_ERROR)
         return r.failure.error == -ENOENT ? MV_PEER_GONE : MV_PEER_UNKNOWN;
-    /* For a closed connection the kernel returns the listener on its port. */
+    /* For a closed connection, the kernel returns the socket that listens on its port. */
     if (r.socket.idiag_state == LISTEN || r.socket.idiag_state == TIME_WAIT)
         return MV_PEER_GONE;
     *owner = r.socket.idiag_uid;
@@ -99,7 +99,7 @@ mv_peer_state mv_peers_query(mv_peers *peers, uint16_t from, uint32_t *owner)
 
 /* ---- the tables of /proc --------------------------------------------------------------------- */
 
-/* Whether the text is 127.0.0.1, or ::ffff:127.0.0.1. */
+/* Whether the string is 127.0.0.1 or ::ffff:127.0.0.1. */
 static bool is_this_machine(const char *address)
 {
     char plain[9], mapped[33];

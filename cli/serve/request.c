@@ -5,7 +5,7 @@
 
 /* ---- the sender ---------------------------------------------------------------------------- */
 
-/* In constant time, wherever they differ. */
+/* Compares two strings in constant time, wherever they differ. */
 static bool is_token(const char *text, const char *token)
 {
     unsigned char difference = 0;
@@ -33,7 +33,7 @@ static bool is_this_machine(const char *host)
     return false;
 }
 
-/* Whether the request comes from a page of this machine, or from a client other than a browser. */
+/* Whether the request comes from a page of this machine, or from a client that is not a browser. */
 static bool is_own_page(const char *origin)
 {
     static const char scheme[] = "http://";
@@ -44,7 +44,7 @@ static bool is_own_page(const char *origin)
 
 /* ---- the target ---------------------------------------------------------------------------- */
 
-/* A number in canonical form, without leading zeros, and the rest of the text. */
+/* Reads a number in canonical form, without leading zeros. Also returns the text after it. */
 static const char *take_number(const char *text, unsigned base, uint64_t most, uint64_t *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -108,7 +108,7 @@ mv_serve_query mv_serve_request_read(const mv_serve_request *request,
 
 /* ---- ranges ------------------------------------------------------------------------------ */
 
-/* RFC 9110 allows leading zeros here. */
+/* Unlike in the path, RFC 9110 allows leading zeros here. */
 static const char *take_place(const char *text, uint64_t *out)
 {
     while (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
@@ -126,7 +126,7 @@ mv_byte_range mv_byte_range_read(const char *header, uint64_t length)
     if (!header || strncmp(header, unit, sizeof unit - 1) != 0)
         return all;
     at = header + sizeof unit - 1;
-    if (*at == '-') { /* the last bytes */
+    if (*at == '-') { /* the range means the last bytes of the file */
         at = take_place(at + 1, &last);
         if (!at || *at)
             return all;

@@ -1,30 +1,30 @@
-/* Parsing of a request to the server: pure functions of its text, which a fuzz target can call.
+/* Parses requests to the server. All functions here are pure, so a fuzz target can call them.
  *
  *     /TOKEN/                          the page
  *     /TOKEN/files                     the list, JSON
  *     /TOKEN/files/ID/VERSION          a snapshot as memviz's container
  *     /TOKEN/originals/ID/VERSION      the unchanged file
  *
- * ID is the number of a listed file, VERSION its state in the list: no path is taken from a
- * request. Paths are not unescaped: each has one form. */
+ * ID is the number of a listed file, and VERSION is its version in the list, so a request never
+ * contains a file system path. URL paths are not unescaped: each has exactly one form. */
 #ifndef MV_SERVE_REQUEST_H
 #define MV_SERVE_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hex digits of 128 random bits. */
+/* Length of the token: 128 random bits as hex digits. */
 #define MV_SERVE_TOKEN 32
 
 typedef struct {
     const char *method;
-    const char *path;                             /* without a query */
-    const char *host, *origin, *range, *if_range; /* headers; NULL: absent */
+    const char *path;                             /* path without the query */
+    const char *host, *origin, *range, *if_range; /* values of these headers; NULL: absent */
 } mv_serve_request;
 
 typedef enum {
     MV_ASK_NOTHING,
-    MV_ASK_FOLDER, /* TOKEN: the secret part of the page's address */
+    MV_ASK_FOLDER, /* /TOKEN without the slash at the end */
     MV_ASK_PAGE,
     MV_ASK_LIST,
     MV_ASK_SNAPSHOT,
@@ -32,26 +32,27 @@ typedef enum {
 } mv_serve_what;
 
 typedef struct {
-    unsigned status; /* 200; else the answer gives no details: 404, 405 */
+    unsigned status; /* 200; otherwise 404 or 405, and the answer gives no details */
     mv_serve_what what;
-    uint32_t file;    /* of SNAPSHOT and ORIGINAL */
-    uint64_t version; /* of SNAPSHOT and ORIGINAL */
+    uint32_t file;    /* for SNAPSHOT and ORIGINAL: number of the file */
+    uint64_t version; /* for SNAPSHOT and ORIGINAL: version of the file */
 } mv_serve_query;
 
-/* Parses a request. A request without the token is answered with 404, whatever it asks for. So does
- * a page of another site whose name was made to resolve to this machine: the header Host must name
- * this machine by 127.0.0.1, ::1 or localhost, with any port, because ssh -L can use another one;
- * and so must Origin, if a browser sends it. */
+/* Parses a request. A request without the token is answered with 404, whatever it asks for. A page
+ * of another site whose host name was made to resolve to this machine is also answered with 404:
+ * the header Host must be 127.0.0.1, ::1 or localhost, and so must Origin if the browser sends it.
+ * Any port is accepted, because ssh -L can use a different one. */
 mv_serve_query mv_serve_request_read(const mv_serve_request *request,
                                      const char token[MV_SERVE_TOKEN + 1]);
 
-/* The bytes out of `length` that the header Range requests. */
+/* The range of bytes that the header Range requests. */
 typedef struct {
-    unsigned status;       /* 200 all, 206 a part, 416 none */
-    uint64_t first, count; /* of 200 and 206 */
+    unsigned status;       /* 200: everything; 206: the range; 416: nothing */
+    uint64_t first, count; /* for 200 and 206: the bytes to send */
 } mv_byte_range;
 
-/* One range, of bytes. Several ranges, or an invalid range, mean all bytes (RFC 9110, 14.2). */
+/* Parses the header Range, out of `length` bytes. Several ranges or an invalid range mean all bytes
+ * (RFC 9110, 14.2). */
 mv_byte_range mv_byte_range_read(const char *header, uint64_t length);
 
 #endif

@@ -22,7 +22,7 @@
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* Makes "byte 12: unknown opcode" of an error. */
+/* Describes an error as "byte 12: unknown opcode". */
 static void explain(const mv_err *err, char *why, size_t size)
 {
     char text[MV_ERR_TEXT], place[32] = "";
@@ -102,7 +102,7 @@ static mv_code find(mv_arena *arena, const char *path, mv_served_verdict *out, m
     return code;
 }
 
-/* Reads the whole file and runs the reports in this thread; all memory returns to `budget`. */
+/* Reads the whole file and runs the reports on this thread. All memory is returned to `budget`. */
 static void read_verdict(mv_budget *budget, const char *path, mv_served_verdict *out)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -118,7 +118,7 @@ static void read_verdict(mv_budget *budget, const char *path, mv_served_verdict 
     mv_arena_release(&arena);
 }
 
-enum { MOST_MADE = 256 /* most containers, because each uses a descriptor */ };
+enum { MOST_MADE = 256 /* maximum number of containers, because each uses a file descriptor */ };
 
 typedef enum { NOT_MADE, ASKED, MADE, FAILED } stage;
 
@@ -127,44 +127,45 @@ typedef struct {
     size_t room;
     uint64_t hash; /* hash of the path */
     uint32_t next; /* next row + 1 with the same hash in by_path; 0: none */
-    uint32_t root; /* index of the first path on the command line that led to it */
-    bool is_named; /* whether it is named on the command line */
-    bool is_there; /* whether it existed at the last scan */
+    uint32_t root; /* index of the first path on the command line that led to this file */
+    bool is_named; /* the file itself is named on the command line */
+    bool is_there; /* the file existed at the last scan */
     bool is_listed;
     uint64_t bytes, version;
     int64_t modified_ms;
-    bool is_live;      /* at the last scan it was a recording that is being written */
-    uint64_t identity; /* identifies the file, independent of its contents */
-    int64_t due_ms;    /* time of the next possible version of a live file */
-    /* Under the lock: */
+    bool is_live;      /* at the last scan the file was a recording that was still being written */
+    uint64_t identity; /* identifies the file, whatever it contains */
+    int64_t due_ms;    /* for a live file: the earliest time at which its version may change */
+    /* The following members are protected by the lock: */
     stage stage;
-    uint64_t asked;              /* value of `clock` at its last request */
-    mv_container_file container; /* container, for MADE */
-    char why[MV_ERR_TEXT + 32];  /* reason, for FAILED */
+    uint64_t asked;              /* value of `clock` when the file was last requested */
+    mv_container_file container; /* for MADE: the container */
+    char why[MV_ERR_TEXT + 32];  /* for FAILED: the reason */
     mv_served_verdict verdict;
-    uint64_t judged; /* version to which the verdict belongs */
+    uint64_t judged; /* version of the file that the verdict is about */
 } row;
 
 struct mv_served_files {
     mv_arena *arena;
-    mv_budget budget; /* of conversions: a limit of 0 ends them */
+    mv_budget budget; /* budget for conversions; setting its limit to 0 ends them */
     const char *const *paths;
     uint32_t path_count;
     row *rows; /* [MV_SERVED_MOST] */
     uint32_t count;
-    uint32_t by_path[MV_SERVED_MOST]; /* row + 1 of the first entry; 0: none */
+    uint32_t by_path[MV_SERVED_MOST]; /* row + 1 of the first entry for a path's hash; 0: none */
     uint32_t left_out;
-    uint32_t next_gone; /* rows before this one were already checked in this scan */
+    uint32_t next_gone; /* this scan has already checked the rows before this one for reuse */
     uint64_t most_kept;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    bool ends;           /* under the lock, as the next three */
-    bool finds_verdicts; /* a client has requested the list */
-    bool is_finding;     /* finding a verdict: a request for a container interrupts it */
+    bool ends;           /* protected by the lock, like the next three members */
+    bool finds_verdicts; /* a client has requested the list, so the thread may find verdicts */
+    bool is_finding;     /* the thread is finding a verdict, which a request for a container
+                          * interrupts */
     uint64_t clock;
-    _Atomic uint32_t thousandths; /* of the running conversion */
-    _Atomic uint32_t running;     /* its row */
+    _Atomic uint32_t thousandths; /* progress of the running conversion */
+    _Atomic uint32_t running;     /* row of the running conversion */
 };
 
 /* ---- containers -------------------------------------------------------------------------- */
@@ -176,7 +177,7 @@ static void drop(row *r)
     r->stage = NOT_MADE;
 }
 
-/* Evicts the least recently requested containers until the rest is within the bounds. */
+/* Evicts the least recently requested containers until the remaining ones are within the bounds. */
 static void keep_bounds(mv_served_files *served, const row *newest)
 {
     for (;;) {
@@ -211,14 +212,14 @@ static uint64_t version_of(const struct stat *st)
     return mv_mix(version, (uint64_t)st->st_mtim.tv_nsec);
 }
 
-/* A live file changes all the time, so only its identity is compared. */
+/* Only the identity of a live file is compared, because the file changes all the time. */
 static bool has_version(const row *r, const struct stat *st, uint64_t version)
 {
     return r->version == version &&
            (r->is_live ? r->identity == identity_of(st) : version_of(st) == version);
 }
 
-/* After a live file was read, it keeps its version for ten times as long as reading took. */
+/* After a live file was read, its version stays the same for ten times as long as reading took. */
 static void note_time(row *r, int64_t began_ms)
 {
     int64_t now_ms = mv_now_ms();
@@ -232,7 +233,7 @@ static void show_progress(void *user, uint64_t done, uint64_t total)
                  (uint32_t)(total ? done * 1000 / total : 0));
 }
 
-/* The requested row that has waited longest; NULL: none. */
+/* Returns the requested row that has waited the longest; NULL: none. */
 static row *next_asked(mv_served_files *served)
 {
     row *first = NULL;
@@ -243,7 +244,7 @@ static row *next_asked(mv_served_files *served)
     return first;
 }
 
-/* Called with the lock, which is released during the conversion. */
+/* Called with the lock held. Releases it during the conversion. */
 static void make(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
@@ -275,7 +276,7 @@ static void make(mv_served_files *served, row *r)
     }
 }
 
-/* The smallest listed file without a verdict; NULL: none. */
+/* Returns the smallest listed file that has no verdict yet; NULL: none. */
 static row *next_unread(mv_served_files *served)
 {
     row *first = NULL;
@@ -289,13 +290,13 @@ static row *next_unread(mv_served_files *served)
     return first;
 }
 
-/* Ends the thread's current work: it fails at its next allocation. */
+/* Ends the thread's current work by making its next allocation fail. */
 static void interrupt(mv_served_files *served)
 {
     __atomic_store_n(&served->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
 }
 
-/* Called with the lock, which is released during the reading. */
+/* Called with the lock held. Releases it while the file is read. */
 static void find_verdict(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
@@ -309,7 +310,7 @@ static void find_verdict(mv_served_files *served, row *r)
     pthread_mutex_lock(&served->lock);
     served->is_finding = false;
     atomic_store(&served->running, UINT32_MAX);
-    if (served->budget.limit == 0) /* interrupted: the verdict may be wrong */
+    if (served->budget.limit == 0) /* the reading was interrupted, so the verdict may be wrong */
         served->budget.limit = served->ends ? 0 : served->arena->budget->limit;
     else if (r->version == version) {
         r->verdict = verdict;
@@ -354,7 +355,8 @@ static void unlink_row(mv_served_files *served, const row *r)
         }
 }
 
-/* Whether another file may reuse the row: its file is gone, and the thread does not need it. */
+/* Whether another file may use the row, because the row's file is gone and the thread does not need
+ * it. */
 static bool is_free(mv_served_files *served, const row *r)
 {
     struct stat st;
@@ -364,7 +366,7 @@ static bool is_free(mv_served_files *served, const row *r)
            (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode));
 }
 
-/* A row for one more file: a new one, else the row of a deleted file. NULL: none. */
+/* Returns a row for another file: a new row, or else that of a deleted file. NULL: none. */
 static row *next_row(mv_served_files *served)
 {
     if (served->count < MV_SERVED_MOST)
@@ -377,7 +379,7 @@ static row *next_row(mv_served_files *served)
     return NULL;
 }
 
-/* Texts are reused, so that changing names do not use more and more memory. */
+/* Reuses the string's memory, so that changing names do not use more and more memory. */
 static bool set_path(mv_served_files *served, row *r, const char *path)
 {
     size_t length = strlen(path), room = 64;
@@ -437,7 +439,7 @@ static row *find_row(mv_served_files *served, const char *path, uint32_t root)
     return r;
 }
 
-/* The version of a file at this scan. The version of a live file stays the same while the file is
+/* Returns a file's version as of this scan. A live file's version stays the same while the file is
  * being read. */
 static uint64_t version_now(row *r, const char *path, const struct stat *st)
 {
@@ -454,7 +456,7 @@ static uint64_t version_now(row *r, const char *path, const struct stat *st)
     return r->is_live ? progress.mark : version;
 }
 
-/* Scans one regular file. Under the lock. */
+/* Scans one regular file. Called with the lock held. */
 static void look_at(mv_served_files *served, const char *path, uint32_t root, bool is_named)
 {
     uint64_t version;
@@ -478,7 +480,7 @@ static void look_at(mv_served_files *served, const char *path, uint32_t root, bo
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
         r->is_listed = is_named || mv_is_named_as_snapshot(path, false) ||
                        mv_is_snapshot_file(served->arena->budget, path, false);
-        if (!was_live) /* the last verdict on a live file stays until there is a new one */
+        if (!was_live) /* a live file keeps its last verdict until a new one is found */
             r->verdict.stage = MV_SERVED_NOT_READ;
         drop(r);
     }
@@ -503,7 +505,7 @@ static void look_into(mv_served_files *served, const char *folder, uint32_t root
     closedir(dir);
 }
 
-/* Removes the folder common to all rows from their names. */
+/* Removes the directory that all rows have in common from their names. */
 static void shorten_names(mv_served_files_list *list)
 {
     const char *first = list->count ? list->files[0].name : "";
@@ -530,7 +532,8 @@ static int compare(const void *a, const void *b, const void *context)
     return of_x != of_y ? (of_x < of_y ? -1 : 1) : strverscmp(x->name, y->name);
 }
 
-/* Named files come first: folders may contain too many. Under the lock. */
+/* Scans the named files first, because directories may contain too many files. Called with the lock
+ * held. */
 static void look_everywhere(mv_served_files *served)
 {
     struct stat st;
@@ -565,7 +568,7 @@ mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served
                                                               .verdict = r->verdict};
     }
     if (served->finds_verdicts)
-        pthread_cond_signal(&served->wanted); /* there may be new files */
+        pthread_cond_signal(&served->wanted); /* the list may contain new files */
     pthread_mutex_unlock(&served->lock);
     if (!out->files)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
@@ -576,7 +579,8 @@ mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served
 
 /* ---- one file ---------------------------------------------------------------------------- */
 
-/* The row, if the file still has that version; else NULL, with the reason in `out`. */
+/* Returns the file's row if the file still has that version. Otherwise returns NULL, with the
+ * reason in `out`. */
 static row *find_version(mv_served_files *served, uint32_t id, uint64_t version,
                          mv_served_files_answer *out)
 {

@@ -15,7 +15,8 @@ static mv_span after(mv_span text, const uint8_t *at)
     return (mv_span){at, text.length - (uint64_t)(at - text.data)};
 }
 
-/* The end of the only `word` in the text; NULL: none, or more than one. */
+/* Returns the end of the only `word` in the text. NULL means that the word occurs never, or more
+ * than once. */
 static const uint8_t *find_one(mv_span text, const char *word)
 {
     const uint8_t *at = find(text, word);

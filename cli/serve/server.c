@@ -15,8 +15,9 @@
 enum {
     MOST_CONNECTIONS = 64,
     SECONDS_OF_SILENCE = 30,
-    BYTES_OF_CONNECTION = 32 << 10, /* half of them for a request's headers */
-    BYTES_OF_FILE = 64 << 10        /* read at once */
+    BYTES_OF_CONNECTION = 32 << 10, /* memory for a connection, half of it for a request's
+                                     * headers */
+    BYTES_OF_FILE = 64 << 10        /* maximum number of bytes read at once */
 };
 
 static const char library[] = "libmicrohttpd.so.12";
@@ -37,7 +38,7 @@ struct mv_server {
 #undef FIELD
     int listening;
     mv_peers peers;
-    struct MHD_Daemon *daemon; /* NULL: not started */
+    struct MHD_Daemon *daemon; /* NULL: the server was not started */
     mv_serve_site *site;
 };
 
@@ -62,14 +63,15 @@ static mv_code load(mv_server *server, mv_err *err)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* A file range being sent. */
+/* A range of a file that is being sent. */
 typedef struct {
     int fd;
     uint64_t first;
 } sent_file;
 
-/* A file that became shorter during the transfer ends the connection: the promised bytes cannot be
- * sent. libmicrohttpd's own sendfile(2) would wait for the rest, and use a whole processor. */
+/* If a file becomes shorter during the transfer, the connection is ended, because the promised
+ * bytes cannot be sent. libmicrohttpd's own sendfile(2) would wait for the missing bytes and use a
+ * whole CPU. */
 static ssize_t read_file(void *user, uint64_t at, char *bytes, size_t room)
 {
     const sent_file *file = user;
@@ -87,7 +89,8 @@ static void end_file(void *user)
     free(user);
 }
 
-/* Closes the file, now or after it was sent. */
+/* Makes the response that sends a file, which is closed now on failure, or otherwise after it was
+ * sent. */
 static struct MHD_Response *response_of_file(const mv_server *server, const mv_serve_answer *answer)
 {
     sent_file *file = malloc(sizeof *file);
@@ -121,16 +124,18 @@ static struct MHD_Response *response_of(const mv_server *server, const mv_serve_
     return response;
 }
 
-/* The length of the request target, query included, which answer_request gets as *state. */
+/* Returns the length of the request target, including the query. answer_request receives it as
+ * *state. */
 static void *measure(void *user, const char *asked, struct MHD_Connection *connection)
 {
     (void)user, (void)connection;
     return (void *)strlen(asked); // NOLINT: a number
 }
 
-/* False if the target contains a NUL, where it seems to end. libmicrohttpd keeps the request line
- * in one buffer, with a NUL after the target and blanks up to the version: any other character
- * there belongs to the target. True if the two are not in one buffer. */
+/* Returns false if the target contains a NUL, which would make it appear to end there.
+ * libmicrohttpd keeps the request line in a single buffer, with a NUL after the target and blanks
+ * up to the version, so any other character there belongs to the target. Returns true if the two
+ * are not in the same buffer. */
 static bool is_whole(const char *path, size_t length, const char *version)
 {
     uintptr_t from = (uintptr_t)path + length, to = (uintptr_t)version;
@@ -176,7 +181,8 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     return result;
 }
 
-/* Other users can reach 127.0.0.1: their connections are refused, so they cannot use them up. */
+/* Other users can reach 127.0.0.1, too. Their connections are refused, so that they cannot use up
+ * all connections. */
 static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen_t length)
 {
     mv_server *server = user;
@@ -188,14 +194,14 @@ static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen
     return mv_peer_is_foreign(&server->peers, &from) ? MHD_NO : MHD_YES;
 }
 
-/* Paths have one form: %2e is not a dot. */
+/* Each path has exactly one form, so %2e is not a dot. */
 static size_t leave_escapes(void *user, struct MHD_Connection *connection, char *text)
 {
     (void)user, (void)connection;
     return strlen(text);
 }
 
-/* libmicrohttpd requests memory before each wait, and again at once if there is none. */
+/* libmicrohttpd asks for memory before each wait, and asks again at once if it received none. */
 static void take_breath(void *user, const char *message, va_list args)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -207,7 +213,8 @@ static void take_breath(void *user, const char *message, va_list args)
 
 /* ---- start and stop ---------------------------------------------------------------------- */
 
-/* A listening socket of this machine alone; -1, with errno, if the port is not available. */
+/* Opens a listening socket that only this machine can reach. Returns -1, with errno set, if the
+ * port is not available. */
 static int listen_here(uint16_t *port)
 {
     struct sockaddr_in address = {
@@ -217,7 +224,7 @@ static int listen_here(uint16_t *port)
 
     if (fd < 0)
         return -1;
-    /* The port of a server that ended a moment ago can be reused. */
+    /* Allows the port of a server that ended a moment ago to be reused. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, SOMAXCONN) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
