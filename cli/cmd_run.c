@@ -79,7 +79,8 @@ static void put_file(void *user, const mv_recording_file *f)
     }
 }
 
-/* An mv_recording_watch.goes_on. */
+/* An mv_recording_watch.goes_on. Reports a process that is still running and has recorded nothing
+ * yet. */
 static void put_left(void *user, uint32_t pid)
 {
     const run *r = user;
@@ -91,7 +92,7 @@ static void put_left(void *user, uint32_t pid)
         pid, r->recording.names.live, pid);
 }
 
-/* An mv_finalise_watch.phase. */
+/* An mv_finalise_watch.phase. Shows what is being done. */
 static void show_phase(void *user, const char *what)
 {
     run *r = user;

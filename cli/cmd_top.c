@@ -176,7 +176,7 @@ static int put_again_and_again(watch *w)
 
 /* ---- metrics ----------------------------------------------------------------------------- */
 
-/* An mv_metrics_fn. */
+/* An mv_metrics_fn. Writes the metrics of the current report. */
 static bool put_metrics(void *user, FILE *out)
 {
     watch *w = user;

@@ -1,4 +1,4 @@
-/* memviz whatif: the effect of other allocator settings on this run. */
+/* memviz whatif: shows what other allocator settings would have done to this run. */
 
 #include "analyze/advice/whatif.h"
 #include "cli/complain.h"
@@ -25,15 +25,15 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Whether the replay shows that a run serves the requests that failed: within a given limit, or one
- * that refuses them under the recorded settings. */
+/* Whether the replay can show that a run serves the requests that failed: a limit was given, or the
+ * recorded settings, replayed within the limit, refuse these requests too. */
 static bool records_failures(const mv_trials *t, const mv_trial *run)
 {
     return run->result.recorded_ooms > 0 &&
            (t->limit_source == MV_LIMIT_GIVEN || mv_trials_record_failures(t));
 }
 
-/* The settings of a run as shown in the table. */
+/* Describes a run's settings for the table. */
 static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
     char met[64] = "";
@@ -162,7 +162,7 @@ static void list_remedies(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
 
-/* The report for one device, and for all together. */
+/* The report on one device, or on all devices together. */
 #define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
     MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
     MEMBER("fidelity.matched", t->fidelity.segment_matched)                           \
@@ -312,7 +312,7 @@ static void put_advice(const whatif_report *r, const mv_whatif *w)
     }
 }
 
-/* With a target the settings are among the remedies. */
+/* With a target, the settings are among the remedies. */
 static void put_device(const void *all, uint32_t device)
 {
     const whatif_report *r = all;
@@ -333,13 +333,14 @@ static void put_device(const void *all, uint32_t device)
         put_changes(r, w);
     if (is_plain)
         put_advice(r, w);
-    if (*w->floor_line && (is_plain || w->has_target)) /* changes have another floor */
+    if (*w->floor_line && (is_plain || w->has_target)) /* with changes, the floor would be
+                                                        * different */
         put_apart(r, w->floor_line);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* False, with a message, when PyTorch would refuse one of the settings. */
+/* Checks the settings. Returns false, with a message, if PyTorch would refuse one of them. */
 static bool confs_are_fine(mv_cli *cli)
 {
     char why[256];
@@ -353,7 +354,7 @@ static bool confs_are_fine(mv_cli *cli)
     return true;
 }
 
-/* The changes on the command line. False, with a message, when one of them cannot be read. */
+/* Reads the changes on the command line. Returns false, with a message, if one of them is wrong. */
 static bool read_changes(whatif_report *r)
 {
     static const mv_code_change_kind kinds[MV_OPTION_COUNT] = {
@@ -411,7 +412,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
     return code;
 }
 
-/* Whether --target requires a failed request, and there is none. */
+/* Whether --target requires a failed request, but there is none. */
 static bool is_missing_failure(const whatif_report *r)
 {
     const mv_options *o = &r->cli->options;

@@ -1,5 +1,5 @@
-/* The progress of a long operation: on standard error, only on a terminal, and only after a second.
- */
+/* Shows the progress of a long operation on standard error, but only on a terminal, and only after
+ * a second. */
 #ifndef MV_PROGRESS_H
 #define MV_PROGRESS_H
 

@@ -25,7 +25,7 @@ typedef struct mv_mcp_tool mv_mcp_tool;
 /* Returns the tool with this name; NULL: none. */
 const mv_mcp_tool *mv_mcp_tool_find(const char *name);
 
-/* The result of tools/list. */
+/* Writes the result of tools/list. */
 void mv_mcp_put_tools(mv_out *out);
 
 typedef struct {
