@@ -75,7 +75,7 @@ static cJSON *last_oom(const char *file)
     return cJSON_GetArrayItem(ooms, cJSON_GetArraySize(ooms) - 1);
 }
 
-/* The memory still needed is the failed request plus either the forecast or the growth over the
+/* The decision depends on the failed request itself and on the forecast, or the growth, for the
  * rest of the run. */
 Test(remedies, a_failed_request_is_a_target)
 {

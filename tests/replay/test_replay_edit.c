@@ -455,8 +455,8 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
 
-/* Three calls in which the first block of each is freed by a shared ending, as with casts of
- * weights under autocast. */
+/* Three calls whose first blocks are all freed at the same point, as casts of weights are under
+ * autocast. */
 Test(replay_edit, blocks_freed_together_are_not_kept_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};
