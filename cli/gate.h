@@ -99,16 +99,16 @@ const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_
  * NULL, the messages name the file themselves. */
 void mv_gate_next(mv_gates *gates, const char *file);
 
-/* Answers one gate for one device, and gives the reason as a sentence. */
+/* Records one gate's result for one device, with the reason as a sentence. */
 void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Answers a gate that has a bound. `what` names the figure and `bytes` is its value. `is` tells in
+/* Records the result of a gate that has a bound. `what` names the figure and `bytes` is its value. `is` tells in
  * which direction the true figure may differ, and `doubt` is why the figure is inexact. */
 void mv_gate_evaluate_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
                             const char *doubt, const char *what);
 
-/* Answers the gates `oom`, `leak` and `fragmented` for one device, or for the memory that `where`
+/* Records the results of the gates `oom`, `leak` and `fragmented` for one device, or for the memory that `where`
  * names. Files from other tools never contain segments, and rarely failed requests. */
 void mv_gate_evaluate_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                            const mv_ooms *found);
@@ -116,7 +116,7 @@ void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *
 void mv_gate_evaluate_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
                                     const mv_fragmentation *found);
 
-/* Answers the gates `peak` and `reserved` for one device. */
+/* Records the results of the gates `peak` and `reserved` for one device. */
 void mv_gate_evaluate_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
 /* If no device in [first, end) is in use, sets the answer of every requested gate to unknown,

@@ -103,7 +103,7 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
     }
 }
 
-/* Adds the change of a block to its pool's use. When a pool grows beyond its highest use so far,
+/* Applies a block's allocation or free to its pool's usage. When a pool grows beyond its highest use so far,
  * the growth remains in use until the pool is released. */
 static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {

@@ -117,8 +117,8 @@ typedef struct {
         uint64_t unproven_segments; /* segments that may have been added after the first event,
                                      * because the file records when such segments end, but not when
                                      * they are added */
-        uint64_t uncompleted;       /* allocations in a file without any free_completed event, which
-                                     * may have waited for a stream after `completed` */
+        uint64_t uncompleted;       /* allocations whose free may have waited for a stream after
+                                     * `completed`, because the file has no free_completed events */
         uint64_t lone_segments;     /* segment events that contradict which bytes are held */
         uint64_t misplaced;         /* allocs that do not start at the start of a free block */
         uint64_t outside;           /* allocs that lie outside all known segments */

@@ -10,9 +10,9 @@
  *     unknown      the device has no samples, or it had room, so that a limit which is not in
  *                  the file refused the call
  *
- * The next call of the same library replaces a refused call in two cases. It may succeed with the
- * same size, because memory was freed, or it may request less on the same line, because a pool
- * tries smaller sizes. */
+ * The next call of the same library replaces a refused call in two cases: it
+ * succeeds with the same size because memory was freed, or it comes from the same source line but
+ * requests less, because a pool retries with smaller sizes. */
 #ifndef MV_REFUSED_CALLS_H
 #define MV_REFUSED_CALLS_H
 

@@ -48,8 +48,8 @@ static void brief_type(mv_span name, char out[MOST_TYPE])
                    (const char *)name.data);
 }
 
-/* Copies one value in the list of sizes without blanks; for a list of lists, writes their
- * number. */
+/* Copies one entry of the list of sizes without white space. If the entry is a list of lists, writes
+ * how many lists it contains instead. */
 static void take_size(mv_span value, char out[MOST_TENSOR])
 {
     uint64_t length = 0, lists = 0;

@@ -114,7 +114,7 @@ Test(own_lists, an_event_is_in_one_list)
     cr_expect_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT, "%s", mvt_err()->detail);
 }
 
-/* Segments keep their blocks, including the host's. */
+/* Segments that first appear in a user's own list keep their order and their blocks. */
 Test(own_lists, segments_have_the_order_of_pytorch)
 {
     static const uint64_t first[] = {1 << 20, 2 << 20, 3 << 20};

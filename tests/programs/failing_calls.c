@@ -155,8 +155,8 @@ static const uint8_t gate_code[] = {
     0xc3,                         /* ret */
 };
 
-/* Calls that may do less than was asked. A socket returns the bytes received and accepts as many as
- * fit, because edge-triggered code relies on that. */
+/* Calls that may transfer less than requested. recv and send are not among them: edge-triggered code
+ * relies on recv returning all the data that has arrived, and on send taking as much as fits. */
 static bool is_transfer(long number)
 {
     return number == SYS_read || number == SYS_pread64 || number == SYS_write ||

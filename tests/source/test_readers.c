@@ -1,5 +1,5 @@
-/* Messages about files that are not snapshots, or are not as PyTorch wrote them, because of common
- * accidents. */
+/* Messages for common mistakes: files that are not snapshots, and snapshots altered after PyTorch
+ * wrote them (archived, compressed twice, transferred as text, nested in another object). */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
