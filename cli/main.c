@@ -23,7 +23,7 @@ static void fill_numbers(void)
  * space. */
 static void share_heap(void)
 {
-#ifndef MV_POSIX
+#ifdef M_ARENA_MAX /* only glibc has it */
     if (mv_address_space() < UINT64_MAX)
         mallopt(M_ARENA_MAX, 1);
 #endif
