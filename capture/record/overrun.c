@@ -216,7 +216,7 @@ bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack, mv
         *stack = row->stack;
         *moment = mv_rec_now();
         take_out(overrun.cursor);
-        atomic_fetch_sub(&mv_process.lost[MV_LOST_BOUND], 1);
+        atomic_fetch_sub(&mv_wiped.lost[MV_LOST_BOUND], 1);
     }
     mv_process_unlock(&mv_wiped.overrun);
     return has_one;

@@ -72,7 +72,7 @@ void mv_process_unlock(mv_lock *lock)
 
 void mv_process_lose(mv_lost_kind what)
 {
-    if (atomic_fetch_add(&mv_process.lost[what], 1) == 0)
+    if (atomic_fetch_add(&mv_wiped.lost[what], 1) == 0)
         mv_facts_refresh();
 }
 
@@ -170,8 +170,6 @@ static void forget_parent(void)
     mv_stack_table_forget();
     mv_facts_forget();
     atomic_store(&mv_process.sequence, FIRST_SEQUENCE);
-    for (int i = 0; i < MV_LOST_KINDS; i++)
-        atomic_store(&mv_process.lost[i], 0);
 }
 
 static void ask(void)

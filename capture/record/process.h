@@ -67,6 +67,8 @@ typedef union {
         _Atomic uint64_t epoch; /* number that is different for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
         mv_lock opening, names, facts, overrun;
+        /* Not reset when a file is opened: another thread may already have lost events. */
+        _Atomic uint64_t lost[MV_LOST_KINDS];
     };
     uint8_t page[MV_WIPED_BYTES];
 } mv_wiped_page;
@@ -96,8 +98,7 @@ typedef struct {
     uint64_t last_epoch;       /* the last epoch used; a child inherits it, so that a child never
                                 * has the epoch of its parent */
     _Atomic uint64_t sequence; /* number of the next event */
-    _Atomic uint64_t lost[MV_LOST_KINDS];
-    pthread_key_t thread_end; /* key whose destructor seals the thread's chunk */
+    pthread_key_t thread_end;  /* key whose destructor seals the thread's chunk */
     bool has_thread_end;
 } mv_process_state;
 

@@ -237,7 +237,7 @@ static void put_lost(bool is_end)
     };
 
     for (int i = 0; i < MV_LOST_KINDS; i++) {
-        uint64_t lost = atomic_load(&mv_process.lost[i]);
+        uint64_t lost = atomic_load(&mv_wiped.lost[i]);
         if (lost == facts.lost[i] || (lost < 2 * facts.lost[i] && !is_end))
             continue;
         put_number(keys[i], lost, is_end ? 0 : FOR_THE_END);
