@@ -219,11 +219,14 @@ static uint64_t disk_used(const mv_ring *g)
     return fstat(g->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes : 0;
 }
 
-/* Returns the number of bytes by which the next folded part may be larger than the present one. */
+/* Returns the number of bytes by which the next folded part may be larger than the present one. The
+ * shim may fill all but two windows (capture/record/overrun.c) while the folded part is written. */
 static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
 {
     uint64_t most = r->bounds.max_size, used = disk_used(g);
+    uint64_t shim = mv_ring_window(&r->bounds) * (WINDOWS - 2);
 
+    used = used > shim ? used : shim;
     return !most ? UINT64_MAX : used < most ? most - used : 0;
 }
 
