@@ -499,15 +499,32 @@ static const char *bounds_of(mv_option_id id)
                                              : NULL;
 }
 
+/* Returns how often the option can be given, if it was given more often; else 0. */
+static unsigned limit_passed(const mv_options *given, mv_option_id id)
+{
+    if (readers[id].kind == IS_CHANGE)
+        return given->changes == MV_MOST_CHANGES_GIVEN ? MV_MOST_CHANGES_GIVEN : 0;
+    if (id == MV_OPTION_CONF)
+        return given->confs == MV_MOST_CONFS ? MV_MOST_CONFS : 0;
+    return id == MV_OPTION_FAIL_ON && given->fail_ons == MV_MOST_GATES ? MV_MOST_GATES : 0;
+}
+
 /* Explains that the argument is not one that the option takes. */
-static void explain_argument(mv_option_id id, mv_option_set allowed, const char *argument,
+static void explain_argument(const mv_options *given, mv_option_id id, const char *argument,
                              char *why, uint32_t size)
 {
     const mv_option *o = &mv_option_table[id];
+    mv_option_set allowed = given->allowed;
+    unsigned limit = limit_passed(given, id);
     bool is_any_text = readers[id].kind == IS_TEXT; /* its words are only suggestions */
     const char *words = is_any_text ? NULL : mv_option_words(id, allowed), *bounds = bounds_of(id);
 
     *why = 0;
+    if (limit) {
+        mv_text_append(why, size, "--%s: more than %u %s", o->name, limit,
+                       readers[id].kind == IS_CHANGE ? "changes" : "of this option");
+        return;
+    }
     mv_text_append(why, size, "--%s %s: expected ", o->name, *argument ? argument : "''");
     if (words)
         mv_text_append(why, size, "one of: %s", words);
@@ -547,7 +564,7 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
             return false;
         }
         if (!take(out, id, optarg)) {
-            explain_argument(id, allowed, optarg, why, why_size);
+            explain_argument(out, id, optarg, why, why_size);
             return false;
         }
     }

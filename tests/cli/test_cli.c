@@ -68,6 +68,9 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
          "--max-size 1M: expected SIZE of 16M or more"},
         {"$MEMVIZ whatif --target 0 a", 2, NULL, "--target 0: expected SIZE"},
         {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a plain number is bytes, at least 1048576"},
+        {"$MEMVIZ whatif $(yes -- --one-stream | head -33) a", 2, NULL, "more than 32 changes"},
+        {"$MEMVIZ whatif $(yes -- --conf= | head -65) a", 2, NULL,
+         "--conf: more than 64 of this option"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
