@@ -11,8 +11,9 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are examined. A snapshot has at least 64 bytes of content in them. */
+/* Stored bytes that are examined, and bytes of content: the events of a trace begin in them. */
 #define MOST_LOOKED_AT (1u << 20)
+#define HEAD_BYTES     (1u << 16)
 
 typedef struct {
     mv_arena *arena;
@@ -21,11 +22,20 @@ typedef struct {
     uint32_t count, capacity;
 } list;
 
+/* Programs write much JSON next to their snapshots, such as config.json. A trace has events. */
+static bool is_trace(mv_span json)
+{
+    static const char events[] = "\"traceEvents\"", phase[] = "\"ph\"";
+
+    return memmem(json.data, json.length, events, sizeof events - 1) ||
+           memmem(json.data, json.length, phase, sizeof phase - 1);
+}
+
 static bool is_snapshot(mv_span head, bool or_summary)
 {
     for (const mv_reader *r = mv_readers; r->name; r++)
         if (r->probe != mv_page_probe && r->probe(head))
-            return true;
+            return r->probe != mv_kineto_probe || is_trace(head);
     return or_summary && mv_summary_probe(head);
 }
 
@@ -39,7 +49,7 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     mv_arena_init(&arena, budget);
     if (mv_source_open_file(&arena, path, &source, &ignored) == MV_OK) {
         mv_source_limit(&source, MOST_LOOKED_AT);
-        mv_source_need(&source, 64);
+        mv_source_need(&source, HEAD_BYTES);
         is = is_snapshot((mv_span){source.at, (uint64_t)(source.end - source.at)}, or_summary);
     }
     mv_source_close(&source);
