@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are examined, and bytes of content: the events of a trace begin in them. */
+/* Stored bytes that are examined, and bytes of content, with the keys that has_keys looks for. */
 #define MOST_LOOKED_AT (1u << 20)
 #define HEAD_BYTES     (1u << 16)
 
@@ -22,20 +22,28 @@ typedef struct {
     uint32_t count, capacity;
 } list;
 
-/* Programs write much JSON next to their snapshots, such as config.json. A trace has events. */
-static bool is_trace(mv_span json)
+/* Whether any pickle or JSON begins like one that memviz reads. Programs write others next to their
+ * snapshots, such as args.pkl and config.json. */
+static bool has_keys(bool (*probe)(mv_span head), mv_span head)
 {
-    static const char events[] = "\"traceEvents\"", phase[] = "\"ph\"";
+    static const char *const of_pickle[] = {"segments", "device_traces", "total_size", NULL};
+    static const char *const of_trace[] = {"\"traceEvents\"", "\"ph\"", NULL};
+    const char *const *key = probe == mv_pickle_probe   ? of_pickle
+                             : probe == mv_kineto_probe ? of_trace
+                                                        : NULL;
 
-    return memmem(json.data, json.length, events, sizeof events - 1) ||
-           memmem(json.data, json.length, phase, sizeof phase - 1);
+    if (!key)
+        return true;
+    while (*key && !memmem(head.data, head.length, *key, strlen(*key)))
+        key++;
+    return *key;
 }
 
 static bool is_snapshot(mv_span head, bool or_summary)
 {
     for (const mv_reader *r = mv_readers; r->name; r++)
         if (r->probe != mv_page_probe && r->probe(head))
-            return r->probe != mv_kineto_probe || is_trace(head);
+            return has_keys(r->probe, head);
     return or_summary && mv_summary_probe(head);
 }
 
