@@ -60,8 +60,8 @@ static void offer_options(const line *l, const mv_command *c)
     offer(l, "--version", NULL);
 }
 
-/* Returns the option that a word names: --limit, -n, or --limit=... */
-static mv_option_id option_of(const char *word)
+/* Returns the command's option that a word names: --limit, -n, or --limit=... */
+static mv_option_id option_of(const mv_command *c, const char *word)
 {
     uint32_t i = 0;
 
@@ -69,7 +69,8 @@ static mv_option_id option_of(const char *word)
         const mv_option *o = &mv_option_table[i];
         bool is_name = length > 2 && strncmp(word, "--", 2) == 0 && strlen(o->name) == length - 2 &&
                        memcmp(word + 2, o->name, length - 2) == 0;
-        if (is_name || (length == 2 && *word == '-' && o->letter && word[1] == o->letter))
+        bool is_letter = length == 2 && *word == '-' && o->letter && word[1] == o->letter;
+        if ((is_name || is_letter) && (options_of(c) & MV_OPTION_BIT(i)))
             break;
     }
     return (mv_option_id)i;
@@ -82,8 +83,7 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     char buffer[MV_TABLE_PATHS];
     const char *words;
 
-    if (id == MV_OPTION_COUNT || !mv_option_table[id].argument ||
-        !(options_of(c) & (MV_OPTION_BIT(id))))
+    if (id == MV_OPTION_COUNT || !mv_option_table[id].argument)
         return false;
     words = mv_option_words(id, options_of(c));
     if (id == MV_OPTION_FAIL_ON)
@@ -93,7 +93,7 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     offer_each(l, words ? words : "", " ,");
     if (strcmp(mv_option_table[id].argument, "FILE") == 0)
         mv_out_text(l->out, "\tfiles\n");
-    else if (id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO)
+    else if ((id == MV_OPTION_AT && !c->takes_sizes) || id == MV_OPTION_FROM || id == MV_OPTION_TO)
         mv_out_text(l->out, "\tnames annotation_names\n");
     else if (id == MV_OPTION_LEVEL)
         mv_out_text(l->out, "\tnames levels\n");
@@ -122,10 +122,10 @@ static bool offer_option(line *l, const mv_command *c)
     if (before > 0 && (strcmp(l->words[before], "=") == 0 || strcmp(l->words[before], "@") == 0))
         before--;
     if (before >= 0 && mv_option_takes_next(l->words[before]) &&
-        offer_values(l, c, option_of(l->words[before])))
+        offer_values(l, c, option_of(c, l->words[before])))
         return true;
     if (*l->typed == '-' && equals) {
-        mv_option_id id = option_of(l->typed);
+        mv_option_id id = option_of(c, l->typed);
         snprintf(l->prefix, sizeof l->prefix, "%.*s", (int)(equals + 1 - l->typed), l->typed);
         l->typed = equals + 1;
         offer_values(l, c, id);
@@ -135,13 +135,21 @@ static bool offer_option(line *l, const mv_command *c)
     return *l->prefix || *l->typed == '-';
 }
 
-static void offer_arguments(const line *l, const mv_command *c)
+/* `at`: the first word after the command */
+static void offer_arguments(const line *l, const mv_command *c, int at)
 {
     const char *before = l->words[l->last - 1];
+    int number = 0; /* of arguments before the word */
 
+    for (; (at = skip_options(l, at)) < l->last; at++)
+        number++;
     if (c->run == mv_cmd_completion) {
         offer_each(l, c->arguments, "|");
-    } else if (!c->takes_words) {
+    } else if (c->run == mv_cmd_ctl && number == 1) {
+        offer_each(l, "status mark pause resume snapshot stop", " ");
+    } else if (c->run == mv_cmd_ctl && strcmp(before, "mark") == 0) {
+        return;
+    } else if (c->run == mv_cmd_ctl || !c->takes_words) {
         mv_out_text(l->out, "\tfiles\n");
     } else if (strcmp(before, "terms") == 0) {
         for (const mv_term *t = mv_terms; t->name; t++)
@@ -172,7 +180,7 @@ static void complete(line *l)
     if (offer_option(l, c))
         return;
     if (at < l->last) {
-        offer_arguments(l, c);
+        offer_arguments(l, c, at + 1);
         return;
     }
     offer_commands(l);

@@ -62,6 +62,7 @@ int mv_cmd_dry_run(mv_cli *cli)
                                     "contains it");
     if (!set_python_path(hook))
         return mv_complain_of("PYTHONPATH", "it is too long; shorten it");
+    set_number("MEMVIZ_DRY_RUN_PROCESS", (uint64_t)getpid());
     setenv("MEMVIZ_DRY_RUN", o->output ? o->output : expects ? "" : "memviz.dry-run.pickle", 1);
     if (mv_option_given(o, MV_HAS(STEPS)))
         set_number("MEMVIZ_DRY_RUN_STEPS", o->steps);

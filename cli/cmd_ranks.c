@@ -377,7 +377,7 @@ static int compare(ranks_report *r)
                               r->files.failed, r->files.count);
     }
     if (groups && !mv_rank_grid_parse(groups, r->count, &grid, why, sizeof why))
-        return mv_complain_usage("ranks", "--groups %s %s", groups, why);
+        return mv_complain_usage("ranks", "--groups %s: %s", groups, why);
     if (mv_ranks_compare(&r->cli->arena, r->ranks, r->count, grid, &r->found, &err) != MV_OK)
         return mv_complain(NULL, &err);
     return MV_EXIT_DONE;

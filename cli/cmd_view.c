@@ -140,8 +140,8 @@ static const char *session_of(const mv_options *o)
 }
 
 /* Reads the session at `path`, or that in --state, into `session` as the viewer's initial state.
- * Returns false, with a message, if it is invalid. */
-static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
+ * Returns the exit status; a message is printed if the session is invalid. */
+static int read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
 {
     const mv_options *o = &cli->options;
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -149,28 +149,24 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     mv_span text;
 
     if (o->state) {
-        if (mv_session_read_line(&cli->arena, mv_text_span(o->state), session, &err) != MV_OK) {
-            mv_complain("--state", &err);
-            return false;
-        }
+        if (mv_session_read_line(&cli->arena, mv_text_span(o->state), session, &err) != MV_OK)
+            return mv_complain_usage("view", "--state: byte %llu: %s",
+                                     (unsigned long long)err.offset, err.detail);
         opts->start.session = session;
     }
     if (!path)
-        return true;
+        return MV_EXIT_DONE;
     if (mv_text_file_read(&cli->arena, path, &text, &err) != MV_OK ||
-        mv_session_read(&cli->arena, text, session, &err) != MV_OK) {
-        mv_complain(path, &err);
-        return false;
-    }
+        mv_session_read(&cli->arena, text, session, &err) != MV_OK)
+        return mv_complain(path, &err);
     special = mv_session_special_file(session);
-    if (special < session->file_count) {
-        mv_complain_of(path, "not opened: %s is not a file on disk", session->files[special]);
-        return false;
-    }
+    if (special < session->file_count)
+        return mv_complain_of(path, "not opened: %s is not a file on disk",
+                              session->files[special]);
     opts->start.session = session;
     opts->files = session->files;
     opts->file_count = session->file_count;
-    return true;
+    return MV_EXIT_DONE;
 }
 
 /* Reads the text of --script. Returns false, with a message, if it cannot be read. */
@@ -294,8 +290,9 @@ int mv_cmd_view(mv_cli *cli)
         if (strcmp(o->file[i], "-") == 0 || is_session(o->file[i]))
             return mv_complain_usage("view", "%s must be the only file",
                                      strcmp(o->file[i], "-") == 0 ? "standard input" : "a session");
-    if (!read_session(cli, path, &opts, &session))
-        return MV_EXIT_FAILED;
+    status = read_session(cli, path, &opts, &session);
+    if (status != MV_EXIT_DONE)
+        return status;
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
         if (opts.file_count == 0 && !o->script)
             return mv_complain_usage("view", "expected FILE with --headless");

@@ -370,9 +370,11 @@ static bool read_changes(whatif_report *r)
         [MV_OPTION_ZERO] = MV_CODE_CHANGE_ZERO,
     };
     const mv_options *o = &r->cli->options;
+    bool needs_zero = mv_option_given(o, MV_HAS(RANKS));
     char why[MV_FILTER_WHY];
 
     for (uint32_t i = 0; i < o->changes; i++) {
+        needs_zero &= o->change[i].option != MV_OPTION_ZERO;
         r->changes[i] = (mv_code_change){kinds[o->change[i].option], o->change[i].text, o->ranks};
         if (!mv_code_change_is_fine(&r->cli->arena, &r->changes[i], why)) {
             mv_complain_usage("whatif", "--%s %s: %s", mv_option_table[o->change[i].option].name,
@@ -380,7 +382,9 @@ static bool read_changes(whatif_report *r)
             return false;
         }
     }
-    return true;
+    if (needs_zero)
+        mv_complain_usage("whatif", "--ranks needs --zero");
+    return !needs_zero;
 }
 
 static mv_code find_all(whatif_report *r, mv_err *err)

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/numbers.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "record/ring.h"
 #include "viz/scene/raster.h"
 
@@ -29,7 +30,7 @@ static const struct {
      "find the cheapest changes that reserve at most SIZE, or with oom that serve the failed "
      "request",
      NULL},
-    {MV_OPTION_AT, MV_OPTION_CAPACITY, "sizes to predict the peaks for, such as 16,24", NULL},
+    {MV_OPTION_AT, MV_OPTION_CAPACITY, "sizes to predict the peaks for, such as 16,24", ""},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
@@ -482,7 +483,7 @@ static bool is_flag(mv_option_set allowed, const char *argument)
     return false;
 }
 
-/* Describes which number or size is expected, if the option's name does not show it. */
+/* Describes which number or size is expected; NULL: the option's explanation does. */
 static const char *bounds_of(mv_option_id id)
 {
     return id == MV_OPTION_MAX_SIZE ? " of 16M or more, such as 512M"
@@ -495,7 +496,46 @@ static const char *bounds_of(mv_option_id id)
            : id == MV_OPTION_TOP             ? ", at least 1"
            : id == MV_OPTION_SCALE           ? " from 0.5 to 4"
            : id == MV_OPTION_PORT            ? " up to 65535"
-                                             : "";
+                                             : NULL;
+}
+
+/* Returns how often the option can be given, if it was given more often; else 0. */
+static unsigned limit_passed(const mv_options *given, mv_option_id id)
+{
+    if (readers[id].kind == IS_CHANGE)
+        return given->changes == MV_MOST_CHANGES_GIVEN ? MV_MOST_CHANGES_GIVEN : 0;
+    if (id == MV_OPTION_CONF)
+        return given->confs == MV_MOST_CONFS ? MV_MOST_CONFS : 0;
+    return id == MV_OPTION_FAIL_ON && given->fail_ons == MV_MOST_GATES ? MV_MOST_GATES : 0;
+}
+
+/* Explains that the argument is not one that the option takes. */
+static void explain_argument(const mv_options *given, mv_option_id id, const char *argument,
+                             char *why, uint32_t size)
+{
+    const mv_option *o = &mv_option_table[id];
+    mv_option_set allowed = given->allowed;
+    unsigned limit = limit_passed(given, id);
+    bool is_any_text = readers[id].kind == IS_TEXT; /* its words are only suggestions */
+    const char *words = is_any_text ? NULL : mv_option_words(id, allowed), *bounds = bounds_of(id);
+
+    *why = 0;
+    if (limit) {
+        mv_text_append(why, size, "--%s: more than %u %s", o->name, limit,
+                       readers[id].kind == IS_CHANGE ? "changes" : "of this option");
+        return;
+    }
+    mv_text_append(why, size, "--%s %s: expected ", o->name, *argument ? argument : "''");
+    if (words)
+        mv_text_append(why, size, "one of: %s", words);
+    else if (bounds)
+        mv_text_append(why, size, "%s%s", o->argument, bounds);
+    else
+        mv_text_append(why, size, "%s: %s", o->argument, mv_option_help(id, allowed));
+    if (may_be_shortfall(allowed, (int)id))
+        mv_text_append(why, size, "; or oom");
+    if (is_flag(allowed, argument))
+        mv_text_append(why, size, "; or --%s", argument);
 }
 
 bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
@@ -524,13 +564,7 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
             return false;
         }
         if (!take(out, id, optarg)) {
-            const mv_option *o = &mv_option_table[id];
-            const char *words = mv_option_words(id, allowed);
-            snprintf(why, why_size, "--%s %s: expected %s%s%s%s%s%s", o->name, optarg,
-                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id),
-                     may_be_shortfall(allowed, (int)id) ? "; or oom" : "",
-                     is_flag(allowed, optarg) ? "; or --" : "",
-                     is_flag(allowed, optarg) ? optarg : "");
+            explain_argument(out, id, optarg, why, why_size);
             return false;
         }
     }

@@ -78,7 +78,7 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
     case MV_CODE_CHANGE_EMPTY_CACHE:
         return true;
     case MV_CODE_CHANGE_ZERO:
-        snprintf(why, MV_FILTER_WHY, "expected 1, 2 or 3 and --ranks");
+        snprintf(why, MV_FILTER_WHY, "expected 1, 2 or 3, and --ranks R");
         return change->text && strlen(change->text) == 1 && strchr("123", *change->text) &&
                change->ranks > 0;
     case MV_CODE_CHANGE_SCALE:

@@ -338,7 +338,7 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
         mv_span name;
         uint32_t size;
         if (!take_size(&at, &name, &size)) {
-            snprintf(why, why_size, "is not a list such as tp=8,pp=4");
+            snprintf(why, why_size, "expected a list such as tp=8,pp=4");
             return false;
         }
         if (name.length == 2 && memcmp(name.data, "pp", 2) == 0 && !stages)
@@ -348,7 +348,7 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
     } while (*at && before <= count && after <= count);
     stages = stages ? stages : 1;
     if (before > count || after > count || stages > count || count % (before * stages * after)) {
-        snprintf(why, why_size, "does not divide the number of ranks, %u", count);
+        snprintf(why, why_size, "the product does not divide the number of ranks, %u", count);
         return false;
     }
     *out = (mv_rank_grid){(uint32_t)stages, (uint32_t)(count / stages / after)};

@@ -48,9 +48,9 @@ typedef struct {
 
 /* Whether `at` can name a moment in some file. The macro below is the message if it cannot. */
 bool mv_moment_is_valid(const char *at);
-#define MV_MOMENT_USAGE                                                                     \
-    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, low, low#K, an event " \
-    "number, time (1.5s) or annotation (@NAME)"
+#define MV_MOMENT_USAGE                                                                        \
+    "'%s' is not a valid --at: expected peak, reserved-peak, end, oom, oom#K, low, low#K, an " \
+    "event number, time (1.5s) or annotation (@NAME)"
 
 /* Returns K for "oom#K", 1 for "oom", and 0 for any other string. */
 uint64_t mv_moment_oom_number(const char *at);

@@ -136,17 +136,17 @@ def run_all(cases, jobs, out, ranks, gpu):
 
 
 def spread(dry):
-    """Returns the dry run's prediction of reserved memory, or "" if it is one exact figure."""
+    """Returns the dry run's reservations about reserved memory: "about", a range, both, or "" if it is one exact figure."""
     least, most = (f"{size / 2**20:,.0f}" for size in dry["range"])
     word = next((word for word in ("at least", "about") if word in dry["said"][-1]), "")
-    return f"{word} {least if least == most else f'{least} to {most}'}".strip() if word or least != most else ""
+    return f"{word} {'' if least == most else f'{least} to {most}'}".strip()
 
 
 def table(names, out, ranks):
     results, lines = [], []
-    for name in names:
-        for size, rank in itertools.product(range(3), ranks):
-            label = f"{name} {'SML'[size]}{'' if rank is None else f' rank {rank}'}"
+    for name, rank in itertools.product(names, ranks):
+        label, rows = f"{name}{'' if rank is None else f' rank {rank}'}", []
+        for size in range(3):
             both = {}
             for kind in ("dry", "real"):
                 path = stem_of(out, name, size, rank, kind) + ".json"
@@ -156,12 +156,14 @@ def table(names, out, ranks):
             if "error" in dry or "error" in real:
                 peaks = [" / ".join(f"{found[what] / 2**20:,.0f}" for what in ("allocated", "reserved")) if "error" not in found
                          else found["error"] for found in (dry, real)]
-                lines.append(f"| {label} | {peaks[0]} | {peaks[1]} |")
+                lines.append(f"| {label} {'SML'[size]} | {peaks[0]} | {peaks[1]} |")
                 continue
             off = [100 * (dry[what] / real[what] - 1) for what in ("allocated", "reserved")]
             results[-1]["off"] = off
-            mib = [f"{both[kind][what] / 2**20:,.0f}" for what in ("allocated", "reserved") for kind in ("dry", "real")]
-            lines.append(f"| {label} | {mib[0]} | {mib[1]} | {off[0]:+.2f} | {mib[2]} | {mib[3]} | {off[1]:+.2f} | {spread(dry)} |")
+            mib = [f"{real[what] / 2**20:,.0f}" for what in ("allocated", "reserved")]
+            rows.append([mib[0], f"{off[0]:+.2f}", mib[1], f"{off[1]:+.2f}", spread(dry) or "one figure"])
+        cells = [" / ".join(column if len(set(column)) > 1 else column[:1]) for column in zip(*rows)]
+        lines += ["| " + " | ".join([label, *cells]) + " |"] if rows else []
     for n, what in enumerate(("allocated", "reserved")):
         found = sorted(abs(r["off"][n]) for r in results if "off" in r)
         if found:

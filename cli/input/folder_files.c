@@ -11,8 +11,9 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are examined. A snapshot has at least 64 bytes of content in them. */
+/* Stored bytes that are examined, and bytes of content, with the keys that has_keys looks for. */
 #define MOST_LOOKED_AT (1u << 20)
+#define HEAD_BYTES     (1u << 16)
 
 typedef struct {
     mv_arena *arena;
@@ -21,11 +22,28 @@ typedef struct {
     uint32_t count, capacity;
 } list;
 
+/* Whether any pickle or JSON begins like one that memviz reads. Programs write others next to their
+ * snapshots, such as args.pkl and config.json. */
+static bool has_keys(bool (*probe)(mv_span head), mv_span head)
+{
+    static const char *const of_pickle[] = {"segments", "device_traces", "total_size", NULL};
+    static const char *const of_trace[] = {"\"traceEvents\"", "\"ph\"", NULL};
+    const char *const *key = probe == mv_pickle_probe   ? of_pickle
+                             : probe == mv_kineto_probe ? of_trace
+                                                        : NULL;
+
+    if (!key)
+        return true;
+    while (*key && !memmem(head.data, head.length, *key, strlen(*key)))
+        key++;
+    return *key;
+}
+
 static bool is_snapshot(mv_span head, bool or_summary)
 {
     for (const mv_reader *r = mv_readers; r->name; r++)
         if (r->probe != mv_page_probe && r->probe(head))
-            return true;
+            return has_keys(r->probe, head);
     return or_summary && mv_summary_probe(head);
 }
 
@@ -39,7 +57,7 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     mv_arena_init(&arena, budget);
     if (mv_source_open_file(&arena, path, &source, &ignored) == MV_OK) {
         mv_source_limit(&source, MOST_LOOKED_AT);
-        mv_source_need(&source, 64);
+        mv_source_need(&source, HEAD_BYTES);
         is = is_snapshot((mv_span){source.at, (uint64_t)(source.end - source.at)}, or_summary);
     }
     mv_source_close(&source);

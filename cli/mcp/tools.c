@@ -31,7 +31,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "peak", .command = "peak"},
     {.name = "memory", .command = "memory"},
     {.name = "lines", .command = "lines", .limit = "40"},
-    {.name = "fragmentation", .command = "fragmentation"},
+    {.name = "fragmentation", .command = "fragmentation", .lacks = MV_HAS(LEVEL)},
     {.name = "oom", .command = "oom"},
     {.name = "whatif", .command = "whatif"},
     {.name = "floor", .command = "floor", .lacks = MV_HAS(LEVEL)},
@@ -59,10 +59,15 @@ enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
 /* Options that tools accept as arguments. The other options write files, read further files on this
  * machine, or only matter on a terminal. */
+#define CHANGE_ARGUMENTS                                                                          \
+    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
+     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
+     MV_HAS(ZERO) | MV_HAS(RANKS))
 #define REPORT_ARGUMENTS                                                                       \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
      MV_HAS(TARGET) | MV_HAS(FRAMES) | MV_HAS(CAPACITY) | MV_HAS(CONF) | MV_HAS(BY) |          \
-     MV_HAS(TABLE) | MV_HAS(JSON) | MV_HAS(DEPTH) | MV_HAS(FILTER) | MV_HAS(TOP))
+     MV_HAS(TABLE) | MV_HAS(JSON) | MV_HAS(DEPTH) | MV_HAS(FILTER) | MV_HAS(TOP) |             \
+     CHANGE_ARGUMENTS)
 #define PICTURE_ARGUMENTS                                                                     \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(VIEW) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(FRAMES))
@@ -132,40 +137,59 @@ static const char *type_of(mv_option_id id)
     case MV_OPTION_LIMIT:
     case MV_OPTION_DEPTH:
     case MV_OPTION_TOP:
+    case MV_OPTION_ZERO:
+    case MV_OPTION_RANKS:
         return "\"integer\"";
-    case MV_OPTION_JSON:
-        return "\"boolean\"";
     case MV_OPTION_CONF:
         return "\"array\",\"items\":{\"type\":\"string\"}";
     default:
-        return "\"string\"";
+        return mv_option_table[id].argument ? "\"string\"" : "\"boolean\"";
     }
 }
 
 /* An agent pays for the list with tokens in each session, and most tools share most options. So an
  * option is described in a few words, or not at all if its name and type are enough. */
-static const char *about_option(mv_option_id id, mv_option_set allowed)
+static const char *about_option(const mv_mcp_tool *tool, mv_option_id id)
 {
+    mv_option_set allowed = mv_command_find(tool->command)->options;
+
     switch (id) {
     case MV_OPTION_DEVICE:
     case MV_OPTION_LIMIT:
     case MV_OPTION_TOP:
     case MV_OPTION_JSON:
+    case MV_OPTION_ONE_STREAM:
+    case MV_OPTION_RANKS:
     case MV_OPTION_TO: /* as `from` */
         return NULL;
-    case MV_OPTION_FROM:
-        return "event, 1.5s or @NAME#K";
+    case MV_OPTION_FROM: /* as `at`, if the tool has it */
+        return (allowed & MV_HAS(AT)) ? NULL : "event, 1.5s or @NAME#K";
     case MV_OPTION_AT:
-        return (allowed & MV_HAS(CAPACITY)) ? "24 or 24,32"
-               : (allowed & MV_HAS(FROM))
-                   ? "peak reserved-peak end oom low, or as from"
+        return (allowed & MV_HAS(CAPACITY))
+                   ? "24 or 24,32"
                    : "peak reserved-peak end oom low, event, 1.5s or @NAME#K";
     case MV_OPTION_CONF:
         return "as in PYTORCH_CUDA_ALLOC_CONF";
     case MV_OPTION_DEPTH:
         return "levels of the tree";
     case MV_OPTION_FILTER:
-        return "text /regex/ size>64M life<10 site:a.py:62 cat:optimizer leak; - negates";
+        return tool->is_picture
+                   ? "as in memory"
+                   : "text /regex/ size>64M life<10 site:a.py:62 cat:optimizer leak; - negates";
+    case MV_OPTION_DROP:
+    case MV_OPTION_HALF:
+    case MV_OPTION_CHANGE_CPU:
+    case MV_OPTION_FREE_EARLY:
+    case MV_OPTION_RECOMPUTE:
+        return "filter";
+    case MV_OPTION_CHANGE_SCALE:
+        return "filter=factor";
+    case MV_OPTION_PREALLOC:
+        return "filter or SIZE";
+    case MV_OPTION_ZERO:
+        return "1 2 3, with ranks";
+    case MV_OPTION_EMPTY_CACHE:
+        return "STEP or an annotation";
     case MV_OPTION_TARGET:
         return (allowed & MV_HAS(CONF)) ? "SIZE or oom" : "SIZE";
     case MV_OPTION_CAPACITY:
@@ -197,13 +221,12 @@ static const char *main_tables(const struct mv_table *report, char out[MV_TABLE_
 
 static void put_option(mv_out *out, const mv_mcp_tool *tool, mv_option_id id)
 {
-    const mv_command *command = mv_command_find(tool->command);
-    const char *about = about_option(id, command->options);
+    const char *about = about_option(tool, id);
     char tables[MV_TABLE_PATHS];
 
     mv_out_format(out, ",\"%s\":{\"type\":%s", mv_option_table[id].name, type_of(id));
     if (id == MV_OPTION_TABLE)
-        about = main_tables(command->report, tables);
+        about = main_tables(mv_command_find(tool->command)->report, tables);
     if (about)
         put_member(out, "description", about);
     mv_out_char(out, '}');
@@ -225,8 +248,8 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
         if (options & MV_OPTION_BIT(i))
             put_option(out, tool, (mv_option_id)i);
     if (!tool->is_picture)
-        mv_out_words(out, ",\"offset\":{\"type\":\"integer\"},"
-                          "\"max_bytes\":{\"type\":\"integer\"}");
+        mv_out_words(out,
+                     ",\"offset\":{\"type\":\"integer\"}"); /* the instructions name max_bytes */
     mv_out_words(out, "},\"required\":[");
     rest = arguments_of(tool);
     before = "";
@@ -334,16 +357,16 @@ static void take_number(call *c, const cJSON *value, const char *name, uint64_t 
 static void take_option(call *c, mv_option_id id, const cJSON *value)
 {
     const mv_option *o = &mv_option_table[id];
-    bool is_list = id == MV_OPTION_CONF && cJSON_IsArray(value);
+    bool is_list = (MV_OPTION_BIT(id) & (MV_HAS(CONF) | CHANGE_ARGUMENTS)) && cJSON_IsArray(value);
     const char *text;
 
     c->has_limit |= id == MV_OPTION_LIMIT;
-    if (id == MV_OPTION_JSON) {
-        c->is_json = cJSON_IsTrue(value);
-        if (c->is_json)
-            add_word(c, mv_arena_text(c->arena, "--json", 6));
+    c->is_json |= id == MV_OPTION_JSON && cJSON_IsTrue(value);
+    if (!o->argument) {
+        if (cJSON_IsTrue(value))
+            add_word(c, mv_arena_printf(c->arena, "--%s", o->name));
         else if (!cJSON_IsFalse(value))
-            refuse(c, "json: expected true or false");
+            refuse(c, "%s: expected true or false", o->name);
         return;
     }
     if (id == MV_OPTION_TABLE)

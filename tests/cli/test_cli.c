@@ -46,13 +46,19 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
         {"$MEMVIZ trace --limit -1 a", 2, NULL, "--limit -1: expected N"},
         {"$MEMVIZ trace --limit 99999999999999999999 a", 2, NULL, "expected N"},
         {"$MEMVIZ trace --device cuda:0 a", 2, NULL, "--device cuda:0: expected N, such as 0"},
+        {"$MEMVIZ trace --level '' a", 2, NULL, "--level '': expected LEVEL: "},
+        {"$MEMVIZ lines --source= a", 2, NULL, "--source '': expected DIR: "},
+        {"$MEMVIZ fit --at '' a=1", 2, NULL, "--at '': expected WHEN: sizes to predict"},
+        {"$MEMVIZ whatif --ranks four a", 2, NULL, "--ranks four: expected R: number of ranks"},
+        {"$MEMVIZ whatif --ranks 4 a", 2, NULL, "--ranks needs --zero"},
+        {"$MEMVIZ whatif --zero 1 a", 2, NULL, "--zero 1: expected 1, 2 or 3, and --ranks R"},
         {"$MEMVIZ trace --color sometimes a", 2, NULL, "one of: auto always never"},
         {"$MEMVIZ trace --frames some a", 2, NULL, "one of: user all"},
         {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not a gate of leaks"},
         {"$MEMVIZ trace --from noon a", 2, NULL,
          "'noon' is not a valid --from: expected an event number"},
         {"$MEMVIZ leaks --to -1 a", 2, NULL, "'-1' is not a valid --to: expected an event number"},
-        {"$MEMVIZ peak --at -1 a", 2, NULL, "'-1' is not a valid --at: peak, reserved-peak"},
+        {"$MEMVIZ peak --at -1 a", 2, NULL, "'-1' is not a valid --at: expected peak, res"},
         {"$MEMVIZ peak --at oom#0 a", 2, NULL, "'oom#0' is not a valid --at"},
         {"$MEMVIZ peak --at @ a", 2, NULL, "'@' is not a valid --at"},
         {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
@@ -62,6 +68,9 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
          "--max-size 1M: expected SIZE of 16M or more"},
         {"$MEMVIZ whatif --target 0 a", 2, NULL, "--target 0: expected SIZE"},
         {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a plain number is bytes, at least 1048576"},
+        {"$MEMVIZ whatif $(yes -- --one-stream | head -33) a", 2, NULL, "more than 32 changes"},
+        {"$MEMVIZ whatif $(yes -- --conf= | head -65) a", 2, NULL,
+         "--conf: more than 64 of this option"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
@@ -365,6 +374,20 @@ Test(cli, completion_offers_every_command_and_option)
     cr_expect_str_eq(r.out, "--color=always\n");
 }
 
+Test(cli, completion_offers_the_arguments_of_each_command)
+{
+    static const mvt_expected_run all[] = {
+        {"leaks --format ''", 0, "md\njunit\n", ""}, /* two options are called --format */
+        {"export --format sp", 0, "speedscope\n", ""},
+        {"fit --at ''", 0, NULL, ""}, /* a size, not a moment */
+        {"ctl ''", 0, "\tfiles\n", ""},
+        {"ctl 4711 st", 0, "status\nstop\n", ""},
+        {"ctl 4711 snapshot ''", 0, "\tfiles\n", ""},
+        {"ctl 4711 mark ''", 0, NULL, ""},
+    };
+    MVT_EXPECT_RUNS("$MEMVIZ completion words -- %s", all);
+}
+
 LongTest(cli, bash_completes)
 {
     static const struct {
@@ -420,7 +443,8 @@ LongTest(cli, completed_words_are_accepted)
         for (unsigned i = 0; i < sizeof ids / sizeof *ids; i++) {
             const char *option = mv_option_table[ids[i]].name;
             bool is_of_report = ids[i] == MV_OPTION_TABLE && (c->options & MV_HAS(CSV));
-            if (!(c->options & (MV_OPTION_BIT(ids[i]))) || c->least_files == 0)
+            bool is_size = ids[i] == MV_OPTION_AT && c->takes_sizes;
+            if (!(c->options & (MV_OPTION_BIT(ids[i]))) || c->least_files == 0 || is_size)
                 continue;
             mvt_run r = mvt_sh("$MEMVIZ completion bash >c; bash -c '. ./c; memviz() { $MEMVIZ "
                                "\"$@\"; }; COMP_WORDS=(memviz %s --%s "

@@ -1,6 +1,5 @@
 /* The examples in README and docs/ are true: their sessions match the program's output, the
- * README's pictures match its drawings, links lead to files, docs/README.md lists every page, and
- * recipes are files that other tests run. */
+ * README's pictures match its drawings, links lead to files, and docs/README.md lists every page. */
 #include <dirent.h>
 #include <png.h>
 #include <unistd.h>
@@ -213,16 +212,4 @@ LongTest(readme, pictures_can_be_made_again)
         text = end;
     }
     cr_expect_geq(pictures, 3);
-}
-
-Test(readme, recipes_are_files_that_run)
-{
-    static const char *const names[] = {"heap_cupy.py", "heap_numba.py", "heap_rmm.py",
-                                        "heap_pool.cpp"};
-    const char *text = page_text("docs/heaps.md");
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        cr_expect_not_null(
-            strstr(text, page_text(mv_arena_printf(mvt_memory(), "docs/examples/%s", names[i]))),
-            "docs/heaps.md does not show %s", names[i]);
 }

@@ -71,6 +71,12 @@ Test(folder_files, other_files_are_omitted)
          ": >f/.hidden.pickle; mkdir f/old.pickle; $MEMVIZ f",
          0, "f/run: snapshot", NULL},
         {"cp $SNAPS/graphs.pickle f/run; : >f/a.summary; $MEMVIZ ranks f", 1, "", "f/a.summary: "},
+        {"cp $SNAPS/graphs.pickle f/run; echo '{\"hidden_size\": 8}' >f/config.json; "
+         "printf '\\200\\002}q\\000X\\001\\000\\000\\000aq\\001K\\001s.' >f/args.pkl; $MEMVIZ f",
+         0, "f/run: snapshot", NULL},
+        {"cp $SNAPS/graphs.pickle f/run.pkl; $MEMVIZ f", 0, "f/run.pkl: snapshot", NULL},
+        {"cp " MV_TESTDATA "/tools/profiler_rank3.json f; $MEMVIZ f", 0,
+         "f/profiler_rank3.json: snapshot, kineto", NULL},
         {"echo text >f/notes.txt; $MEMVIZ f", 1, NULL, "f: no snapshot in this folder"},
         {": >f/rank0.pickle; $MEMVIZ f", 1, NULL, "f/rank0.pickle: byte 0: "}};
 

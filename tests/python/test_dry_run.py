@@ -188,7 +188,8 @@ class Runs(unittest.TestCase):
 class Command(Runs):
     def test_the_program_runs_and_its_status_counts(self):
         done = self.run_dry("--steps", "5", "--gpu", "24000", "-o", "x", "--", sys.executable, "-c",
-                            "import os, sys; print(sorted(k + '=' + v for k, v in os.environ.items() if 'DRY' in k)); sys.exit(7)")
+                            "import os, sys; del os.environ['MEMVIZ_DRY_RUN_PROCESS']; "
+                            "print(sorted(k + '=' + v for k, v in os.environ.items() if 'DRY' in k)); sys.exit(7)")
         self.assertEqual(done.returncode, 7)
         self.assertEqual(done.stdout, "['MEMVIZ_DRY_RUN=x', 'MEMVIZ_DRY_RUN_GPU=24000', 'MEMVIZ_DRY_RUN_STEPS=5']\n")
         self.assertEqual(os.listdir(self.folder), [])
@@ -204,6 +205,19 @@ class Command(Runs):
         done = self.run_dry("--", "true", env={**os.environ, "MEMVIZ_PYTHON": self.folder})
         self.assertEqual(done.returncode, 1)
         self.assertIn("memviz/dry/site", done.stderr)
+
+    def test_a_program_without_pytorch_is_reported(self):
+        done = self.run_dry("--", sys.executable, "-c",
+                            "import subprocess, sys; subprocess.run([sys.executable, '-c', ''])")
+        self.assertEqual(done.stderr, "memviz: the program did not import torch: nothing to predict\n")
+
+    def test_an_older_pytorch_is_named(self):
+        os.mkdir(os.path.join(self.folder, "torch"))
+        with open(os.path.join(self.folder, "torch", "__init__.py"), "w") as file:
+            file.write("__version__ = '1.13.0'\n")
+        done = self.run_dry("--", sys.executable, "-c", "import torch", env={**os.environ, "PYTHONPATH": self.folder})
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "memviz: a dry run needs PyTorch 2.2 or later; this is 1.13.0\n")
 
     def test_steps_must_be_a_number(self):
         self.assertEqual(self.run_dry("--steps", "few", "--", "true").returncode, 2)

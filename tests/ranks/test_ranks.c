@@ -379,8 +379,8 @@ Test(ranks, stages_are_reported)
         mvt_sh("$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle; echo $?; "
                "$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle nowhere.pickle; echo $?");
     cr_expect_str_eq(run.out, "2\n1\n");
-    cr_expect(strstr(run.err, "--groups pp=2 does not divide the number of ranks, 1"), "%s",
-              run.err);
+    cr_expect(strstr(run.err, "--groups pp=2: the product does not divide the number of ranks, 1"),
+              "%s", run.err);
     cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 

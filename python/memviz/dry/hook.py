@@ -1,6 +1,6 @@
 """Starts a dry run when a program imports torch. The options of `memviz dry-run` are in the environment."""
 
-import importlib.abc, importlib.util, os, sys
+import atexit, importlib.abc, importlib.util, os, sys
 from types import ModuleType
 from typing import Any, Optional
 
@@ -14,6 +14,11 @@ def start() -> None:  # not in a process that only starts the ranks: each rank i
     run.DryRun(path, gpu or None, int(steps or run.STEPS), int(ranks or 0), bool(expect)).start(ends_process=True)
 
 class Finder(importlib.abc.MetaPathFinder):
+    def __init__(self) -> None:
+        atexit.register(self.finish)
+    def finish(self) -> None:  # only in the process that memviz dry-run became, not in its children
+        if self in sys.meta_path and os.environ.get("MEMVIZ_DRY_RUN_PROCESS") == str(os.getpid()):
+            print("memviz: the program did not import torch: nothing to predict", file=sys.stderr)
     def find_spec(self, name: str, path: Any, target: Optional[ModuleType] = None) -> Any:
         if name != "torch":
             return None

@@ -3,6 +3,10 @@
 import atexit, os, pickle, re, sys
 from typing import Any, Dict, List, Optional, Tuple
 
+VERSION = sys.modules["torch"].__version__
+if [int(number) for number in VERSION.split(".")[:2]] < [2, 2]:
+    sys.exit(f"memviz: a dry run needs PyTorch 2.2 or later; this is {VERSION}")
+
 from . import allocator, kernels
 
 CONTEXT = 756 << 20  # CUDA context and kernel code, measured on an H100 after a bf16 matrix product and a convolution
