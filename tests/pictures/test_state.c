@@ -101,12 +101,13 @@ Test(state, boxes_equal_a_literal_layout)
 
         for (uint32_t e = 0; e <= truth.events; e += 23) {
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, false, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false, false});
+                        (mv_state_opts){30, 9, 640, 0, false, false});
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){200, 2, 100000, false, false});
+                        (mv_state_opts){3, 1, 1, 5, false, false});
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, true, false});
+                        (mv_state_opts){200, 2, 100000, 90, false, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1,
+                        (mv_state_opts){30, 9, 640, 8, true, false});
         }
     }
 }
@@ -117,7 +118,7 @@ Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_state_opts opts = {30, 9, 640, false, false};
+    mv_state_opts opts = {.most_rows = 30, .most_groups = 9, .columns = 640};
     mv_heap heap;
     mv_heap_map map;
     mv_state state;
@@ -147,6 +148,40 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 LongTest(state, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
+}
+
+/* Returns the state of eight segments of equal size in one pool. */
+static mv_state state_of_equal(uint32_t rows)
+{
+    mvt_trace *t = mvt_new();
+    mv_heap heap;
+    mv_heap_map map;
+    mv_state state;
+
+    for (uint64_t i = 1; i <= 8; i++)
+        mvt_segment_alloc(t, .addr = i << 30, .bytes = 20 << 20);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_heap_init(mvt_arena(t), trace, &lives, &heap, mvt_err()));
+    mv_heap_advance(&heap, 7);
+    mvt_ok(mv_heap_map_make(mvt_arena(t), &heap, &map, mvt_err()));
+    mvt_ok(mv_state_lay(
+        mvt_arena(t), &lives, &map, 7,
+        &(mv_state_opts){.most_rows = 90, .most_groups = 9, .columns = 640, .rows = rows}, &state,
+        mvt_err()));
+    return state;
+}
+
+/* A tall picture has more rows, but no segment is cut for it. */
+Test(state, rows_fill_a_tall_picture)
+{
+    static const uint32_t rows[][2] = {{0, 1}, {1, 1}, {3, 3}, {4, 4}, {5, 4}, {8, 8}, {50, 8}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mv_state state = state_of_equal(rows[i][0]);
+        cr_expect_eq(state.rows, rows[i][1], "%u: %u", rows[i][0], state.rows);
+        cr_expect_eq(state.box_count, 8, "%u", rows[i][0]);
+    }
 }
 
 #define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_state, __VA_ARGS__)

@@ -71,6 +71,7 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     mv_heap_answer *a = mv_push_struct(arena, mv_heap_answer);
     const mv_panel_facts *facts = mv_panels_facts(context, q->device);
     mv_state_opts opts = {.most_rows = q->rows,
+                          .rows = q->fill,
                           .most_groups = q->rows / 3 + 1,
                           .columns = q->columns,
                           .by_address = q->by_address,

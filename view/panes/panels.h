@@ -70,7 +70,8 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t event;
-    uint32_t by_address;
+    uint16_t by_address;
+    uint16_t fill; /* mv_state_opts.rows */
     uint32_t columns, rows;
 } mv_heap_query;
 MV_PLAIN_END
