@@ -109,6 +109,7 @@ static void check_device_lane(const char *name)
                   (double)widths[w]);
         cr_expect_geq(p.plot.h, 55, "%s at %g", name, (double)widths[w]);
         cr_expect_geq(p.device_lane.h, 55, "%s at %g", name, (double)widths[w]);
+        cr_expect_gt(p.device_legend.h, 0, "%s at %g: the lane has a key", name, (double)widths[w]);
         cr_expect_null(cut_text(scene, p.device_legend), "%s at %g: %s", name, (double)widths[w],
                        cut_text(scene, p.device_legend));
     }
