@@ -211,6 +211,25 @@ Test(state, out_of_memory_is_explained)
                                              "free here, the largest hole 2.00 MiB"));
 }
 
+/* Small blocks together do not have the colour of blocks without frames. */
+Test(state, small_blocks_have_a_colour_of_their_own)
+{
+    mvt_trace *t = mvt_new();
+    const mv_theme *theme = mv_theme_of(false);
+    uint32_t rest = 0;
+    mvt_picture p;
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 64 << 20);
+    for (uint64_t i = 0; i < 2000; i++)
+        mvt_alloc(t, .addr = (1 << 21) + 1024 * i, .bytes = 512, .stack = "f:a.py:1");
+    p = mvt_picture_of(&mv_paper_state, mvt_done(t), 0, (mv_paper_opts){.event = 2000});
+    for (uint32_t i = 0; i < p.paper.scene.shape_count; i++) {
+        cr_assert_neq(p.paper.scene.shapes[i].fill, theme->native);
+        rest += p.paper.scene.shapes[i].fill == theme->rest;
+    }
+    cr_expect_geq(rest, 2, "in the picture and in its key");
+}
+
 Test(state, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *senseless = mvt_new(), *nothing = mvt_new();
