@@ -260,7 +260,9 @@ static void paint_tip(mv_view *view)
 {
     mv_ui *ui = &view->ui;
     const mv_zone *zone = mv_ui_zone_at(ui, ui->pointer_x, ui->pointer_y);
-    const char *text = zone && !view->chrome->captured ? tip_of(view, zone) : NULL;
+    bool is_covered = zone && mv_chrome_is_covered(view) &&
+                      (uint32_t)(zone - ui->zones) < view->chrome->overlay_zone;
+    const char *text = zone && !view->chrome->captured && !is_covered ? tip_of(view, zone) : NULL;
 
     if (!text || !*text)
         return;
