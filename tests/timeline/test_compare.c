@@ -279,3 +279,20 @@ Test(compare, a_difference_needs_another_device)
     mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
     cr_assert(mvt_scene_says(mvt_view_frame(view), "no device is compared"));
 }
+
+/* The list of devices to compare with leaves out the shown one, so Enter takes another one. */
+Test(compare, a_device_is_not_compared_with_itself)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    mvt_view_open(view, mvt_snapshot("two_devices"));
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_compare, 0);
+    mvt_view_frame(view);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_DEVICES);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+    mvt_view_frame(view);
+    cr_assert_neq(view->now->other_file, MV_NO_ROW);
+    cr_expect(view->now->other_file != view->now->file ||
+              view->now->other_device != view->now->device);
+}
