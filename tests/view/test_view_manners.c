@@ -317,3 +317,17 @@ Test(tips, leave_the_rows_below_tabs_and_heads_free)
         }
     }
 }
+
+/* A list over the panes hides their tips. */
+Test(tips, of_covered_panes_are_hidden)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_zone *zone;
+
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_show_details, 0);
+    cr_assert_not_null(zone);
+    mv_view_do(view, MV_DO_palette, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_expect_eq(tip_at(view, mvt_view_zone(view, MV_DO_show_details, 0), 1280, 720).h, 0);
+}
