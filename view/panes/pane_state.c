@@ -303,9 +303,9 @@ static void paint_head(state_frame *p, mv_box head)
     const char *oom = oom_text(p);
     const char *sums = mv_state_sums_text(&p->ui->scene, &mv_view_document(p->view)->trace,
                                           &heap->sums, p->answer->state.whole);
-    const char *holes =
-        oom ? oom
-            : mv_state_holes_text(&p->ui->scene, &p->device->lives, &heap->sums, heap->largest);
+    const char *holes = oom ? oom
+                            : mv_state_holes_text(&p->ui->scene, &p->document->trace,
+                                                  &p->device->lives, &heap->sums, heap->largest);
     uint32_t most = event_lines(p->view, head), more = sum_lines(p->view, head);
     mv_box event;
 
@@ -551,8 +551,7 @@ void mv_state_paint(mv_view *view, mv_box box)
     if (!mv_panels_device(view, box, &document, &device))
         return;
     if (!open_frame(view, box, &p)) {
-        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "laying out the heap ...");
+        mv_panel_remark(view, box, "laying out the heap ...");
         return;
     }
     view->panels->heap_events = (mv_box){0};
@@ -560,8 +559,7 @@ void mv_state_paint(mv_view *view, mv_box box)
         paint_head(&p, cut_head(view, &rest));
     paint_events(&p, box);
     if (p.answer->state.group_count == 0) {
-        mv_ui_text(p.ui, p.scene.place.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "nothing is reserved at this moment");
+        mv_panel_remark(view, p.scene.place.box, "nothing is reserved at this moment");
         return;
     }
     paint_hover(&p);

@@ -556,14 +556,14 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
     return text;
 }
 
-const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
-                                uint64_t largest)
+const char *mv_state_holes_text(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
+                                const mv_heap_sums *sums, uint64_t largest)
 {
     char size[MV_SIZE_TEXT], hole[MV_SIZE_TEXT];
     const char *text = "nothing is free in any segment";
 
-    if (sums->reserved == 0)
-        return "";
+    if (sums->reserved == 0 || mv_state_level_name(scene, trace))
+        return ""; /* calls have no segments with free memory */
     if (sums->free && sums->free == largest)
         text = mv_scene_format(scene, "%s is free, in one hole", mv_size_text(size, sums->free));
     else if (sums->free)
