@@ -284,3 +284,18 @@ Test(view_narrow, tips_have_the_texts_of_tables_that_were_cut)
     }
     cr_expect_gt(cut, 0);
 }
+
+/* The reason why a pane shows nothing is whole. */
+Test(view_narrow, reasons_of_empty_panes_are_whole)
+{
+    mv_view *view = mvt_view_new(NULL);
+
+    mvt_view_open(view, MV_TESTDATA "/captures/jax.bin"); /* its calls cannot be replayed */
+    mv_view_do(view, MV_DO_show_whatif, 0);
+    for (int w = 0; w < WIDTHS; w++) {
+        const mv_scene *scene = frame(view, widths[w]);
+        cr_expect_null(cut_text(scene, view->lower_box), "%g: %s", (double)widths[w],
+                       cut_text(scene, view->lower_box));
+        cr_expect(mvt_scene_says(scene, "replayed"), "%g", (double)widths[w]);
+    }
+}

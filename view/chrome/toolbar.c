@@ -8,10 +8,11 @@
 #include "viz/scene/distinct_texts.h"
 
 enum {
-    WIDE = 1240,  /* at this width or above, one row is enough for a file with one level and one
+    MOST_ENDING = 8, /* maximum length of a file's ending, such as ".kineto" */
+    WIDE = 1240,     /* at this width or above, one row is enough for a file with one level and one
                      device */
-    LEVEL = 120,  /* additional width if there is a levels button */
-    RANKS = 64,   /* additional width if there is a ranks button */
+    LEVEL = 120,     /* additional width if there is a levels button */
+    RANKS = 64,      /* additional width if there is a ranks button */
     NARROW = 620, /* below this width there are three rows, because the views and the search do not
                    * fit next to the other items */
     ROW = 32,
@@ -98,7 +99,7 @@ static const char *device_text(mv_view *view)
                            d->devices[view->now->device].device);
 }
 
-/* Returns the text. If it is too wide, the file's name loses its ending and is then cut, but its device
+/* Returns the text. If it is too wide, the file's name loses its endings and is then cut, but its device
  * stays. */
 static const char *fitting_name(mv_ui *ui, const char *text, float width)
 {
@@ -113,10 +114,10 @@ static const char *fitting_name(mv_ui *ui, const char *text, float width)
     if (!device || mv_ui_text_width(ui, MV_UI_TEXT, text) <= width)
         return text;
     name = mv_scene_format(&ui->scene, "%.*s", (int)(device - text), text);
-    end = strrchr(name, '.');
-    if (end && end > name)
-        name = mv_scene_format(&ui->scene, "%.*s", (int)(end - name), name);
     width -= mv_ui_text_width(ui, MV_UI_TEXT, device);
+    while (mv_ui_text_width(ui, MV_UI_TEXT, name) > width && (end = strrchr(name, '.')) &&
+           end > name && strlen(end) <= MOST_ENDING)
+        name = mv_scene_format(&ui->scene, "%.*s", (int)(end - name), name);
     return mv_scene_format(&ui->scene, "%s%s",
                            mv_text_fit(&ui->scene, name, MV_UI_TEXT * ui->scale, width), device);
 }

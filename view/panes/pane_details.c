@@ -644,8 +644,8 @@ void mv_details_paint(mv_view *view, mv_box box)
     q = mv_details_question(view);
     if (!is_question(&q)) {
         panels->details_shown = NULL;
-        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "point at an allocation in the picture, or click one to keep it here");
+        mv_panel_remark(view, box,
+                        "point at an allocation in the picture, or click one to keep it here");
         return;
     }
     if (memcmp(&panels->details_of, &q, sizeof q) != 0) {

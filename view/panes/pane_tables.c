@@ -296,8 +296,7 @@ static void paint_rows(tables_frame *p)
     if (p->answer->table.total)
         paint_total(p, mv_box_cut_top(&p->box, h));
     if (count == 0)
-        mv_ui_text(p->ui, p->box, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "no rows");
+        mv_panel_remark(p->view, p->box, "no rows");
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */
@@ -379,8 +378,7 @@ void mv_tables_paint(mv_view *view, mv_box box)
     if (p.answer)
         paint_rows(&p);
     else
-        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "building the table ...");
+        mv_panel_remark(view, box, "building the table ...");
 }
 
 const char *mv_tables_text(mv_view *view, mv_arena *arena)

@@ -307,7 +307,7 @@ void mv_whatif_paint(mv_view *view, mv_box box)
                                                 : NULL;
     if (text) {
         paint_clear(&p, &box);
-        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+        mv_panel_remark(view, box, text);
         return;
     }
     p.has_come = mv_focus_reached(view, MV_DO_whatif_toggle, &p.wanted);

@@ -276,6 +276,9 @@ void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 /* Copies the search whose hits are isolated. Returns false, and "", if there is none. */
 bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT]);
 
+/* Paints the reason why a pane has nothing to show, in the middle of the pane. */
+void mv_panel_remark(mv_view *view, mv_box box, const char *text);
+
 /* Finds the shown device and its document. If there is none yet, returns false and paints a line
  * that explains why. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
