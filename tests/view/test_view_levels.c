@@ -394,10 +394,13 @@ Test(view_levels, a_program_without_pytorch_has_no_words_of_pytorch)
 /* Events at one moment cover no time. */
 Test(view_levels, a_moment_is_not_a_span)
 {
-    const mv_scene *scene = mvt_view_frame(capture("heap_pool"));
+    mv_view *view = capture("heap_pool");
+    const mv_scene *scene = mvt_view_frame(view);
 
     cr_expect(mvt_scene_says(scene, "1 call"));
     cr_expect_not(mvt_scene_says(scene, " in 0"));
+    mv_view_do(view, MV_DO_show_details, 0);
+    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "more than 0 events"));
 }
 
 /* The badge counts what the reports list, also in a file with a single level. */

@@ -177,7 +177,7 @@ static void put_age(details_frame *p)
     const char *span;
     char count[MV_TICK_TEXT];
 
-    if (to >= e->count || from > to)
+    if (to >= e->count || from > to || (!is_known && from == to))
         return;
     span = mv_event_span_text(p->view->ui.frame, e, from, to);
     put_fact(p, "lifetime",
