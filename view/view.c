@@ -10,7 +10,7 @@
 #include "view/timeline/pane_timeline.h"
 #include "viz/core/background.h"
 
-enum { MOST_WORKERS = 4, TIP_MS = 350, MOST_FRAMES = 400, FRAME_MS = 16 };
+enum { MOST_WORKERS = 4, TIP_MS = 350, MOST_FRAMES = 400, FRAME_MS = 16, ONE_ROW = 28 };
 
 static const mv_scene *bare_frame(mv_view *view);
 
@@ -214,28 +214,41 @@ static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
     return broken;
 }
 
-/* Paints a tooltip below the pointer, or to the left of a row in the legend, so that the next rows
- * stay visible. */
-static void paint_tip_lines(mv_ui *ui, const char *text, const mv_zone *zone)
+/* Returns where a tooltip of this size goes. The tooltip of a button, a column head or a row is above
+ * it, since what the user reads next is below, and a finger covers that anyway; at the top of the
+ * window it is below. The tooltip of a row in a legend beside the picture is to the left of the row.
+ * In a larger zone, such as the picture, the tooltip is below the pointer. */
+static mv_box place_tip(const mv_ui *ui, const mv_zone *zone, float width, float height)
 {
-    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width;
-    uint32_t count = 0;
-    mv_box box;
+    float pad = mv_ui_px(ui, 6), gap = mv_ui_px(ui, 3);
+    mv_box box = {ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18),
+                  fminf(width, ui->scene.width - 2 * pad), height};
 
-    text = tip_that_fits(ui, text, ui->scene.width - 4 * pad - 2);
-    width = widest(ui, text);
-    for (const char *at = text; *at; count++)
-        next_line(ui, &at);
-    box = (mv_box){ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18), width + 2 * pad + 2,
-                   line * (float)count + mv_ui_px(ui, 4)};
-    box.w = fminf(box.w, ui->scene.width - 2 * pad);
     box.x = fmaxf(pad, fminf(box.x, ui->scene.width - pad - box.w));
     if (zone->command == MV_DO_legend_row && zone->box.x - box.w - pad > 0) {
         box.x = zone->box.x - box.w - pad;
         box.y = zone->box.y;
+    } else if (zone->box.h <= mv_ui_px(ui, ONE_ROW)) {
+        box.y = zone->box.y - gap - height;
+        if (box.y < 0)
+            box.y = zone->box.y + zone->box.h + gap;
     }
     if (box.y + box.h > ui->scene.height)
-        box.y = ui->pointer_y - box.h - pad;
+        box.y = fminf(ui->pointer_y, zone->box.y + zone->box.h) - box.h - pad;
+    return box;
+}
+
+static void paint_tip_lines(mv_ui *ui, const char *text, const mv_zone *zone)
+{
+    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2);
+    uint32_t count = 0;
+    mv_box box;
+
+    text = tip_that_fits(ui, text, ui->scene.width - 4 * pad - 2);
+    for (const char *at = text; *at; count++)
+        next_line(ui, &at);
+    box =
+        place_tip(ui, zone, widest(ui, text) + 2 * pad + 2, line * (float)count + mv_ui_px(ui, 4));
     mv_ui_fill(ui, box, ui->theme->background);
     mv_ui_frame(ui, box, ui->theme->faint_text);
     box = (mv_box){box.x + pad, box.y + mv_ui_px(ui, 2), box.w - 2 * pad, line};
@@ -247,7 +260,9 @@ static void paint_tip(mv_view *view)
 {
     mv_ui *ui = &view->ui;
     const mv_zone *zone = mv_ui_zone_at(ui, ui->pointer_x, ui->pointer_y);
-    const char *text = zone && !view->chrome->captured ? tip_of(view, zone) : NULL;
+    bool is_covered = zone && mv_chrome_is_covered(view) &&
+                      (uint32_t)(zone - ui->zones) < view->chrome->overlay_zone;
+    const char *text = zone && !view->chrome->captured && !is_covered ? tip_of(view, zone) : NULL;
 
     if (!text || !*text)
         return;

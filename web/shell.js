@@ -21,7 +21,18 @@ function ownSource() {
   return new Blob(['<!DOCTYPE html>\n' + page.outerHTML + '\n']);
 }
 
-function show(text) { status.textContent = text; }
+function show(text) {
+  status.textContent = text;
+  status.classList.remove('long');
+}
+
+// Shows an error. If it is cut, all of it is below the line until the next press or key.
+function complain(text) {
+  show(text);
+  status.classList.toggle('long', status.scrollWidth > status.clientWidth);
+}
+
+for (const press of ['pointerdown', 'keydown']) document.addEventListener(press, () => status.classList.remove('long'), true);
 
 // Decodes the letters of view/page/letters.h to bytes.
 function fromLetters(text) {
@@ -122,7 +133,7 @@ function giveUp(why) {
   files.splice(0, files.length, ...viewer.files);
   showReading(null);
   listFiles();
-  show(why);
+  complain(why);
 }
 
 const showLacks = names => show('The session needs ' + names + ', too: drop or choose them here.');
@@ -285,7 +296,7 @@ async function saveJson() {
   if (files.length === 0) return;
   const name = byId('report').value, named = filesOf(name), answer = await ask(name, named, '--json');
   if (answer.out.length) download(named.map(file => file.name).join('-') + '.' + name + '.json', new Blob([answer.out], {type: 'application/json'}));
-  else show(answer.errors.trim());
+  else complain(answer.errors.trim());
 }
 
 function toggleReports(isOpen) {
@@ -548,7 +559,7 @@ const tells = {
     if (names) showLacks(names);
     else if (worker === viewer) session = null;
   },
-  failed(list, data, worker) { if (list.length && worker === viewer) show(list.join(' · ')); },
+  failed(list, data, worker) { if (list.length && worker === viewer) complain(list.join(' · ')); },
   spoken(text, data, worker) {
     worker.spoken = text;
     if (worker === viewer) speak(text);
@@ -558,7 +569,7 @@ const tells = {
   stopped(why, data, worker) {
     if (worker === viewer && !worker.hasBegun) { // a new worker would also fail
       endViewer(worker);
-      show('memviz cannot start: ' + why);
+      complain('memviz cannot start: ' + why);
       return;
     }
     if (worker === viewer && next) endViewer(viewer), viewer = startViewer(false);
@@ -594,4 +605,4 @@ async function begin() {
   if (byId('served')) await beginServed();
 }
 
-begin().catch(error => show('memviz cannot start: ' + (error.message || error)));
+begin().catch(error => complain('memviz cannot start: ' + (error.message || error)));

@@ -342,3 +342,23 @@ Test(pane_state, a_click_in_the_list_goes_to_the_event)
          (mv_input){.kind = MV_INPUT_WHEEL, .x = zone->box.x + 30, .y = zone->box.y, .dy = 1});
     cr_expect_eq(view->now->cursor, 2152);
 }
+
+/* A heap of a few segments uses the height of any pane. */
+Test(pane_state, a_small_heap_fills_a_large_pane)
+{
+    static const char *const names[] = {"mempool", "leak_cycle", "streams", "oom", "mlp_train"};
+    static const float sizes[][2] = {{390, 844}, {1280, 800}, {3840, 2160}};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int s = 0; s < 3; s++) {
+            mv_view *view = state_of(names[i]);
+            mv_view_frame(view, sizes[s][0], sizes[s][1], view->ms + 1000);
+            mv_view_frame(view, sizes[s][0], sizes[s][1], view->ms + 1000);
+            const mv_state_place *p = place_of(view);
+            float bottom = mv_state_row_y(p, p->state->rows - 1) + p->row;
+            cr_expect_geq(bottom, p->box.y + p->box.h * 0.97f - 4, "%s at %g", names[i],
+                          (double)sizes[s][0]);
+            cr_expect_leq(bottom, p->box.y + p->box.h, "%s at %g", names[i], (double)sizes[s][0]);
+            mvt_end_now(view);
+        }
+}

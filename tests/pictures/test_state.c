@@ -101,12 +101,13 @@ Test(state, boxes_equal_a_literal_layout)
 
         for (uint32_t e = 0; e <= truth.events; e += 23) {
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, false, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false, false});
+                        (mv_state_opts){30, 9, 640, 0, false, false});
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){200, 2, 100000, false, false});
+                        (mv_state_opts){3, 1, 1, 5, false, false});
             check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, true, false});
+                        (mv_state_opts){200, 2, 100000, 90, false, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1,
+                        (mv_state_opts){30, 9, 640, 8, true, false});
         }
     }
 }
@@ -117,7 +118,7 @@ Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_state_opts opts = {30, 9, 640, false, false};
+    mv_state_opts opts = {.most_rows = 30, .most_groups = 9, .columns = 640};
     mv_heap heap;
     mv_heap_map map;
     mv_state state;
@@ -149,6 +150,40 @@ LongTest(state, pictures_of_every_snapshot_are_legible)
     mvt_each_snapshot(check_snapshot);
 }
 
+/* Returns the state of eight segments of equal size in one pool. */
+static mv_state state_of_equal(uint32_t rows)
+{
+    mvt_trace *t = mvt_new();
+    mv_heap heap;
+    mv_heap_map map;
+    mv_state state;
+
+    for (uint64_t i = 1; i <= 8; i++)
+        mvt_segment_alloc(t, .addr = i << 30, .bytes = 20 << 20);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_heap_init(mvt_arena(t), trace, &lives, &heap, mvt_err()));
+    mv_heap_advance(&heap, 7);
+    mvt_ok(mv_heap_map_make(mvt_arena(t), &heap, &map, mvt_err()));
+    mvt_ok(mv_state_lay(
+        mvt_arena(t), &lives, &map, 7,
+        &(mv_state_opts){.most_rows = 90, .most_groups = 9, .columns = 640, .rows = rows}, &state,
+        mvt_err()));
+    return state;
+}
+
+/* A tall picture has more rows, but no segment is cut for it. */
+Test(state, rows_fill_a_tall_picture)
+{
+    static const uint32_t rows[][2] = {{0, 1}, {1, 1}, {3, 3}, {4, 4}, {5, 4}, {8, 8}, {50, 8}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mv_state state = state_of_equal(rows[i][0]);
+        cr_expect_eq(state.rows, rows[i][1], "%u: %u", rows[i][0], state.rows);
+        cr_expect_eq(state.box_count, 8, "%u", rows[i][0]);
+    }
+}
+
 #define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_state, __VA_ARGS__)
 
 Test(state, a_picture_lists_contents_and_missing_data)
@@ -174,6 +209,25 @@ Test(state, out_of_memory_is_explained)
     p = mvt_picture_of(&mv_paper_state, mvt_done(t), 0, (mv_paper_opts){.event = 2});
     cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: requested 8.00 MiB; 2.00 MiB is "
                                              "free here, the largest hole 2.00 MiB"));
+}
+
+/* Small blocks together do not have the colour of blocks without frames. */
+Test(state, small_blocks_have_a_colour_of_their_own)
+{
+    mvt_trace *t = mvt_new();
+    const mv_theme *theme = mv_theme_of(false);
+    uint32_t rest = 0;
+    mvt_picture p;
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 64 << 20);
+    for (uint64_t i = 0; i < 2000; i++)
+        mvt_alloc(t, .addr = (1 << 21) + 1024 * i, .bytes = 512, .stack = "f:a.py:1");
+    p = mvt_picture_of(&mv_paper_state, mvt_done(t), 0, (mv_paper_opts){.event = 2000});
+    for (uint32_t i = 0; i < p.paper.scene.shape_count; i++) {
+        cr_assert_neq(p.paper.scene.shapes[i].fill, theme->native);
+        rest += p.paper.scene.shapes[i].fill == theme->rest;
+    }
+    cr_expect_geq(rest, 2, "in the picture and in its key");
 }
 
 Test(state, almost_empty_traces_are_drawn)

@@ -279,3 +279,42 @@ Test(compare, a_difference_needs_another_device)
     mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
     cr_assert(mvt_scene_says(mvt_view_frame(view), "no device is compared"));
 }
+
+/* The list of devices to compare with leaves out the shown one, so Enter takes another one. */
+Test(compare, a_device_is_not_compared_with_itself)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    mvt_view_open(view, mvt_snapshot("two_devices"));
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_compare, 0);
+    mvt_view_frame(view);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_DEVICES);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+    mvt_view_frame(view);
+    cr_assert_neq(view->now->other_file, MV_NO_ROW);
+    cr_expect(view->now->other_file != view->now->file ||
+              view->now->other_device != view->now->device);
+}
+
+/* The key has room for the alignment in a narrow window, too. */
+Test(compare, the_alignment_is_named_in_whole_words)
+{
+    static const float widths[] = {360, 390, 820, 1280};
+    mv_view *view = pair("leak_in_training", "no_leak_warmup");
+
+    for (int w = 0; w < 4; w++) {
+        const mv_zone *zone;
+        mv_view_frame(view, widths[w], 844, view->ms + 1000);
+        mv_view_frame(view, widths[w], 844, view->ms + 1000);
+        zone = mvt_view_zone(view, MV_DO_next_align, 0);
+        cr_assert_not_null(zone, "%g", (double)widths[w]);
+        cr_expect(mvt_scene_says(&view->ui.scene, "by the clock"), "%g", (double)widths[w]);
+        for (uint32_t i = 0; i < view->ui.scene.shape_count; i++) {
+            const mv_shape *s = &view->ui.scene.shapes[i];
+            cr_expect(s->kind != MV_SHAPE_TEXT || !strstr(s->text, "aligned") ||
+                          !strstr(s->text, "\xe2\x80\xa6"),
+                      "%s at %g", s->text, (double)widths[w]);
+        }
+    }
+}

@@ -446,8 +446,10 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
 
 static void check_picture(mv_view *view, const char *name, float width, float height)
 {
-    const mv_scene *scene = mv_view_frame(view, width, height, 0);
+    const mv_scene *scene;
 
+    *view->message = '\0'; /* a message that is too long for the bar covers what is above it */
+    scene = mv_view_frame(view, width, height, 0);
     cr_assert_not(scene->failed);
     mvt_scene_check_texts(scene, name);
 }

@@ -5,6 +5,7 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/document/level_calls.h"
+#include "view/frame/file_badge.h"
 #include "view/panes/listing.h"
 
 #include <math.h>
@@ -364,4 +365,50 @@ LongTest(view_levels, levels_have_one_clock)
         }
         mvt_end_now(view);
     }
+}
+
+/* ---- words of a level of calls -------------------------------------------------------------- */
+
+static mv_view *capture(const char *name)
+{
+    mv_view *view = mvt_view_new(NULL);
+    char path[300];
+
+    snprintf(path, sizeof path, MV_TESTDATA "/captures/%s.bin", name);
+    mvt_view_open(view, path);
+    mvt_view_frame(view);
+    return view;
+}
+
+/* A program without PyTorch has no segments of PyTorch, and its memory is not available to PyTorch. */
+Test(view_levels, a_program_without_pytorch_has_no_words_of_pytorch)
+{
+    mv_view *view = capture("cupy_oom");
+
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "available to the program: "));
+    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "PyTorch"));
+    mv_view_do(view, MV_DO_show_state, 0);
+    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "in any segment"));
+}
+
+/* Events at one moment cover no time. */
+Test(view_levels, a_moment_is_not_a_span)
+{
+    mv_view *view = capture("heap_pool");
+    const mv_scene *scene = mvt_view_frame(view);
+
+    cr_expect(mvt_scene_says(scene, "1 call"));
+    cr_expect_not(mvt_scene_says(scene, " in 0"));
+    mv_view_do(view, MV_DO_show_details, 0);
+    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "more than 0 events"));
+}
+
+/* The badge counts what the reports list, also in a file with a single level. */
+Test(view_levels, the_badge_counts_objects_of_the_driver)
+{
+    mv_view *view = capture("plain_graph");
+
+    for (int i = 0; i < 4; i++)
+        mvt_view_frame(view);
+    cr_expect_str_eq(mv_file_badge_of(view).text, "1: leak");
 }

@@ -1,4 +1,5 @@
 /* The minimap's window, zooming to the selection, exported pictures, and the help. */
+#include <math.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_view.h"
@@ -263,4 +264,70 @@ Test(open, files_dropped_together_are_ranks)
     drop(one, mvt_snapshot("mlp_train"));
     mvt_view_frame(one);
     cr_expect_eq(one->now->main, MV_MAIN_TIMELINE, "one of the two cannot be read");
+}
+
+/* ---- tips ---------------------------------------------------------------------------------- */
+
+/* Returns the box of the tip that the pointer at the middle of the zone shows, which is the last frame
+ * of the scene, or an empty box. */
+static mv_box tip_at(mv_view *view, const mv_zone *of, float width, float height)
+{
+    mv_box zone = of->box;
+    uint32_t before;
+    const mv_scene *scene;
+
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = -1, .y = -1});
+    before = mv_view_frame(view, width, height, 0)->shape_count;
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE,
+                                    .x = zone.x + fminf(zone.w / 2, 40),
+                                    .y = zone.y + zone.h / 2});
+    scene = mv_view_frame(view, width, height, 0);
+    for (uint32_t i = scene->shape_count; i-- > 0 && scene->shape_count > before;) {
+        const mv_shape *shape = &scene->shapes[i];
+        const mv_point *at = &scene->points[shape->first];
+        if (shape->kind == MV_SHAPE_RECTS)
+            return (mv_box){at[0].x, at[0].y, at[1].x - at[0].x, at[1].y - at[0].y};
+    }
+    return (mv_box){0};
+}
+
+/* The tip of a tab or a column head covers neither the head nor the rows below it. */
+Test(tips, leave_the_rows_below_tabs_and_heads_free)
+{
+    static const float sizes[][2] = {{390, 844}, {820, 1180}, {1280, 800}, {3840, 2160}};
+    static const mv_command_id commands[] = {MV_DO_show_tables, MV_DO_show_details,
+                                             MV_DO_table_sort, MV_DO_show_whatif};
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_do(view, MV_DO_show_tables, 0);
+    for (int s = 0; s < 4; s++) {
+        mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
+        mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
+        for (int c = 0; c < 4; c++) {
+            const mv_zone *zone = mvt_view_zone(view, commands[c], 0);
+            cr_assert_not_null(zone, "%s", mv_view_commands[commands[c]].name);
+            float top = zone->box.y;
+            mv_box tip = tip_at(view, zone, sizes[s][0], sizes[s][1]);
+            cr_expect_gt(tip.h, 0, "%s at %g", mv_view_commands[commands[c]].name,
+                         (double)sizes[s][0]);
+            cr_expect_leq(tip.y + tip.h, top, "%s at %g", mv_view_commands[commands[c]].name,
+                          (double)sizes[s][0]);
+            cr_expect_geq(tip.x, 0);
+            cr_expect_leq(tip.x + tip.w, sizes[s][0]);
+        }
+    }
+}
+
+/* A list over the panes hides their tips. */
+Test(tips, of_covered_panes_are_hidden)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_zone *zone;
+
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_show_details, 0);
+    cr_assert_not_null(zone);
+    mv_view_do(view, MV_DO_palette, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_expect_eq(tip_at(view, mvt_view_zone(view, MV_DO_show_details, 0), 1280, 720).h, 0);
 }

@@ -2,9 +2,11 @@
  * legible. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/intents/writable.h"
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 #include "view/timeline/plot.h"
+#include "viz/scene/fullness_scale.h"
 
 static const float widths[] = {360, 390, 600, 640, 820, 1100};
 enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };
@@ -109,6 +111,7 @@ static void check_device_lane(const char *name)
                   (double)widths[w]);
         cr_expect_geq(p.plot.h, 55, "%s at %g", name, (double)widths[w]);
         cr_expect_geq(p.device_lane.h, 55, "%s at %g", name, (double)widths[w]);
+        cr_expect_gt(p.device_legend.h, 0, "%s at %g: the lane has a key", name, (double)widths[w]);
         cr_expect_null(cut_text(scene, p.device_legend), "%s at %g: %s", name, (double)widths[w],
                        cut_text(scene, p.device_legend));
     }
@@ -172,5 +175,127 @@ Test(view_narrow, the_flame_graph_has_all_buttons)
         frame(view, widths[w]);
         cr_expect_eq(zones_of(view, MV_DO_flame_source, widths[w]), MV_FLAMES_CHANGE);
         cr_expect_eq(zones_of(view, MV_DO_flame_frames, widths[w]), 1);
+    }
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+/* The legend of the segments has all colours, also after a view whose legend is shorter. */
+Test(view_narrow, how_full_segments_are_is_explained)
+{
+    mv_view *view = mvt_view("oom_fragmented");
+
+    for (int w = 0; w < WIDTHS; w++) {
+        const mv_scene *scene;
+        mv_view_do(view, MV_DO_show_timeline, 0);
+        frame(view, widths[w]);
+        mv_view_do(view, MV_DO_show_segments, 0);
+        scene = frame(view, widths[w]);
+        for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
+            cr_expect(mvt_scene_says(scene, mv_fullness_name(level)), "%s at %g",
+                      mv_fullness_name(level), (double)widths[w]);
+    }
+}
+
+/* The bars and the line above the picture say in whole words which device is shown, and its bytes. */
+Test(view_narrow, the_shown_device_is_named)
+{
+    static const char *const names[] = {"two_devices", "no_history"};
+
+    for (int n = 0; n < 2; n++) {
+        mv_view *view = mvt_view(names[n]);
+        mv_view_do(view, MV_DO_show_timeline, 0);
+        for (int w = 0; w < WIDTHS; w++) {
+            const mv_scene *scene = frame(view, widths[w]);
+            mv_box head = view->chrome->layout.main;
+            head.h = 20;
+            cr_expect_null(cut_text(scene, head), "%s at %g", names[n], (double)widths[w]);
+            cr_expect_null(cut_text(scene, view->chrome->layout.status), "%s at %g", names[n],
+                           (double)widths[w]);
+            cr_expect(n == 1 || mvt_scene_says(scene, "\xc2\xb7 device 1") ||
+                          mvt_scene_says(scene, "\xc2\xb7 device 0"),
+                      "%g", (double)widths[w]);
+        }
+        mvt_end_now(view);
+    }
+}
+
+/* A message, and the reason why a search is invalid, take as many lines as they need. */
+Test(view_narrow, messages_and_reasons_are_whole)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    for (int w = 0; w < WIDTHS; w++) {
+        mv_box all = {0, 0, widths[w], HIGH};
+        const mv_scene *scene;
+        frame(view, widths[w]);
+        mv_view_do(view, MV_DO_show_ledger, 0);
+        scene = frame(view, widths[w]);
+        cr_expect(mvt_scene_says(scene, "host memory"), "%g", (double)widths[w]);
+        mv_search_set(view, "size>");
+        mv_view_do(view, MV_DO_search, 0);
+        scene = frame(view, widths[w]);
+        cr_expect(mvt_scene_says(scene, "size>64M"), "%g", (double)widths[w]);
+        all.y = view->chrome->layout.toolbar.h;
+        all.h = 60;
+        cr_expect_null(cut_text(scene, all), "%g: %s", (double)widths[w], cut_text(scene, all));
+        mv_search_set(view, "");
+        mv_view_do(view, MV_DO_cancel, 0);
+    }
+}
+
+Test(view_narrow, the_help_is_whole)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_do(view, MV_DO_help, 0);
+    for (int w = 0; w < WIDTHS; w++)
+        for (int scale = 1; scale <= 2 && widths[w] >= 390 * (float)scale; scale++) {
+            mv_view_write_desk(view)->scale = scale;
+            frame(view, widths[w]);
+            const mv_scene *scene = frame(view, widths[w]);
+            for (uint32_t i = view->chrome->overlay_shape; i < scene->shape_count; i++)
+                if (scene->shapes[i].kind == MV_SHAPE_TEXT)
+                    cr_expect_null(strstr(scene->shapes[i].text, "\xe2\x80\xa6"), "%g: %s",
+                                   (double)widths[w], scene->shapes[i].text);
+        }
+}
+
+/* The tip of a row has the texts that were cut in it. */
+Test(view_narrow, tips_have_the_texts_of_tables_that_were_cut)
+{
+    mv_view *view = mvt_view("leak_in_training");
+    uint32_t cut = 0;
+
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+    for (int w = 0; w < WIDTHS; w++) {
+        frame(view, widths[w]);
+        for (uint32_t i = 0; i < view->ui.zone_count; i++) {
+            const mv_zone *zone = &view->ui.zones[i];
+            const char *text =
+                zone->command == MV_DO_table_row ? cut_text(&view->ui.scene, zone->box) : NULL;
+            if (!text)
+                continue;
+            cut++;
+            cr_expect(zone->tip && strncmp(zone->tip, text, 8) == 0, "%s at %g", text,
+                      (double)widths[w]);
+        }
+    }
+    cr_expect_gt(cut, 0);
+}
+
+/* The reason why a pane shows nothing is whole. */
+Test(view_narrow, reasons_of_empty_panes_are_whole)
+{
+    mv_view *view = mvt_view_new(NULL);
+
+    mvt_view_open(view, MV_TESTDATA "/captures/jax.bin"); /* its calls cannot be replayed */
+    mv_view_do(view, MV_DO_show_whatif, 0);
+    for (int w = 0; w < WIDTHS; w++) {
+        const mv_scene *scene = frame(view, widths[w]);
+        cr_expect_null(cut_text(scene, view->lower_box), "%g: %s", (double)widths[w],
+                       cut_text(scene, view->lower_box));
+        cr_expect(mvt_scene_says(scene, "replayed"), "%g", (double)widths[w]);
     }
 }

@@ -85,6 +85,28 @@ Test(view_whatif, boxes_stay_where_they_are)
     cr_expect(was_long);
 }
 
+/* In a pane that is too low for the verdict, the boxes stay too, and the verdict is below them and in
+ * a tip. */
+Test(view_whatif, boxes_stay_where_they_are_in_a_low_pane)
+{
+    static const float sizes[][2] = {{390, 844}, {1280, 360}, {390, 560}, {640, 300}};
+
+    for (int s = 0; s < 4; s++) {
+        mv_view *view = view_of("gpt_train");
+        float w = sizes[s][0], h = sizes[s][1];
+        mv_view_frame(view, w, h, 0);
+        float y = box_of(view, "expandable_segments:True").y;
+        for (uint32_t i = 0; i < 8; i++) {
+            mv_view_do(view, MV_DO_whatif_toggle, i);
+            mv_view_frame(view, w, h, 0);
+            mv_view_frame(view, w, h, 0);
+            cr_expect(box_of(view, "expandable_segments:True").y == y, "%gx%g, item %u", (double)w,
+                      (double)h, i);
+        }
+        mvt_end_now(view);
+    }
+}
+
 /* ---- the replay ---------------------------------------------------------------------------- */
 
 /* Without any change, the replayed curve must equal the recorded one after each event that

@@ -341,6 +341,14 @@ def refused(bench, page, path):
     assert said and said[-1].rstrip(".") in want, f"{said} is not in {want}"
 
 
+def test_a_narrow_page_has_the_whole_reason(bench):
+    page = bench.open((390, 800))
+    refused(bench, page, bench.made("damaged.pickle", b"\x80\x02not a pickle at all"))
+    assert page.evaluate("status.scrollWidth <= status.clientWidth && status.clientHeight > 30"), "the reason is cut"
+    page.press("#welcome" if page.evaluate("!byId('welcome').hidden") else "#picture")
+    assert page.evaluate("!status.classList.contains('long')"), "the reason stays over the page"
+
+
 def test_a_page_with_a_snapshot_inside_shows_it(bench):
     its = os.path.join(bench.folder, "files", "inside.html")
     bench.made("inside.html", b"")

@@ -1,6 +1,8 @@
 /* The list of files and their devices. Each row shows a curve of the device's memory, and the
  * peak. */
 
+#include <math.h>
+
 #include "base/size.h"
 #include "view/chrome/chrome.h"
 #include "view/frame/device_rows.h"
@@ -70,7 +72,7 @@ static void paint_row(mv_view *view, mv_box box, const mv_device_row *r, uint64_
         mv_ui_zone(ui, box, MV_DO_choose_device, (uint64_t)r->file << MV_FILE_SHIFT | r->device,
                    "");
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
-    graph = mv_box_cut_left(&box, mv_ui_px(ui, 100));
+    graph = mv_box_cut_left(&box, fminf(mv_ui_px(ui, 100), roundf(box.w / 6)));
     graph.y += mv_ui_px(ui, 3);
     graph.h -= mv_ui_px(ui, 6);
     if (r->shown)
@@ -79,9 +81,11 @@ static void paint_row(mv_view *view, mv_box box, const mv_device_row *r, uint64_
     if (r->shown && r->shown->trace_marks.oom_count)
         badge(ui, &box, "OOM");
     if (r->shown) {
-        mv_box at = mv_box_cut_right(&box, mv_ui_px(ui, 90));
+        const char *text = mv_size_text(peak, r->peak);
+        mv_box at = mv_box_cut_right(&box, ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) +
+                                               mv_ui_px(ui, 16));
         mv_box_cut_right(&at, mv_ui_px(ui, 8));
-        mv_ui_text(ui, at, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_END, mv_size_text(peak, r->peak));
+        mv_ui_text(ui, at, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_END, text);
     }
     upper = mv_box_cut_top(&box, box.h / 2);
     mv_ui_text(ui, upper, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,

@@ -3,7 +3,20 @@
 
 #include "view/chrome/chrome.h"
 
-enum { COLUMN = 300, KEYS = 110, PAD = 40 };
+enum {
+    KEYS = 110, /* maximum width of the column of keys, without the gap, if a command has several */
+    GAP = 10,   /* between keys and title */
+    LEAST_GAP = 14, /* between columns */
+    SIGN = 18,
+    MOST_COLUMNS = 4,
+    WIDTH = 1240,
+    PAD = 40
+};
+
+/* One column of the help. */
+typedef struct {
+    float x, keys, titles; /* its left edge, and the widths of its two parts */
+} help_column;
 
 /* Lists the commands that have keys: first the commands that can be run now, then MV_DO_NOTHING,
  * then the others. Returns the number of rows. */
@@ -22,13 +35,22 @@ static uint32_t sort_commands(const mv_view *view, mv_command_id ids[MV_DO_COUNT
     return count;
 }
 
-static void paint_row(mv_view *view, mv_box box, mv_command_id id)
+/* Returns all keys of a command, or if these are too wide, the first one. */
+static const char *keys_of(mv_view *view, mv_command_id id)
+{
+    const char *text = view->keymap.keys[id];
+
+    return mv_ui_text_width(&view->ui, MV_UI_TEXT, text) <= mv_ui_px(&view->ui, KEYS)
+               ? text
+               : mv_scene_format(&view->ui.scene, "%.*s", (int)strcspn(text, " "), text);
+}
+
+static void paint_row(mv_view *view, mv_box box, mv_command_id id, float keys_width)
 {
     mv_ui *ui = &view->ui;
     const mv_view_command *command = &mv_view_commands[id];
     bool is_enabled = mv_view_command_is_enabled(view, id);
-    mv_box keys = mv_box_cut_left(&box, mv_ui_px(ui, KEYS));
-    const char *text = view->keymap.keys[id];
+    mv_box keys = mv_box_cut_left(&box, keys_width);
 
     if (id == MV_DO_NOTHING) {
         mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, "Not now:");
@@ -36,12 +58,9 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
     }
     if (is_enabled)
         mv_ui_zone(ui, (mv_box){keys.x, keys.y, keys.w + box.w, keys.h}, id, 0, command->help);
-    mv_box_cut_right(&keys, mv_ui_px(ui, 10));
-    if (mv_ui_text_width(ui, MV_UI_TEXT, text) > keys.w) /* if all keys do not fit, only one is
-                                                            shown */
-        text = mv_scene_format(&ui->scene, "%.*s", (int)strcspn(text, " "), text);
+    mv_box_cut_right(&keys, mv_ui_px(ui, GAP));
     mv_ui_text(ui, keys, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
-               MV_ANCHOR_END, text);
+               MV_ANCHOR_END, keys_of(view, id));
     mv_ui_text(ui, box, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
                MV_ANCHOR_START, command->title);
 }
@@ -149,17 +168,17 @@ static void paint_key(mv_ui *ui, mv_box box, key_kind kind)
 }
 
 /* Paints a row; row 0 is the heading. */
-static void paint_picture_row(mv_view *view, mv_box box, uint32_t row)
+static void paint_picture_row(mv_view *view, mv_box box, uint32_t row, float keys_width)
 {
     mv_ui *ui = &view->ui;
-    mv_box swatch = mv_box_cut_left(&box, mv_ui_px(ui, KEYS));
+    mv_box swatch = mv_box_cut_left(&box, keys_width);
 
     if (row == 0) {
         mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, "In the picture:");
         return;
     }
-    mv_box_cut_right(&swatch, mv_ui_px(ui, 10));
-    swatch = mv_box_cut_right(&swatch, mv_ui_px(ui, 18));
+    mv_box_cut_right(&swatch, mv_ui_px(ui, GAP));
+    swatch = mv_box_cut_right(&swatch, mv_ui_px(ui, SIGN));
     swatch = (mv_box){swatch.x, swatch.y + mv_ui_px(ui, 3), swatch.w, swatch.h - mv_ui_px(ui, 6)};
     paint_key(ui, swatch, keys_of_picture[row - 1].kind);
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
@@ -167,6 +186,53 @@ static void paint_picture_row(mv_view *view, mv_box box, uint32_t row)
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
+
+/* All rows: the commands, and below them the keys of the picture with their heading. */
+typedef struct {
+    mv_command_id ids[MV_DO_COUNT + 1];
+    uint32_t commands, count;
+    uint32_t rows, column_count; /* the rows are in this many columns */
+    help_column columns[MOST_COLUMNS];
+} help_rows;
+
+/* Measures the columns. Returns the width of all of them. */
+static float measure(mv_view *view, help_rows *h, uint32_t columns)
+{
+    mv_ui *ui = &view->ui;
+    float width = 0;
+
+    h->column_count = columns;
+    h->rows = (h->count + columns - 1) / columns;
+    memset(h->columns, 0, sizeof h->columns);
+    for (uint32_t i = 0; i < h->count; i++) {
+        help_column *c = &h->columns[i / h->rows];
+        bool is_command = i < h->commands && h->ids[i] != MV_DO_NOTHING;
+        const char *title = is_command        ? mv_view_commands[h->ids[i]].title
+                            : i > h->commands ? keys_of_picture[i - h->commands - 1].text
+                                              : "In the picture:";
+        float keys = is_command ? mv_ui_text_width(ui, MV_UI_TEXT, keys_of(view, h->ids[i]))
+                                : mv_ui_px(ui, SIGN);
+        c->keys = fmaxf(c->keys, ceilf(keys) + mv_ui_px(ui, GAP));
+        c->titles = fmaxf(c->titles, ceilf(mv_ui_text_width(ui, MV_UI_TEXT, title)) + 1);
+    }
+    for (uint32_t c = 0; c < columns; c++) {
+        h->columns[c].x = width;
+        width += h->columns[c].keys + h->columns[c].titles + mv_ui_px(ui, LEAST_GAP);
+    }
+    return width;
+}
+
+/* Lays the rows out in as many columns as fit, and spreads these over the width. */
+static void lay_out(mv_view *view, help_rows *h, float width)
+{
+    uint32_t columns = MOST_COLUMNS;
+    float used = measure(view, h, columns);
+
+    while (columns > 1 && used > width)
+        used = measure(view, h, --columns);
+    for (uint32_t c = 0; c < columns && used <= width; c++)
+        h->columns[c].x += floorf((width - used) * (float)c / (float)columns);
+}
 
 void mv_help_paint(mv_view *view, mv_box box)
 {
@@ -176,30 +242,31 @@ void mv_help_paint(mv_view *view, mv_box box)
         "wheel zooms, drag selects, click pins \xc2\xb7 Escape: back"};
     mv_ui *ui = &view->ui;
     mv_chrome *c = view->chrome;
-    mv_command_id ids[MV_DO_COUNT + 1];
-    uint32_t commands = sort_commands(view, ids), count = commands + 1 + PICTURE_KEYS, columns,
-             rows, shown;
-    float line = mv_ui_px(ui, MV_UI_LINE), width = fminf(box.w / ui->scale - 16, 4 * COLUMN + PAD);
+    help_rows h = {.commands = 0};
+    uint32_t shown;
+    float line = mv_ui_px(ui, MV_UI_LINE), width = fminf(box.w / ui->scale - 16, WIDTH);
     mv_box sheet, foot;
 
-    columns = (uint32_t)fmaxf(1, floorf((width - PAD) / COLUMN));
-    rows = (count + columns - 1) / columns;
-    sheet = mv_chrome_sheet(view, box, width, (float)(rows + 1) * MV_UI_LINE + 60,
+    h.commands = sort_commands(view, h.ids);
+    h.count = h.commands + 1 + PICTURE_KEYS;
+    lay_out(view, &h, (width - PAD) * ui->scale);
+    sheet = mv_chrome_sheet(view, box, width, (float)(h.rows + 1) * MV_UI_LINE + 60,
                             "Keys and picture elements");
     foot = mv_box_cut_bottom(&sheet, line);
     shown = (uint32_t)(sheet.h / line);
-    mv_ui_scroll(ui, sheet, rows, shown, &c->row);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t column = i / rows, row = i % rows;
-        mv_box cell = {sheet.x + (float)column * mv_ui_px(ui, COLUMN),
-                       sheet.y + ((float)row - (float)c->row) * line, mv_ui_px(ui, COLUMN) - 8,
-                       line};
+    mv_ui_scroll(ui, sheet, h.rows, shown, &c->row);
+    for (uint32_t i = 0; i < h.count; i++) {
+        const help_column *column = &h.columns[i / h.rows];
+        uint32_t row = i % h.rows;
+        mv_box cell = {sheet.x + column->x, sheet.y + ((float)row - (float)c->row) * line,
+                       column->keys + column->titles, line};
         if (row < c->row || row >= c->row + shown)
             continue;
-        if (i < commands)
-            paint_row(view, cell, ids[i]);
+        cell.w = fminf(cell.w, sheet.x + sheet.w - cell.x);
+        if (i < h.commands)
+            paint_row(view, cell, h.ids[i], column->keys);
         else
-            paint_picture_row(view, cell, i - commands);
+            paint_picture_row(view, cell, i - h.commands, column->keys);
     }
     mv_ui_text(ui, foot, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
                mv_ui_longest(ui, MV_UI_TEXT, foot.w, feet, 2));

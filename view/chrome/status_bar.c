@@ -89,12 +89,12 @@ static const char *event_text(mv_view *view, const mv_document_device *d, bool i
                            mv_axis_exact(count, all), time_text(view, d, event));
 }
 
-/* Returns the description of the cursor, cut to `room` pixels. */
+/* Returns the description of the cursor in as many words as fit into `room` pixels. */
 static const char *cursor_text(mv_view *view, const mv_document_device *d, float room)
 {
     mv_levels levels = mv_pyramid_at(&view->levels, view->now->cursor);
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], requested[MV_SIZE_TEXT];
-    const char *where = event_text(view, d, false), *held;
+    const char *where = event_text(view, d, false), *held, *texts[3];
 
     if (view->requested != MV_NO_BYTES)
         where = mv_scene_format(&view->ui.scene, "%s" DOT "requested %s", where,
@@ -105,10 +105,10 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d, float
                                mv_level_held(&mv_view_document(view)->trace));
     held = mv_scene_format(&view->ui.scene, "allocated %s" DOT "reserved %s", allocated,
                            mv_size_text(reserved, levels.reserved));
-    where = mv_scene_format(&view->ui.scene, "%s" DOT "%s", where, held);
-    if (mv_ui_text_width(&view->ui, MV_UI_TEXT, where) <= room)
-        return where;
-    return mv_scene_format(&view->ui.scene, "%s" DOT "%s", event_text(view, d, true), held);
+    texts[0] = mv_scene_format(&view->ui.scene, "%s" DOT "%s", where, held);
+    texts[1] = mv_scene_format(&view->ui.scene, "%s" DOT "%s", event_text(view, d, true), held);
+    texts[2] = held;
+    return mv_ui_longest(&view->ui, MV_UI_TEXT, room, texts, 3);
 }
 
 /* ---- work in progress ------------------------------------------------------------------------ */
@@ -174,18 +174,43 @@ static void right_text(mv_ui *ui, mv_box *box, uint32_t colour, const char *text
         mv_ui_text(ui, take_right(ui, box, text), MV_UI_TEXT, colour, MV_ANCHOR_END, text);
 }
 
+/* Paints a message that is too long for the bar on lines above it. */
+static void paint_long_message(mv_view *view, mv_box bar)
+{
+    mv_ui *ui = &view->ui;
+    mv_ui_lines style = {.size = MV_UI_TEXT,
+                         .line = MV_UI_LINE,
+                         .colour = view->is_alarm ? ui->theme->alarm : ui->theme->text,
+                         .most = 6,
+                         .gap = " "};
+    float pad = mv_ui_px(ui, 8), width = bar.w - 4 * pad;
+    float height =
+        (float)mv_ui_line_count(ui, width, &style, view->message) * mv_ui_px(ui, MV_UI_LINE) + pad;
+    mv_box box = {bar.x + pad, bar.y - height - pad / 2, bar.w - 2 * pad, height};
+
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    mv_ui_paragraph(ui, (mv_box){box.x + pad, box.y + pad / 2, width, height}, &style,
+                    view->message);
+}
+
 void mv_status_bar_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
     const mv_document_device *device = mv_view_device(view);
     bool has_message = *view->message && !view->chrome->only_panes;
     const char *cursor;
+    mv_box bar = box;
 
     mv_ui_fill(ui, box, ui->theme->plot);
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     mv_box_cut_right(&box, mv_ui_px(ui, 8));
     /* A message disappears with the next input. Then the cursor's position is shown again. */
+    if (has_message && mv_ui_text_width(ui, MV_UI_TEXT, view->message) > box.w) {
+        paint_long_message(view, bar);
+        has_message = false;
+    }
     cursor = device ? cursor_text(view, device, box.w) : "";
     if (!has_message || mv_ui_text_width(ui, MV_UI_TEXT, view->message) <=
                             box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor) - mv_ui_px(ui, 16))

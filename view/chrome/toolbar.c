@@ -1,15 +1,18 @@
 #include <math.h>
+#include <string.h>
 
 #include "view/chrome/chrome.h"
 #include "view/frame/device_rows.h"
 #include "view/frame/file_badge.h"
 #include "viz/scene/axis.h"
+#include "viz/scene/distinct_texts.h"
 
 enum {
-    WIDE = 1240,  /* at this width or above, one row is enough for a file with one level and one
+    MOST_ENDING = 8, /* maximum length of a file's ending, such as ".kineto" */
+    WIDE = 1240,     /* at this width or above, one row is enough for a file with one level and one
                      device */
-    LEVEL = 120,  /* additional width if there is a levels button */
-    RANKS = 64,   /* additional width if there is a ranks button */
+    LEVEL = 120,     /* additional width if there is a levels button */
+    RANKS = 64,      /* additional width if there is a ranks button */
     NARROW = 620, /* below this width there are three rows, because the views and the search do not
                    * fit next to the other items */
     ROW = 32,
@@ -96,6 +99,29 @@ static const char *device_text(mv_view *view)
                            d->devices[view->now->device].device);
 }
 
+/* Returns the text. If it is too wide, the file's name loses its endings and is then cut, but its device
+ * stays. */
+static const char *fitting_name(mv_ui *ui, const char *text, float width)
+{
+    static const char dot[] = " \xc2\xb7";
+    const char *device = NULL, *name, *end;
+    size_t before = sizeof dot - 1;
+
+    for (const char *at = strstr(text, " device "); at; at = strstr(at + 1, " device "))
+        device = at;
+    if (device && (size_t)(device - text) >= before && memcmp(device - before, dot, before) == 0)
+        device -= before;
+    if (!device || mv_ui_text_width(ui, MV_UI_TEXT, text) <= width)
+        return text;
+    name = mv_scene_format(&ui->scene, "%.*s", (int)(device - text), text);
+    width -= mv_ui_text_width(ui, MV_UI_TEXT, device);
+    while (mv_ui_text_width(ui, MV_UI_TEXT, name) > width && (end = strrchr(name, '.')) &&
+           end > name && strlen(end) <= MOST_ENDING)
+        name = mv_scene_format(&ui->scene, "%.*s", (int)(end - name), name);
+    return mv_scene_format(&ui->scene, "%s%s",
+                           mv_text_fit(&ui->scene, name, MV_UI_TEXT * ui->scale, width), device);
+}
+
 static void chooser(bar *b, float width)
 {
     mv_view *view = b->view;
@@ -109,7 +135,8 @@ static void chooser(bar *b, float width)
     mv_ui_frame(ui, box, ui->theme->grid);
     mv_box_cut_left(&text, pad);
     arrow = mv_box_cut_right(&text, mv_ui_px(ui, 20));
-    mv_ui_text(ui, text, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, device_text(view));
+    mv_ui_text(ui, text, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
+               fitting_name(ui, device_text(view), text.w));
     arrow.x += mv_ui_px(ui, 6);
     arrow.y += roundf(arrow.h / 2) - mv_ui_px(ui, 2);
     mv_scene_point(&ui->scene, arrow.x, arrow.y);
@@ -424,11 +451,17 @@ static void example(mv_ui *ui, mv_box *box, int i)
 
 void mv_search_paint(mv_view *view)
 {
+    static const char *const hints[] = {
+        "Enter: next hit \xc2\xb7 Shift+Enter: previous \xc2\xb7 Escape: done",
+        "Enter: next hit \xc2\xb7 Escape: done"};
     mv_ui *ui = &view->ui;
     const mv_view_layout *l = &view->chrome->layout;
     bool has_text = *view->now->search;
     float pad = mv_ui_px(ui, 8), width = fminf(mv_ui_px(ui, 440), l->toolbar.w - 2 * pad);
-    float lines = has_text ? 2 : EXAMPLES;
+    mv_ui_lines style = {.size = MV_UI_TEXT, .line = MV_UI_LINE, .most = 4, .gap = " "};
+    const char *found = *view->search_why ? view->search_why : hits_text(view);
+    uint32_t needed = mv_ui_line_count(ui, width - 2 * pad, &style, found);
+    float lines = has_text ? (float)needed + 1 : EXAMPLES;
     float x = fminf(view->chrome->search_box.x, l->toolbar.w - width - pad);
     mv_box box = {x, l->toolbar.y + l->toolbar.h, width,
                   lines * mv_ui_px(ui, MV_UI_LINE) + 2 * pad};
@@ -444,8 +477,7 @@ void mv_search_paint(mv_view *view)
             example(ui, &box, i);
         return;
     }
-    put(ui, &box, *view->search_why ? ui->theme->alarm : ui->theme->text,
-        *view->search_why ? view->search_why : hits_text(view));
-    put(ui, &box, ui->theme->faint_text,
-        "Enter: next hit \xc2\xb7 Shift+Enter: previous \xc2\xb7 Escape: done");
+    style.colour = *view->search_why ? ui->theme->alarm : ui->theme->text;
+    box = mv_ui_paragraph(ui, box, &style, found);
+    put(ui, &box, ui->theme->faint_text, mv_ui_longest(ui, MV_UI_TEXT, box.w, hints, 2));
 }

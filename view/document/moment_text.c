@@ -37,6 +37,8 @@ const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint3
         to = mv_event_time(trace, events, end - 1);
     if (from == MV_NO_TIME || to == MV_NO_TIME || to < from)
         return out;
+    if (from == to)
+        return out;
     if (from == 0)
         snprintf(out, MV_SPAN_TEXT, " in %s", mv_axis_time(to, to, text));
     else

@@ -21,7 +21,8 @@ const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, u
 
 /* Formats the time that a device's events [first, end) cover. The result is " in 2.976 s" if the
  * first of them is the first event in the file. Otherwise it is " from 294.9 ms to 318.1 ms", so
- * that an event is always shown with the same time. "" if the time is unknown. Returns `out`. */
+ * that an event is always shown with the same time. "" if the time is unknown, or the same for all
+ * events. Returns `out`. */
 enum { MV_SPAN_TEXT = 2 * MV_TICK_TEXT + 16 };
 const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint32_t first,
                            uint32_t end, char out[MV_SPAN_TEXT]);

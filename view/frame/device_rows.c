@@ -89,7 +89,13 @@ mv_device_row *mv_device_rows(mv_view *view, uint32_t *count)
 mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count)
 {
     mv_device_row *rows = mv_device_rows(view, count);
+    uint32_t kept = 0;
 
+    for (uint32_t i = 0; rows && i < *count; i++)
+        if (!view->desk->is_choosing_other || rows[i].file != view->now->file ||
+            rows[i].device != view->now->device)
+            rows[kept++] = rows[i];
+    *count = kept;
     if (rows)
         mv_sort_rows(NULL, rows, *count, MV_FALLING(mv_device_row, peak));
     return rows;

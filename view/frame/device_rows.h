@@ -29,7 +29,8 @@ mv_device_row *mv_device_rows(mv_view *view, uint32_t *count);
 /* Returns the row of one device, without its name. */
 mv_device_row mv_device_row_of(const mv_document *document, uint32_t file, uint32_t device);
 
-/* Returns the rows sorted by peak, highest first. Equal peaks are sorted by file and device. */
+/* Returns the rows sorted by peak, highest first. Equal peaks are sorted by file and device. While the
+ * user chooses a device to compare with, the shown one is left out. */
 mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count);
 
 /* Returns the name of a device; "" if there is no such device. */

@@ -1,5 +1,7 @@
 #include "view/frame/file_badge.h"
 
+#include "view/document/ledger_moment.h"
+
 enum {
     MOST_IN_TIP = 6,
     MOST_COOPERATIVE = 100000 /* maximum number of events; a larger file would block a page's only
@@ -13,6 +15,13 @@ bool mv_verdicts_open(mv_view *view)
     return view->verdict_slot != NULL;
 }
 
+/* Whether only the reports of the whole file know all problems: on other levels, or of objects of the
+ * driver, which the headline of a device does not count. */
+static bool needs_verdicts(const mv_document *document)
+{
+    return mv_file_has_several_levels(document) || mv_document_has_ledger(document);
+}
+
 static bool takes_too_long(const mv_view *view)
 {
     return view->opts.is_cooperative && mv_view_device(view)->events > MOST_COOPERATIVE;
@@ -24,8 +33,7 @@ void mv_verdicts_update(mv_view *view)
     bool is_current = false;
 
     view->verdicts = NULL;
-    if (!mv_view_is_evaluated(view) || !mv_file_has_several_levels(document) ||
-        takes_too_long(view))
+    if (!mv_view_is_evaluated(view) || !needs_verdicts(document) || takes_too_long(view))
         return;
     if (document->origin) /* all levels share one result */
         document = document->origin;
@@ -99,10 +107,10 @@ mv_file_badge mv_file_badge_of(mv_view *view)
         return (mv_file_badge){0};
     if (view->verdicts)
         return of_verdicts(view);
-    if (mv_file_has_several_levels(document) && takes_too_long(view))
+    if (needs_verdicts(document) && takes_too_long(view))
         return (mv_file_badge){mv_scene_format(&view->ui.scene, "%s on this level", d->badge),
                                d->headline.alarms > 0, d->headline.line};
-    if (mv_file_has_several_levels(document))
+    if (needs_verdicts(document))
         return (mv_file_badge){0};
     if (document->device_count > 1)
         return of_devices(view, document);

@@ -200,15 +200,35 @@ static void paint_line(mv_ui *ui, mv_box box, const mv_ui_lines *l, const char *
                             .text = mv_text_fit(&ui->scene, text, line_size(ui, l), box.w)});
 }
 
+/* Returns the number of bytes of the next line, of which there are at most `left` more, and moves
+ * *text to the line after it. */
+static size_t next_line(mv_ui *ui, const mv_ui_lines *l, float width, uint32_t left,
+                        const char **text)
+{
+    size_t bytes = left == 1 ? strlen(*text) : fitting(ui, l, width, *text);
+
+    *text += bytes;
+    if (strncmp(*text, l->gap, strlen(l->gap)) == 0)
+        *text += strlen(l->gap);
+    return bytes;
+}
+
+uint32_t mv_ui_line_count(mv_ui *ui, float width, const mv_ui_lines *l, const char *text)
+{
+    uint32_t count = 0;
+
+    for (; count < l->most && *text; count++)
+        next_line(ui, l, width, l->most - count, &text);
+    return count;
+}
+
 mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *l, const char *text)
 {
     for (uint32_t i = 0; i < l->most && *text; i++) {
-        size_t bytes = i + 1 == l->most ? strlen(text) : fitting(ui, l, box.w, text);
-        mv_box line = mv_box_cut_top(&box, mv_ui_px(ui, l->line));
-        paint_line(ui, line, l, mv_scene_format(&ui->scene, "%.*s", (int)bytes, text));
-        text += bytes;
-        if (strncmp(text, l->gap, strlen(l->gap)) == 0)
-            text += strlen(l->gap);
+        const char *line = text;
+        size_t bytes = next_line(ui, l, box.w, l->most - i, &text);
+        paint_line(ui, mv_box_cut_top(&box, mv_ui_px(ui, l->line)), l,
+                   mv_scene_format(&ui->scene, "%.*s", (int)bytes, line));
     }
     return box;
 }

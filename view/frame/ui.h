@@ -107,6 +107,9 @@ typedef struct {
  * letters, unless a word is longer. The result is allocated in frame memory. */
 const char *mv_ui_broken(mv_ui *ui, const char *text, uint32_t letters);
 
+/* Returns the number of lines that mv_ui_paragraph paints in a box of this width. */
+uint32_t mv_ui_line_count(mv_ui *ui, float width, const mv_ui_lines *lines, const char *text);
+
 /* Paints the text at the top of the box. Returns the box below it. */
 mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *lines, const char *text);
 

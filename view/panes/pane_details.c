@@ -177,7 +177,7 @@ static void put_age(details_frame *p)
     const char *span;
     char count[MV_TICK_TEXT];
 
-    if (to >= e->count || from > to)
+    if (to >= e->count || from > to || (!is_known && from == to))
         return;
     span = mv_event_span_text(p->view->ui.frame, e, from, to);
     put_fact(p, "lifetime",
@@ -644,8 +644,8 @@ void mv_details_paint(mv_view *view, mv_box box)
     q = mv_details_question(view);
     if (!is_question(&q)) {
         panels->details_shown = NULL;
-        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "point at an allocation in the picture, or click one to keep it here");
+        mv_panel_remark(view, box,
+                        "point at an allocation in the picture, or click one to keep it here");
         return;
     }
     if (memcmp(&panels->details_of, &q, sizeof q) != 0) {

@@ -532,14 +532,14 @@ void mv_flame_paint(mv_view *view, mv_box box)
     is_there = open_frame(view, box, &p);
     room = paint_head(&p, box);
     if (!is_there) {
-        mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
-                       ? "no device is compared: Shift+C chooses another device or file"
-                       : "adding up bytes ...");
+        mv_panel_remark(view, p.box,
+                        view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
+                            ? "no device is compared: Shift+C chooses another device or file"
+                            : "adding up bytes ...");
     } else if (p.answer->flames.tree.nodes[0].bytes == 0) {
-        mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   is_change(&p) ? "nothing changed between the two peaks"
-                                 : "nothing is allocated there");
+        mv_panel_remark(view, p.box,
+                        is_change(&p) ? "nothing changed between the two peaks"
+                                      : "nothing is allocated there");
     } else {
         paint_live_key(&p, room);
         paint_live_boxes(&p);

@@ -336,8 +336,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
     if (!answer) {
         panels->findings_shown = NULL;
         panels->report_count = 0;
-        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "looking for leaks, fragmentation and what holds the peak ...");
+        mv_panel_remark(view, box, "looking for leaks, fragmentation and what holds the peak ...");
         return;
     }
     if (panels->report_of && panels->report_of != device)

@@ -19,6 +19,9 @@ enum {
     BUTTON = 118,
     BUTTON_IDEAL = 56,
     ROW = 15,          /* approximate height of a row */
+    HIGH_ROW = 96,     /* a pane has at least one row for each time that this height fits into it,
+                        * if there are as many segments */
+    PRINTED_ROW = 72,  /* maximum height of a row in a printed picture without a given height */
     EVENTS = 330,      /* minimum width of the list of events, which otherwise takes a quarter of
                         * the pane */
     MOST_EVENTS = 560, /* maximum width of the list of events */
@@ -98,6 +101,12 @@ static mv_box rows_of(const mv_view *view, mv_box box)
     return box;
 }
 
+/* Whether the picture will be as high as what is painted. */
+static bool is_cropped(const mv_view *view)
+{
+    return view->sheet && view->sheet->opts.height == 0;
+}
+
 mv_heap_query mv_state_question(const mv_view *view, mv_box box)
 {
     mv_box rows = rows_of(view, box);
@@ -105,6 +114,8 @@ mv_heap_query mv_state_question(const mv_view *view, mv_box box)
     mv_heap_query ask;
 
     memset(&ask, 0, sizeof ask);
+    if (!is_cropped(view))
+        ask.fill = (uint16_t)fminf(rows.h / mv_ui_px(&view->ui, HIGH_ROW), UINT16_MAX);
     ask.document = mv_view_document(view);
     ask.device = mv_view_device(view);
     ask.event = view->now->cursor;
@@ -292,9 +303,9 @@ static void paint_head(state_frame *p, mv_box head)
     const char *oom = oom_text(p);
     const char *sums = mv_state_sums_text(&p->ui->scene, &mv_view_document(p->view)->trace,
                                           &heap->sums, p->answer->state.whole);
-    const char *holes =
-        oom ? oom
-            : mv_state_holes_text(&p->ui->scene, &p->device->lives, &heap->sums, heap->largest);
+    const char *holes = oom ? oom
+                            : mv_state_holes_text(&p->ui->scene, &p->document->trace,
+                                                  &p->device->lives, &heap->sums, heap->largest);
     uint32_t most = event_lines(p->view, head), more = sum_lines(p->view, head);
     mv_box event;
 
@@ -457,6 +468,11 @@ static mv_state_place place_of(const state_frame *p, mv_box rows)
     mv_state_mark mark = event_mark(p);
     uint32_t segment = mark.bytes ? mv_state_segment_at(map, mark.addr) : MV_NO_ROW;
 
+    if (is_cropped(p->view)) {
+        rows.h = fminf(rows.h, place.head * (float)p->answer->state.group_count +
+                                   mv_ui_px(p->ui, PRINTED_ROW) * (float)p->answer->state.rows + 4);
+        return mv_state_place_make(&p->answer->state, rows, p->ui->scale, shown);
+    }
     if (now->cursor == now->heap_seen || now->hole || segment == MV_NO_ROW)
         return place;
     shown = mv_state_reveal(&place, segment, mark.addr - map->addr[segment], mark.bytes);
@@ -535,8 +551,7 @@ void mv_state_paint(mv_view *view, mv_box box)
     if (!mv_panels_device(view, box, &document, &device))
         return;
     if (!open_frame(view, box, &p)) {
-        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "laying out the heap ...");
+        mv_panel_remark(view, box, "laying out the heap ...");
         return;
     }
     view->panels->heap_events = (mv_box){0};
@@ -544,8 +559,7 @@ void mv_state_paint(mv_view *view, mv_box box)
         paint_head(&p, cut_head(view, &rest));
     paint_events(&p, box);
     if (p.answer->state.group_count == 0) {
-        mv_ui_text(p.ui, p.scene.place.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "nothing is reserved at this moment");
+        mv_panel_remark(view, p.scene.place.box, "nothing is reserved at this moment");
         return;
     }
     paint_hover(&p);

@@ -153,15 +153,35 @@ static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place
                    p->ui->theme->outline);
 }
 
-static void paint_cells(tables_frame *p, mv_box line, const mv_cell *cells)
+/* Returns the text of a cell, in `text` or in the table. */
+static const char *cell_text(const mv_listing *t, const mv_cell *cells, uint32_t c,
+                             char text[MV_CELL_SIZE])
+{
+    return mv_cell_text((mv_cell_kind)t->columns[c].kind, cells[c], text);
+}
+
+/* Paints the cells of a row. A text may continue over the empty cells to its right. Returns the texts
+ * that do not fit, on a line each, for a tooltip; NULL: all fit. */
+static const char *paint_cells(tables_frame *p, mv_box line, const mv_cell *cells)
 {
     const mv_listing *t = &p->answer->table;
-    char text[MV_CELL_SIZE];
+    char text[MV_CELL_SIZE], next[MV_CELL_SIZE];
+    const char *cut = NULL;
 
-    for (uint32_t c = 0; c < t->column_count; c++)
-        mv_ui_text(p->ui, column_box(p, &line, c), MV_UI_TEXT, p->ui->theme->text,
-                   is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START,
-                   mv_cell_text((mv_cell_kind)t->columns[c].kind, cells[c], text));
+    for (uint32_t c = 0; c < t->column_count; c++) {
+        const char *words = cell_text(t, cells, c, text);
+        mv_box cell = column_box(p, &line, c);
+        bool is_text = !is_number(t->columns[c].kind);
+        while (is_text && c + 1 < t->column_count && !*cell_text(t, cells, c + 1, next)) {
+            mv_box empty = column_box(p, &line, ++c);
+            cell.w = fmaxf(cell.w, empty.x + empty.w - cell.x);
+        }
+        mv_ui_text(p->ui, cell, MV_UI_TEXT, p->ui->theme->text,
+                   is_text ? MV_ANCHOR_START : MV_ANCHOR_END, words);
+        if (is_text && cell.w > 0 && mv_ui_text_width(p->ui, MV_UI_TEXT, words) > cell.w)
+            cut = mv_panel_say(p->view, "%s%s%s", cut ? cut : "", cut ? "\n" : "", words);
+    }
+    return cut;
 }
 
 static void paint_row(tables_frame *p, mv_box line, uint32_t row)
@@ -170,14 +190,15 @@ static void paint_row(tables_frame *p, mv_box line, uint32_t row)
     mv_cell cells[MV_LISTING_COLUMNS];
     mv_listing_place place;
     mv_box whole = line;
+    const char *cut;
 
     mv_listing_row(p->ui->frame, &p->answer->ask, t, row, cells, &place);
     mark_row(p, line, &place);
     if (mv_ui_is_hot(p->ui, line) && place.alloc != MV_NO_ROW)
         p->view->hover = place.alloc;
     line.x += mv_ui_px(p->ui, MV_UI_PAD);
-    paint_cells(p, line, cells);
-    mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
+    cut = paint_cells(p, line, cells);
+    mv_ui_zone(p->ui, whole, MV_DO_table_row, row, cut);
 }
 
 /* Paints the sum below the rows, where it is always visible. */
@@ -275,8 +296,7 @@ static void paint_rows(tables_frame *p)
     if (p->answer->table.total)
         paint_total(p, mv_box_cut_top(&p->box, h));
     if (count == 0)
-        mv_ui_text(p->ui, p->box, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "no rows");
+        mv_panel_remark(p->view, p->box, "no rows");
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */
@@ -314,7 +334,7 @@ static mv_box paint_head(tables_frame *p, mv_box pane)
 {
     uint32_t kinds = p->view->now->tab == MV_TAB_TABLES ? MV_LISTING_LEDGER : 0, count = 0;
     float widths[HEAD_PARTS];
-    mv_box boxes[HEAD_PARTS], copy;
+    mv_box boxes[HEAD_PARTS], copy, note;
 
     for (; count < kinds; count++)
         widths[count] =
@@ -331,10 +351,14 @@ static mv_box paint_head(tables_frame *p, mv_box pane)
         paint_filter(p, boxes[kinds]);
     copy = mv_box_cut_right(&boxes[kinds + 1], mv_ui_px(p->ui, COPY));
     mv_ui_button(p->ui, copy, false, MV_DO_table_copy, 0, "copy");
-    mv_box_cut_right(&boxes[kinds + 1], mv_ui_px(p->ui, MV_UI_PAD));
-    if (p->answer)
-        mv_ui_text(p->ui, boxes[kinds + 1], MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END,
-                   note_of(p));
+    note = boxes[kinds + 1];
+    mv_box_cut_right(&note, mv_ui_px(p->ui, MV_UI_PAD));
+    mv_box_cut_left(&note, mv_ui_px(p->ui, MV_UI_PAD));
+    if (p->answer) {
+        mv_ui_text(p->ui, note, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, note_of(p));
+        if (mv_ui_text_width(p->ui, MV_UI_TEXT, note_of(p)) > note.w)
+            mv_ui_zone(p->ui, note, MV_DO_NOTHING, 0, note_of(p));
+    }
     return pane;
 }
 
@@ -354,8 +378,7 @@ void mv_tables_paint(mv_view *view, mv_box box)
     if (p.answer)
         paint_rows(&p);
     else
-        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "building the table ...");
+        mv_panel_remark(view, box, "building the table ...");
 }
 
 const char *mv_tables_text(mv_view *view, mv_arena *arena)

@@ -9,7 +9,8 @@ enum {
     BOX = 11,
     MOST_TITLE = 300,
     MOST_WORDS = 3,
-    RESULT = 5 /* number of lines above the boxes, for the verdict, a note and a change */
+    TIP_LETTERS = 90, /* maximum number of letters on a line of a tip */
+    RESULT = 5        /* number of lines above the boxes, for the verdict, a note and a change */
 };
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
     mv_box line; /* what is left of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
+    bool has_more;           /* the result has more parts than the first */
     bool is_rest;            /* the lines of the result that belong below the boxes are being
                               * painted */
     uint32_t result_lines;   /* number of lines of the result above the boxes */
@@ -154,23 +156,38 @@ static void measure(whatif_frame *p, mv_box box)
 
 /* ---- the result ------------------------------------------------------------------------- */
 
-/* Paints the next part of the result. It is painted above the boxes if it fits there together with
- * a line for a hint. The first part is always painted there. */
+/* Paints as much of the first part as fits above the boxes, in a pane that is too low for all of it.
+ * The tip has all of it, and it is repeated below the boxes. */
+static void say_begin(whatif_frame *p, uint32_t colour, const char *text)
+{
+    float pad = mv_ui_px(p->ui, MV_UI_PAD), y = p->lines.y;
+    uint32_t hint = p->result_lines > 1;
+
+    mv_panel_wrap(&p->lines, pad, p->lines.box.w - 2 * pad, colour, p->result_lines - hint, text);
+    mv_ui_zone(p->ui, (mv_box){p->lines.box.x, y, p->lines.box.w, p->lines.y - y}, MV_DO_NOTHING, 0,
+               mv_ui_broken(p->ui, text, TIP_LETTERS));
+}
+
+/* Paints the next part of the result. It is painted above the boxes if it fits there, together with
+ * a line for a hint if there is more. */
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {
     float pad = mv_ui_px(p->ui, MV_UI_PAD), width = p->lines.box.w - 2 * pad;
     uint32_t most = p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, part = p->parts++;
     mv_panel_lines unseen = p->lines;
+    uint32_t needed;
 
     unseen.first = UINT32_MAX;
-    if (p->is_rest ? part < p->painted
-                   : part != p->painted ||
-                         (part &&
-                          mv_panel_wrap(&unseen, pad, width, colour, most, text) + p->lines.count >=
-                              p->result_lines))
-        return;
-    p->painted += !p->is_rest;
-    mv_panel_wrap(&p->lines, pad, width, colour, most, text);
+    needed = mv_panel_wrap(&unseen, pad, width, colour, most, text) + p->lines.count;
+    if (p->is_rest) {
+        if (part >= p->painted)
+            mv_panel_wrap(&p->lines, pad, width, colour, most, text);
+    } else if (part == p->painted && needed + (part > 0 || p->has_more) <= p->result_lines) {
+        p->painted++;
+        mv_panel_wrap(&p->lines, pad, width, colour, most, text);
+    } else if (part == 0) {
+        say_begin(p, colour, text);
+    }
 }
 
 static void paint_result(whatif_frame *p)
@@ -188,6 +205,7 @@ static void paint_result(whatif_frame *p)
         say(p, theme->faint_text, "replaying the run ...");
         return;
     }
+    p->has_more = a->has_run && (*a->why || *a->notes || a->changes.count > 0);
     if (*a->why)
         say(p, theme->alarm, a->why);
     if (!a->has_run)
@@ -205,9 +223,9 @@ static void paint_result(whatif_frame *p)
  * appear and disappear. In a low pane there is less room above the boxes. */
 static void paint_above(whatif_frame *p, uint32_t room)
 {
-    p->result_lines = room / 3 < RESULT ? room / 3 : RESULT;
+    p->result_lines = room < 3 ? 1 : room / 3 < RESULT ? room / 3 : RESULT;
     paint_result(p);
-    if (p->painted < p->parts)
+    if (p->painted < p->parts && p->lines.count < p->result_lines)
         mv_panel_wrap(&p->lines, mv_ui_px(p->ui, MV_UI_PAD), p->lines.box.w,
                       p->ui->theme->faint_text, 1, "more about this below the boxes");
     while (p->lines.count < p->result_lines)
@@ -260,6 +278,8 @@ static void scroll(whatif_frame *p, mv_box box)
     uint32_t begin = *first;
 
     if (p->has_come && p->wanted < p->view->panels->whatif_count) {
+        if (p->wanted + 1 == p->view->panels->whatif_count) /* with the lines below the boxes */
+            begin = p->lines.count > room ? p->lines.count - room : 0;
         if (p->line_of_wanted >= begin + room)
             begin = p->line_of_wanted - room + 1;
         if (p->line_of_wanted < begin)
@@ -287,7 +307,7 @@ void mv_whatif_paint(mv_view *view, mv_box box)
                                                 : NULL;
     if (text) {
         paint_clear(&p, &box);
-        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+        mv_panel_remark(view, box, text);
         return;
     }
     p.has_come = mv_focus_reached(view, MV_DO_whatif_toggle, &p.wanted);

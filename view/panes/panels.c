@@ -71,6 +71,7 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     mv_heap_answer *a = mv_push_struct(arena, mv_heap_answer);
     const mv_panel_facts *facts = mv_panels_facts(context, q->device);
     mv_state_opts opts = {.most_rows = q->rows,
+                          .rows = q->fill,
                           .most_groups = q->rows / 3 + 1,
                           .columns = q->columns,
                           .by_address = q->by_address,
@@ -356,6 +357,27 @@ void mv_panels_close(mv_view *view)
 
 /* ---- for the panes ----------------------------------------------------------------------- */
 
+void mv_panel_remark(mv_view *view, mv_box box, const char *text)
+{
+    mv_ui *ui = &view->ui;
+    mv_ui_lines style = {.size = MV_UI_TEXT,
+                         .line = MV_UI_LINE,
+                         .colour = ui->theme->faint_text,
+                         .most = 8,
+                         .gap = " "};
+    float pad = mv_ui_px(ui, MV_UI_PAD), height;
+
+    if (mv_ui_text_width(ui, MV_UI_TEXT, text) <= box.w) {
+        mv_ui_text(ui, box, MV_UI_TEXT, style.colour, MV_ANCHOR_MIDDLE, text);
+        return;
+    }
+    box.x += pad;
+    box.w -= 2 * pad;
+    height = (float)mv_ui_line_count(ui, box.w, &style, text) * mv_ui_px(ui, MV_UI_LINE);
+    box.y += fmaxf(0, floorf((box.h - height) / 2));
+    mv_ui_paragraph(ui, box, &style, text);
+}
+
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device)
 {
@@ -365,8 +387,7 @@ bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
         mv_ui_fill(&view->ui, box, view->ui.theme->plot);
     if (*document && *device)
         return true;
-    mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-               "nothing is loaded yet");
+    mv_panel_remark(view, box, "nothing is loaded yet");
     return false;
 }
 

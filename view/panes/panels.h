@@ -70,7 +70,8 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t event;
-    uint32_t by_address;
+    uint16_t by_address;
+    uint16_t fill; /* mv_state_opts.rows */
     uint32_t columns, rows;
 } mv_heap_query;
 MV_PLAIN_END
@@ -274,6 +275,9 @@ void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
 /* Copies the search whose hits are isolated. Returns false, and "", if there is none. */
 bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT]);
+
+/* Paints the reason why a pane has nothing to show, in the middle of the pane. */
+void mv_panel_remark(mv_view *view, mv_box box, const char *text);
 
 /* Finds the shown device and its document. If there is none yet, returns false and paints a line
  * that explains why. */

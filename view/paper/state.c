@@ -101,6 +101,8 @@ static void say(mv_view *view, const mv_heap_answer *a, mv_paper_heading *out)
     const mv_lives *lives = &mv_view_device(view)->lives;
     mv_scene *scene = &view->ui.scene;
     const char *oom = oom_text(view, &a->heap), *history = mv_heading_history(lives);
+    const char *holes = mv_state_holes_text(scene, &mv_view_document(view)->trace, lives,
+                                            &a->heap.sums, a->heap.largest);
 
     mv_paper_heading_add(out, mv_heading_moment(scene, &mv_view_document(view)->trace, lives,
                                                 view->sheet->opts.event));
@@ -111,9 +113,8 @@ static void say(mv_view *view, const mv_heap_answer *a, mv_paper_heading *out)
     mv_paper_add_headline(view, false, out);
     if (oom)
         mv_paper_add_verdict(out, oom, true);
-    if (a->heap.sums.reserved)
-        mv_paper_add_verdict(out, mv_state_holes_text(scene, lives, &a->heap.sums, a->heap.largest),
-                             false);
+    if (*holes)
+        mv_paper_add_verdict(out, holes, false);
 }
 
 static void describe(mv_view *view, mv_paper_heading *out)

@@ -18,6 +18,7 @@ enum {
     GUTTER = 78,
     RULER = 22,
     LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane */
+    LEAST_LEGEND = 60, /* minimum height of the legend below the picture, if it makes room */
     LEAST_DEVICE = 60, /* minimum height of the device's lane */
     PAPER_LEGEND = 26, /* width of the legend as a percentage of the pane's width */
     PAPER_LEAST_LEGEND = 236,
@@ -219,9 +220,22 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
+/* Takes height from the legend of the colours below the picture, which keeps a few rows. Returns the
+ * height that was taken. */
+static float take_from_legend(mv_plot *p, mv_box *rest, float height)
+{
+    float taken = fminf(ceilf(height), p->legend.h - mv_ui_px(p->ui, LEAST_LEGEND));
+
+    if (height <= 0 || taken < height)
+        return 0;
+    mv_box_cut_top(&p->legend, taken);
+    rest->h += taken;
+    return taken;
+}
+
 /* Places the device's lane below the plot, with its legend next to it or below it. The timeline has
- * priority. If there is no room, the lane first loses the legend below it, then some of its height,
- * and is finally dropped. */
+ * priority. If there is no room, the lane first loses some of its height, then takes rows of the
+ * other legend, then loses the legend below it, and is finally dropped. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
     const mv_ui *ui = p->ui;
@@ -232,7 +246,10 @@ static void place_device(mv_plot *p, mv_box *rest)
 
     if (height < mv_ui_px(ui, LEAST_DEVICE))
         return;
-    if (p->is_legend_below && p->legend.w > 0 && height + keys <= left) {
+    if (p->is_legend_below)
+        left += take_from_legend(p, rest, mv_ui_px(ui, LEAST_DEVICE) + keys - left);
+    if (p->is_legend_below && p->legend.w > 0 && mv_ui_px(ui, LEAST_DEVICE) + keys <= left) {
+        height = fminf(height, left - keys);
         p->device_legend = mv_box_cut_bottom(rest, keys);
         mv_box_cut_left(&p->device_legend, mv_ui_px(p->ui, MV_UI_PAD));
     }

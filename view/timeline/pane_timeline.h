@@ -186,6 +186,7 @@ struct mv_timeline_pane {
     mv_legend legend, counting; /* the legend that is shown, and the one that is being counted */
     mv_legend_rows legend_rows; /* rows of the legend in the last frame; a click selects one of
                                    them */
+    uint32_t device_keys;       /* number of rows in the last legend of the device's lane, or 0 */
     uint32_t legend_lines;      /* number of lines that the last legend would fill, or 0; it
                                  * determines the number of columns if the legend is below the
                                  * picture */

@@ -149,7 +149,7 @@ static void say(mv_plot *p, mv_box *box, const char *text)
 void mv_plot_other_key(mv_plot *p, mv_box *box)
 {
     mv_scene *scene = &p->ui->scene;
-    const char *text;
+    const char *texts[3], *text;
     mv_box row;
 
     if (!p->other)
@@ -157,12 +157,15 @@ void mv_plot_other_key(mv_plot *p, mv_box *box)
     mv_plot_key_line(p, box, p->ui->theme->compared, false, name_of(p));
     say(p, box, peak_text(p));
     say(p, box, mv_scene_format(scene, "at the cursor %s", value_at(p, p->view->now->cursor)));
-    text = mv_scene_format(scene, "aligned by %s%s", mv_align_name(p->to.by),
-                           p->view->now->align == MV_ALIGN_AUTO ? " (auto)" : "");
     row = mv_plot_key_row(p, box);
     if (row.h <= 0)
         return;
     mv_box_cut_left(&row, mv_ui_px(p->ui, 26 - MV_UI_PAD));
+    texts[2] = mv_scene_format(scene, "by %s", mv_align_name(p->to.by));
+    texts[1] = mv_scene_format(scene, "aligned %s", texts[2]);
+    texts[0] = mv_scene_format(scene, "%s%s", texts[1],
+                               p->view->now->align == MV_ALIGN_AUTO ? " (auto)" : "");
+    text = mv_ui_longest(p->ui, MV_UI_TEXT, row.w - 2 * mv_ui_px(p->ui, MV_UI_PAD), texts, 3);
     row.w =
         fminf(row.w, mv_ui_text_width(p->ui, MV_UI_TEXT, text) + 2 * mv_ui_px(p->ui, MV_UI_PAD));
     mv_ui_button(p->ui, row, p->ui->has_no_buttons, MV_DO_next_align, 0, text);

@@ -1,6 +1,7 @@
 /* Levels over time: the lines over the stack, peaks, and out-of-memory events. */
 #include <math.h>
 
+#include "analyze/levels/levels.h"
 #include "base/duration.h"
 #include "base/size.h"
 #include "view/timeline/plot.h"
@@ -269,13 +270,14 @@ uint64_t mv_plot_capacity(const mv_plot *p)
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
     const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);
+    const char *who = mv_level_reserves(p->trace) ? "PyTorch" : "the program";
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
 
     mv_size_text(least, capacity);
     if (o && o->limit_most > capacity)
-        return mv_scene_format(&p->ui->scene, "available to PyTorch: %s to %s", least,
+        return mv_scene_format(&p->ui->scene, "available to %s: %s to %s", who, least,
                                mv_size_text(most, o->limit_most));
-    return mv_scene_format(&p->ui->scene, "available to PyTorch: %s", least);
+    return mv_scene_format(&p->ui->scene, "available to %s: %s", who, least);
 }
 
 static void paint_capacity(mv_plot *p)

@@ -45,7 +45,8 @@ static uint32_t key_columns(const mv_plot *p, float width)
 
 float mv_plot_device_keys(const mv_plot *p, float width)
 {
-    uint32_t columns = key_columns(p, width), rows = (MV_DEVICE_PARTS + columns) / columns;
+    uint32_t columns = key_columns(p, width), most = p->pane->device_keys;
+    uint32_t rows = ((most ? most : MV_DEVICE_PARTS + 1) + columns - 1) / columns;
 
     return (float)rows * mv_ui_px(p->ui, ROW) + mv_ui_px(p->ui, 2 * GAP);
 }
@@ -363,6 +364,17 @@ static uint32_t moment_of(const mv_plot *p)
     return p->of_segments ? p->most.reserved_event : p->most.allocated_event;
 }
 
+/* Notes the number of rows, for which the next frame leaves room. */
+static void note_keys(device_frame *f)
+{
+    uint32_t count = f->lane->found.series.count > 0;
+
+    for (uint32_t i = 0; i < MV_DEVICE_PARTS; i++)
+        count += mv_device_part_name(f->lane, (mv_device_part)i) != NULL;
+    f->p->ui->is_animating |= count != f->p->pane->device_keys;
+    f->p->pane->device_keys = count;
+}
+
 /* Paints the legend, in the order of the areas from top to bottom, with the bytes at its moment. */
 static void paint_legend(device_frame *f, mv_box box)
 {
@@ -375,6 +387,7 @@ static void paint_legend(device_frame *f, mv_box box)
     if (a)
         parts = mv_device_parts_of(f->lane, a,
                                    mv_document_unused(p->document, &p->view->levels, event));
+    note_keys(f);
     if (f->lane->found.series.count)
         paint_row(f, &box, "in use, as sampled by NVML",
                   a && a->ledger.used != MV_NO_BYTES ? bytes_text(f, (int64_t)a->ledger.used) : "",

@@ -591,8 +591,9 @@ static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
     return used != NULL;
 }
 
-/* Paints how full segments are, with the colours from empty to full. */
-static void paint_use(mv_plot *p, mv_box *box)
+/* Paints how full segments are, with the colours from empty to full. Returns the number of lines for
+ * which there was no room. */
+static uint32_t paint_use(mv_plot *p, mv_box *box)
 {
     mv_box title = mv_plot_key_row(p, box);
     uint64_t bytes[MV_FULLNESS_LEVELS] = {0};
@@ -605,7 +606,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];
     if (title.h <= 0)
-        return;
+        return MV_FULLNESS_LEVELS + 1;
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
                has_bytes ? mv_scene_format(&p->ui->scene, "%s %s, by how full",
                                            mv_size_text(size, all_bytes(p)), moment_of(p))
@@ -614,7 +615,7 @@ static void paint_use(mv_plot *p, mv_box *box)
         mv_box row = mv_plot_key_row(p, box);
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
         if (row.h <= 0)
-            break;
+            return level + 1;
         swatch.w = mv_ui_px(p->ui, 20);
         swatch.y += 4;
         swatch.h -= 8;
@@ -627,6 +628,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     }
     if (has_band(p))
         paint_band(p, mv_plot_key_row(p, box));
+    return 0;
 }
 
 void mv_plot_legend(mv_plot *p)
@@ -638,8 +640,8 @@ void mv_plot_legend(mv_plot *p)
         return;
     paint_keys(p, &box);
     if (is_by_fullness(p)) {
-        paint_use(p, &box);
-        count_lines(p, box, 0);
+        uint32_t more = paint_use(p, &box);
+        count_lines(p, box, more);
     } else {
         paint_colours(p, box, 0);
     }

@@ -102,21 +102,25 @@ static const char *summary_line(mv_plot *p, float width)
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
     char count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
-    const char *texts[3];
+    const char *texts[4];
 
-    if (mv_recording_is_state_only(&d->lives))
-        return mv_scene_format(&p->ui->scene, "%s: %s; %s", place_name(p),
-                               most_text(p, "", all.most), d->lives.history_why);
-    texts[2] = most_text(p, "peak ", all.most);
+    if (mv_recording_is_state_only(&d->lives)) {
+        texts[2] = most_text(p, "", all.most);
+        texts[1] = mv_scene_format(&p->ui->scene, "%s; %s", texts[2], d->lives.history_why);
+        texts[0] = mv_scene_format(&p->ui->scene, "%s: %s", place_name(p), texts[1]);
+        return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
+    }
+    texts[3] = most_text(p, "peak ", all.most);
+    texts[2] = mv_scene_format(&p->ui->scene, "%s: %s", place_name(p), texts[3]);
     texts[1] =
-        mv_scene_format(&p->ui->scene, "%s: %s; %s %s%s%s", place_name(p), texts[2],
+        mv_scene_format(&p->ui->scene, "%s; %s %s%s%s", texts[2],
                         mv_axis_exact(d->calls ? d->calls : events, count),
                         d->calls ? "call" : "event", (d->calls ? d->calls : events) == 1 ? "" : "s",
                         mv_events_span(p->trace, &d->lives.events, 0, events, span));
     texts[0] = mv_scene_format(
         &p->ui->scene, "%s%s%s%s", texts[1], d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
-    return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
+    return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 4);
 }
 
 /* Describes the changes in the interval, in a long or a short form. */

@@ -101,8 +101,21 @@ static void order_groups(state_builder *l)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Chooses the scale. If there are few pieces, there are few rows. A segment continues in the next
- * row only if that cannot be avoided. */
+/* Returns the bytes of a row for which there are about opts->rows rows, but at most those of the
+ * scale so far. Rows hold whole numbers of the largest segment, so none is cut for it. */
+static uint64_t fill_rows(const state_builder *l, uint64_t bytes, uint64_t largest)
+{
+    uint64_t filled, segments;
+
+    if (l->opts->rows == 0 || largest == 0)
+        return l->out->row_bytes;
+    filled = bytes / l->opts->rows;
+    segments = filled / largest + (filled % largest > 0);
+    return segments <= l->out->row_bytes / largest ? segments * largest : l->out->row_bytes;
+}
+
+/* Chooses the scale. If there are few pieces, there are few rows, unless the picture has room for
+ * more. A segment continues in the next row only if that cannot be avoided. */
 static void choose_scale(state_builder *l)
 {
     mv_state *state = l->out;
@@ -119,6 +132,7 @@ static void choose_scale(state_builder *l)
     state->row_bytes = bytes / (rows ? rows : 1) + 1;
     if (state->row_bytes < largest && largest <= bytes / 3)
         state->row_bytes = largest;
+    state->row_bytes = fill_rows(l, bytes, largest);
     l->pixel = state->row_bytes / (l->opts->columns ? l->opts->columns : 1) + 1;
     for (uint32_t g = 0; g < state->group_count; g++) {
         state->groups[g].first_row = state->rows;

@@ -61,6 +61,8 @@ typedef struct {
     uint32_t most_rows;   /* approximate maximum number of rows */
     uint32_t most_groups; /* maximum number of groups; at least 1 */
     uint32_t columns;     /* columns in a row; boxes that are narrower than a column are merged */
+    uint32_t rows;        /* rows that fill the picture: as many are made if no segment is cut for
+                           * it; 0: as few as are legible */
     bool by_address;      /* all segments are in one group, sorted by address */
     bool has_no_kinds;    /* small and large segments are in the same group, because on a level of
                            * calls, segments are blocks */

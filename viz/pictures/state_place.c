@@ -6,7 +6,6 @@ enum {
     GROUP = 25,    /* height of a heading in pixels at scale 1, with room for a marker below its
                       text */
     LEAST_ROW = 5, /* minimum height of a row in pixels, at any scale */
-    MOST_ROW = 72, /* maximum height of a row in pixels at scale 1, when everything is shown */
     ZOOMED_ROW = 64,
     LOW_ROW = 8,       /* up to this height, rows have a gap of one pixel */
     LEAST_BLOCK = 512, /* the allocator's rounding unit in bytes */
@@ -88,9 +87,9 @@ static void set_zoom(mv_state_place *p, double zoom)
 {
     float rows = (float)(p->state->rows ? p->state->rows : 1);
     float fit = (p->box.h - p->head * (float)p->state->group_count - 4) / rows;
-    float most = roundf(MOST_ROW * p->scale), high = roundf(ZOOMED_ROW * p->scale);
+    float high = roundf(ZOOMED_ROW * p->scale);
 
-    fit = fmaxf(fminf(fit, most), LEAST_ROW);
+    fit = fmaxf(fit, LEAST_ROW);
     zoom = fmin(fmax(zoom, 1), most_zoom(p->state));
     p->shown.zoom = zoom;
     p->row = (float)fmin((double)fit * zoom, fmax((double)fit, (double)high));

@@ -120,7 +120,7 @@ static void paint_rest(mv_state_scene *s, const mv_state_box *box, mv_box at)
 
     s->seen.rest = true;
     rect(s, (mv_box){at.x, at.y + at.h - used, at.w, used},
-         (mv_shape){.fill = s->theme->native, .is_crisp = true, .title = title_of(s, box)});
+         (mv_shape){.fill = s->theme->rest, .is_crisp = true, .title = title_of(s, box)});
 }
 
 static void paint_hole(mv_state_scene *s, const mv_state_box *box, mv_box at)
@@ -421,7 +421,8 @@ static void key_blocks(key_column *k)
              (mv_shape){.fill = rounding_shade});
     }
     if (s->seen.rest && key_line(k, "small blocks, by how full", &at))
-        rect(s, (mv_box){at.x, at.y + at.h * 0.4f, at.w, at.h * 0.6f}, plain);
+        rect(s, (mv_box){at.x, at.y + at.h * 0.4f, at.w, at.h * 0.6f},
+             (mv_shape){.fill = s->theme->rest});
 }
 
 float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float bottom)
@@ -555,14 +556,14 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
     return text;
 }
 
-const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
-                                uint64_t largest)
+const char *mv_state_holes_text(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
+                                const mv_heap_sums *sums, uint64_t largest)
 {
     char size[MV_SIZE_TEXT], hole[MV_SIZE_TEXT];
     const char *text = "nothing is free in any segment";
 
-    if (sums->reserved == 0)
-        return "";
+    if (sums->reserved == 0 || mv_state_level_name(scene, trace))
+        return ""; /* calls have no segments with free memory */
     if (sums->free && sums->free == largest)
         text = mv_scene_format(scene, "%s is free, in one hole", mv_size_text(size, sums->free));
     else if (sums->free)

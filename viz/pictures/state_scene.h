@@ -89,8 +89,8 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
                                uint64_t whole);
 
 /* Returns "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller holes · 6.59 MiB is
- * lost to rounding"; "" if nothing is reserved. */
-const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
-                                uint64_t largest);
+ * lost to rounding"; "" if nothing is reserved, or on a level of calls. */
+const char *mv_state_holes_text(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
+                                const mv_heap_sums *sums, uint64_t largest);
 
 #endif
