@@ -130,13 +130,13 @@ static void cli_end(mv_cli *cli)
     free(cli);
 }
 
-/* Reports that a command took disk space, except for a window, which takes some for long traces. */
+/* Reports that a command took disk space. The viewer takes some for long traces in any case. */
 static void report_disk(const mv_cli *cli)
 {
+    bool is_viewer = cli->command->opens_window && !cli->options.output;
     char taken[MV_SIZE_TEXT], limit[MV_SIZE_TEXT];
 
-    if (cli->disk.peak == 0 || cli->command->opens_window ||
-        mv_option_given(&cli->options, MV_HAS(QUIET)))
+    if (cli->disk.peak == 0 || is_viewer || mv_option_given(&cli->options, MV_HAS(QUIET)))
         return;
     mv_complain_of(NULL,
                    "%s did not fit into the memory limit of %s, and went to a file in %s (see "

@@ -63,6 +63,7 @@ LongTest(larger, files_that_are_written_are_the_same)
         mvt_run r = mvt_here("$MEMVIZ %s --max-memory 2M $SNAPS/gpt_train.pickle", writers[i]);
         char *is = mvt_take(name, &bytes);
         cr_assert(whole && is, "%s: %s", writers[i], r.err);
+        cr_expect(strstr(r.err, "did not fit"), "%s: %s", writers[i], r.err);
         cr_expect_eq(bytes, whole_bytes, "%s", writers[i]);
         cr_expect(memcmp(is, whole, bytes) == 0, "%s", writers[i]);
     }
