@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -70,13 +72,25 @@ static int open_nameless(const char *folder)
     return file;
 }
 
+/* Makes btrfs write to the reserved space each time. Without this, only the first time takes
+ * reserved space, and a later one is a fault if the disk is full. */
+static bool is_overwritten(int file)
+{
+    int flags = FS_NOCOW_FL;
+    struct statfs fs;
+
+    if (fstatfs(file, &fs) != 0)
+        return false;
+    return (uint32_t)fs.f_type != BTRFS_SUPER_MAGIC || ioctl(file, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
 static void open_in(mv_disk *disk, const char *folder, uint64_t limit)
 {
     int file = disk->file < 0 && folder && *folder ? open_nameless(folder) : -1;
 
     if (file < 0)
         return;
-    disk->limit = is_unfit(file) ? 0 : room_of(file, limit);
+    disk->limit = is_unfit(file) || !is_overwritten(file) ? 0 : room_of(file, limit);
     if (disk->limit > 0) {
         disk->file = file;
         snprintf(disk->folder, sizeof disk->folder, "%s", folder);
