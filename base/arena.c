@@ -23,13 +23,16 @@
 
 enum { HEADER = 64, ALIGN = 16, LEAST_CHUNK = 64 << 10, MOST_CHUNK = 1 << 20 };
 
+/* 1 in this many bytes of a budget with a disk is left to small pushes. */
+enum { SMALL_SHARE = 8 };
+
 /* Header of one mapping. The usable bytes begin at HEADER. */
 struct mv_arena_chunk {
     mv_arena_chunk *next;
     mv_arena_chunk *prev; /* previous chunk; set only in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
-    uint64_t filed;       /* for `large`: bytes that are in a file, from the second page on */
+    uint64_t filed;       /* 1 + position in the file of the budget's disk; 0: in memory */
     uint64_t stale;       /* number of leading bytes of the mapping that may be nonzero */
 };
 
@@ -139,13 +142,24 @@ static void give_budget(mv_budget *budget, uint64_t bytes)
     __atomic_sub_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
 }
 
-static bool take_budget(mv_budget *budget, uint64_t bytes)
+/* Returns the largest number of bytes that one mapping may take. */
+static uint64_t most_bytes(uint64_t limit, uint64_t used, bool is_shared)
+{
+    uint64_t left = used < limit ? limit - used : 0, kept = limit / SMALL_SHARE;
+
+    if (!is_shared)
+        return left;
+    return left > kept ? (left - kept) / 2 : 0;
+}
+
+/* is_shared leaves some of the budget for other mappings. */
+static bool take_budget(mv_budget *budget, uint64_t bytes, bool is_shared)
 {
     uint64_t limit = __atomic_load_n(&budget->limit, __ATOMIC_RELAXED);
     uint64_t used = __atomic_load_n(&budget->used, __ATOMIC_RELAXED), peak;
 
     do {
-        if (bytes > limit || used > limit - bytes)
+        if (bytes > most_bytes(limit, used, is_shared))
             return false;
     } while (!__atomic_compare_exchange_n(&budget->used, &used, used + bytes, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -204,11 +218,11 @@ static mv_arena_chunk *take_kept(mv_budget *budget, uint64_t bytes)
     return chunk;
 }
 
-static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes)
+static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes, bool is_shared)
 {
     mv_arena_chunk *chunk;
 
-    if (!take_budget(budget, bytes))
+    if (!take_budget(budget, bytes, is_shared))
         return NULL;
     chunk = mv_pages_map(bytes);
     if (chunk)
@@ -218,9 +232,21 @@ static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes)
     return chunk;
 }
 
-static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
+static mv_arena_chunk *map_filed(mv_budget *budget, uint64_t bytes)
+{
+    bool is_open = budget->disk && __atomic_load_n(&budget->limit, __ATOMIC_RELAXED) > 0;
+    uint64_t position;
+    mv_arena_chunk *chunk = is_open ? mv_disk_map(budget->disk, bytes, &position) : NULL;
+
+    if (chunk)
+        *chunk = (mv_arena_chunk){.mapped = bytes, .filed = position + 1};
+    return chunk;
+}
+
+static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable, bool is_large)
 {
     mv_budget *budget = arena->budget;
+    bool is_shared = is_large && budget->disk;
     mv_arena_chunk *chunk;
     uint64_t bytes;
 
@@ -229,11 +255,15 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
     bytes = length_for(budget, usable);
     chunk = take_kept(budget, bytes);
     if (!chunk)
-        chunk = map_fresh(budget, bytes);
+        chunk = map_fresh(budget, bytes, is_shared);
     if (!chunk && budget->pool) {
         drop_pool(budget);
-        chunk = map_fresh(budget, bytes);
+        chunk = map_fresh(budget, bytes, is_shared);
     }
+    if (!chunk)
+        chunk = map_filed(budget, bytes);
+    if (!chunk && is_shared)
+        chunk = map_fresh(budget, bytes, false);
     return chunk ? chunk : refuse(arena);
 }
 
@@ -247,8 +277,12 @@ static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
     POISON((char *)chunk + HEADER, bytes - HEADER);
     if (pool && pool_keep(pool, chunk, bytes))
         return;
-    give_budget(arena->budget, bytes);
     UNPOISON(chunk, bytes);
+    if (chunk->filed) {
+        mv_disk_unmap(arena->budget->disk, chunk, bytes, chunk->filed - 1);
+        return;
+    }
+    give_budget(arena->budget, bytes);
     mv_pages_unmap(chunk, bytes);
 }
 
@@ -299,17 +333,20 @@ void mv_arena_release(mv_arena *arena)
     }
 }
 
-static void *push_large(mv_arena *arena, uint64_t bytes)
+static void *begin_large(mv_arena *arena, mv_arena_chunk *chunk, uint64_t bytes)
 {
-    mv_arena_chunk *chunk = map_chunk(arena, bytes);
-
-    if (!chunk)
-        return NULL;
     chunk->used = bytes;
     zero(chunk, 0, bytes);
     link_large(arena, chunk);
     POISON(usable(chunk) + bytes, chunk->mapped - HEADER - bytes);
     return usable(chunk);
+}
+
+static void *push_large(mv_arena *arena, uint64_t bytes)
+{
+    mv_arena_chunk *chunk = map_chunk(arena, bytes, true);
+
+    return chunk ? begin_large(arena, chunk, bytes) : NULL;
 }
 
 /* Adds a chunk. Each chunk is twice as large as the one before it, so that thousands of small
@@ -321,7 +358,7 @@ static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
 
     while (bytes - HEADER < least)
         bytes *= 2;
-    chunk = map_chunk(arena, (bytes < MOST_CHUNK ? bytes : MOST_CHUNK) - HEADER);
+    chunk = map_chunk(arena, (bytes < MOST_CHUNK ? bytes : MOST_CHUNK) - HEADER, false);
     if (!chunk)
         return NULL;
     POISON(usable(chunk), chunk->mapped - HEADER);
@@ -354,12 +391,9 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* Replaces a block with a larger copy. Used where a block cannot grow in place, because it is in a
- * file, or because its mapping comes from a pool and must not move. */
-static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
+/* Replaces a block with a larger copy, unless `grown` is NULL. */
+static void *replace(mv_arena *arena, mv_arena_chunk *old, void *grown)
 {
-    char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);
-
     if (!grown)
         return NULL;
     memcpy(grown, usable(old), old->used);
@@ -367,9 +401,41 @@ static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_byte
     return grown;
 }
 
+/* Used where a block cannot grow in place, because it is in a file, or because its mapping comes
+ * from a pool and must not move. */
+static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
+{
+    return replace(arena, old, push_large(arena, new_bytes));
+}
+
+/* Moves a block to disk. Returns NULL, and changes nothing, if that is not possible. */
+static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes, uint64_t mapped)
+{
+    mv_arena_chunk *chunk = map_filed(arena->budget, mapped);
+
+    return replace(arena, old, chunk ? begin_large(arena, chunk, new_bytes) : NULL);
+}
+
+/* Returns the moved chunk, or NULL when out of memory; the chunk is then unchanged. */
+static mv_arena_chunk *resize(mv_arena *arena, mv_arena_chunk *chunk, uint64_t mapped)
+{
+    uint64_t more = mapped - chunk->mapped;
+    mv_arena_chunk *moved;
+
+    unlink_large(arena, chunk);
+    moved = mv_pages_resize(chunk, chunk->mapped, mapped);
+    if (moved)
+        moved->mapped = mapped;
+    else
+        give_budget(arena->budget, more);
+    link_large(arena, moved ? moved : chunk);
+    return moved;
+}
+
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
 {
-    mv_arena_chunk *chunk, *moved;
+    mv_budget *budget = arena->budget;
+    mv_arena_chunk *chunk;
     uint64_t mapped;
 
     if (!old)
@@ -377,25 +443,23 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
     chunk = (mv_arena_chunk *)((char *)old - HEADER);
     if (new_bytes > UINT64_MAX / 2)
         return refuse(arena);
-    mapped = length_for(arena->budget, new_bytes);
-    if (chunk->filed || (arena->budget->pool && mapped > chunk->mapped))
-        return grow_copied(arena, chunk, new_bytes);
-    UNPOISON(chunk, chunk->mapped);
+    mapped = length_for(budget, new_bytes);
     if (mapped > chunk->mapped) {
-        uint64_t more = mapped - chunk->mapped;
-        if (!take_budget(arena->budget, more))
-            return refuse(arena);
-        unlink_large(arena, chunk);
-        moved = mv_pages_resize(chunk, chunk->mapped, mapped);
-        if (!moved) {
-            give_budget(arena->budget, more);
-            link_large(arena, chunk);
-            return refuse(arena);
+        if (chunk->filed || budget->pool)
+            return grow_copied(arena, chunk, new_bytes);
+        if (!take_budget(budget, mapped - chunk->mapped, budget->disk != NULL)) {
+            void *grown = grow_filed(arena, chunk, new_bytes, mapped);
+            if (grown)
+                return grown;
+            if (!take_budget(budget, mapped - chunk->mapped, false))
+                return refuse(arena);
         }
-        chunk = moved;
-        chunk->mapped = mapped;
-        link_large(arena, chunk);
+        UNPOISON(chunk, chunk->mapped);
+        chunk = resize(arena, chunk, mapped);
+        if (!chunk)
+            return refuse(arena);
     }
+    UNPOISON(chunk, chunk->mapped);
     if (new_bytes > chunk->used) {
         zero(chunk, chunk->used, new_bytes);
         chunk->used = new_bytes;
@@ -421,14 +485,32 @@ void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes)
         mv_pages_take(at, bytes);
 }
 
-bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk)
+void mv_arena_file(mv_arena *arena)
 {
-    mv_arena_chunk *chunk = walk->at ? ((mv_arena_chunk *)(walk->at - HEADER))->next : arena->large;
+    mv_budget *budget = arena->budget;
 
-    if (!chunk)
-        return false;
-    *walk = (mv_arena_large){usable(chunk), chunk->used, &chunk->filed};
-    return true;
+    for (mv_arena_chunk *c = budget->disk ? arena->large : NULL; c; c = c->next) {
+        uint64_t position;
+        if (c->filed)
+            continue;
+        UNPOISON(c, c->mapped);
+        if (mv_disk_move(budget->disk, c, c->mapped, &position)) {
+            c->filed = position + 1;
+            give_budget(budget, c->mapped);
+        }
+        POISON(usable(c) + c->used, c->mapped - HEADER - c->used);
+    }
+}
+
+void mv_arena_forget(const mv_arena *arena)
+{
+    mv_arena_chunk *next;
+
+    for (mv_arena_chunk *c = arena->large; c; c = next) {
+        next = c->next; /* reading it later would read pages again */
+        if (c->filed)
+            mv_disk_forget(c, c->mapped);
+    }
 }
 
 mv_arena_mark mv_arena_here(const mv_arena *arena)

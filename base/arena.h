@@ -10,6 +10,12 @@
  * runs out. Threads may share a budget, but not an arena. Setting the budget's limit to 0 makes all
  * later pushes fail.
  *
+ * A budget may have a disk, for data that is larger than memory. A block with its own mapping that
+ * would take more than half of the remaining memory is then mapped from the disk's file, and does
+ * not count as memory. So the largest blocks, which are tables with a row for each event and are
+ * mostly read in order, go to disk, and the small ones, which are read in any order, stay in memory.
+ * An eighth of the memory is left to small pushes. When that is spent, they go to disk as well.
+ *
  * With AddressSanitizer, the unused part of every chunk is poisoned. */
 #ifndef MV_BASE_ARENA_H
 #define MV_BASE_ARENA_H
@@ -18,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/disk.h"
 
 #define MV_ARENA_LARGE (256u << 10)
 
@@ -42,6 +50,7 @@ typedef struct {
     uint64_t peak;      /* largest number of bytes that were ever mapped at once */
     bool lacked;        /* a push or a growth was refused: the result may be incomplete */
     mv_page_pool *pool; /* NULL: none */
+    mv_disk *disk;      /* for blocks that do not fit; NULL: none */
 } mv_budget;
 
 typedef struct mv_arena_chunk mv_arena_chunk;
@@ -91,16 +100,14 @@ void mv_arena_touch(const mv_arena *arena, void *at, uint64_t bytes);
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
-/* Iterates over the blocks that have their own mappings, newest first. When called with a zeroed
- * `walk`, returns the first block; returns false if there are no more blocks. The arena must not
- * change during the iteration. */
-typedef struct {
-    char *at;
-    uint64_t bytes;
-    uint64_t *filed; /* number of these bytes that are in a file (parse/model/spill.h) */
-} mv_arena_large;
+/* Moves the blocks with their own mappings to the budget's disk, as far as that is possible. Their
+ * addresses and contents stay the same. Only the thread that owns the arena may call this, while no
+ * other thread writes to the blocks; other threads may read them at the same time. */
+void mv_arena_file(mv_arena *arena);
 
-bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);
+/* Drops the pages that are on disk from memory; they are read again when they are used. The same
+ * rules apply as for mv_arena_file. */
+void mv_arena_forget(const mv_arena *arena);
 
 /* Returns a copy of `length` bytes, followed by a NUL; NULL when the budget is spent. */
 char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);

@@ -12,9 +12,16 @@
 #include "cli/report/prose.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
-#include "parse/model/digest.h"
+#include "parse/model/living.h"
 
 #define TERMINAL_ROWS 50
+
+/* A label of a stack. */
+typedef struct {
+    const char *text; /* NULL: not built yet */
+    uint32_t width;
+    uint32_t plain; /* length of a text that needs no escaping; else 0 */
+} stack_label;
 
 /* State that changes while events are listed. */
 typedef struct {
@@ -31,7 +38,7 @@ typedef struct {
     int64_t start_us;
     uint64_t limit;       /* maximum number of events to print */
     const uint8_t *kinds; /* kinds of the trace's frames */
-    const char **label;   /* [stacks.count] labels, built on first use */
+    stack_label *labels;  /* [stacks.count] built on first use */
     uint32_t *stack_row;  /* [stacks.count] the stack's position in the report's list of stacks, or
                            * MV_NO_ROW */
     mv_stack_id *stacks;  /* [so_far->stacks] stacks in the order of these positions */
@@ -45,6 +52,7 @@ enum {
     TIME = 32,
     STREAM_TEXT = 24,
     WHERE = 28, /* desired width of the last column */
+    AHEAD = 8,  /* number of events by which the counts of addresses are fetched ahead */
     TAGS = 1024,
     LEAST_TAG = 12
 };
@@ -64,17 +72,31 @@ static uint32_t version_of(const mv_map *versions, uint64_t addr)
     return version == MV_NOT_IN_MAP ? 0 : version;
 }
 
-static const char *label_of(const listing *l, mv_stack_id stack)
+static stack_label label_from(const char *text)
+{
+    stack_label out = {.text = text, .width = mv_prose_width(text)};
+    uint32_t length = 0;
+
+    while (text[length] >= 0x20 && text[length] < 0x7f)
+        length++;
+    out.plain = text[length] ? 0 : length;
+    return out;
+}
+
+static stack_label label_of(const listing *l, mv_stack_id stack)
 {
     char text[256];
+    stack_label *at;
 
     if (stack.row >= l->trace->stacks.count)
-        return "(no stack)";
-    if (!l->label[stack.row]) {
+        return label_from("(no stack)");
+    at = &l->labels[stack.row];
+    if (!at->text) {
         mv_culprit_label(l->trace, l->kinds, stack, text, sizeof text);
-        l->label[stack.row] = mv_arena_text(&l->cli->scratch, text, strlen(text));
+        const char *kept = mv_arena_text(&l->cli->scratch, text, strlen(text));
+        *at = label_from(kept ? kept : "?");
     }
-    return l->label[stack.row] ? l->label[stack.row] : "?";
+    return *at;
 }
 
 /* ---- text -------------------------------------------------------------------------------- */
@@ -148,7 +170,7 @@ static void find_widths(listing *l)
     for (uint32_t device = l->first; device < l->end; device++) {
         mv_events e = mv_trace_events(l->trace, device);
         int64_t first = MV_NO_TIME, last = MV_NO_TIME;
-        if (l->trace->digests && e.count > 0) {
+        if (l->trace->digests && mv_event_total(l->trace, device) > 0) {
             first = l->trace->digests[device].first_us;
             last = l->trace->digests[device].last_us;
         }
@@ -159,7 +181,7 @@ static void find_widths(listing *l)
             first = first == MV_NO_TIME || at < first ? at : first;
             last = last == MV_NO_TIME || at > last ? at : last;
         }
-        digits[mv_digits(digits, e.count)] = 0;
+        digits[mv_digits(digits, mv_event_total(l->trace, device))] = 0;
         widen(&l->width_of_event, digits, 0);
         widen(&l->width_of_time, time_text(text, l->start_us, first), 2);
         widen(&l->width_of_time, time_text(text, l->start_us, last), 2);
@@ -273,14 +295,14 @@ static mv_style action_style(uint8_t action)
     }
 }
 
-static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv_map *versions)
+static void put_event(const listing *l, uint32_t device, const mv_events *e, uint32_t i,
+                      const mv_map *versions)
 {
     mv_out *out = l->out;
     char size[MV_SIZE_TEXT], time[TIME], stream[STREAM_TEXT];
-    const char *where = label_of(l, e->stack[i]);
-    uint32_t used = mv_prose_width(where);
+    const stack_label where = label_of(l, e->stack[i]);
 
-    mv_out_u64_wide(out, i, l->width_of_event);
+    mv_out_u64_wide(out, mv_event_number(l->trace, device, i), l->width_of_event);
     if (l->has_seconds)
         put_right(out, time_text(time, l->start_us, e->time_us[i]), l->width_of_time);
     mv_out_text(out, "  ");
@@ -294,15 +316,19 @@ static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv
     if (l->has_stream)
         put_left(out, stream_text(stream, l->trace->streams.value[e->stream[i].row]),
                  l->width_of_stream);
-    mv_prose_put_cut(out, l->room, where);
-    put_tag(l, e->tag[i], l->room - (used < l->room ? used : l->room));
+    if (where.plain && where.width <= l->room)
+        mv_out_bytes(out, where.text, where.plain);
+    else
+        mv_prose_put_cut(out, l->room, where.text);
+    put_tag(l, e->tag[i], l->room - (where.width < l->room ? where.width : l->room));
     mv_out_char(out, '\n');
     if (l->cli->options.all_frames)
         put_stack(l, e->stack[i]);
 }
 
-static void put_heading(const listing *l, uint32_t device, mv_window window, uint32_t count)
+static void put_heading(const listing *l, uint32_t device, mv_window window)
 {
+    uint32_t count = mv_event_total(l->trace, device);
     char place[MV_PLACE_TEXT];
 
     mv_out_style(l->out, MV_STYLE_BOLD);
@@ -310,7 +336,9 @@ static void put_heading(const listing *l, uint32_t device, mv_window window, uin
                   mv_plural(count));
     mv_out_style(l->out, MV_STYLE_NONE);
     if (window.end - window.first != count)
-        mv_out_format(l->out, ", from %u to before %u", window.first, window.end);
+        mv_out_format(l->out, ", from %u to before %u",
+                      mv_event_number(l->trace, device, window.first),
+                      mv_event_number(l->trace, device, window.end));
     mv_out_char(l->out, '\n');
     if (window.end == window.first)
         return;
@@ -352,7 +380,7 @@ static mv_value tag_pool(const listing *l, mv_pool_id pool)
 
 #define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("device", mv_value_u64(device))                                              \
-    MEMBER("event", mv_value_u64(i))                                                    \
+    MEMBER("event", mv_value_u64(mv_event_number(l->trace, device, i)))                 \
     MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))                    \
     MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))                   \
     MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))              \
@@ -393,6 +421,8 @@ static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint3
     const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
 
     *event = o ? o->event : 0;
+    if (o && !mv_map_reserve(versions, o->count))
+        return false;
     for (uint32_t i = 0; o && i < o->count; i++) {
         uint32_t *version = mv_map_value(versions, o->addr[i]);
         if (!version)
@@ -414,10 +444,12 @@ static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
     if (!mv_window_find(l->cli, l->trace, device, &window))
         return false;
     if (!rows)
-        put_heading(l, device, window, e.count);
+        put_heading(l, device, window);
     if (!open_part(l, device, &versions, &first))
         return ran_out_of_memory(l);
     for (uint32_t i = first; i < window.end; i++) {
+        if (window.end - i > AHEAD)
+            mv_map_prefetch(&versions, e.addr[i + AHEAD]);
         if (e.action[i] == MV_ACTION_ALLOC) {
             uint32_t *version = mv_map_value(&versions, e.addr[i]);
             if (!version)
@@ -434,7 +466,7 @@ static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
         if (rows)
             add_event(l, rows, device, &e, i, &versions);
         else
-            put_event(l, &e, i, &versions);
+            put_event(l, device, &e, i, &versions);
     }
     return true;
 }
@@ -568,10 +600,10 @@ int mv_cmd_trace(mv_cli *cli)
     find_widths(&l);
     find_columns(&l);
     l.kinds = mv_frame_kinds(&cli->scratch, &trace);
-    l.label = mv_push_array(&cli->scratch, const char *, trace.stacks.count);
+    l.labels = mv_push_array(&cli->scratch, stack_label, trace.stacks.count);
     l.stack_row = mv_push_array(&cli->scratch, uint32_t, trace.stacks.count);
     l.stacks = mv_push_array(&cli->scratch, mv_stack_id, trace.stacks.count);
-    if (!l.kinds || !l.label || !l.stack_row || !l.stacks)
+    if (!l.kinds || !l.labels || !l.stack_row || !l.stacks)
         return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
     for (uint32_t i = 0; i < trace.stacks.count; i++)
         l.stack_row[i] = MV_NO_ROW;

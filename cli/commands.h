@@ -37,6 +37,7 @@ struct mv_cli {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
+    mv_disk disk;               /* the budget's disk, if it has one */
     mv_arena arena;             /* holds the trace and the results */
     mv_arena scratch;           /* holds temporary data; both arenas draw on the budget */
     mv_out out;                 /* open while the command runs */

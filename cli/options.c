@@ -298,6 +298,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_KEEP] = {.kind = IS_NUMBER, INTO(keep), .most = 1000000},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
+    [MV_OPTION_MAX_DISK] = {.kind = IS_SIZE, INTO(max_disk)},
 };
 
 /* A small number without a unit must be a mistake, because no device and no report has only 80

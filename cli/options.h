@@ -134,6 +134,8 @@
       "colored text: auto (default), always, never")                                               \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                   \
       "memory limit, such as 4G (default: by file size, at most 3/4 of the machine's memory)")     \
+    X(MAX_DISK, "max-disk", 0, "SIZE", NULL,                                                       \
+      "disk space for what does not fit into memory; 0: none (default: half of what is free)")     \
     X(HELP, "help", 'h', NULL, NULL, "explain the command, with an example")
 
 typedef enum {
@@ -166,8 +168,9 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_STOP_AT_WORD MV_OPTION_BIT(127)
 
 /* The options that every command accepts. */
-#define MV_COMMON_OPTIONS \
-    (MV_HAS(NO_PAGER) | MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
+#define MV_COMMON_OPTIONS                                                                       \
+    (MV_HAS(NO_PAGER) | MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(MAX_DISK) | \
+     MV_HAS(HELP))
 
 #define MV_ALL_DEVICES (-1)
 
@@ -260,6 +263,7 @@ typedef struct {
     mv_page_format page;     /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
+    uint64_t max_disk;       /* meaningful when given */
     int files;               /* number of arguments that are not options */
     char **file;             /* [files] */
     const char **file_size;  /* [files] the SIZE in FILE=SIZE; NULL: the command takes no sizes */

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base/processors.h"
+#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"
@@ -19,9 +20,10 @@
 #include "parse/pieces.h"
 #include "parse/sample.h"
 
-/* Without --max-memory, the limit is three quarters of the machine's memory, but not more than the
- * process's address space (`ulimit -v`) or than files of this size can need. No report needs 4 KiB
- * for each byte of a file, but a crafted file with compressed or constant rows can request more. */
+/* Without --max-memory, the limit is three quarters of the memory of the machine or of the control
+ * group, but not more than the process's address space (`ulimit -v`) or than files of this size can
+ * need. No report needs 4 KiB for each byte of a file, but a crafted file with compressed or
+ * constant rows can request more. Memory and disk together have the same limit. */
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
@@ -50,20 +52,52 @@ static uint64_t input_bytes(const mv_command *command, const mv_options *options
     return bytes;
 }
 
+/* Returns the most bytes that a report on files of this size can need. */
+static uint64_t most_needed(const mv_options *options, uint64_t bytes)
+{
+    uint64_t needed = SMALL_FILE_MEMORY + options->mem +
+                      (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
+
+    if (bytes > (UINT64_MAX - needed) / MEMORY_OF_BYTE)
+        return UINT64_MAX;
+    return needed + bytes * MEMORY_OF_BYTE;
+}
+
+static uint64_t most_of(const mv_options *options, uint64_t bytes)
+{
+    uint64_t most = most_needed(options, bytes), space = mv_address_space();
+
+    return most < space ? most : space;
+}
+
 static uint64_t default_memory(const mv_options *options, uint64_t bytes)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
+    uint64_t machine = mv_group_memory(""), most = most_of(options, bytes);
 
-    if (pages > 0 && page > 0)
-        machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
-    if (mv_address_space() < machine)
-        machine = mv_address_space();
-    if (bytes > machine / MEMORY_OF_BYTE)
-        return machine;
-    input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
-    input += bytes * MEMORY_OF_BYTE;
-    return input < machine ? input : machine;
+    if (pages > 0 && page > 0 && (uint64_t)pages * (uint64_t)page < machine)
+        machine = (uint64_t)pages * (uint64_t)page;
+    machine = machine == UINT64_MAX ? machine : machine / 4 * 3;
+    return machine < most ? machine : most;
+}
+
+/* The file must be created before the process is confined. A process with other work keeps to its
+ * memory. */
+static void open_disk(mv_cli *cli, uint64_t bytes)
+{
+    const mv_options *o = &cli->options;
+    uint64_t most = most_of(o, bytes), limit = cli->budget.limit;
+    bool is_given = mv_option_given(o, MV_HAS(MAX_DISK));
+
+    if (cli->kept || cli->command->serves || cli->command->starts_program ||
+        cli->command->takes_words || (o->files == 0 && !may_open_more(cli->command, o)) ||
+        limit >= most || (is_given && o->max_disk == 0))
+        return;
+    mv_disk_open(&cli->disk, NULL, is_given ? o->max_disk : 0);
+    if (cli->disk.limit > most - limit)
+        cli->disk.limit = most - limit;
+    if (cli->disk.file >= 0)
+        cli->budget.disk = &cli->disk;
 }
 
 /* There is only one mv_cli, because it contains a buffer of 64 KiB, which is too large for a small
@@ -83,7 +117,32 @@ static mv_cli *cli_new(const mv_command *command, const mv_options *options,
     cli->budget.limit = options->max_memory ? options->max_memory : default_memory(options, bytes);
     mv_arena_init(&cli->arena, &cli->budget);
     mv_arena_init(&cli->scratch, &cli->budget);
+    open_disk(cli, bytes);
     return cli;
+}
+
+static void cli_end(mv_cli *cli)
+{
+    mv_arena_release(&cli->arena);
+    mv_arena_release(&cli->scratch);
+    if (cli->budget.disk)
+        mv_disk_close(&cli->disk);
+    free(cli);
+}
+
+/* Reports that a command took disk space. The viewer takes some for long traces in any case. */
+static void report_disk(const mv_cli *cli)
+{
+    bool is_viewer = cli->command->opens_window && !cli->options.output;
+    char taken[MV_SIZE_TEXT], limit[MV_SIZE_TEXT];
+
+    if (cli->disk.peak == 0 || is_viewer || mv_option_given(&cli->options, MV_HAS(QUIET)))
+        return;
+    mv_complain_of(NULL,
+                   "%s did not fit into the memory limit of %s, and went to a file in %s (see "
+                   "--max-disk)",
+                   mv_size_text(taken, cli->disk.peak), mv_size_text(limit, cli->budget.limit),
+                   cli->disk.folder);
 }
 
 static bool wants_color(const mv_options *options)
@@ -385,9 +444,8 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
         cli->gates = gates;
         cli->confine = confine;
         status = run_in_output(cli);
-        mv_arena_release(&cli->arena);
-        mv_arena_release(&cli->scratch);
-        free(cli);
+        report_disk(cli);
+        cli_end(cli);
     } else {
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     }

@@ -23,7 +23,7 @@ static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
 {
     const mv_events *e = &trace->devices[device].events;
     mv_living l = mv_living_of(trace, device);
-    bool has_all = trace->living || trace->openings || !trace->digests;
+    bool has_all = trace->living || !trace->digests;
 
     if (mv_living_is_part(&l) || (!has_all && e->count > 0))
         return is_last ? trace->digests[device].last_us : trace->digests[device].first_us;

@@ -68,11 +68,6 @@ void mv_confine_allow_folder(mv_confinement *c, const char *folder)
     allow(c, folder, FOLDER_RIGHTS);
 }
 
-void mv_confine_allow_nameless(mv_confinement *c, const char *folder)
-{
-    allow(c, folder, FS_WRITE_FILE);
-}
-
 /* Allows the rights in the directory that contains the path's last component. */
 static void allow_in_parent(mv_confinement *c, const char *path, uint64_t rights)
 {

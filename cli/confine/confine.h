@@ -34,9 +34,6 @@ void mv_confine_allow_output(mv_confinement *c, const char *path);
 /* Allows files to be created, replaced and removed in a directory. */
 void mv_confine_allow_folder(mv_confinement *c, const char *folder);
 
-/* Allows temporary unnamed files in a directory. */
-void mv_confine_allow_nameless(mv_confinement *c, const char *folder);
-
 /* Confines this thread and the threads that it starts later. This cannot be undone. Releases
  * `c`. */
 void mv_confine(mv_confinement *c);

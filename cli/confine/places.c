@@ -33,13 +33,10 @@ static void allow_beside(mv_confinement *c, const char *file)
 /* Allows the pictures of a viewer without a window, and the files that it keeps between runs. */
 static void allow_headless(mv_confinement *c, const mv_options *o)
 {
-    const char *temporary = getenv("TMPDIR");
     char saved[MV_SAVED_PATH];
 
     c->writes_anywhere = o->script;
     mv_confine_allow_output(c, o->shot);
-    mv_confine_allow_nameless(c, temporary && *temporary ? temporary : "/var/tmp");
-    mv_confine_allow_nameless(c, "/var/tmp");
     if (mv_saved_folder(saved)) {
         mv_saved_folder_make(saved);
         mv_confine_allow_folder(c, saved);

@@ -324,7 +324,7 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
                        (unsigned long long)t->declared_rows);
     if (t->rows > UINT64_MAX / 1024)
         return mv_fail(err, MV_NOMEM, at, "%s", mv_wire_kind_name(layout->kind));
-    if (load->digests && !load->starts && !load->living && layout->kind == MV_WIRE_EVENTS)
+    if (load->digests && !load->living && layout->kind == MV_WIRE_EVENTS)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
@@ -601,7 +601,6 @@ static mv_code load_tables(mv_load *load, mv_err *err)
         return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "events");
     }
     load->digests = NULL;
-    load->starts = NULL;
     code = make_rooms(load, true, err);
     return code == MV_OK ? mv_rows_decode(load, err) : code;
 }

@@ -80,11 +80,11 @@ typedef struct {
                                * part */
     mv_opening *starts;       /* [totals.devices] opening at which reading starts, for a part
                                * without live rows; else NULL */
-    mv_living *living;        /* [totals.devices] position of the part in the device's events, for a
-                               * part with live rows; else NULL */
+    mv_living *living;        /* [totals.devices] position of the part in the device's events; NULL
+                               * if there is no part */
     mv_living_columns *alive; /* [totals.devices] the live rows before the part */
-    bool needs_whole;   /* the events of the part with live rows are damaged, so the whole file must
-                         * be read to find out which ones */
+    bool needs_whole;   /* events of the part are damaged, so the whole file must be read to find
+                         * out which ones */
     mv_digest *digests; /* [totals.devices] digest of each device; events are then not decoded and
                          * have no columns, unless `living` is set. NULL: events are decoded */
 
@@ -114,27 +114,16 @@ bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
-/* Returns true if a chunk's rows are left out. A device's first and last chunks of events belong to
- * every part, because they contain the first and last time. */
+/* Returns true if a chunk's rows are left out. */
 static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head)
 {
-    if (!load->digests || head->kind != MV_WIRE_EVENTS)
-        return false;
-    if (load->living)
-        return head->count == 0;
-    if (!load->starts)
-        return true;
-    if (head->first_row == 0 || head->first_row + head->count == head->table_rows)
-        return false;
-    return (load->part->device != MV_NO_ROW && load->part->device != head->device) ||
-           head->first_row >= load->rows[head->device].end ||
-           head->first_row + head->count <= load->starts[head->device].event;
+    return load->digests && head->kind == MV_WIRE_EVENTS && (!load->living || head->count == 0);
 }
 
-/* Prepares for reading load->part. If the part has no live rows, sets load->rows, and sets
- * load->starts to the last intact opening of each device at or before the part. If the part has
- * live rows, sets load->living, and removes earlier events from load->tables. Drops load->digests
- * if all events have to be read. Must be called after all tables have been given their chunks, and
+/* Prepares for reading load->part. Sets load->rows and load->living, and removes the events that are
+ * left out from load->tables. If the part has no live rows, sets load->starts to the last intact
+ * opening of each device at or before the part. Drops load->digests if all events have to be
+ * read. Must be called after all tables have been given their chunks, and
  * all tables except EVENTS their limits. Fails with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 

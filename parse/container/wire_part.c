@@ -58,7 +58,7 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
 
     if (from_us == 0 && to_us == 0)
         return true;
-    if (d->unsorted > 0 || d->first_us <= 0 || from_us < 0 || to_us < 0)
+    if (d->first_us <= 0 || from_us < 0 || to_us < 0)
         return false;
     if (from_us) {
         if (!find_chunk(load, t, from_us, &row))
@@ -103,6 +103,111 @@ static mv_code find_starts(mv_load *load, mv_err *err)
             starts[device] = (mv_opening){0};
     }
     load->starts = starts;
+    return MV_OK;
+}
+
+/* ---- rows of a part ---------------------------------------------------------------------- */
+
+/* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
+ * Lifetimes do not depend on events after the part if the history is complete. */
+static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
+{
+    mv_part_rows rows = load->rows[t->device];
+
+    if (load->part->has_living && load->digests[t->device].history != MV_DIGEST_COMPLETE)
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        if (t->chunks[i].head.first_row > rows.first && t->chunks[i].head.first_row > rows.end)
+            return t->chunks[i].head.first_row;
+    return UINT64_MAX;
+}
+
+/* Removes the chunks outside the part, and numbers the rows of the remaining chunks after the live
+ * rows. */
+static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
+{
+    mv_living l = load->living[t->device];
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < t->chunk_count; i++) {
+        mv_chunk chunk = t->chunks[i];
+        if (chunk.head.first_row < l.first || chunk.head.first_row >= end)
+            continue;
+        chunk.head.first_row += (uint64_t)l.count - l.first;
+        t->chunks[kept++] = chunk;
+    }
+    for (uint32_t i = kept; i < t->chunk_count; i++)
+        t->chunks[i].head.count = 0;
+    t->chunk_count = kept;
+    if (l.is_cut)
+        t->rows = t->declared_rows = end;
+    t->rows = t->rows - l.first + l.count;
+    t->declared_rows -= l.first;
+}
+
+/* Returns true if all events of a device are in the file, and are in order of time. */
+static bool is_whole(const mv_load *load, const mv_load_table *t)
+{
+    const mv_digest *d = &load->digests[t->device];
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        rows += t->chunks[i].head.count;
+    return rows == t->declared_rows && rows == t->rows && rows < MV_NO_ROW && d->unsorted == 0;
+}
+
+/* Returns true if rows can be numbered from the first one of a part, which requires that no other
+ * table refers to event numbers. */
+static bool allows_part(const mv_load *load)
+{
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        const mv_load_table *t = &load->tables[i];
+        uint16_t kind = t->layout->kind;
+        if (kind == MV_WIRE_EVENTS && !is_whole(load, t))
+            return false;
+        if ((kind == MV_WIRE_API_CALLS || kind == MV_WIRE_HEAP_CALLS || kind == MV_WIRE_FACTS) &&
+            t->declared_rows > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Removes the chunks outside the part, where the first row that is needed is known. If to_end is
+ * set, all rows until the end are needed. */
+static void cut(mv_load *load, mv_load_table *t, bool to_end)
+{
+    bool is_other = load->part->device != MV_NO_ROW && load->part->device != t->device;
+    uint64_t end = to_end || is_other ? UINT64_MAX : find_cut(load, t);
+    mv_living *l = &load->living[t->device];
+
+    if (is_other)
+        l->first = (uint32_t)t->rows;
+    l->total = (uint32_t)t->rows;
+    l->is_cut = end < t->rows;
+    leave_out(load, t, end);
+}
+
+static mv_code find_all_starts(mv_load *load, mv_err *err)
+{
+    if (!allows_part(load)) {
+        load->digests = NULL;
+        return MV_OK;
+    }
+    load->living = mv_push_array(load->arena, mv_living, load->totals.devices);
+    if (!load->living || find_starts(load, err) != MV_OK)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", load->totals.devices);
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        mv_load_table *t = &load->tables[i];
+        if (t->layout->kind != MV_WIRE_EVENTS)
+            continue;
+        mv_living *l = &load->living[t->device];
+        mv_opening *start = &load->starts[t->device];
+        for (uint32_t k = 0; k < t->chunk_count; k++)
+            if (t->chunks[k].head.first_row <= start->event)
+                l->first = (uint32_t)t->chunks[k].head.first_row;
+        start->event -= l->first;
+        cut(load, t, false);
+    }
     return MV_OK;
 }
 
@@ -191,68 +296,15 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
- * If the history is complete, lifetimes do not depend on events after the part. */
-static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
-{
-    mv_part_rows rows = load->rows[t->device];
-
-    if (load->digests[t->device].history != MV_DIGEST_COMPLETE)
-        return UINT64_MAX;
-    for (uint32_t i = 0; i < t->chunk_count; i++)
-        if (t->chunks[i].head.first_row > rows.first && t->chunks[i].head.first_row > rows.end)
-            return t->chunks[i].head.first_row;
-    return UINT64_MAX;
-}
-
-/* Removes the chunks outside the part, and numbers the rows of the remaining chunks after the live
- * rows. */
-static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
-{
-    mv_living l = load->living[t->device];
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < t->chunk_count; i++) {
-        mv_chunk chunk = t->chunks[i];
-        if (chunk.head.first_row < l.first || chunk.head.first_row >= end)
-            continue;
-        chunk.head.first_row += (uint64_t)l.count - l.first;
-        t->chunks[kept++] = chunk;
-    }
-    for (uint32_t i = kept; i < t->chunk_count; i++)
-        t->chunks[i].head.count = 0;
-    t->chunk_count = kept;
-    if (l.is_cut)
-        t->rows = t->declared_rows = end;
-    t->rows = t->rows - l.first + l.count;
-    t->declared_rows -= l.first;
-}
-
-/* Returns true if all events of a device are in the file, they are in order of time, and at least
- * one of them is an allocation. */
-static bool is_whole(const mv_load *load, const mv_load_table *t)
-{
-    const mv_digest *d = &load->digests[t->device];
-    uint64_t rows = 0;
-
-    for (uint32_t i = 0; i < t->chunk_count; i++)
-        rows += t->chunks[i].head.count;
-    return rows == t->declared_rows && rows == t->rows && rows < MV_NO_ROW && d->unsorted == 0 &&
-           d->count[MV_ACTION_ALLOC] > 0;
-}
-
 bool mv_part_allows_living(const mv_load *load)
 {
     for (uint32_t i = 0; i < load->table_count; i++) {
         const mv_load_table *t = &load->tables[i];
-        uint16_t kind = t->layout->kind;
-        if (kind == MV_WIRE_EVENTS && !is_whole(load, t))
-            return false;
-        if ((kind == MV_WIRE_API_CALLS || kind == MV_WIRE_HEAP_CALLS || kind == MV_WIRE_FACTS) &&
-            t->declared_rows > 0)
+        if (t->layout->kind == MV_WIRE_EVENTS &&
+            load->digests[t->device].count[MV_ACTION_ALLOC] == 0)
             return false;
     }
-    return true;
+    return allows_part(load);
 }
 
 static mv_code find_all_living(mv_load *load, mv_err *err)
@@ -270,18 +322,12 @@ static mv_code find_all_living(mv_load *load, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", devices);
     for (uint32_t i = 0; i < load->table_count; i++) {
         mv_load_table *t = &load->tables[i];
-        uint64_t end;
         if (t->layout->kind != MV_WIRE_EVENTS)
             continue;
         if (!begins_chunk(t, load->living[t->device].first))
             load->living[t->device] = (mv_living){0};
-        if (load->part->device != MV_NO_ROW && load->part->device != t->device)
-            load->living[t->device].first = (uint32_t)t->rows;
-        end = is_certain[t->device] ? find_cut(load, t) : UINT64_MAX;
-        load->living[t->device].total = (uint32_t)t->rows;
-        load->living[t->device].is_cut = end < t->rows;
+        cut(load, t, !is_certain[t->device]);
         leaves = leaves || mv_living_is_part(&load->living[t->device]);
-        leave_out(load, t, end);
     }
     if (!leaves)
         load->digests = NULL, load->living = NULL;
@@ -317,5 +363,5 @@ mv_code mv_part_find(mv_load *load, mv_err *err)
         load->digests = NULL;
         return MV_OK;
     }
-    return load->part->has_living ? find_all_living(load, err) : find_starts(load, err);
+    return load->part->has_living ? find_all_living(load, err) : find_all_starts(load, err);
 }

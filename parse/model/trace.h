@@ -586,15 +586,14 @@ typedef struct mv_trace {
     mv_device *devices;              /* [device_count] */
     const struct mv_digest *digests; /* [device_count] digest of all events of each device, if the
                                       * reader left out some events; else NULL. In this case the
-                                      * events have no columns (mv_read_opts.digest_suffices), or,
-                                      * with `openings`, only the rows of the part, the first row
-                                      * and the last row are set, and all other rows are zero. See
-                                      * also `living` */
-    const mv_opening *openings;      /* [device_count] only if a part was read (mv_read_opts.part);
-                                      * else NULL */
-    const struct mv_living *living;  /* [device_count] only if a part was read that is analyzed like
-                                      * a whole trace (parse/model/living.h), in which case row
-                                      * numbers are not event numbers; else NULL */
+                                      * events have no columns (mv_read_opts.digest_suffices),
+                                      * unless a part was read. See `living` */
+    const mv_opening *openings;      /* [device_count] only if a part without live rows was read
+                                      * (mv_read_opts.part); else NULL. An opening's `event` is a
+                                      * row of the part */
+    const struct mv_living *living;  /* [device_count] only if a part was read
+                                      * (parse/model/living.h), in which case row numbers are not
+                                      * event numbers; else NULL */
     uint32_t calls;                  /* number of calls; calls are numbered from 0 */
 
     mv_segments segments;

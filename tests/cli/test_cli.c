@@ -174,7 +174,7 @@ LongTest(cli, failures_are_one_line)
         {"echo '{}' | $MEMVIZ trace -", 1, NULL, "memviz: -: byte 0: "},
         {"head -c 1000 $SNAPS/mempool.pickle >cut; $MEMVIZ dump cut", 1, NULL,
          "memviz: cut: byte 1000: input ends inside a record"},
-        {"$MEMVIZ trace --max-memory 100K $SNAPS/gpt_train.pickle", 1, NULL,
+        {"$MEMVIZ trace --max-memory 100K --max-disk 0 $SNAPS/gpt_train.pickle", 1, NULL,
          "memory limit reached"},
         {"$MEMVIZ trace --device 7 $SNAPS/mempool.pickle", 1, NULL,
          "no device 7; the file contains device 0 alone"},

@@ -175,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_file("in", line.in);
     words[count++] = line.word[0];
     words[count++] = "--max-memory=48M";
+    words[count++] = "--max-disk=0";
     for (int i = 1; i < line.count; i++)
         words[count++] = line.word[i];
     if (is_command(&line, "view"))

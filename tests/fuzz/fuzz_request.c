@@ -58,12 +58,14 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
 
     (void)user, (void)err;
     *out = (mv_mcp_ran){.status = MV_EXIT_FAILED};
-    if (count + 2 > MVT_MOST_WORDS || is_outside(words, count))
+    if (count + 3 > MVT_MOST_WORDS || is_outside(words, count))
         return MV_OK;
     for (int i = 0; i < count; i++) {
         all[used++] = words[i];
-        if (i == 0)
+        if (i == 0) {
             all[used++] = "--max-memory=64M";
+            all[used++] = "--max-disk=0";
+        }
         if (i == 0 && wants_picture)
             all[used++] = "--output=p.png";
     }

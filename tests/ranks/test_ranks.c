@@ -460,7 +460,7 @@ Test(ranks, files_share_the_memory)
 LongTest(ranks, kept_summaries_count_against_the_memory_limit)
 {
     mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "
-                         "done; $MEMVIZ ranks -q --max-memory 12M \"$@\"");
+                         "done; $MEMVIZ ranks -q --max-memory 12M --max-disk 0 \"$@\"");
 
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "memory limit reached"), "%s", run.err);

@@ -487,22 +487,18 @@ bool mv_document_run_reports(mv_document *d, uint32_t device_row)
 
 /* ---- moving data out of memory ----------------------------------------------------------- */
 
-static void spill(mv_arena *arena, mv_spilled *sum)
+static void file(mv_arena *arena)
 {
-    mv_spilled now;
-
-    mv_spill_arena(arena, NULL, &now);
-    mv_spill_forget(arena);
-    sum->filed += now.filed;
-    sum->kept = now.kept;
+    mv_arena_file(arena);
+    mv_arena_forget(arena);
 }
 
-void mv_document_spill(mv_document *d, uint32_t device_row, uint64_t least_events)
+void mv_document_file(mv_document *d, uint32_t device_row, uint64_t least_events)
 {
     if (events_of(d) < least_events)
         return;
-    spill(&d->arena, &d->spilled);
-    spill(&d->devices[device_row].arena, &d->devices[device_row].spilled);
+    file(&d->arena);
+    file(&d->devices[device_row].arena);
 }
 
 void mv_document_release(mv_document *d)

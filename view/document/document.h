@@ -23,7 +23,6 @@
 #include "analyze/levels/levels.h"
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
-#include "parse/model/spill.h"
 #include "parse/readers.h"
 #include "view/document/saved_index.h"
 #include "view/document/site_colours.h"
@@ -55,7 +54,6 @@ typedef struct {
     _Atomic int stage;
     _Atomic bool is_unevaluated;
     mv_arena arena;
-    mv_spilled spilled; /* used only by the loader */
     /* valid at MV_DEVICE_SHOWN and later */
     mv_lives lives;
     mv_lives segment_lives; /* the segments' lives, in the form of allocations */
@@ -111,7 +109,6 @@ struct mv_document {
     mv_err failure; /* the error at MV_DOCUMENT_FAILED */
     char why[512];  /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
     mv_arena arena;
-    mv_spilled spilled; /* used only by the loader */
     /* valid at MV_DOCUMENT_OPENED */
     mv_trace trace;
     mv_sites sites;
@@ -145,11 +142,11 @@ mv_reports mv_document_reports(const mv_document *document, const mv_document_de
 void mv_document_release(mv_document *document);
 
 /* Saves memory if the document has at least `least_events` events. Moves the data of the trace and
- * of a device to files (parse/model/spill.h). Data that was moved earlier may have been read back
+ * of a device to the budget's disk, if it has one. Data that was moved earlier may have been read back
  * into memory, and this memory is released as well. A viewer shows only a small part of a long
  * trace at a time, so most of the trace need not be in memory. Must be called after each stage of a
  * device, by the thread that runs the stages. */
-void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
+void mv_document_file(mv_document *document, uint32_t device_row, uint64_t least_events);
 
 enum { MV_LONG_EVENTS = 500000 }; /* the loader's default for `least_events` */
 

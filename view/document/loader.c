@@ -149,7 +149,7 @@ static void run(mv_loader *l, task t)
     if (t.what == SHOW)
         mv_document_save_outline(t.document, MV_LONG_EVENTS);
     if (t.what != READ)
-        mv_document_spill(t.document, t.device_row, MV_LONG_EVENTS);
+        mv_document_file(t.document, t.device_row, MV_LONG_EVENTS);
 }
 
 static void *work(void *user)

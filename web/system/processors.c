@@ -10,3 +10,9 @@ uint64_t mv_address_space(void)
 {
     return UINT64_MAX;
 }
+
+uint64_t mv_group_memory(const char *root)
+{
+    (void)root;
+    return UINT64_MAX;
+}
