@@ -68,6 +68,8 @@ typedef struct {
                              * (own_threads.h) */
     uint32_t seldom;        /* site that keeps a block now and then, with too few kept blocks to be
                              * sure; or MV_NO_ROW */
+    uint32_t slowing;       /* site with the most blocks that keeps fewer and fewer, as a cache
+                             * that fills; or MV_NO_ROW */
     uint32_t offset;        /* site that keeps the most memory while the floor does not rise,
                              * because as much is freed elsewhere; or MV_NO_ROW */
     bool is_hidden;      /* the floor would rise without the lines that hold less and less memory */
@@ -120,8 +122,8 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
 /* ---- the parts of mv_leaks_find, each in a file of that name ------------------------------ */
 
 /* Returns a sentence such as "the floor rises to the end, by 1.93 GiB over 298 steps, of which
- * mm.py:31 to_device holds 1.93 GiB", allocated in w->arena; NULL when out of memory. Requires that
- * floor.steps is set. O(n log n). */
+ * mm.py:31 to_device holds 1.93 GiB", or one about the line that is `slowing`, allocated in
+ * w->arena; NULL when out of memory. Requires that floor.steps is set. O(n log n). */
 const char *mv_floor_risen_why(mv_leak_state *w);
 
 /* Sets w->out->floor.rises again, without the lines that have no live block at the end, because

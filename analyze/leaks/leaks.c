@@ -603,7 +603,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
         decide_with_waiting(w);
     else if (w->follows)
         set_unknown(out, "steps of one size", w->follows, "record steps with inputs of one size");
-    else if (out->floor.rises)
+    else if (w->slowing != MV_NO_ROW || out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
     else if (w->is_hidden)
@@ -671,6 +671,7 @@ mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, con
                                .lives = &s->before,
                                .waiting = MV_NO_ROW,
                                .seldom = MV_NO_ROW,
+                               .slowing = MV_NO_ROW,
                                .offset = MV_NO_ROW,
                                .out = out};
     s->next = FIND_STEPS;
