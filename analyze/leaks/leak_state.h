@@ -34,11 +34,13 @@ typedef struct {
 /* How often blocks of one line, born in several steps, were freed all at once (piles.h). */
 typedef struct {
     uint32_t times;
-    uint32_t last_event; /* event at which this happened last */
-    uint32_t youngest;   /* birth of the youngest block freed at last_event; younger blocks were
+    uint32_t last_event;  /* event at which this happened last */
+    uint32_t youngest;    /* birth of the youngest block freed at last_event; younger blocks were
                           * still in use then */
-    uint32_t most_steps; /* the most steps between two of these frees */
-    bool of_collector;   /* the garbage collector freed them */
+    uint32_t most_steps;  /* the most steps between two of these frees */
+    bool of_collector;    /* the garbage collector freed them */
+    bool is_like_garbage; /* the collector may have freed them: of_collector, or there was only one
+                           * bulk, or the frees have no stacks that would show the collector */
 } mv_bulks;
 
 typedef struct {

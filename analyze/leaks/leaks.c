@@ -127,7 +127,8 @@ static bool explain(mv_leak_state *w, const uint32_t *leak_of)
         mv_leak *leak = &w->out->leaks[k];
 
         signs[k].kept_by_modules = kept;
-        signs[k].has_bulks = w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]].times > 0;
+        signs[k].has_bulks =
+            w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]].is_like_garbage;
         leak->lines = 1;
         leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
                          ? MV_LEAK_GROWING_BLOCK
