@@ -29,6 +29,20 @@ static int64_t *rise_of_groups(mv_leak_state *w)
     return rise;
 }
 
+/* Names the line that may be a cache which fills. */
+static const char *why_slowing(mv_leak_state *w)
+{
+    const mv_growth *g = &w->uses[w->slowing].growth;
+    char label[160];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->slowing], label, sizeof label);
+    return mv_arena_printf(
+        w->arena,
+        "%s keeps fewer and fewer blocks, %u in the first third of the steps and "
+        "%u in the last, as a cache that fills does",
+        label, g->first_third, g->last_third);
+}
+
 const char *mv_floor_risen_why(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
@@ -36,6 +50,8 @@ const char *mv_floor_risen_why(mv_leak_state *w)
     char by[MV_SIZE_TEXT], held[MV_SIZE_TEXT], label[160], of[256] = "";
     uint32_t most = MV_NO_ROW;
 
+    if (w->slowing != MV_NO_ROW)
+        return why_slowing(w);
     if (!rise)
         return NULL;
     for (uint32_t s = 0; s < w->sites.count; s++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/code/stack_marks.h"
+#include "analyze/leaks/step_work.h"
 
 /* A larger block must have replaced the site's block between two step marks this many times, and in
  * this fraction of the steps. (Six marks allow five whole steps to be compared, which gives four
@@ -44,6 +45,7 @@ typedef struct {
     uint64_t *held, *asked; /* [floor->bins] bytes that one site holds at the end of each bin: bytes
                              * occupied, bytes requested */
     uint64_t *kept;         /* [floor->bins] */
+    mv_step_work work;
 } search;
 
 static site_row *find_rows(const search *s)
@@ -164,17 +166,21 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site may be the input of the steps, such as the tokens of a request, rather than
- * memory that the steps keep. In that case, the temporary memory of the steps grows by more than
- * the site does. The first whole step belongs to the warm-up, but is included if there are only two
- * steps. */
-static bool follows_work(const search *s, const bin_habit *h)
+/* Whether the site may be the input of the steps, such as the tokens of a request or a batch, rather
+ * than memory that the steps keep. In that case, the temporary memory of the steps grows by more
+ * than the site does, or in proportion. The first whole step belongs to the warm-up, but is included
+ * if there are only two steps. */
+static bool follows_work(const search *s, uint32_t site, const bin_habit *h)
 {
+    double early = 0, late = 0;
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
     double temporary = temporary_of(s->floor, h->last + 1 - third, h->last + 1) -
                        temporary_of(s->floor, from, from + third);
 
-    return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
+    for (uint32_t b = s->work.early; b < s->work.end; b++)
+        *(b < s->work.late ? &early : &late) += (double)s->asked[b];
+    return temporary > TEMPORARY_A_GROWTH * (double)h->grown ||
+           mv_step_work_grows(&s->work, s->sites->group[site], early, late);
 }
 
 /* Whether the site grows, according to its habit. */
@@ -185,7 +191,7 @@ static bool evaluate(search *s, mv_growing_block *out)
 
     if (h.rises < LEAST_RISES || h.rises < RISING * h.bins || h.falls > 0 || h.grown == 0)
         return false;
-    out->follows_work = follows_work(s, &h);
+    out->follows_work = follows_work(s, out->site, &h);
     if (out->follows_work && !s->has_backward)
         return false;
     out->steps = h.bins;
@@ -196,14 +202,14 @@ static bool evaluate(search *s, mv_growing_block *out)
 
 /* Whether the site may grow: its block became larger in each whole step, and the floor rose as
  * well. */
-static bool may_grow(search *s)
+static bool may_grow(search *s, uint32_t site)
 {
     bin_habit h = habit_of(s);
     uint64_t before = s->floor->least[h.first], after = s->floor->least[h.last];
     mv_floor_proof proof;
 
     return h.bins > 0 && h.rises == h.bins && h.falls == 0 && h.grown > 0 &&
-           (s->has_backward || !follows_work(s, &h)) && after > before &&
+           (s->has_backward || !follows_work(s, site, &h)) && after > before &&
            2 * (after - before) >= h.grown &&
            mv_floor_prove(s->scratch, s->floor, s->kept, h.first, &proof) &&
            proof != MV_FLOOR_STAYS;
@@ -243,7 +249,7 @@ static void look_for_doubt(search *s, const site_row *rows, mv_growing_blocks *o
             continue;
         seen++;
         measure(s, site);
-        out->is_doubtful = out->is_doubtful || may_grow(s);
+        out->is_doubtful = out->is_doubtful || may_grow(s, site);
     }
 }
 
@@ -267,7 +273,8 @@ bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_l
     rows = find_rows(&s);
     if (!rows)
         return false;
-    if (!look_for_backward(&s) || !make_room(&s, out))
+    if (!look_for_backward(&s) || !make_room(&s, out) ||
+        !mv_step_work_find(scratch, lives, sites, outer, steps, &s.work))
         return false;
     look_for_growth(&s, rows, out);
     if (out->count == 0 && steps->count <= DOUBTFUL_STEPS)

@@ -2,6 +2,7 @@
 
 #include "analyze/leaks/group_changes.h"
 #include "analyze/leaks/growth.h"
+#include "analyze/leaks/step_work.h"
 
 /* A line must rise, that is, hold more at the floor than one whole step before, in at least this
  * many whole steps and in this fraction of all steps, and must never fall. Lines rose up to 9 times
@@ -28,10 +29,22 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
+/* Returns the bytes that the changes [from, to) of a group hold, summed over the floors of bins
+ * [begin, end). */
+static double held_within(const mv_group_change *list, uint32_t from, uint32_t to, uint32_t begin,
+                          uint32_t end)
+{
+    double sum = 0;
+
+    for (uint32_t i = from; i < to && list[i].bin < end; i++)
+        sum += (double)list[i].bytes * (end - (list[i].bin > begin ? list[i].bin : begin));
+    return sum;
+}
+
 /* Whether the changes [from, to), which all belong to one group, show growth. Sets the growth per
  * step. */
-static bool evaluate(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
-                     uint32_t to, uint64_t older, mv_growing_line *out)
+static bool evaluate(const mv_leak_state *w, const mv_step_work *work, const mv_group_change *list,
+                     uint32_t from, uint32_t to, uint64_t older, mv_growing_line *out)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), last = w->floor.bins - 2, rises = 0;
     int64_t held = 0, begun = 0;
@@ -54,6 +67,9 @@ static bool evaluate(const mv_leak_state *w, const mv_group_change *list, uint32
     }
     out->group = list[from].group;
     out->bytes_per_step = (uint64_t)(held - begun) / (last - first);
+    out->follows_work =
+        mv_step_work_grows(work, out->group, held_within(list, from, to, work->early, work->late),
+                           held_within(list, from, to, work->late, work->end));
     return rises >= LEAST_RISES && MV_KEPT_BY_CACHE * (uint64_t)freed > allocated - freed &&
            rises >= RISING * (last - first) && 2 * older >= (uint64_t)held;
 }
@@ -62,6 +78,7 @@ bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *
 {
     const mv_group_change *list;
     const uint64_t *older;
+    mv_step_work work;
     uint32_t changes;
 
     *count = 0;
@@ -70,12 +87,13 @@ bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *
     older = older_of_groups(w);
     list = mv_group_changes(w, w->lives->allocs.requested, NULL, &changes);
     *lines = mv_push_array(w->scratch, mv_growing_line, w->sites.groups);
-    if (!older || !list || !*lines)
+    if (!older || !list || !*lines ||
+        !mv_step_work_find(w->scratch, w->lives, &w->sites, &w->outer, &w->out->steps, &work))
         return false;
     for (uint32_t i = 0, end; i < changes; i = end) {
         for (end = i + 1; end < changes && list[end].group == list[i].group;)
             end++;
-        *count += evaluate(w, list, i, end, older[list[i].group], &(*lines)[*count]);
+        *count += evaluate(w, &work, list, i, end, older[list[i].group], &(*lines)[*count]);
     }
     return true;
 }

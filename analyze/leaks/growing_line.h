@@ -17,6 +17,7 @@
 typedef struct {
     uint32_t group; /* group in w->sites */
     uint64_t bytes_per_step;
+    bool follows_work; /* the steps' temporary memory grows along, so the blocks may be batches */
 } mv_growing_line;
 
 /* Sets *lines to an array of *count growing lines. Requires that steps and floor of `w` are set.

@@ -20,6 +20,13 @@
 #define DEVIATIONS_OF_THINNING 2.0
 #define SHARE_OF_THINNING      0.25
 
+/* A site slows down if fewer than this share of the blocks born in the first third of the bins are
+ * born in the last third. In a cache with ten keys, this is the case once four of them are known. */
+#define SHARE_OF_SLOWING (2.0 / 3)
+
+/* One leak in twenty looks like this by chance. */
+#define DEVIATIONS_OF_SLOWING 1.64
+
 /* How many bins must contain births for the site to grow, counting the youngest bins. A window that
  * keeps the blocks of the last five steps has births in five bins before it is full, so six are
  * needed. If births occur in exactly every second, third, ... step, one bin fewer is enough,
@@ -132,6 +139,37 @@ static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last
            b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
+/* Sets g->slows and the births in the first and the last third of the bins. The births of a leak
+ * could as well have been in a different order: in the mean over all orders of the bins, the sum of
+ * the bins' numbers, weighted by births, would be that of the middle, with the standard deviation
+ * that is used here. */
+static void look_for_slowing(const mv_growth_site *s, mv_growth *g)
+{
+    double bins = (double)g->last - g->first + 1, sum = 0, squares = 0, weighted = 0, deviation;
+
+    for (uint32_t i = 0, end; i < s->alive; i = end) {
+        uint32_t bin = s->born[i], third;
+        double births;
+
+        for (end = i + 1; end < s->alive && s->born[end] == bin;)
+            end++;
+        if (bin < g->first || bin > g->last)
+            continue;
+        births = end - i;
+        sum += births;
+        squares += births * births;
+        weighted += births * (bin - g->first);
+        third = (uint32_t)(3 * (bin - g->first) / bins);
+        g->first_third += third == 0 ? end - i : 0;
+        g->last_third += third == 2 ? end - i : 0;
+    }
+    if (bins < 3 || squares * bins <= sum * sum)
+        return;
+    deviation = sqrt(bins * (bins + 1) / 12 * (squares - sum * sum / bins));
+    g->slows = weighted - sum * (bins - 1) / 2 < -DEVIATIONS_OF_SLOWING * deviation &&
+               g->last_third < SHARE_OF_SLOWING * g->first_third;
+}
+
 /* Returns the confidence. Each bin with births halves the doubt. More doubt remains if the births
  * are uneven or begin late. */
 static double confidence_of(const birth_spread *b, uint32_t last)
@@ -208,6 +246,7 @@ mv_growth mv_growth_evaluate(const mv_growth_site *s)
     if (births_suffice(s, &b, g.last)) {
         g.kind = MV_GROWTH_STEADY;
         g.confidence = confidence_of(&b, g.last);
+        look_for_slowing(s, &g);
     } else if (s->marks <= MARKS_TO_BE_SURE) {
         g.kind = MV_GROWTH_MAYBE;
     } else if (keeps_seldom(s, &b)) {

@@ -12,6 +12,7 @@
  *                  ^ warm-up                   ^ too young to judge
  *
  *     new shapes   x   x |     x           x |            entries of new sizes
+ *     new keys     x   x | x   x       x     |            fewer and fewer
  *
  * A block is overdue if it is older than most blocks of its site were when they were freed. A site
  * grows if overdue blocks were born in several bins after the warm-up, and if these births neither
@@ -53,6 +54,10 @@ typedef struct {
                     * first: none */
     uint32_t most; /* the most live blocks that were born in one judged bin */
     uint32_t bins; /* number of judged bins in which live blocks were born */
+    bool slows;    /* fewer and fewer blocks are kept, so a STEADY site may be a cache that fills:
+                    * the more keys it has, the fewer are new */
+    uint32_t first_third, last_third; /* number of live blocks born in each third of the judged
+                                       * bins */
 } mv_growth;
 
 /* Returns the first judged bin; earlier bins belong to the warm-up. */

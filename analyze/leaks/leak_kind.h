@@ -25,7 +25,8 @@ typedef struct {
                                * over all leaks */
     uint64_t largest_block;   /* requested bytes of the leak's largest block */
     bool has_backward;        /* a backward pass ran while the leak grew */
-    bool has_bulks;           /* blocks from several steps were freed at the same time */
+    bool has_bulks;           /* blocks from several steps were freed at the same time, perhaps by
+                               * the garbage collector */
     uint32_t private_pools;   /* number of memory pools, other than the default pool, that contain
                                * the leak's blocks */
 } mv_leak_signs;

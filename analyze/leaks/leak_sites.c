@@ -246,6 +246,16 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     return true;
 }
 
+/* Whether a growing site may be a cache that fills, because it keeps fewer and fewer blocks. Sets
+ * w->slowing. */
+static bool may_fill(mv_leak_state *w, uint32_t s)
+{
+    if (w->uses[s].growth.slows &&
+        (w->slowing == MV_NO_ROW || w->uses[s].alive > w->uses[w->slowing].alive))
+        w->slowing = s;
+    return w->uses[s].growth.slows;
+}
+
 /* In a loop over sizes, temporary memory changes in the same direction in this fraction of the
  * steps. (The smallest sizes are rounded to the same size, so they do not change.) */
 #define CHANGING 0.8
@@ -538,8 +548,8 @@ static const char *why_follows(mv_leak_state *w, uint32_t site)
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
     return mv_arena_printf(w->arena,
-                           "the block of %s is larger in each step, but the step's temporary "
-                           "memory grows by more, as with batches that grow",
+                           "the memory of %s is larger in each step, but the steps' temporary "
+                           "memory grows with it, as with batches that grow",
                            label);
 }
 
@@ -607,6 +617,15 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
     }
 }
 
+static uint32_t site_of_group(const mv_leak_state *w, uint32_t group)
+{
+    uint32_t s = 0;
+
+    while (w->sites.group[s] != group)
+        s++;
+    return s;
+}
+
 /* Adds the lines whose blocks grow in total, provided that the floor clearly rises and that no
  * other line is the cause. */
 static bool add_growing_lines(mv_leak_state *w)
@@ -626,7 +645,10 @@ static bool add_growing_lines(mv_leak_state *w)
     if (!of_group || !most)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        of_group[lines[i].group] = i + 1;
+        if (!lines[i].follows_work)
+            of_group[lines[i].group] = i + 1;
+        else if (!w->follows && !(w->follows = why_follows(w, site_of_group(w, lines[i].group))))
+            return false;
     leak_lines(w, lines, of_group, most);
     return true;
 }
@@ -668,7 +690,7 @@ bool mv_leak_sites_evaluate(mv_leak_state *w)
         (count > 0 && (!check_sizes(w, kept, count, first) || !check_floor(w, kept, count, first))))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        if (is_steady(&w->uses[s]) && !may_be_freed_at_once(w, s))
+        if (is_steady(&w->uses[s]) && !may_be_freed_at_once(w, s) && !may_fill(w, s))
             leak_site(w, &w->uses[s]);
     return add_growing_blocks(w) && add_growing_lines(w);
 }

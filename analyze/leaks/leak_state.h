@@ -34,11 +34,13 @@ typedef struct {
 /* How often blocks of one line, born in several steps, were freed all at once (piles.h). */
 typedef struct {
     uint32_t times;
-    uint32_t last_event; /* event at which this happened last */
-    uint32_t youngest;   /* birth of the youngest block freed at last_event; younger blocks were
+    uint32_t last_event;  /* event at which this happened last */
+    uint32_t youngest;    /* birth of the youngest block freed at last_event; younger blocks were
                           * still in use then */
-    uint32_t most_steps; /* the most steps between two of these frees */
-    bool of_collector;   /* the garbage collector freed them */
+    uint32_t most_steps;  /* the most steps between two of these frees */
+    bool of_collector;    /* the garbage collector freed them */
+    bool is_like_garbage; /* the collector may have freed them: of_collector, or there was only one
+                           * bulk, or the frees have no stacks that would show the collector */
 } mv_bulks;
 
 typedef struct {
@@ -68,6 +70,8 @@ typedef struct {
                              * (own_threads.h) */
     uint32_t seldom;        /* site that keeps a block now and then, with too few kept blocks to be
                              * sure; or MV_NO_ROW */
+    uint32_t slowing;       /* site with the most blocks that keeps fewer and fewer, as a cache
+                             * that fills; or MV_NO_ROW */
     uint32_t offset;        /* site that keeps the most memory while the floor does not rise,
                              * because as much is freed elsewhere; or MV_NO_ROW */
     bool is_hidden;      /* the floor would rise without the lines that hold less and less memory */
@@ -120,8 +124,8 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
 /* ---- the parts of mv_leaks_find, each in a file of that name ------------------------------ */
 
 /* Returns a sentence such as "the floor rises to the end, by 1.93 GiB over 298 steps, of which
- * mm.py:31 to_device holds 1.93 GiB", allocated in w->arena; NULL when out of memory. Requires that
- * floor.steps is set. O(n log n). */
+ * mm.py:31 to_device holds 1.93 GiB", or one about the line that is `slowing`, allocated in
+ * w->arena; NULL when out of memory. Requires that floor.steps is set. O(n log n). */
 const char *mv_floor_risen_why(mv_leak_state *w);
 
 /* Sets w->out->floor.rises again, without the lines that have no live block at the end, because

@@ -127,7 +127,8 @@ static bool explain(mv_leak_state *w, const uint32_t *leak_of)
         mv_leak *leak = &w->out->leaks[k];
 
         signs[k].kept_by_modules = kept;
-        signs[k].has_bulks = w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]].times > 0;
+        signs[k].has_bulks =
+            w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]].is_like_garbage;
         leak->lines = 1;
         leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
                          ? MV_LEAK_GROWING_BLOCK
@@ -603,7 +604,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
         decide_with_waiting(w);
     else if (w->follows)
         set_unknown(out, "steps of one size", w->follows, "record steps with inputs of one size");
-    else if (out->floor.rises)
+    else if (w->slowing != MV_NO_ROW || out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
     else if (w->is_hidden)
@@ -671,6 +672,7 @@ mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, con
                                .lives = &s->before,
                                .waiting = MV_NO_ROW,
                                .seldom = MV_NO_ROW,
+                               .slowing = MV_NO_ROW,
                                .offset = MV_NO_ROW,
                                .out = out};
     s->next = FIND_STEPS;

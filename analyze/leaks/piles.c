@@ -379,6 +379,17 @@ static bool explain_alive(search *s)
     return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
+/* Whether a free has a stack of its own. In some files, it is that of the allocation. */
+static bool shows_line(const search *s, uint32_t event)
+{
+    const mv_lives *l = s->w->lives;
+    mv_stack_id stack = l->events.stack[event];
+    uint32_t row = l->alloc_of[event];
+
+    return leaf_of(s, stack).row != MV_NO_ROW && row != MV_NO_ROW &&
+           stack.row != l->allocs.stack[row].row;
+}
+
 /* Finds the bulks among blocks [from, to), which all belong to one group. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
 {
@@ -403,7 +414,12 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
         return;
     g.is_pile = evaluate(s, &g);
     s->w->bulks[g.group] =
-        (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
+        (mv_bulks){g.bulks,
+                   g.last_event,
+                   g.youngest,
+                   g.most_steps,
+                   g.cause == MV_PILE_OF_CYCLES,
+                   g.bulks == 1 || g.cause == MV_PILE_OF_CYCLES || !shows_line(s, g.last_event)};
     s->of[s->groups++] = g;
 }
 

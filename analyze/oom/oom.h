@@ -138,6 +138,9 @@ typedef struct {
     uint64_t outside; /* bytes of the device used outside PyTorch's allocator; 0: unknown */
     mv_oom_outlook outlook;
     mv_oom_verdict suspect; /* the cause if nothing but the request itself is considered */
+    bool waits_elsewhere; /* the suspect is PENDING_FREE, but of memory that belongs to other pools
+                             * or streams; PyTorch waits for such memory, except during the capture
+                             * of a CUDA graph */
     mv_oom_verdict verdict; /* the cause. It is UNKNOWN if the trace does not show any cause, and
                              * also if it does not show whether the suspect is the cause; `suspect`
                              * then differs */

@@ -20,17 +20,21 @@ static bool is_mostly_outside(const mv_oom *o)
            o->outside + o->device_free >= o->segment;
 }
 
-/* Returns the free bytes for requests of the same kind, small or large, in all pools and streams.
- * Programs cannot choose between the kinds. */
-static uint64_t free_of_kind(const mv_oom_case *c)
+/* Returns the free and the pending bytes for requests of the same kind, small or large, in all pools
+ * and streams. Programs cannot choose between the kinds. */
+static mv_heap_sums sums_of_kind(const mv_oom_case *c)
 {
     const mv_domains *d = &c->heap->domains;
-    uint64_t free = 0;
+    mv_heap_sums sums = {0};
 
-    for (uint32_t i = 0; c->domain != MV_NO_ROW && i < d->count; i++)
-        if (d->kind[i] == d->kind[c->domain])
-            free += c->heap->now.free[i];
-    return c->domain == MV_NO_ROW ? c->heap->now.free_all : free;
+    if (c->domain == MV_NO_ROW)
+        return mv_heap_total(c->heap);
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->kind[i] == d->kind[c->domain]) {
+            sums.free += c->heap->now.free[i];
+            sums.pending += c->heap->of[i].pending;
+        }
+    return sums;
 }
 
 /* ---- a hole that fits -------------------------------------------------------------------- */
@@ -91,7 +95,7 @@ static mv_oom_hole why_unused(const mv_oom_case *c, const mv_oom *o)
 
 /* ---- the suspect ------------------------------------------------------------------------- */
 
-static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
+static mv_oom_verdict suspect_of(const mv_oom_case *c, mv_oom *o)
 {
     static const mv_oom_verdict of_hole[] = {
         [MV_HOLE_LATE] = MV_OOM_PENDING_FREE,
@@ -99,6 +103,7 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
         [MV_HOLE_OTHER_POOL] = MV_OOM_STREAM_OR_POOL,
         [MV_HOLE_UNEXPLAINED] = MV_OOM_UNKNOWN,
     };
+    mv_heap_sums all = sums_of_kind(c);
     uint64_t pending = 0;
 
     if (o->hole != MV_HOLE_NONE)
@@ -113,8 +118,11 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
         return MV_OOM_FRAGMENTATION;
     if (pending && would_suffice(o, o->usable + pending))
         return MV_OOM_PENDING_FREE;
-    if (would_suffice(o, free_of_kind(c)))
+    if (would_suffice(o, all.free))
         return MV_OOM_STREAM_OR_POOL;
+    o->waits_elsewhere = all.pending > pending && would_suffice(o, all.free + all.pending);
+    if (o->waits_elsewhere)
+        return MV_OOM_PENDING_FREE;
     return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
 }
 

@@ -118,52 +118,6 @@ static void write_full(char s[SENTENCE], const mv_oom *o)
                    o->device_free == MV_NO_BYTES ? "?" : mv_size_text(b, o->device_free));
 }
 
-static void write_capacity(char s[SENTENCE], const mv_oom *o)
-{
-    const mv_oom_outlook *f = &o->outlook;
-    char a[MV_SIZE_TEXT];
-
-    if (is_beyond_device(o)) {
-        if (o->total_source == MV_TOTAL_SAMPLED)
-            mv_text_append(s, SENTENCE, "the request alone is more than the device's %s",
-                           mv_size_text(a, o->total));
-        else
-            mv_text_append(s, SENTENCE, "no GPU has %s", mv_size_text(a, o->requested));
-        return;
-    }
-    if (f->forecast.peak && mv_oom_is_above_limit(o)) {
-        write_forecast(s, o);
-        return;
-    }
-    if (o->bytes.free == 0) {
-        if (o->refused_by != MV_REFUSED_LIMIT)
-            write_full(s, o);
-        return;
-    }
-    write_margin(s, o);
-    if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
-        mv_text_append(s, SENTENCE, ", but the run needed %s earlier", mv_size_text(a, f->most));
-    else if (o->decided_by == MV_OOM_BY_REPLAY)
-        mv_text_append(s, SENTENCE, "; replayed with %s within %s, the request fails as well",
-                       o->suspect == MV_OOM_STREAM_OR_POOL ? "one pool and one stream for all"
-                                                           : "expandable segments",
-                       mv_size_text(a, f->limit));
-    else if (o->decided_by == MV_OOM_BY_GROWTH && f->rise)
-        mv_text_append(s, SENTENCE,
-                       ", while the need had risen by %s over the second half of the events",
-                       mv_size_text(a, f->rise));
-    if (o->decided_by == MV_OOM_BY_FIGURES && o->refused_by != MV_REFUSED_LIMIT) {
-        mv_text_append(s, SENTENCE, "; ");
-        write_full(s, o);
-    }
-}
-
-/* Whether there is a suspect, but the trace does not show the time before the failure. */
-static bool is_undecided(const mv_oom *o)
-{
-    return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
-}
-
 /* Writes why a hole that was large enough was not used. */
 static void write_hole(char s[SENTENCE], const mv_oom *o)
 {
@@ -192,12 +146,62 @@ static void write_free(char s[SENTENCE], const mv_oom *o)
                        "%s is free, but only %s of it in the pool and stream of the request",
                        mv_size_text(a, o->bytes.free), mv_size_text(b, o->usable));
     else if (o->suspect == MV_OOM_PENDING_FREE)
-        mv_text_append(s, SENTENCE, "%s was freed, but other streams may still use it",
-                       mv_size_text(a, o->bytes.pending));
+        mv_text_append(s, SENTENCE, "%s was freed%s, but other streams may still use it",
+                       mv_size_text(a, o->bytes.pending),
+                       o->waits_elsewhere ? " in other pools or streams than the request's" : "");
     else
         mv_text_append(s, SENTENCE,
                        "%s is free in the right pool and stream, but the largest hole is %s",
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
+}
+
+static void write_capacity(char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    char a[MV_SIZE_TEXT];
+
+    if (is_beyond_device(o)) {
+        if (o->total_source == MV_TOTAL_SAMPLED)
+            mv_text_append(s, SENTENCE, "the request alone is more than the device's %s",
+                           mv_size_text(a, o->total));
+        else
+            mv_text_append(s, SENTENCE, "no GPU has %s", mv_size_text(a, o->requested));
+        return;
+    }
+    if (f->forecast.peak && mv_oom_is_above_limit(o)) {
+        write_forecast(s, o);
+        return;
+    }
+    if (o->suspect == MV_OOM_PENDING_FREE) {
+        write_free(s, o);
+    } else if (o->bytes.free == 0) {
+        if (o->refused_by != MV_REFUSED_LIMIT)
+            write_full(s, o);
+        return;
+    } else {
+        write_margin(s, o);
+    }
+    if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
+        mv_text_append(s, SENTENCE, ", but the run needed %s earlier", mv_size_text(a, f->most));
+    else if (o->decided_by == MV_OOM_BY_REPLAY)
+        mv_text_append(s, SENTENCE, "; replayed with %s within %s, the request fails as well",
+                       o->suspect == MV_OOM_STREAM_OR_POOL ? "one pool and one stream for all"
+                                                           : "expandable segments",
+                       mv_size_text(a, f->limit));
+    else if (o->decided_by == MV_OOM_BY_GROWTH && f->rise)
+        mv_text_append(s, SENTENCE,
+                       ", while the need had risen by %s over the second half of the events",
+                       mv_size_text(a, f->rise));
+    if (o->decided_by == MV_OOM_BY_FIGURES && o->refused_by != MV_REFUSED_LIMIT) {
+        mv_text_append(s, SENTENCE, "; ");
+        write_full(s, o);
+    }
+}
+
+/* Whether there is a suspect, but the trace does not show the time before the failure. */
+static bool is_undecided(const mv_oom *o)
+{
+    return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
 }
 
 /* Writes how many bytes would remain if the free memory were contiguous. */
@@ -374,6 +378,11 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
             s, SENTENCE,
             "make the large allocations on one stream and in one pool; delete CUDA graphs and "
             "MemPools that are no longer needed, then call torch.cuda.empty_cache()");
+    else if (o->verdict == MV_OOM_PENDING_FREE && o->waits_elsewhere)
+        mv_text_append(s, SENTENCE,
+                       "free memory on the stream that uses it, or synchronise the streams "
+                       "(record_stream) before the capture of a CUDA graph begins: during a "
+                       "capture, PyTorch does not wait for them");
     else if (o->verdict == MV_OOM_PENDING_FREE)
         mv_text_append(s, SENTENCE,
                        "synchronise the streams that use the tensors (record_stream) before "

@@ -92,6 +92,32 @@ Test(growth, a_cache_by_key_fills_unevenly)
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY);
 }
 
+/* A cache that fills by key keeps fewer and fewer blocks. A leak of the same number of blocks, in
+ * any order, or one that misses its last steps, does not. */
+Test(growth, a_cache_that_fills_slows_down)
+{
+    static const struct {
+        const char *alive;
+        bool slows;
+    } cases[] = {
+        {"1111111111.11.111.11..1.1.11.1..1...1.1.", true},
+        {"443444334233223322122112121101110101", true}, /* several keys a step */
+        {"1.1.11..1.11.1.11...1.111.1.1.11.11.1.11", false},
+        {"1..1.1.1...1.1..1.1.11.1.111.11111111111", false},
+        {"1111111111111111111111.111111.111111.111", false}, /* hardly fewer */
+        {"11111111111111", false},
+        {"119111111111111111", false}, /* many at once */
+    };
+
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_growth g = evaluate(cases[i].alive, true, NULL, 0);
+
+        cr_expect_eq(g.kind, MV_GROWTH_STEADY, "%s", cases[i].alive);
+        cr_expect_eq(g.slows, cases[i].slows, "%s: %u, %u", cases[i].alive, g.first_third,
+                     g.last_third);
+    }
+}
+
 /* A pause ends growth only if it is longer than earlier pauses. Births that become rarer end growth
  * only if they almost stop. */
 Test(growth, chance_does_not_end_growth)

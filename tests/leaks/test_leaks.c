@@ -104,8 +104,8 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 }
 
 /* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
- * activations either grow with the batch or stay the same. */
-static mv_leaks larger_batches(uint64_t activations)
+ * activations either grow with the batch or stay the same; `others` of them never grow. */
+static mv_leaks larger_batches(uint64_t activations, uint64_t others)
 {
     mvt_trace *t = mvt_new();
 
@@ -119,6 +119,11 @@ static mv_leaks larger_batches(uint64_t activations)
             mvt_free(t, .addr = 0x40000000 + ((i + 1) % 2 << 28));
         mvt_alloc(t, .addr = 0x80000000, .bytes = (8 + activations * i) * MIB,
                   .stack = "forward:model.py:7;train:train.py:21");
+        if (others) {
+            mvt_alloc(t, .addr = (uint64_t)3 << 32, .bytes = others,
+                      .stack = "forward:model.py:17;train:train.py:21");
+            mvt_free(t, .addr = (uint64_t)3 << 32);
+        }
         mvt_alloc(t, .addr = (uint64_t)1 << 33, .bytes = MIB,
                   .stack = "backward:/v/lib/python3.12/site-packages/torch/_tensor.py:600;"
                            "train:train.py:22");
@@ -132,12 +137,81 @@ static mv_leaks larger_batches(uint64_t activations)
 
 Test(leaks, batches_that_grow_are_not_a_leak)
 {
-    mv_leaks found = larger_batches(6);
+    mv_leaks found = larger_batches(6, 0);
 
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN, "%s", found.why);
     cr_expect(strstr(found.why, "data.py:9 collate is larger in each step"), "%s", found.why);
-    found = larger_batches(0);
+    found = larger_batches(0, 0);
     cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
+    found = larger_batches(1, 0);
+    cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN, "as much as the batch: %s", found.why);
+    found = larger_batches(1, 20 * MIB);
+    cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN, "most of the work grows: %s", found.why);
+    found = larger_batches(1, 60 * MIB);
+    cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "most of the work does not: %s", found.why);
+}
+
+/* Forty steps that keep the outputs of the last five, each larger than the one before; the
+ * temporary memory of a step grows with its output, or does not. */
+static mv_leaks larger_outputs(bool grows)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = "main:run.py:1");
+    for (uint64_t i = 0; i < 40; i++) {
+        uint64_t out = 0x20000000 + (i % 6 << 28), size = (20 + i) * MIB;
+
+        mvt_alloc(t, .addr = (uint64_t)1 << 33, .bytes = grows ? 2 * size : 40 * MIB,
+                  .stack = "forward:model.py:7;run:run.py:21");
+        mvt_alloc(t, .addr = out, .bytes = size, .stack = "head:model.py:9;run:run.py:21");
+        mvt_free(t, .addr = (uint64_t)1 << 33);
+        if (i >= 5)
+            mvt_free(t, .addr = 0x20000000 + ((i + 1) % 6 << 28));
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, a_window_of_growing_outputs_is_not_a_leak)
+{
+    mv_leaks grows = larger_outputs(true), same = larger_outputs(false);
+
+    cr_expect_eq(grows.verdict, MV_VERDICT_UNKNOWN, "%s", grows.why);
+    cr_expect(strstr(grows.why, "model.py:9 head is larger in each step"), "%s", grows.why);
+    cr_expect_eq(same.verdict, MV_VERDICT_LEAK, "%s", same.why);
+}
+
+/* Steps of which some, marked 1, add an entry of 1 MiB to a cache. */
+static mv_leaks steps_with_cache(const char *entries)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint64_t i = 0; entries[i]; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "ProfilerStep#%u", (unsigned)i);
+        mvt_annotate(t, name, true, 0);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
+        if (entries[i] == '1')
+            mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = MIB,
+                      .stack = "cached:rotary.py:44");
+        mvt_free(t, .addr = 0x20000000);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, a_cache_that_fills_is_not_a_leak)
+{
+    mv_leaks fills = steps_with_cache("1111111111.11.111.11..1.1.11.1..1...1.1.");
+    mv_leaks leaks = steps_with_cache("1.1.11..1.11.1.11...1.111.1.1.11.11.1.11");
+
+    cr_expect_eq(fills.verdict, MV_VERDICT_UNKNOWN, "%s", fills.why);
+    cr_expect(strstr(fills.why, "rotary.py:44 cached keeps fewer and fewer blocks"), "%s",
+              fills.why);
+    cr_expect_eq(leaks.verdict, MV_VERDICT_LEAK, "%s", leaks.why);
 }
 
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)

@@ -237,6 +237,40 @@ Test(oom, a_free_that_waits_is_reported)
     expect(t, MV_OOM_PENDING_FREE);
 }
 
+/* While a CUDA graph is captured, PyTorch does not wait for other streams, so blocks that were freed
+ * in another pool or stream may be all that is in use. `used` MiB of 200 are allocated, the rest
+ * waits. */
+static mv_oom waiting_elsewhere(uint64_t used, uint64_t requested)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t at = 0x40000000;
+
+    mvt_segment_alloc(t, .addr = at, .bytes = 200 * MIB, .stream = 9, .stack = "side:a.py:1");
+    mvt_alloc(t, .addr = at, .bytes = 200 * MIB, .stream = 9, .stack = "warm_up:a.py:1");
+    mvt_free(t, .addr = at, .stream = 9);
+    if (used)
+        mvt_alloc(t, .addr = at, .bytes = used * MIB, .stream = 9, .stack = "keep:a.py:2");
+    mvt_alloc(t, .addr = at + used * MIB, .bytes = (200 - used) * MIB, .stream = 9,
+              .stack = "side:a.py:3");
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = at + used * MIB, .stream = 9});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = requested * MIB, .stack = "forward:a.py:4");
+    mvt_final_heap(t);
+    return found(t).found.ooms[0];
+}
+
+Test(oom, memory_that_waits_in_another_stream_is_reported)
+{
+    mv_oom all = waiting_elsewhere(0, 100), most = waiting_elsewhere(90, 110);
+    mv_oom less = waiting_elsewhere(160, 110), beyond = waiting_elsewhere(0, 430);
+
+    cr_expect_str_eq(mv_oom_verdict_name(all.verdict), "pending_free");
+    cr_expect(strstr(all.why, "200 MiB was freed in other pools or streams"), "%s", all.why);
+    cr_expect(strstr(all.advice, "before the capture of a CUDA graph"), "%s", all.advice);
+    cr_expect_str_eq(mv_oom_verdict_name(most.verdict), "pending_free");
+    cr_expect_str_eq(mv_oom_verdict_name(less.verdict), "capacity");
+    cr_expect_str_eq(mv_oom_verdict_name(beyond.verdict), "capacity");
+}
+
 /* A hole of 62 MiB. Its last bytes were freed by separate events before the failure. */
 static mvt_trace *late_hole(bool waits, bool alloc_between)
 {
