@@ -6,6 +6,7 @@
 #include "base/parallel_for.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "parse/model/digest.h"
 
 #define WASTE 0.25
 
@@ -15,6 +16,11 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
+    mv_totals totals;
+    bool lacks_line; /* there was not enough memory to look for the line during the trials */
+    bool has_line;   /* a line that pins memory was found: */
+    mv_pin pin;
+    uint64_t stranded;
     bool ran_out_of_memory; /* according to the out-of-memory report, the last failed request failed
                              * for lack of memory */
     bool out_of_memory;
@@ -95,28 +101,48 @@ static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 /* ---- the line that pins ------------------------------------------------------------------ */
 
 /* Whether to look for a line that pins memory. */
-static bool is_wasteful(const mv_whatif *w)
+static bool is_wasteful(const whatif_state *s)
 {
-    return w->trials.recorded_ooms > 0 ||
-           (double)w->trials.recorded_allocated < (1 - WASTE) * (double)w->trials.recorded_reserved;
+    const mv_levels *peak = &s->totals.peak.bytes;
+
+    return mv_events_have(&s->lives->events, MV_ACTION_OOM) ||
+           (double)peak->allocated < (1 - WASTE) * (double)peak->reserved;
 }
 
-static mv_code find_line(whatif_state *s, mv_err *err)
+/* Looks for the line, using the arena only for its budget. */
+static mv_code look_for_line(whatif_state *s, mv_err *err)
+{
+    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .no_advice = true};
+    mv_fragmentation f;
+    mv_arena own;
+
+    if (!is_wasteful(s))
+        return MV_OK;
+    mv_arena_init(&own, s->arena->budget);
+    if (mv_fragmentation_find(&own, s->trace, s->lives, s->sites, opts, &f, err) == MV_OK &&
+        f.fragmented && f.pins.line_count > 0 && f.pins.stranded > 0 &&
+        f.pins.lines[0].stranded >= f.pins.stranded / 2) {
+        s->has_line = true;
+        s->pin = f.pins.lines[0];
+        s->stranded = f.pins.stranded;
+    }
+    mv_arena_release(&own);
+    return err->code;
+}
+
+static mv_code try_line(whatif_state *s, mv_err *err)
 {
     mv_whatif_line *line = &s->out->line;
-    mv_fragmentation f;
-    if (!mv_trials_are_conclusive(&s->out->trials) || !is_wasteful(s->out))
+
+    if (!mv_trials_are_conclusive(&s->out->trials))
         return MV_OK;
-    if (mv_fragmentation_find(s->arena, s->trace, s->lives, s->sites,
-                              (mv_fragmentation_opts){.window = MV_ALL_EVENTS, .no_advice = true},
-                              &f, err) != MV_OK)
+    if (s->lacks_line && look_for_line(s, err) != MV_OK)
         return err->code;
-    if (!f.fragmented || f.pins.line_count == 0 || f.pins.stranded == 0 ||
-        f.pins.lines[0].stranded < f.pins.stranded / 2)
+    if (!s->has_line)
         return MV_OK;
     line->found = true;
-    line->pin = f.pins.lines[0];
-    line->stranded = f.pins.stranded;
+    line->pin = s->pin;
+    line->stranded = s->stranded;
     return mv_trials_try_line(&s->out->trials, s->sites, line->pin.group, &line->apart, err);
 }
 
@@ -412,20 +438,26 @@ static const char *find_idle_note(whatif_state *s)
 static mv_code run_trials(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     bool is_set = opts->conf_count == 0 && opts->change_count == 0;
-    mv_trials_opts of = {.capacity = opts->capacity, .ahead = is_set ? MV_TRY_ALL : 0};
+    mv_trials_opts of = {.capacity = opts->capacity,
+                         .ahead = is_set ? MV_TRY_ALL : 0,
+                         .conf = opts->conf,
+                         .conf_count = opts->conf_count,
+                         .peak = &s->totals.peak.bytes};
     mv_code code = mv_trials_open(s->arena, s->trace, s->lives, of, &s->out->trials, err);
 
     if (code == MV_OK && s->out->trials.trust != MV_TRUST_NONE)
         code = run_all(s, opts, err);
-    return code == MV_OK ? find_line(s, err) : code;
+    return code;
 }
 
-/* Runs the trials in parallel with the computation of the floor, which only needs the arena's
- * budget. */
+/* Runs the trials in parallel with the computation of the floor and the search for a line that pins
+ * memory, which only need the arena's budget. */
+enum { TRIALS, FLOOR, LINE, PARTS };
+
 typedef struct {
     whatif_state *s;
     const mv_whatif_opts *opts;
-    mv_err err[2];
+    mv_err err[PARTS];
 } whatif_parts;
 
 static void find_part(void *user, uint32_t part)
@@ -433,10 +465,14 @@ static void find_part(void *user, uint32_t part)
     whatif_parts *p = user;
     whatif_state *s = p->s;
 
-    if (part == 0)
-        run_trials(s, p->opts, &p->err[0]);
+    p->err[part].code = MV_OK;
+    if (part == TRIALS)
+        run_trials(s, p->opts, &p->err[part]);
+    else if (part == FLOOR)
+        mv_minimum_find(s->arena, s->trace, s->lives, true, &s->totals.peak.bytes, &s->out->floor,
+                        &p->err[part]);
     else
-        mv_minimum_find(s->arena, s->trace, s->lives, true, &s->out->floor, &p->err[1]);
+        s->lacks_line = look_for_line(s, &p->err[part]) != MV_OK;
 }
 
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -444,12 +480,21 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 {
     whatif_state s = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
     whatif_parts parts = {.s = &s, .opts = &opts};
+    bool lacked = __atomic_load_n(&arena->budget->lacked, __ATOMIC_RELAXED);
     mv_code code;
 
     *out = (mv_whatif){0};
-    mv_parallel_for(2, 0, find_part, &parts);
-    *err = parts.err[parts.err[0].code == MV_OK];
-    code = err->code;
+    code = mv_totals_find(arena, trace, lives, &s.totals, err);
+    if (code == MV_OK)
+        mv_parallel_for(PARTS, 0, find_part, &parts);
+    if (s.lacks_line)
+        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED);
+    for (uint32_t i = TRIALS; i <= FLOOR && code == MV_OK; i++) {
+        *err = parts.err[i];
+        code = err->code;
+    }
+    if (code == MV_OK)
+        code = try_line(&s, err);
     out->has_target = opts.has_target;
     if (code == MV_OK && out->has_target)
         code = mv_remedies_find(arena, trace, lives, sites,

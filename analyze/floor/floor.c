@@ -2,6 +2,7 @@
 
 #include "analyze/levels/levels.h"
 #include "analyze/replay/replay_script.h"
+#include "base/grow.h"
 #include "base/sort.h"
 #include "base/text.h"
 
@@ -262,28 +263,47 @@ static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_bir
         s->load -= s->size[row];
 }
 
-/* The allocations by time of death, as linked lists in ascending order. */
-typedef struct {
-    uint32_t *first; /* [events.count + 2] first row that dies at each time, or MV_NO_ROW */
-    uint32_t *next;  /* [allocs.count] next row that dies at the same time, or MV_NO_ROW */
-} death_lists;
-
-static bool list_deaths(floor_state *s, death_lists *out)
+static bool is_free_action(uint8_t action)
 {
-    uint64_t times = (uint64_t)s->lives->events.count + 2;
+    return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
+}
 
-    out->first = mv_push_array(s->arena, uint32_t, times);
-    out->next = mv_push_array(s->arena, uint32_t, s->lives->allocs.count);
-    if (!out->first || !out->next)
-        return false;
-    memset(out->first, 0xff, times * sizeof *out->first);
-    for (uint32_t row = s->lives->allocs.count, time; row-- > 0;)
-        if (s->size[row]) {
-            time = death_of(s->lives, row);
-            out->next[row] = out->first[time];
-            out->first[time] = row;
-        }
+/* A block whose death has no free of its own, because the free is missing. */
+typedef struct {
+    uint32_t time, row;
+} lone_death;
+
+typedef struct {
+    uint32_t count, capacity;
+    lone_death *rows; /* [count] in order of time */
+} lone_deaths;
+
+/* Lists the deaths that the frees do not show, which are few. */
+static bool list_lone_deaths(floor_state *s, lone_deaths *out)
+{
+    const mv_lives *lives = s->lives;
+
+    for (uint32_t row = 0; row < lives->allocs.count; row++) {
+        uint32_t end = lives->allocs.completed[row];
+        if (s->size[row] == 0 || end == MV_NEVER ||
+            (lives->alloc_of[end] == row && is_free_action(lives->events.action[end])))
+            continue;
+        if (!mv_append(s->arena, out->rows, out->count, out->capacity, (lone_death){end + 1, row}))
+            return false;
+    }
+    mv_sort_rows(s->arena, out->rows, out->count, MV_RISING(lone_death, time));
     return true;
+}
+
+/* Returns the block that dies with a free, or MV_NO_ROW. */
+static uint32_t row_that_dies(const floor_state *s, uint32_t event)
+{
+    uint32_t row = s->lives->alloc_of[event];
+
+    return is_free_action(s->lives->events.action[event]) && row < s->lives->allocs.count &&
+                   s->lives->allocs.completed[row] == event && s->size[row]
+               ? row
+               : MV_NO_ROW;
 }
 
 typedef struct {
@@ -302,10 +322,17 @@ static graph_end *list_ends(floor_state *s)
     return ends;
 }
 
+static void die(apart_state *a, uint32_t row, uint32_t time)
+{
+    change(a, row, false);
+    change_load(a->s, row, time, false);
+}
+
 /* Finds the bytes that the groups need together. Between two releases of memory, a group's memory
  * only grows. So at the end of such a period, each group holds at least its peak in the period, and
  * all groups together hold at least the sum of these peaks. Of events at the same time, deaths come
- * first, then releases, then births. */
+ * first, then releases, then births. After the last event nothing is born, so deaths do not
+ * matter. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
@@ -314,21 +341,20 @@ static bool find_apart(floor_state *s, uint64_t *most)
         .s = s,
         .of_segment = find_groups(s),
         .groups = mv_push_array(s->arena, apart_group, (uint64_t)lives->segments.count + 1)};
-    death_lists deaths;
+    lone_deaths lone = {0};
     graph_end *ends;
 
-    if (!state.of_segment || !state.groups || !find_graphs(s) || !list_deaths(s, &deaths) ||
+    if (!state.of_segment || !state.groups || !find_graphs(s) || !list_lone_deaths(s, &lone) ||
         !(ends = list_ends(s)))
         return false;
-    for (uint32_t time = 0; time <= lives->events.count + 1; time++) {
+    for (uint32_t time = 0, dead = 0; time <= lives->events.count; time++) {
         for (; ended < pools && ends[ended].time <= time; ended++)
             s->load -= s->graphs[ends[ended].pool].most;
-        for (i = deaths.first[time]; i != MV_NO_ROW; i = deaths.next[i]) {
-            change(&state, i, false);
-            change_load(s, i, time, false);
-        }
-        if (time > 0 && time <= lives->events.count &&
-            mv_is_release_action(lives->events.action[time - 1])) {
+        for (; dead < lone.count && lone.rows[dead].time == time; dead++)
+            die(&state, lone.rows[dead].row, time);
+        if (time > 0 && (i = row_that_dies(s, time - 1)) != MV_NO_ROW)
+            die(&state, i, time);
+        if (time > 0 && mv_is_release_action(lives->events.action[time - 1])) {
             state.epoch++;
             state.kept = state.now;
         }
@@ -401,15 +427,16 @@ static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
     return MV_OK;
 }
 
-static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *err)
+static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, const mv_levels *peak,
+                    mv_err *err)
 {
     mv_minimum *out = s->out;
     mv_totals totals;
     uint64_t apart;
 
-    if (mv_totals_find(s->arena, s->trace, s->lives, &totals, err) != MV_OK)
+    if (!peak && mv_totals_find(s->arena, s->trace, s->lives, &totals, err) != MV_OK)
         return err->code;
-    out->reserved = totals.peak.bytes.reserved;
+    out->reserved = peak ? peak->reserved : totals.peak.bytes.reserved;
     s->rules = mv_block_rules_of(s->trace);
     if (!find_sizes(s) || !find_apart(s, &apart))
         return no_memory(err);
@@ -426,7 +453,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *er
 }
 
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                        bool bound_only, mv_minimum *out, mv_err *err)
+                        bool bound_only, const mv_levels *peak, mv_minimum *out, mv_err *err)
 {
     mv_arena own;
     floor_state s = {.arena = &own, .trace = trace, .lives = lives, .out = out};
@@ -435,7 +462,7 @@ mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *
     *out = (mv_minimum){.why = why_unknown(&s), .note = note_of(&s)};
     mv_arena_init(&own, arena->budget);
     if (!*out->why)
-        code = find(&s, arena, bound_only, err);
+        code = find(&s, arena, bound_only, peak, err);
     mv_arena_release(&own);
     return code;
 }

@@ -395,5 +395,5 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
                  MV_FALLING(mv_segment_growth, segment_bytes), MV_RISING(mv_segment_growth, event));
     if (opts.no_advice)
         return MV_OK;
-    return mv_fragmentation_advise(arena, trace, lives, sites, opts.window, out, err);
+    return mv_fragmentation_advise(arena, trace, lives, sites, opts, out, err);
 }

@@ -28,6 +28,7 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_window window;
+    const mv_levels *peak; /* of mv_fragmentation_opts */
     mv_fragmentation *f;
     mv_block_rules rules;
     missed_sizes missed;
@@ -432,7 +433,7 @@ static void about_whole(adviser *a)
 /* Opens the trials if there is anything to try. */
 static void open_trials(adviser *a, uint32_t set, mv_err *err)
 {
-    mv_trials_opts opts = {.end = a->window.end, .ends_early = true, .ahead = set};
+    mv_trials_opts opts = {.end = a->window.end, .ends_early = true, .ahead = set, .peak = a->peak};
 
     if (mv_trials_open(a->arena, a->trace, a->lives, opts, &a->trials, err) != MV_OK) {
         a->failed = true;
@@ -483,21 +484,22 @@ static void note_trials(adviser *a)
 }
 
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                                const mv_sites *sites, mv_window window, mv_fragmentation *out,
-                                mv_err *err)
+                                const mv_sites *sites, mv_fragmentation_opts opts,
+                                mv_fragmentation *out, mv_err *err)
 {
     adviser a = {.arena = arena,
                  .trace = trace,
                  .lives = lives,
                  .sites = sites,
-                 .window = window,
+                 .window = opts.window,
+                 .peak = opts.peak,
                  .f = out,
                  .rules = mv_block_rules_of(trace)};
     uint32_t set, first;
 
     find_missed(&a);
     set = plausible(&a);
-    if ((out->fragmented || set) && window.end > 0)
+    if ((out->fragmented || set) && opts.window.end > 0)
         open_trials(&a, set, err);
     for (uint32_t i = 0; out->fragmented && i < out->pins.line_count && i < MOST_LINES; i++)
         if (!a.failed && is_to_blame(&a, &out->pins.lines[i]))

@@ -9,7 +9,7 @@
  * must be sorted by size. There is no advice if the verdict is ok and little can be saved. Fails
  * only when out of memory. */
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                                const mv_sites *sites, mv_window window, mv_fragmentation *out,
-                                mv_err *err);
+                                const mv_sites *sites, mv_fragmentation_opts opts,
+                                mv_fragmentation *out, mv_err *err);
 
 #endif

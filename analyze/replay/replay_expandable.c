@@ -1,14 +1,14 @@
 #include "analyze/replay/replay_heap.h"
 #include "base/grow.h"
 
-static uint64_t page_of(const mv_replay_heap *heap, uint32_t pool)
+static uint64_t page_of(const mv_replay_pool *pool, const mv_replay_heap *heap)
 {
-    return heap->pools[pool].is_small ? MV_SMALL_SEGMENT : heap->conf.large_segment;
+    return pool->is_small ? MV_SMALL_SEGMENT : heap->conf.large_segment;
 }
 
 uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t start)
 {
-    uint64_t page = page_of(heap, pool), most = (UINT64_MAX - start) / page * page;
+    uint64_t page = page_of(&heap->pools[pool], heap), most = (UINT64_MAX - start) / page * page;
     uint64_t size = MV_RESERVATION / page * page;
     uint32_t row;
 
@@ -24,7 +24,7 @@ uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
     heap->reservations[heap->reservation_count++] = (mv_replay_reservation){start, page};
     heap->blocks[row].expandable = true;
     heap->blocks[row].state = MV_REPLAY_UNMAPPED;
-    mv_replay_order_add(heap, &heap->pools[pool].unmapped, row);
+    mv_replay_order_add(heap, row);
     return row;
 }
 
@@ -49,12 +49,11 @@ static bool reaches(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 /* find_expandable_block(): finds the lowest block that can grow to `bytes`. */
 static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t bytes)
 {
-    const mv_replay_order *order = &heap->pools[pool].unmapped;
-    uint32_t row = mv_replay_order_at(heap, order, (mv_replay_key){.stream = stream});
+    uint32_t order = mv_replay_order_find(heap, pool, stream);
+    uint32_t row = order == MV_NO_ROW ? MV_NO_ROW : mv_replay_unmapped_first(heap, order);
     uint64_t start;
 
-    for (; row != MV_NO_ROW && heap->blocks[row].stream == stream;
-         row = mv_replay_order_next(heap, order, row)) {
+    for (; row != MV_NO_ROW; row = mv_replay_order_next(heap, row)) {
         uint32_t prev = heap->blocks[row].prev, from = row;
         if (prev != MV_NO_ROW && heap->blocks[prev].state == MV_REPLAY_FREE)
             from = prev;
@@ -70,7 +69,7 @@ static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
  * has been joined with its free neighbours and put into its pool. */
 static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
-    uint64_t page = page_of(heap, heap->blocks[block].pool);
+    uint64_t page = page_of(mv_replay_pool_of_block(heap, block), heap);
     uint64_t size = (bytes + page - 1) / page * page, addr = heap->blocks[block].addr;
     uint32_t rest;
 
@@ -79,7 +78,7 @@ static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
         rest = mv_replay_block_cut(heap, block, size);
         if (rest == MV_NO_ROW)
             return MV_NO_ROW;
-        mv_replay_order_add(heap, &heap->pools[heap->blocks[rest].pool].unmapped, rest);
+        mv_replay_order_add(heap, rest);
     }
     size = heap->blocks[block].size;
     heap->blocks[block].state = MV_REPLAY_FREE;
@@ -101,14 +100,14 @@ uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, u
         rest = mv_replay_block_cut(heap, space, addr - heap->blocks[space].addr);
         if (rest == MV_NO_ROW)
             return MV_NO_ROW;
-        mv_replay_order_add(heap, &heap->pools[heap->blocks[space].pool].unmapped, space);
+        mv_replay_order_add(heap, space);
         space = rest;
     }
     if (size < heap->blocks[space].size) {
         rest = mv_replay_block_cut(heap, space, size);
         if (rest == MV_NO_ROW)
             return MV_NO_ROW;
-        mv_replay_order_add(heap, &heap->pools[heap->blocks[rest].pool].unmapped, rest);
+        mv_replay_order_add(heap, rest);
     }
     heap->blocks[space].state = MV_REPLAY_FREE;
     mv_replay_note_effect(heap, MV_ACTION_SEGMENT_MAP, addr, size);

@@ -1,4 +1,4 @@
-#include "analyze/replay/replay_heap.h"
+#include "analyze/replay/replay_order.h"
 
 #include "base/grow.h"
 
@@ -17,12 +17,13 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
         .pools = pools < UINT32_MAX / 2 ? mv_push_array(arena, mv_replay_pool, 2 * (uint64_t)pools)
                                         : NULL,
     };
+    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
+        heap->rounds_up |= conf->rules.divisions[i] > 1;
     if (!heap->pools || !mv_replay_driver_init(&heap->driver, arena))
         return false;
     for (uint32_t i = 0; i < heap->pool_count; i++)
         heap->pools[i] = (mv_replay_pool){
-            .free = {MV_NO_ROW, false},
-            .unmapped = {MV_NO_ROW, true},
+            .latest = MV_NO_ROW,
             .is_small = i % 2 == 0,
             .is_private = i >= 2,
             .may_release = i < 2,
@@ -50,41 +51,35 @@ void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr
     mv_replay_raise_peaks(heap);
 }
 
-static void raise(uint64_t now, uint64_t *peak)
-{
-    if ((int64_t)now > (int64_t)*peak) /* negative if the trace contradicts itself */
-        *peak = now;
-}
-
-void mv_replay_raise_peaks(mv_replay_heap *heap)
-{
-    raise(heap->now.allocated, &heap->peak.allocated);
-    raise(heap->now.active, &heap->peak.active);
-    raise(heap->now.requested, &heap->peak.requested);
-    raise(heap->now.reserved, &heap->peak.reserved);
-}
-
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-uint32_t mv_replay_block_new(mv_replay_heap *heap)
+/* Returns a row with any content. */
+static inline uint32_t new_row(mv_replay_heap *heap)
 {
     uint32_t row = heap->spare;
 
     if (row != MV_NO_ROW) {
         heap->spare = heap->blocks[row].next;
-    } else {
-        if (!mv_room(heap->arena, heap->blocks, heap->count, heap->capacity)) {
-            heap->out_of_memory = true;
-            return MV_NO_ROW;
-        }
-        row = heap->count++;
+        return row;
     }
+    if (!mv_room(heap->arena, heap->blocks, heap->count, heap->capacity)) {
+        heap->out_of_memory = true;
+        return MV_NO_ROW;
+    }
+    return heap->count++;
+}
+
+uint32_t mv_replay_block_new(mv_replay_heap *heap)
+{
+    uint32_t row = new_row(heap);
+
+    if (row == MV_NO_ROW)
+        return MV_NO_ROW;
     heap->blocks[row] = (mv_replay_block){.prev = MV_NO_ROW,
                                           .next = MV_NO_ROW,
                                           .left = MV_NO_ROW,
                                           .right = MV_NO_ROW,
-                                          .up = MV_NO_ROW,
-                                          .priority = mv_treap_priority(row)};
+                                          .up = MV_NO_ROW};
     return row;
 }
 
@@ -97,7 +92,7 @@ void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block)
 
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size)
 {
-    uint32_t rest = mv_replay_block_new(heap);
+    uint32_t rest = new_row(heap);
     mv_replay_block *low, *high;
 
     if (rest == MV_NO_ROW)
@@ -106,7 +101,6 @@ uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size
     high = &heap->blocks[rest];
     *high = *low;
     high->left = high->right = high->up = MV_NO_ROW;
-    high->priority = mv_treap_priority(rest);
     high->addr += size;
     high->size -= size;
     high->prev = block;
@@ -115,13 +109,6 @@ uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size
     if (high->next != MV_NO_ROW)
         heap->blocks[high->next].prev = rest;
     return rest;
-}
-
-static mv_replay_order *order_of(mv_replay_heap *heap, uint32_t block)
-{
-    mv_replay_pool *pool = &heap->pools[heap->blocks[block].pool];
-
-    return heap->blocks[block].state == MV_REPLAY_UNMAPPED ? &pool->unmapped : &pool->free;
 }
 
 /* Makes `high` part of `low`. Neither block may be in its pool. */
@@ -137,7 +124,7 @@ static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
 }
 
 /* Makes `low` part of `high`, which is in its pool and usually keeps its position there. */
-static void join_above(mv_replay_heap *heap, mv_replay_order *order, uint32_t low, uint32_t high)
+static void join_above(mv_replay_heap *heap, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
     uint64_t addr = a->addr, size = a->size + b->size;
@@ -145,9 +132,9 @@ static void join_above(mv_replay_heap *heap, mv_replay_order *order, uint32_t lo
     b->prev = a->prev;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = high;
-    b->since = heap->pools[b->pool].calls;
+    b->since = mv_replay_pool_of_block(heap, high)->calls;
     mv_replay_block_drop(heap, low);
-    mv_replay_order_move(heap, order, high, addr, size);
+    mv_order_move(heap, high, addr, size, false);
 }
 
 static bool is_alike(const mv_replay_heap *heap, uint32_t block, uint32_t neighbour)
@@ -157,35 +144,34 @@ static bool is_alike(const mv_replay_heap *heap, uint32_t block, uint32_t neighb
 
 uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
 {
-    mv_replay_order *order = order_of(heap, block);
     uint32_t prev = heap->blocks[block].prev, next = heap->blocks[block].next;
     bool joins_next = is_alike(heap, block, next);
 
     if (is_alike(heap, block, prev)) {
-        mv_replay_order_drop(heap, order, prev);
+        mv_order_drop(heap, prev);
         absorb(heap, prev, block);
         block = prev;
     }
     if (joins_next) {
-        join_above(heap, order, block, next);
+        join_above(heap, block, next);
         return next;
     }
-    heap->blocks[block].since = heap->pools[heap->blocks[block].pool].calls;
-    mv_replay_order_add(heap, order, block);
+    heap->blocks[block].since = mv_replay_pool_of_block(heap, block)->calls;
+    mv_order_add(heap, block);
     return block;
 }
 
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
                                uint64_t size, uint32_t home)
 {
-    uint32_t row = mv_replay_block_new(heap);
+    uint32_t order = mv_replay_order_make(heap, pool, stream);
+    uint32_t row = order == MV_NO_ROW ? MV_NO_ROW : mv_replay_block_new(heap);
 
     if (row == MV_NO_ROW)
         return MV_NO_ROW;
     heap->blocks[row].addr = addr;
     heap->blocks[row].size = size;
-    heap->blocks[row].stream = stream;
-    heap->blocks[row].pool = pool;
+    heap->blocks[row].order = order;
     heap->blocks[row].home = home;
     heap->blocks[row].state = MV_REPLAY_FREE;
     return row;
@@ -211,25 +197,16 @@ static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
     return b->size + (grows ? heap->blocks[b->next].size : 0);
 }
 
-static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32_t block)
-{
-    uint32_t next = mv_replay_order_next(heap, &heap->pools[pool].free, block);
-
-    if (next == MV_NO_ROW || heap->blocks[next].stream != heap->blocks[block].stream)
-        return MV_NO_ROW;
-    return next;
-}
-
 /* Chooses among several expandable blocks that are large enough: returns the block that would waste
  * the fewest bytes by growing. Without expandable_segments, returns the first block that is not
  * expandable. */
-static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
+static uint32_t prefer(mv_replay_heap *heap, uint32_t block)
 {
     uint32_t next;
 
     if (heap->conf.rules.expandable) {
         while (heap->blocks[block].expandable &&
-               (next = next_of_stream(heap, pool, block)) != MV_NO_ROW &&
+               (next = mv_replay_order_next(heap, block)) != MV_NO_ROW &&
                reach_of(heap, next) < reach_of(heap, block)) {
             heap->work++;
             block = next;
@@ -238,7 +215,7 @@ static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
     }
     do {
         heap->work++;
-        block = next_of_stream(heap, pool, block);
+        block = mv_replay_order_next(heap, block);
     } while (block != MV_NO_ROW && heap->blocks[block].expandable);
     return block;
 }
@@ -246,17 +223,16 @@ static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
 uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
 {
     uint64_t max_split = heap->conf.rules.max_split, slack = heap->conf.max_non_split_rounding;
-    uint32_t block;
+    uint32_t order = mv_replay_order_find(heap, pool, stream), block;
 
     if (mv_replay_collects(heap))
         heap->pools[pool].calls++;
-    block = mv_replay_order_at(heap, &heap->pools[pool].free,
-                               (mv_replay_key){.stream = stream, .size = rounded});
+    block = order == MV_NO_ROW ? MV_NO_ROW : mv_replay_free_at(heap, order, rounded);
     heap->least = block;
-    if (block == MV_NO_ROW || heap->blocks[block].stream != stream)
+    if (block == MV_NO_ROW)
         return MV_NO_ROW;
     if (heap->blocks[block].expandable)
-        block = prefer(heap, pool, block);
+        block = prefer(heap, block);
     if (block == MV_NO_ROW)
         return MV_NO_ROW;
     if (rounded < max_split && heap->blocks[block].size >= max_split)
@@ -292,7 +268,7 @@ uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, ui
 
 void mv_replay_take(mv_replay_heap *heap, uint32_t block)
 {
-    mv_replay_order_drop(heap, order_of(heap, block), block);
+    mv_order_drop(heap, block);
 }
 
 static void note_use(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
@@ -307,15 +283,15 @@ static void note_use(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
-    bool splits = heap->pools[heap->blocks[block].pool].is_small || heap->conf.rules.expandable;
+    bool splits = mv_replay_pool_of_block(heap, block)->is_small || heap->conf.rules.expandable;
     uint64_t rest = heap->blocks[block].size - rounded;
 
     if (mv_should_split(&heap->conf.rules, rounded, rest, splits)) {
         uint32_t upper = mv_replay_block_cut(heap, block, rounded);
         if (upper == MV_NO_ROW)
             return;
-        heap->blocks[upper].since = heap->pools[heap->blocks[upper].pool].calls;
-        mv_replay_order_add(heap, order_of(heap, upper), upper);
+        heap->blocks[upper].since = mv_replay_pool_of_block(heap, upper)->calls;
+        mv_order_add(heap, upper);
     }
     note_use(heap, block, bytes);
 }
@@ -323,29 +299,27 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
 /* Allocates a new row for the low end of a block whose high end is left in its pool. */
 static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
 {
-    uint32_t low = mv_replay_block_new(heap), priority;
+    uint32_t low = new_row(heap);
     mv_replay_block *a, *b;
 
     if (low == MV_NO_ROW)
         return MV_NO_ROW;
     a = &heap->blocks[low];
     b = &heap->blocks[block];
-    priority = a->priority;
     *a = *b;
     a->left = a->right = a->up = MV_NO_ROW;
-    a->priority = priority;
     a->size = size;
     a->next = block;
     if (a->prev != MV_NO_ROW)
         heap->blocks[a->prev].next = low;
     b->prev = low;
-    b->since = heap->pools[b->pool].calls;
+    b->since = mv_replay_pool_of_block(heap, block)->calls;
     return low;
 }
 
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
-    bool splits = heap->pools[heap->blocks[block].pool].is_small || heap->conf.rules.expandable;
+    bool splits = mv_replay_pool_of_block(heap, block)->is_small || heap->conf.rules.expandable;
     uint64_t rest = heap->blocks[block].size - rounded;
     uint64_t addr = heap->blocks[block].addr + rounded;
     uint32_t low;
@@ -358,12 +332,8 @@ uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, u
     low = cut_low_end(heap, block, rounded);
     if (low == MV_NO_ROW)
         return MV_NO_ROW;
-    if (block == heap->least && rest >= rounded) { /* all earlier blocks were too small */
-        heap->blocks[block].addr = addr;
-        heap->blocks[block].size = rest;
-    } else {
-        mv_replay_order_move(heap, order_of(heap, block), block, addr, rest);
-    }
+    /* if this is the first block that was large enough, all earlier ones are too small */
+    mv_order_move(heap, block, addr, rest, block == heap->least && rest >= rounded);
     note_use(heap, low, bytes);
     return low;
 }
@@ -430,7 +400,7 @@ static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uin
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing)
 {
-    uint64_t rounded = mv_round_request(&heap->conf.rules, bytes);
+    uint64_t rounded = mv_replay_round(heap, bytes);
     uint32_t pool = mv_replay_pool_of(pool_id, rounded), block;
 
     block = mv_replay_search(heap, pool, stream, rounded);
@@ -462,6 +432,22 @@ void mv_replay_request_free(mv_replay_heap *heap, uint32_t block)
     heap->pending_last = block;
 }
 
+static void finish_free(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_block *b = &heap->blocks[block];
+
+    heap->now.active -= b->size;
+    heap->now.requested -= b->requested;
+    b->state = MV_REPLAY_FREE;
+    mv_replay_block_settle(heap, block);
+}
+
+void mv_replay_free(mv_replay_heap *heap, uint32_t block)
+{
+    heap->now.allocated -= heap->blocks[block].size;
+    finish_free(heap, block);
+}
+
 void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block)
 {
     mv_replay_block *b = &heap->blocks[block];
@@ -475,8 +461,5 @@ void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block)
     else
         heap->pending_last = b->left;
     b->left = b->right = MV_NO_ROW;
-    heap->now.active -= b->size;
-    heap->now.requested -= b->requested;
-    b->state = MV_REPLAY_FREE;
-    mv_replay_block_settle(heap, block);
+    finish_free(heap, block);
 }

@@ -12,8 +12,9 @@
  * garbage_collect_cached_blocks, try_allocate_expandable_block, map_block, unmap_block).
  * docs/whatif.md has the picture.
  *
- * Blocks are rows, and the row of a block that was merged is reused. Each pool's free blocks are in
- * a tree, in the allocator's own order (stream, size, address), so that searches do not take linear
+ * Blocks are rows, and the row of a block that was merged is reused. Each pool's free blocks are
+ * sorted in the allocator's own order (stream, size, address). Sizes are divided into classes, with
+ * a tree for each class, so a search usually visits one or two blocks, and never takes linear
  * time. */
 #ifndef MV_REPLAY_HEAP_H
 #define MV_REPLAY_HEAP_H
@@ -44,17 +45,15 @@ typedef enum {
     MV_REPLAY_GONE      /* the row is unused */
 } mv_replay_state;
 
-/* A block takes 80 bytes. The fields that a search reads come first. */
+/* A block takes 64 bytes. */
 typedef struct {
-    uint64_t stream; /* value of the stream, which is not a row number */
     uint64_t size;
     uint64_t addr;
-    uint32_t left, right; /* links in the tree of the block's pool or, if the block is pending,
+    uint32_t left, right; /* links in a tree of free or unmapped blocks or, if the block is pending,
                            * in the queue of pending blocks */
     uint32_t up;          /* parent in the tree; MV_NO_ROW: the block is the root, or is in no
                            * tree */
-    uint32_t priority;    /* priority of the row in the tree */
-    uint32_t pool;        /* row of mv_replay_heap.pools */
+    uint32_t order;       /* row of mv_replay_heap.orders, which has the pool and the stream */
     uint32_t prev,
         next; /* neighbours in the block's segment, by address, or MV_NO_ROW. In unused rows,
                * links of a list */
@@ -72,27 +71,45 @@ typedef struct {
     bool expandable;
 } mv_replay_block;
 
+static_assert(sizeof(mv_replay_block) == 64, "a block is one cache line");
+
 static inline bool mv_replay_is_split(const mv_replay_block *block)
 {
     return block->prev != MV_NO_ROW || block->next != MV_NO_ROW;
 }
 
-/* A treap of blocks sorted by (stream, size, address) or, with `by_addr`, by (stream, address). */
+/* Classes of block sizes: one for each multiple of 512 bytes up to 32 KiB, and above that 32 for
+ * each power of two. */
+#define MV_REPLAY_CLASSES     (64 + 49 * 32)
+#define MV_REPLAY_CLASS_WORDS ((MV_REPLAY_CLASSES + 63) / 64)
+
+/* The free blocks of one order by size. The blocks of a class are a treap, sorted by (size,
+ * address). */
 typedef struct {
-    uint32_t root;
-    bool by_addr;
+    uint64_t words;                       /* bit i: used[i] is not 0 */
+    uint64_t used[MV_REPLAY_CLASS_WORDS]; /* a bit for each class that has blocks */
+    uint32_t root[MV_REPLAY_CLASSES];     /* valid if the class has blocks */
+} mv_replay_classes;
+
+/* The free and the unmapped blocks of one pool and stream. */
+typedef struct {
+    uint64_t stream;   /* value of the stream, which is not a row number */
+    uint32_t pool;     /* row of mv_replay_heap.pools */
+    uint32_t classes;  /* row of mv_replay_heap.classes; MV_NO_ROW: there were too many orders, and
+                        * all free blocks of this one are in a single class */
+    uint32_t root;     /* for the single class: its treap */
+    uint32_t unmapped; /* treap of unmapped blocks, sorted by address */
 } mv_replay_order;
 
 typedef struct {
-    mv_replay_order free;
-    mv_replay_order unmapped;
-    uint64_t calls; /* number of searches while garbage collection is on */
+    uint32_t latest; /* order that was used last, or MV_NO_ROW */
     bool is_small;
     bool is_private;
     bool may_release; /* true for default pools, and for private pools that are no longer in use */
     /* Whether a free block may be a whole segment, or contain whole pages of an expandable segment.
      * If false, releases do not search the free blocks. */
     bool may_have_whole, may_have_pages;
+    uint64_t calls; /* number of searches while garbage collection is on */
 } mv_replay_pool;
 
 /* Address space of an expandable segment. Pages are counted from its start. */
@@ -124,6 +141,7 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     mv_alloc_conf conf;
+    bool rounds_up; /* conf rounds requests up to fractions of powers of two */
     uint64_t limit; /* maximum of reserved bytes; UINT64_MAX: no limit */
 
     uint32_t count, capacity; /* rows of blocks */
@@ -132,6 +150,11 @@ typedef struct {
     uint32_t pool_count;
     mv_replay_pool *pools; /* [pool_count] row 2i is the small pool of mv_pool_id i, and row 2i +
                             * 1 is its large pool */
+    uint32_t order_count, order_capacity, order_rows_capacity;
+    mv_replay_order *orders;
+    uint32_t *order_rows; /* [order_count] orders sorted by pool and stream */
+    uint32_t classes_count, classes_capacity;
+    mv_replay_classes *classes;
     uint32_t reservation_count, reservation_capacity;
     mv_replay_reservation *reservations;
     uint32_t pending_first, pending_last; /* first and last block in the queue of pending blocks */
@@ -164,6 +187,8 @@ uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
                           bool capturing);
 
 void mv_replay_request_free(mv_replay_heap *heap, uint32_t block);
+/* Requests a free and completes it at once. */
+void mv_replay_free(mv_replay_heap *heap, uint32_t block);
 /* Completes a free. Merges the block with free neighbours, so the rows of the block and of its
  * neighbours may no longer be in use. */
 void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block);
@@ -186,6 +211,13 @@ static inline bool mv_replay_is_endless(const mv_replay_heap *heap)
 static inline bool mv_replay_collects(const mv_replay_heap *heap)
 {
     return heap->limit != UINT64_MAX && heap->conf.gc_threshold > 0;
+}
+
+/* Does the same as mv_round_request. */
+static inline uint64_t mv_replay_round(const mv_replay_heap *heap, uint64_t bytes)
+{
+    return heap->rounds_up ? mv_round_request(&heap->conf.rules, bytes)
+                           : mv_round_least(&heap->conf.rules, bytes);
 }
 
 /* get_alloc_size(): the size of a new segment for a rounded request. */
@@ -252,31 +284,57 @@ uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
 uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, uint64_t size);
 
 void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr, uint64_t size);
-void mv_replay_raise_peaks(mv_replay_heap *heap);
+
+static inline void mv_replay_raise(uint64_t now, uint64_t *peak)
+{
+    if ((int64_t)now > (int64_t)*peak) /* negative if the trace contradicts itself */
+        *peak = now;
+}
+
+static inline void mv_replay_raise_peaks(mv_replay_heap *heap)
+{
+    mv_replay_raise(heap->now.allocated, &heap->peak.allocated);
+    mv_replay_raise(heap->now.active, &heap->peak.active);
+    mv_replay_raise(heap->now.requested, &heap->peak.requested);
+    mv_replay_raise(heap->now.reserved, &heap->peak.reserved);
+}
 
 /* ---- order (replay_order.c) -------------------------------------------------------------- */
 
-typedef struct {
-    uint64_t stream, size, addr; /* size is ignored if the order is by address */
-    uint32_t row; /* distinguishes blocks that a contradictory trace placed at the same address */
-} mv_replay_key;
+/* Returns the order of a pool and a stream. mv_replay_order_find returns MV_NO_ROW if the pool has
+ * had no block of this stream, and mv_replay_order_make when out of memory. */
+uint32_t mv_replay_order_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream);
+uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stream);
 
-void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
-void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
-/* Changes the address and size of a block in the order. */
-void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
-                          uint64_t addr, uint64_t size);
-/* mv_replay_order_at returns the first block at or after the key, mv_replay_order_before the last
- * block before it. The other functions return the first block of the order and the neighbours of a
- * block. MV_NO_ROW if there is no such block. */
-uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,
-                            mv_replay_key key);
-uint32_t mv_replay_order_before(const mv_replay_heap *heap, const mv_replay_order *order,
-                                mv_replay_key key);
-uint32_t mv_replay_order_first(const mv_replay_heap *heap, const mv_replay_order *order);
-uint32_t mv_replay_order_next(const mv_replay_heap *heap, const mv_replay_order *order,
-                              uint32_t block);
-uint32_t mv_replay_order_prev(const mv_replay_heap *heap, const mv_replay_order *order,
-                              uint32_t block);
+static inline uint32_t mv_replay_order_find(mv_replay_heap *heap, uint32_t pool, uint64_t stream)
+{
+    uint32_t latest = heap->pools[pool].latest;
+
+    return latest != MV_NO_ROW && heap->orders[latest].stream == stream
+               ? latest
+               : mv_replay_order_search(heap, pool, stream);
+}
+
+static inline mv_replay_pool *mv_replay_pool_of_block(const mv_replay_heap *heap, uint32_t block)
+{
+    return &heap->pools[heap->orders[heap->blocks[block].order].pool];
+}
+
+/* Puts a free or unmapped block into its order. */
+void mv_replay_order_add(mv_replay_heap *heap, uint32_t block);
+
+/* Return blocks of an order, or MV_NO_ROW: the last free block with fewer than `size` bytes, the
+ * first unmapped block, and the last unmapped block at or below `addr`. */
+uint32_t mv_replay_free_before(const mv_replay_heap *heap, uint32_t order, uint64_t size);
+uint32_t mv_replay_unmapped_first(const mv_replay_heap *heap, uint32_t order);
+uint32_t mv_replay_unmapped_until(const mv_replay_heap *heap, uint32_t order, uint64_t addr);
+
+/* Return the neighbours of a block in its order, or MV_NO_ROW. */
+uint32_t mv_replay_order_next(const mv_replay_heap *heap, uint32_t block);
+uint32_t mv_replay_order_prev(const mv_replay_heap *heap, uint32_t block);
+
+/* Iterate over all free blocks of a pool, sorted by (stream, size, address). */
+uint32_t mv_replay_pool_first(const mv_replay_heap *heap, uint32_t pool);
+uint32_t mv_replay_pool_next(const mv_replay_heap *heap, uint32_t block);
 
 #endif

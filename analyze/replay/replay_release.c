@@ -1,4 +1,4 @@
-#include "analyze/replay/replay_heap.h"
+#include "analyze/replay/replay_order.h"
 #include "base/grow.h"
 
 static void plan_add(mv_replay_heap *heap, uint32_t block)
@@ -11,12 +11,12 @@ static void plan_add(mv_replay_heap *heap, uint32_t block)
 
 /* Plans to release the free blocks in `order` that are whole segments or, with `pages`, that
  * contain whole pages. Returns false if there are none. */
-static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool pages)
+static bool plan_those(mv_replay_heap *heap, uint32_t pool, bool pages)
 {
     uint32_t before = heap->plan.count;
 
-    for (uint32_t row = mv_replay_order_first(heap, order); row != MV_NO_ROW;
-         row = mv_replay_order_next(heap, order, row)) {
+    for (uint32_t row = mv_replay_pool_first(heap, pool); row != MV_NO_ROW;
+         row = mv_replay_pool_next(heap, row)) {
         const mv_replay_block *b = &heap->blocks[row];
         heap->work++;
         if (pages ? b->expandable && mv_replay_give_back_effect(heap, row).size > 0
@@ -32,9 +32,9 @@ static void plan_pool(mv_replay_heap *heap, uint32_t pool)
     mv_replay_pool *p = &heap->pools[pool];
 
     if (p->may_have_whole)
-        p->may_have_whole = plan_those(heap, &p->free, false);
+        p->may_have_whole = plan_those(heap, pool, false);
     if (p->may_have_pages)
-        p->may_have_pages = plan_those(heap, &p->free, true);
+        p->may_have_pages = plan_those(heap, pool, true);
 }
 
 void mv_replay_plan_cached(mv_replay_heap *heap)
@@ -50,24 +50,21 @@ void mv_replay_plan_cached(mv_replay_heap *heap)
 bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
                               uint64_t rounded)
 {
-    const mv_replay_order *order = &heap->pools[pool].free;
+    uint32_t order = mv_replay_order_find(heap, pool, stream), row;
     uint64_t max_split = heap->conf.rules.max_split, freed = 0;
     uint64_t want = rounded > max_split ? rounded : max_split;
-    mv_replay_key key = {.stream = stream, .size = want};
-    uint32_t row;
 
     heap->plan.count = 0;
-    if (max_split == UINT64_MAX)
+    if (max_split == UINT64_MAX || order == MV_NO_ROW)
         return false;
-    row = mv_replay_order_at(heap, order, key);
-    if (row != MV_NO_ROW && heap->blocks[row].stream == stream && !heap->blocks[row].expandable) {
+    row = mv_replay_free_at(heap, order, want);
+    if (row != MV_NO_ROW && !heap->blocks[row].expandable) {
         plan_add(heap, row);
         return true;
     }
-    for (row = mv_replay_order_before(heap, order, key);
-         row != MV_NO_ROW && freed < want && heap->blocks[row].size >= max_split &&
-         heap->blocks[row].stream == stream;
-         row = mv_replay_order_prev(heap, order, row)) {
+    for (row = mv_replay_free_before(heap, order, want);
+         row != MV_NO_ROW && freed < want && heap->blocks[row].size >= max_split;
+         row = mv_replay_order_prev(heap, row)) {
         heap->work++;
         if (heap->blocks[row].expandable)
             continue;
@@ -88,8 +85,8 @@ bool mv_replay_plan_collection(mv_replay_heap *heap)
     heap->plan.count = 0;
     if (!pool->may_have_whole)
         return false;
-    for (uint32_t row = mv_replay_order_first(heap, &pool->free); row != MV_NO_ROW;
-         row = mv_replay_order_next(heap, &pool->free, row)) {
+    for (uint32_t row = mv_replay_pool_first(heap, 1); row != MV_NO_ROW;
+         row = mv_replay_pool_next(heap, row)) {
         heap->work++;
         if (mv_replay_is_split(&heap->blocks[row]))
             continue;
@@ -98,8 +95,8 @@ bool mv_replay_plan_collection(mv_replay_heap *heap)
     }
     pool->may_have_whole = count > 0;
     average = count ? (double)ages / (double)count : 0;
-    for (uint32_t row = count ? mv_replay_order_first(heap, &pool->free) : MV_NO_ROW;
-         row != MV_NO_ROW; row = mv_replay_order_next(heap, &pool->free, row)) {
+    for (uint32_t row = count ? mv_replay_pool_first(heap, 1) : MV_NO_ROW; row != MV_NO_ROW;
+         row = mv_replay_pool_next(heap, row)) {
         const mv_replay_block *b = &heap->blocks[row];
         if (!mv_replay_is_split(b) && !b->expandable && (double)(pool->calls - b->since) >= average)
             plan_add(heap, row);
@@ -135,12 +132,12 @@ static void unmap(mv_replay_heap *heap, uint32_t block, uint64_t low, uint64_t s
     if (front > 0) {
         uint32_t lower = block;
         block = mv_replay_block_cut(heap, lower, front);
-        mv_replay_order_add(heap, &heap->pools[heap->blocks[lower].pool].free, lower);
+        mv_replay_order_add(heap, lower);
     }
     if (block != MV_NO_ROW && heap->blocks[block].size > size) {
         uint32_t upper = mv_replay_block_cut(heap, block, size);
         if (upper != MV_NO_ROW)
-            mv_replay_order_add(heap, &heap->pools[heap->blocks[upper].pool].free, upper);
+            mv_replay_order_add(heap, upper);
     }
     if (heap->out_of_memory)
         return;
@@ -163,7 +160,7 @@ void mv_replay_give_back(mv_replay_heap *heap, uint32_t block)
     }
     mv_replay_driver_free(&heap->driver, b->addr, b->size, b->home);
     if (mv_replay_is_split(b)) /* after this, a neighbour may be a whole segment */
-        heap->pools[b->pool].may_have_whole = true;
+        mv_replay_pool_of_block(heap, block)->may_have_whole = true;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = MV_NO_ROW;
     if (b->next != MV_NO_ROW)

@@ -64,9 +64,11 @@ static void run_free(run_state *r, const mv_replay_op *op, bool completes)
 {
     uint32_t block = block_in(r, op->id, MV_REPLAY_USED);
 
-    if (block != MV_NO_ROW)
+    if (block != MV_NO_ROW && completes)
+        mv_replay_free(&r->heap, block);
+    else if (block != MV_NO_ROW)
         mv_replay_request_free(&r->heap, block);
-    if (completes && (block = block_in(r, op->id, MV_REPLAY_PENDING)) != MV_NO_ROW)
+    else if (completes && (block = block_in(r, op->id, MV_REPLAY_PENDING)) != MV_NO_ROW)
         mv_replay_complete_free(&r->heap, block);
     if (completes)
         r->block_of[op->id] = MV_NO_ROW;
@@ -96,8 +98,7 @@ static void run_try(run_state *r, const mv_replay_op *op)
     if (r->heap.limit != UINT64_MAX)
         r->result.spare =
             r->heap.limit > r->heap.now.active ? r->heap.limit - r->heap.now.active : 0;
-    mv_replay_request_free(&r->heap, block);
-    mv_replay_complete_free(&r->heap, block);
+    mv_replay_free(&r->heap, block);
 }
 
 static void allow_private_releases(run_state *r, uint32_t event)
@@ -136,23 +137,15 @@ static void raise_column(run_state *r)
 static void run_op(run_state *r, const mv_replay_op *op)
 {
     r->heap.work += 1 + op->is_request; /* each event is one step */
-    switch ((mv_replay_op_kind)op->kind) {
-    case MV_OP_ALLOC:
+    if (op->kind == MV_OP_ALLOC) {
         run_alloc(r, op);
-        break;
-    case MV_OP_FREE:
-        run_free(r, op, false);
-        break;
-    case MV_OP_COMPLETE:
-        run_free(r, op, true);
-        break;
-    case MV_OP_TRY:
+    } else if (op->kind == MV_OP_COMPLETE || op->kind == MV_OP_FREE) {
+        run_free(r, op, op->kind == MV_OP_COMPLETE);
+    } else if (op->kind == MV_OP_TRY) {
         run_try(r, op);
-        break;
-    case MV_OP_EMPTY:
+    } else {
         allow_private_releases(r, op->event);
         mv_replay_empty_cache(&r->heap);
-        break;
     }
     r->heap.effect_count = 0;
 }

@@ -3,29 +3,37 @@
 #include "analyze/events/same_call.h"
 #include "base/grow.h"
 
-uint32_t mv_replay_segment_pool_id(const mv_replay_script *script, uint32_t segment_row)
-{
-    const mv_segment_lives *s = &script->lives->segments;
-    uint32_t pool = segment_row < s->count && !script->is_joined ? s->pool[segment_row].row : 0;
+/* The segment events and failed requests, in order. Nearly all other events are allocs and
+ * frees. */
+typedef struct {
+    uint32_t count, capacity;
+    uint32_t *event; /* [count] */
+} rare_events;
 
-    return pool < script->trace->pools.count ? pool : 0;
+static bool is_rare(uint8_t action)
+{
+    return mv_is_segment_action(action) || action == MV_ACTION_OOM;
 }
 
-uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
+static bool list_rare(mv_arena *arena, const mv_events *ev, rare_events *out)
 {
-    return alloc_row == MV_NO_ROW
-               ? 0
-               : mv_replay_segment_pool_id(script, script->lives->allocs.segment[alloc_row]);
+    enum { AT_ONCE = 64 }; /* the first loop below takes one instruction for several events */
+
+    for (uint32_t i = 0; i < ev->count;) {
+        uint32_t end = ev->count - i < AT_ONCE ? ev->count : i + AT_ONCE;
+        uint8_t any = 0;
+        for (uint32_t k = i; k < end; k++)
+            any |= is_rare(ev->action[k]);
+        for (; any && i < end; i++)
+            if (is_rare(ev->action[i]) &&
+                !mv_append(arena, out->event, out->count, out->capacity, i))
+                return false;
+        i = end;
+    }
+    return true;
 }
 
-uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
-{
-    if (script->is_joined || script->is_one_stream)
-        return 0;
-    return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
-}
-
-static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
+static uint64_t highest_reserved(const mv_lives *lives, const rare_events *rare, uint64_t *before)
 {
     const mv_segment_lives *s = &lives->segments;
     uint64_t now = 0, most;
@@ -34,7 +42,8 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
         if (s->birth[i] == MV_BEFORE)
             now += s->size[i];
     *before = most = now;
-    for (uint32_t i = 0; i < lives->events.count; i++) {
+    for (uint32_t k = 0; k < rare->count; k++) {
+        uint32_t i = rare->event[k];
         if (!mv_is_segment_action(lives->events.action[i]))
             continue;
         now += mv_is_release_action(lives->events.action[i]) ? -lives->events.size[i]
@@ -155,36 +164,35 @@ static void read_oom(script_state *r, uint32_t event)
     note_refusal(s, r->reserved, segment, r->most);
 }
 
-static bool read_events(script_state *r)
+static bool read_events(script_state *r, const rare_events *rare)
 {
     const mv_events *ev = r->script->ev;
-    uint32_t first;
+    uint32_t next = 0;
 
-    for (uint32_t i = 0; i < ev->count; i++) {
-        if (ev->action[i] == MV_ACTION_OOM)
-            read_oom(r, i);
-        if (!mv_is_segment_action(ev->action[i]))
+    for (uint32_t k = 0; k < rare->count; k++) {
+        uint32_t first = rare->event[k];
+        if (first < next)
+            continue; /* the event belongs to the previous group */
+        if (ev->action[first] == MV_ACTION_OOM) {
+            read_oom(r, first);
             continue;
-        first = i;
-        while (i < ev->count && mv_is_segment_action(ev->action[i]))
-            i++;
-        if (!read_group(r, first, i))
+        }
+        for (next = first; next < ev->count && mv_is_segment_action(ev->action[next]);)
+            next++;
+        if (!read_group(r, first, next))
             return false;
-        i--;
     }
     return true;
 }
 
-static bool list_segments(mv_arena *arena, mv_replay_script *s)
+static bool list_segments(mv_arena *arena, mv_replay_script *s, const rare_events *rare)
 {
-    uint32_t total = 0;
-
-    for (uint32_t i = 0; i < s->ev->count; i++)
-        total += s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC;
-    s->segments = mv_push_array(arena, mv_driver_record, total);
-    for (uint32_t i = 0; s->segments && i < s->ev->count; i++)
+    s->segments = mv_push_array(arena, mv_driver_record, rare->count);
+    for (uint32_t k = 0; s->segments && k < rare->count; k++) {
+        uint32_t i = rare->event[k];
         if (s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC)
             s->segments[s->segment_count++] = (mv_driver_record){s->ev->addr[i], s->ev->size[i]};
+    }
     return s->segments != NULL;
 }
 
@@ -193,15 +201,6 @@ static bool list_segments(mv_arena *arena, mv_replay_script *s)
 static bool is_request(uint64_t bytes)
 {
     return bytes != 0 && bytes != MV_NO_BYTES;
-}
-
-/* Whether the event after a request to free a block completes the free. */
-static bool is_completed_next(const mv_replay_script *s, uint32_t event)
-{
-    return event + 1 < s->ev->count && s->lives->alloc_of[event] != MV_NO_ROW &&
-           s->lives->alloc_of[event + 1] == s->lives->alloc_of[event] &&
-           s->ev->action[event] == MV_ACTION_FREE_REQUESTED &&
-           s->ev->action[event + 1] == MV_ACTION_FREE_COMPLETED;
 }
 
 /* Converts one event to an operation. False if the event does not concern the allocator. */
@@ -222,7 +221,7 @@ static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
         op->capturing = op->pool != MV_DEFAULT_POOL.row;
         return row != MV_NO_ROW && is_request(bytes);
     case MV_ACTION_FREE_REQUESTED:
-        op->is_request = is_completed_next(s, event);
+        op->is_request = mv_replay_is_completed_next(s, event);
         op->kind = op->is_request ? MV_OP_COMPLETE : MV_OP_FREE;
         return row != MV_NO_ROW;
     case MV_ACTION_FREE_COMPLETED:
@@ -260,6 +259,8 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
 {
     uint64_t pools = trace->pools.count ? trace->pools.count : 1;
     script_state r = {.arena = arena, .script = out};
+    rare_events rare = {0};
+    bool made;
 
     *out = (mv_replay_script){.trace = trace,
                               .lives = lives,
@@ -272,8 +273,12 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
     for (uint64_t i = 0; i < pools; i++)
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
     out->has_call_ids = mv_calls_have_ids(out->ev);
-    r.most = highest_reserved(lives, &r.reserved);
-    if (!read_events(&r) || !list_segments(arena, out) || !compile_all(arena, out))
+    made = list_rare(arena, out->ev, &rare);
+    r.most = highest_reserved(lives, &rare, &r.reserved);
+    made = made && read_events(&r, &rare) && list_segments(arena, out, &rare) &&
+           compile_all(arena, out);
+    mv_arena_drop(arena, rare.event);
+    if (!made)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     return MV_OK;
 }

@@ -68,11 +68,40 @@ static inline bool mv_is_release_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
+/* Whether the event after a request to free a block completes the free. */
+static inline bool mv_replay_is_completed_next(const mv_replay_script *script, uint32_t event)
+{
+    const uint32_t *row = script->lives->alloc_of + event;
+    const uint8_t *action = script->ev->action + event;
+
+    return event + 1 < script->ev->count && row[0] != MV_NO_ROW && row[1] == row[0] &&
+           action[0] == MV_ACTION_FREE_REQUESTED && action[1] == MV_ACTION_FREE_COMPLETED;
+}
+
 /* Return the row of an allocation's or a segment's pool id, and the value of a stream in an alloc
  * or oom event. */
-uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row);
-uint32_t mv_replay_segment_pool_id(const mv_replay_script *script, uint32_t segment_row);
-uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream);
+static inline uint32_t mv_replay_segment_pool_id(const mv_replay_script *script,
+                                                 uint32_t segment_row)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    uint32_t pool = segment_row < s->count && !script->is_joined ? s->pool[segment_row].row : 0;
+
+    return pool < script->trace->pools.count ? pool : 0;
+}
+
+static inline uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
+{
+    return alloc_row == MV_NO_ROW
+               ? 0
+               : mv_replay_segment_pool_id(script, script->lives->allocs.segment[alloc_row]);
+}
+
+static inline uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
+{
+    if (script->is_joined || script->is_one_stream)
+        return 0;
+    return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
+}
 
 /* Builds the heap before the first event, as recorded, in an empty heap. `block_of` receives the
  * block of each allocation from before the first event, or MV_NO_ROW if contradictions leave no

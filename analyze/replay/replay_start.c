@@ -50,7 +50,7 @@ static void fill_segment(start_state *st, uint32_t block)
             continue; /* skipped: the allocation overlaps another one, or is outside the block */
         if (at > low) {
             uint32_t rest = mv_replay_block_cut(heap, block, at - low);
-            mv_replay_order_add(heap, &heap->pools[heap->blocks[block].pool].free, block);
+            mv_replay_order_add(heap, block);
             block = rest;
         }
         if (block != MV_NO_ROW) {
@@ -90,13 +90,14 @@ static uint32_t open_range(start_state *st, uint32_t segment, uint64_t size)
     const mv_segment_lives *s = &st->script->lives->segments;
     mv_replay_heap *heap = st->heap;
     uint32_t pool = pool_of_segment(st->script, segment), space = MV_NO_ROW;
-    mv_replay_key key = {.stream = mv_replay_stream(st->script, s->stream[segment]),
-                         .addr = s->addr[segment] + 1};
+    uint64_t stream = mv_replay_stream(st->script, s->stream[segment]);
+    uint32_t order = mv_replay_order_find(heap, pool, stream);
 
-    space = mv_replay_order_before(heap, &heap->pools[pool].unmapped, key);
-    if (space == MV_NO_ROW || heap->blocks[space].stream != key.stream ||
+    if (order != MV_NO_ROW)
+        space = mv_replay_unmapped_until(heap, order, s->addr[segment]);
+    if (space == MV_NO_ROW ||
         s->addr[segment] - heap->blocks[space].addr >= heap->blocks[space].size)
-        space = mv_replay_reserve(heap, pool, key.stream, space_start(heap, st->script, segment));
+        space = mv_replay_reserve(heap, pool, stream, space_start(heap, st->script, segment));
     return mv_replay_map_at(heap, space, s->addr[segment], size);
 }
 

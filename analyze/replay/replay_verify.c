@@ -103,7 +103,7 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
     mv_replay_take(&v->heap, block);
     if (v->heap.blocks[block].addr < addr) {
         rest = mv_replay_block_cut(&v->heap, block, addr - v->heap.blocks[block].addr);
-        mv_replay_order_add(&v->heap, &v->heap.pools[v->heap.blocks[block].pool].free, block);
+        mv_replay_order_add(&v->heap, block);
         block = rest;
     }
     if (block == MV_NO_ROW)
@@ -270,7 +270,7 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
     v->out->allocs++;
     if (q.row == MV_NO_ROW || q.bytes == 0 || q.bytes == MV_NO_BYTES)
         return;
-    q.rounded = mv_round_request(&v->heap.conf.rules, q.bytes);
+    q.rounded = mv_replay_round(&v->heap, q.bytes);
     q.pool = mv_replay_pool_of(mv_replay_pool_id(v->script, q.row), q.rounded);
     q.stream = mv_replay_stream(v->script, ev->stream[alloc]);
     block = mv_replay_search(&v->heap, q.pool, q.stream, q.rounded);
@@ -314,12 +314,14 @@ static void check_free(verification *v, uint32_t event, bool completes)
 
     if (block == MV_NO_ROW)
         return;
-    if (v->heap.blocks[block].state == MV_REPLAY_USED)
-        mv_replay_request_free(&v->heap, block);
-    if (completes) {
+    if (v->heap.blocks[block].state != MV_REPLAY_USED && completes)
         mv_replay_complete_free(&v->heap, block);
+    else if (completes)
+        mv_replay_free(&v->heap, block);
+    else if (v->heap.blocks[block].state == MV_REPLAY_USED)
+        mv_replay_request_free(&v->heap, block);
+    if (completes)
         v->block_of[row] = MV_NO_ROW;
-    }
 }
 
 /* Checks a group of segment events [event, next), and the event that follows it. */
@@ -344,12 +346,28 @@ static void check_group(verification *v, uint32_t event, uint32_t next)
     }
 }
 
+/* Fetches what later events will read: first the block's number, and then the block. */
+static void fetch_ahead(const verification *v, uint32_t event)
+{
+    enum { FAR = 40, NEAR = 16 };
+    const uint32_t *row = v->script->lives->alloc_of + event;
+    uint32_t block;
+
+    if (v->script->ev->count - event <= FAR)
+        return;
+    if (row[FAR] < v->script->lives->allocs.count)
+        __builtin_prefetch(&v->block_of[row[FAR]], 1);
+    if (row[NEAR] < v->script->lives->allocs.count && (block = v->block_of[row[NEAR]]) != MV_NO_ROW)
+        __builtin_prefetch(&v->heap.blocks[block], 1);
+}
+
 static void check_events(verification *v)
 {
     const mv_events *ev = v->script->ev;
 
     for (uint32_t i = 0; i < ev->count && !v->heap.out_of_memory; i++) {
         uint32_t next = i;
+        fetch_ahead(v, i);
         while (next < ev->count && mv_is_segment_action(ev->action[next]))
             next++;
         if (v->out->gave_up) {
@@ -358,7 +376,10 @@ static void check_events(verification *v)
         } else if (next > i || ev->action[i] == MV_ACTION_ALLOC || ev->action[i] == MV_ACTION_OOM) {
             check_group(v, i, next);
         } else if (ev->action[i] == MV_ACTION_FREE_REQUESTED) {
-            check_free(v, i, false);
+            bool completes = mv_replay_is_completed_next(v->script, i);
+            check_free(v, i, completes);
+            i += completes;
+            next = i;
         } else if (ev->action[i] == MV_ACTION_FREE_COMPLETED) {
             check_free(v, i, true);
         }

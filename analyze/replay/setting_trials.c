@@ -17,24 +17,6 @@
 /* Figures that may be off by more than this fraction of the peak are called rough. */
 #define ROUGH 0.01
 
-const char *mv_trust_name(mv_trust trust)
-{
-    static const char *const names[] = {
-#define MV_TRUST_NAME(name, text) text,
-        MV_TRUST_LIST(MV_TRUST_NAME)
-#undef MV_TRUST_NAME
-    };
-
-    return names[trust];
-}
-
-const char *mv_limit_source_name(mv_limit_source source)
-{
-    static const char *const names[] = {"none", "given", "refused_requests"};
-
-    return names[source];
-}
-
 static mv_code no_memory(mv_err *err)
 {
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
@@ -57,17 +39,17 @@ static const char *recorded_text(mv_trials *t)
 }
 
 /* Finds the peaks. `arena` must not be the arena of the trials, which another thread uses. */
-static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, mv_err *err)
+static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, const mv_levels *peak, mv_err *err)
 {
     mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
     mv_moment moment;
     mv_totals totals;
 
     if (t->end == t->lives->events.count) {
-        if (mv_totals_find(arena, t->trace, t->lives, &totals, err) != MV_OK)
+        if (!peak && mv_totals_find(arena, t->trace, t->lives, &totals, err) != MV_OK)
             return err->code;
-        t->recorded_reserved = totals.peak.bytes.reserved;
-        t->recorded_allocated = totals.peak.bytes.allocated;
+        t->recorded_reserved = peak ? peak->reserved : totals.peak.bytes.reserved;
+        t->recorded_allocated = peak ? peak->allocated : totals.peak.bytes.allocated;
         return MV_OK;
     }
     if (mv_moment_find(arena, t->lives, ask, &moment, err) != MV_OK)
@@ -80,17 +62,18 @@ static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, mv_err *err)
     return MV_OK;
 }
 
-static void find_peaks(mv_trials *t, mv_err *err)
+static void find_peaks(mv_trials *t, const mv_levels *peak, mv_err *err)
 {
     mv_arena own;
 
     mv_arena_init(&own, t->arena->budget);
-    find_peaks_in(&own, t, err);
+    find_peaks_in(&own, t, peak, err);
     mv_arena_release(&own);
 }
 
 typedef struct {
     mv_trials *trials;
+    const mv_levels *peak;
     mv_err err[2];
 } recorded_parts;
 
@@ -102,12 +85,12 @@ static void find_recorded_part(void *user, uint32_t part)
     if (part == 0)
         mv_replay_script_make(t->arena, t->trace, t->lives, &t->script, &r->err[0]);
     else
-        find_peaks(t, &r->err[1]);
+        find_peaks(t, r->peak, &r->err[1]);
 }
 
 static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *err)
 {
-    recorded_parts r = {.trials = t};
+    recorded_parts r = {.trials = t, .peak = opts->peak};
 
     mv_parallel_for(2, 0, find_recorded_part, &r);
     *err = r.err[r.err[0].code == MV_OK];
@@ -605,14 +588,21 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
 /* ---- all trials -------------------------------------------------------------------------- */
 
 /* Lists the trials to run in advance, except those that may equal the recorded settings. */
-static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err *err)
+static mv_code list_ahead(mv_trials *t, const mv_trials_opts *opts, mv_trial_list *out, mv_err *err)
 {
     uint32_t kept = 0;
     mv_alloc_conf conf;
     char why[128];
 
-    if (list_set(t, set, out, err) != MV_OK)
+    if (opts->conf_count) {
+        out->rows = mv_push_array(t->arena, mv_trial, opts->conf_count);
+        if (!out->rows)
+            return no_memory(err);
+        for (uint32_t i = 0; i < opts->conf_count; i++)
+            out->rows[out->count++] = (mv_trial){.conf = opts->conf[i]};
+    } else if (list_set(t, opts->ahead, out, err) != MV_OK) {
         return err->code;
+    }
     for (uint32_t i = 0; i < out->count; i++) {
         if (!mv_alloc_conf_parse(out->rows[i].conf, &conf, why, sizeof why))
             continue;
@@ -655,8 +645,8 @@ static mv_code verify(mv_trials *t, const mv_trials_opts *opts, uint64_t early, 
     verification v = {.fidelity = &t->fidelity};
     mv_trial_list list = {0};
 
-    if (opts->ahead && mv_parallel_for_threads(2, 0) > 1 &&
-        list_ahead(t, opts->ahead, &list, err) != MV_OK)
+    if ((opts->ahead || opts->conf_count) && mv_parallel_for_threads(2, 0) > 1 &&
+        list_ahead(t, opts, &list, err) != MV_OK)
         return err->code;
     until.enough = early;
     v.ahead = (trial_set){&until, list.rows, mv_push_array(t->arena, uint64_t, list.count),

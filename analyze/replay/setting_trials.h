@@ -50,6 +50,9 @@ typedef struct {
     uint32_t ahead;  /* MV_TRY bits of the set that will be tried next if the trials are
                       * conclusive, so that other CPUs can start on it while one CPU verifies the
                       * recorded settings */
+    const char *const *conf; /* [conf_count] the same for complete strings of settings */
+    uint32_t conf_count;
+    const mv_levels *peak; /* peaks of the whole trace (mv_totals); NULL: computed here */
 } mv_trials_opts;
 
 typedef struct {

@@ -1,6 +1,24 @@
 /* Figures and phrases about a trial, as reports show them. */
 #include "analyze/replay/setting_trials.h"
 
+const char *mv_trust_name(mv_trust trust)
+{
+    static const char *const names[] = {
+#define MV_TRUST_NAME(name, text) text,
+        MV_TRUST_LIST(MV_TRUST_NAME)
+#undef MV_TRUST_NAME
+    };
+
+    return names[trust];
+}
+
+const char *mv_limit_source_name(mv_limit_source source)
+{
+    static const char *const names[] = {"none", "given", "refused_requests"};
+
+    return names[source];
+}
+
 mv_replay_result mv_trials_figures(const mv_trials *trials, const mv_trial *trial)
 {
     mv_replay_result result = trial->result;

@@ -137,8 +137,8 @@ static mv_minimum find(mvt_trace *t)
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mv_minimum bound, found;
 
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &bound, mvt_err()));
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, NULL, &bound, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, NULL, &found, mvt_err()));
     cr_expect_leq(bound.lower, found.lower);
     cr_expect_eq(found.reserved, found.lower + found.separation + found.placement);
     return found;
@@ -246,7 +246,7 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
     mvt_final_heap(t);
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &found, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, NULL, &found, mvt_err()));
     mvt_ok(mv_minimum_costs_find(mvt_memory(), &lives, &found, &costs, mvt_err()));
     cr_assert_eq(found.reserved - found.lower, 28 * MIB);
     cr_assert_eq(costs.count, 2);
@@ -275,7 +275,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mv_minimum found;
         bool is_sound;
-        mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
+        mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, NULL, &found, mvt_err()));
         if (!found.is_known || found.block_count == 0)
             continue;
         cr_expect_eq(found.reserved, found.lower + found.separation + found.placement, "%s", name);

@@ -20,6 +20,7 @@ typedef struct {
     uint32_t block[LIVE]; /* MV_NO_ROW: none */
     uint64_t addr[LIVE];
     bool waits[LIVE]; /* free requested, but not completed */
+    uint32_t streams; /* number of streams */
     uint64_t steps;
 } match;
 
@@ -43,7 +44,8 @@ static uint64_t random_size(void)
 
 static void request(match *m, int i, const char *conf)
 {
-    uint64_t bytes = random_size(), stream = random_below(5) == 0 ? 7 : 0;
+    uint64_t bytes = random_size();
+    uint64_t stream = random_below(5) == 0 ? 7 * (uint64_t)random_below(m->streams) : 0;
     unsigned pool = random_below(6) == 0;
     bool capturing = pool > 0;
 
@@ -79,10 +81,10 @@ static void release(match *m, int i)
         complete(m, i);
 }
 
-static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
+static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps, uint32_t streams)
 {
     mv_alloc_conf conf;
-    match m = {0};
+    match m = {.streams = streams};
     char why[128];
 
     state = seed * 0x9e3779b97f4a7c15ull + 1;
@@ -143,7 +145,16 @@ LongTest(replay_random, the_simulation_equals_the_literal_allocator)
     for (size_t i = 0; i < sizeof confs / sizeof *confs; i++)
         for (size_t j = 0; j < sizeof limits / sizeof *limits; j++)
             for (uint64_t seed = 1; seed <= 4; seed++)
-                play(confs[i], limits[j], 100 * i + 10 * j + seed, 1200);
+                play(confs[i], limits[j], 100 * i + 10 * j + seed, 1200, 2);
+}
+
+/* Only the first few hundred pairs of a pool and a stream have size classes. */
+Test(replay_random, the_simulation_serves_any_number_of_streams)
+{
+    static const char *const confs[] = {"", "expandable_segments:True", "max_split_size_mb:32"};
+
+    for (size_t i = 0; i < sizeof confs / sizeof *confs; i++)
+        play(confs[i], UINT64_MAX, 7 + i, 6000, 1000);
 }
 
 enum { PLACES = 200 };

@@ -5,6 +5,7 @@
 
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
+#include "base/parallel_for.h"
 #include "parse/model/sums.h"
 #include "view/document/level_calls.h"
 #include "viz/core/segment_rows.h"
@@ -470,9 +471,8 @@ static piece_fn *const of_reports[] = {
     evaluate_ooms,  evaluate_peak,    evaluate_all};
 enum { OF_REPORTS = sizeof of_reports / sizeof *of_reports };
 
-bool mv_document_run_reports(mv_document *d, uint32_t device_row)
+static bool run_reports(const mv_document *d, mv_document_device *v)
 {
-    mv_document_device *v = &d->devices[device_row];
     bool again = false;
     mv_code code = of_reports[v->pieces](d, v, &again, &v->failure);
 
@@ -483,6 +483,64 @@ bool mv_document_run_reports(mv_document *d, uint32_t device_row)
     else
         atomic_store_explicit(&v->is_unevaluated, true, memory_order_release);
     return false;
+}
+
+bool mv_document_run_reports(mv_document *d, uint32_t device_row)
+{
+    return run_reports(d, &d->devices[device_row]);
+}
+
+/* ---- picture and reports at the same time ------------------------------------------------ */
+
+typedef struct {
+    mv_document *document;
+    mv_document_device *reported; /* a copy of the device with its own arena, for the reports */
+    mv_budget *budget;
+} preparation;
+
+static void prepare_part(void *user, uint32_t part)
+{
+    const preparation *p = user;
+
+    if (part == 0)
+        while (mv_document_show(p->document, 0, p->budget))
+            ;
+    else
+        while (run_reports(p->document, p->reported))
+            ;
+}
+
+/* Moves the reports from the copy, which remains, because reports may point into it. */
+static void take_reports(mv_document_device *v, const mv_document_device *reported)
+{
+    v->leaks = reported->leaks;
+    v->outlook = reported->outlook;
+    v->fragmentation = reported->fragmentation;
+    v->ooms = reported->ooms;
+    v->growths = reported->growths;
+    v->headline = reported->headline;
+    v->badge = reported->badge;
+}
+
+bool mv_document_prepare(mv_document *d, mv_budget *budget)
+{
+    mv_document_device *v = d->devices;
+    preparation p = {d, mv_push_struct(&d->arena, mv_document_device), budget};
+
+    if (!p.reported)
+        return false;
+    p.reported->device = v->device;
+    p.reported->events = v->events;
+    p.reported->lives = v->lives;
+    p.reported->has_lives = true;
+    mv_arena_init(&p.reported->arena, budget);
+    d->reported = p.reported;
+    mv_parallel_for(2, 0, prepare_part, &p);
+    if (v->stage != MV_DEVICE_SHOWN || p.reported->stage != MV_DEVICE_REPORTED)
+        return false;
+    take_reports(v, p.reported);
+    set_stage(&v->stage, MV_DEVICE_REPORTED);
+    return true;
 }
 
 /* ---- moving data out of memory ----------------------------------------------------------- */
@@ -501,6 +559,15 @@ void mv_document_file(mv_document *d, uint32_t device_row, uint64_t least_events
     file(&d->devices[device_row].arena);
 }
 
+static void release_device(mv_document_device *v)
+{
+    end_lives(v);
+    end_leaks(v);
+    mv_growth_search_end(v->growth_search);
+    end_peak(v);
+    mv_arena_release(&v->arena);
+}
+
 void mv_document_release(mv_document *d)
 {
     int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
@@ -508,12 +575,9 @@ void mv_document_release(mv_document *d)
     mv_arena_release(&d->saved_arena);
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
-    for (uint32_t i = 0; i < d->device_count; i++) {
-        end_lives(&d->devices[i]);
-        end_leaks(&d->devices[i]);
-        mv_growth_search_end(d->devices[i].growth_search);
-        end_peak(&d->devices[i]);
-        mv_arena_release(&d->devices[i].arena);
-    }
+    for (uint32_t i = 0; i < d->device_count; i++)
+        release_device(&d->devices[i]);
+    if (d->reported)
+        release_device(d->reported);
     mv_arena_release(&d->arena);
 }

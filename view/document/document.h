@@ -118,6 +118,7 @@ struct mv_document {
                                        levels */
     mv_level_list levels;           /* the file's memory levels */
     mv_document_device *devices;
+    mv_document_device *reported; /* the device whose reports mv_document_prepare made */
 };
 
 /* mv_document_load_outline looks for outlines from an earlier run, before the file is read.
@@ -130,6 +131,10 @@ void mv_document_save_outline(const mv_document *document, uint64_t least_events
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
 mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const mv_lives *lives,
                            mv_budget *budget, mv_err *err); /* called instead of mv_document_read */
+
+/* Makes the picture and the reports of a borrowed document's device, in parallel. Returns false when
+ * out of memory. */
+bool mv_document_prepare(mv_document *document, mv_budget *budget);
 
 /* Run one piece of work on a device's picture, or on its reports. Return false if it was the last
  * piece. */

@@ -288,12 +288,7 @@ mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *tr
     l->documents[l->count++] = d;
     if (mv_document_borrow(d, trace, lives, l->budget, &err) != MV_OK)
         return NULL;
-    while (mv_document_show(d, 0, l->budget))
-        ;
-    if (stage_of(&d->devices->stage) == MV_DEVICE_SHOWN)
-        while (mv_document_run_reports(d, 0))
-            ;
-    return stage_of(&d->devices->stage) == MV_DEVICE_REPORTED ? d : NULL;
+    return mv_document_prepare(d, l->budget) ? d : NULL;
 }
 
 void mv_loader_prefer(mv_loader *l, mv_document *document, uint32_t device_row)

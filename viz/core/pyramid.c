@@ -57,21 +57,37 @@ static bool alloc_nodes(mv_arena *arena, mv_pyramid *p)
     return true;
 }
 
+/* Adds the events [first, end), which are in one bucket. */
+static void fill_bucket(mv_pyramid *p, uint32_t first, uint32_t end, mv_levels *last,
+                        mv_level_steps *steps)
+{
+    mv_extent *out = &p->extent[0][first / MV_PYRAMID_BUCKET], bucket = *out;
+    mv_levels now = *last; /* local variables, because writing to memory is slower */
+
+    for (uint32_t e = first; e < end; e++) {
+        mv_extent here;
+        mv_levels_follow(&now, steps, e);
+        here = extent_of(&now, e);
+        if (e % MV_PYRAMID_BUCKET == 0)
+            bucket = here;
+        else
+            unite(&bucket, &here);
+    }
+    *out = bucket;
+    *last = now;
+}
+
 static void fill_buckets(mv_pyramid *p, uint32_t end)
 {
     mv_level_steps steps = p->rest;
     mv_levels now = p->last;
 
-    for (uint32_t e = p->filled; e < end; e++) {
-        mv_extent *bucket = &p->extent[0][e / MV_PYRAMID_BUCKET], here;
+    for (uint32_t e = p->filled, next; e < end; e = next) {
+        next = e - e % MV_PYRAMID_BUCKET + MV_PYRAMID_BUCKET;
+        next = next < end ? next : end;
         if (e % KEPT_EVERY == 0)
             p->kept[e / KEPT_EVERY] = now;
-        mv_levels_follow(&now, &steps, e);
-        here = extent_of(&now, e);
-        if (e % MV_PYRAMID_BUCKET == 0)
-            *bucket = here;
-        else
-            unite(bucket, &here);
+        fill_bucket(p, e, next, &now, &steps);
     }
     p->rest = steps;
     p->last = now;

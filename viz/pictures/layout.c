@@ -1,19 +1,28 @@
 #include "viz/pictures/layout.h"
 
 #include "base/grow.h"
+#include "base/search.h"
 
 /* There can be 16^8 rows, which is enough for any row number. */
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 };
+
+typedef struct {
+    uint32_t alloc;
+    uint32_t next; /* next end before the same column, plus 1 */
+} column_end;
 
 typedef struct {
     mv_arena scratch;
     const mv_lives *lives;
     const mv_layout_opts *opts;
     mv_layout *out;
-    uint32_t *element_of;        /* [allocs] element of each allocation; MV_NO_ROW: not in the
+    uint32_t *element_of; /* [allocs] element of each allocation; MV_NO_ROW: not in the
                                     window */
-    uint32_t *ends_at;           /* [events] first allocation that ends at each event, plus 1 */
-    uint32_t *next_end;          /* [allocs] next allocation that ends at the same event, plus 1 */
+    uint32_t *until;      /* [columns] number of events before each column, ascending */
+    uint32_t *ends_at;    /* [columns] the allocations that were alive at an earlier column,
+                                    and end before each column: row of `ends`, plus 1 */
+    uint32_t end_count, end_capacity;
+    column_end *ends;
     uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] for each element, live[k] for FAN^k of
                                     them */
     uint64_t length[MOST_LEVELS];
@@ -153,19 +162,16 @@ static bool alloc_tree(sweep *s)
 
 static bool prepare(sweep *s)
 {
-    const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t events = s->lives->events.count;
+    const mv_layout *l = s->out;
 
-    s->ends_at = mv_push_array(&s->scratch, uint32_t, (uint64_t)events + 1);
-    s->next_end = mv_push_array(&s->scratch, uint32_t, a->count);
-    if (!s->ends_at || !s->next_end || !alloc_tree(s))
-        return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->freed[i] < events) {
-            s->next_end[i] = s->ends_at[a->freed[i]];
-            s->ends_at[a->freed[i]] = i + 1;
-        }
-    return true;
+    s->ends_at = mv_push_array(&s->scratch, uint32_t, l->column_count);
+    s->until = mv_push_array(&s->scratch, uint32_t, l->column_count);
+    for (uint32_t c = 0, latest = 0; s->until && c < l->column_count; c++) {
+        if (l->instant[c] != MV_BEFORE && l->instant[c] + 1 > latest)
+            latest = l->instant[c] + 1;
+        s->until[c] = latest;
+    }
+    return s->ends_at && s->until && alloc_tree(s);
 }
 
 /* Adds bytes to the sums, or subtracts them (two's complement). */
@@ -224,22 +230,43 @@ static bool take_column(sweep *s, uint32_t column)
     return true;
 }
 
+/* Adds an allocation that is alive at a column, and notes its end. */
+static bool add_alloc(sweep *s, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    mv_bisect b = mv_bisect_over(0, s->out->column_count);
+
+    change(s, alloc, a->block[alloc]);
+    if (a->freed[alloc] >= s->lives->events.count)
+        return true;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, s->until[b.middle] <= a->freed[alloc]);
+    if (b.low == s->out->column_count)
+        return true;
+    if (!mv_append(&s->scratch, s->ends, s->end_count, s->end_capacity,
+                   (column_end){alloc, s->ends_at[b.low]}))
+        return false;
+    s->ends_at[b.low] = s->end_count;
+    return true;
+}
+
+/* Goes through the columns. Most allocations end before the next column, and so are in none. */
 static bool run(sweep *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     mv_layout *l = s->out;
-    uint32_t event = 0, born = a->preexisting;
+    uint32_t born = a->preexisting;
 
     for (uint32_t i = 0; i < a->preexisting; i++)
-        change(s, i, a->block[i]);
+        if (!add_alloc(s, i))
+            return false;
     for (uint32_t c = 0; c < l->column_count; c++) {
-        uint32_t until = l->instant[c] == MV_BEFORE ? 0 : l->instant[c] + 1;
-        for (; event < until; event++) {
-            for (uint32_t end = s->ends_at[event]; end; end = s->next_end[end - 1])
-                change(s, end - 1, -a->block[end - 1]);
-            for (; born < a->count && a->birth[born] == event; born++)
-                change(s, born, a->block[born]);
-        }
+        uint32_t until = s->until[c];
+        for (uint32_t end = s->ends_at[c]; end; end = s->ends[end - 1].next)
+            change(s, s->ends[end - 1].alloc, -a->block[s->ends[end - 1].alloc]);
+        for (; born < a->count && a->birth[born] < until; born++)
+            if (a->freed[born] >= until && !add_alloc(s, born))
+                return false;
         if (!take_column(s, c))
             return false;
     }
