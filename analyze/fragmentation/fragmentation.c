@@ -340,7 +340,7 @@ static bool decide(fragmentation_state *q)
 
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
 {
-    return f->fragmented ? "fragmented" : f->waits ? "waiting" : f->is_unseen ? "unknown" : "ok";
+    return f->fragmented ? "fragmented" : f->waits ? "waiting" : "ok";
 }
 
 /* ---- the whole report -------------------------------------------------------------------- */

@@ -114,7 +114,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);
 
-/* Returns the verdict as a word: "fragmented", "waiting", "unknown" (`is_unseen`) or "ok". */
+/* Returns the verdict as a word: "fragmented", "waiting", "ok". */
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
 
 #endif

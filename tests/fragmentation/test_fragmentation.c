@@ -664,19 +664,6 @@ Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* Each call is a segment of its own, so the file does not answer the question. A known answer is
- * never "unknown". */
-Test(fragmentation, a_level_of_calls_is_unknown)
-{
-    cJSON *calls =
-        mvt_json(0, "$MEMVIZ fragmentation --level cuda --json " MV_TESTDATA "/captures/cupy.bin");
-    cJSON *heap = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/ring.pickle");
-
-    cr_expect_str_eq(mvt_json_text(calls, "verdict"), "unknown");
-    cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(calls, "known")));
-    cr_expect_str_eq(mvt_json_text(heap, "verdict"), "ok");
-}
-
 Test(fragmentation, a_file_without_devices_is_ok)
 {
     cJSON *report = mvt_json(0, "printf '\\200\\004}\\224(\\214\\010segments]\\214\\015"
