@@ -251,6 +251,7 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     a->birth[row] = birth;
     a->freed[row] = a->completed[row] = MV_NEVER;
     a->segment[row] = MV_NO_ROW;
+    a->inexact[row] = 0;
     return row;
 }
 
@@ -503,7 +504,7 @@ static bool make_columns(mv_lives_sweep *r)
         rows++;
     if (rows >= MV_NO_ROW)
         return false;
-    r->lives->alloc_of = mv_push_array(r->arena, uint32_t, r->ev.count);
+    r->lives->alloc_of = mv_push_unset(r->arena, uint32_t, r->ev.count);
     if (!mv_alloc_lives_push(r->arena, rows, &r->lives->allocs) || !r->lives->alloc_of)
         return false;
     if (r->alloc_events >= MANY_ALLOCS)
