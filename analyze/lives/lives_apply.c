@@ -512,6 +512,15 @@ static bool make_columns(mv_lives_sweep *r)
     return true;
 }
 
+/* Prefetches what is known about the used block below an allocation. */
+static void prefetch_below(const mv_lives_sweep *r, uint32_t rank)
+{
+    uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
+
+    if (below != MV_NO_RANK)
+        __builtin_prefetch(&r->places[below]);
+}
+
 /* Prefetches the data that the next events need. */
 static void prefetch(const mv_lives_sweep *r, uint32_t event)
 {
@@ -524,9 +533,14 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
     if (rank != MV_NO_ROW) {
         __builtin_prefetch(&r->places[rank], 1);
         __builtin_prefetch(&r->used.level[0][rank >> 6]);
+        __builtin_prefetch(&r->ranks.addr[rank]);
     }
     rank = r->ranks.of_event[event + ROW];
-    if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
+    if (rank == MV_NO_ROW)
+        return;
+    if (r->ev.action[event + ROW] == MV_ACTION_ALLOC) {
+        prefetch_below(r, rank);
+    } else if (r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
         __builtin_prefetch(&r->lives->allocs.freed[r->places[rank].alloc], 1);
         __builtin_prefetch(&r->lives->allocs.completed[r->places[rank].alloc], 1);
     }
