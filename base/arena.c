@@ -16,9 +16,11 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(at, bytes)   ASAN_POISON_MEMORY_REGION((at), (bytes))
 #define UNPOISON(at, bytes) ASAN_UNPOISON_MEMORY_REGION((at), (bytes))
+#define SPOIL(at, bytes)    memset((at), 0xa5, (bytes)) /* shows reads before the first write */
 #else
 #define POISON(at, bytes)   ((void)(at), (void)(bytes))
 #define UNPOISON(at, bytes) ((void)(at), (void)(bytes))
+#define SPOIL(at, bytes)    ((void)(at), (void)(bytes))
 #endif
 
 enum { HEADER = 64, ALIGN = 16, LEAST_CHUNK = 64 << 10, MOST_CHUNK = 1 << 20 };
@@ -333,20 +335,21 @@ void mv_arena_release(mv_arena *arena)
     }
 }
 
-static void *begin_large(mv_arena *arena, mv_arena_chunk *chunk, uint64_t bytes)
+static void *begin_large(mv_arena *arena, mv_arena_chunk *chunk, uint64_t bytes, bool is_zeroed)
 {
     chunk->used = bytes;
-    zero(chunk, 0, bytes);
+    if (is_zeroed)
+        zero(chunk, 0, bytes);
     link_large(arena, chunk);
     POISON(usable(chunk) + bytes, chunk->mapped - HEADER - bytes);
     return usable(chunk);
 }
 
-static void *push_large(mv_arena *arena, uint64_t bytes)
+static void *push_large(mv_arena *arena, uint64_t bytes, bool is_zeroed)
 {
     mv_arena_chunk *chunk = map_chunk(arena, bytes, true);
 
-    return chunk ? begin_large(arena, chunk, bytes) : NULL;
+    return chunk ? begin_large(arena, chunk, bytes, is_zeroed) : NULL;
 }
 
 /* Adds a chunk. Each chunk is twice as large as the one before it, so that thousands of small
@@ -367,7 +370,7 @@ static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
     return chunk;
 }
 
-void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
+static void *push(mv_arena *arena, uint64_t count, uint64_t size, bool is_zeroed)
 {
     mv_arena_chunk *chunk = arena->chunk;
     uint64_t bytes, padded;
@@ -376,7 +379,7 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > UINT64_MAX / 2)
         return refuse(arena);
     if (bytes >= MV_ARENA_LARGE)
-        return push_large(arena, bytes);
+        return push_large(arena, bytes, is_zeroed);
     padded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
     if (padded == 0)
         padded = ALIGN;
@@ -389,6 +392,26 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     UNPOISON(at, bytes);
     memset(at, 0, bytes);
     return at;
+}
+
+void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
+{
+    return push(arena, count, size, true);
+}
+
+void *mv_arena_push_unset(mv_arena *arena, uint64_t count, uint64_t size)
+{
+    void *at = push(arena, count, size, false);
+
+    if (at && arena->budget->pool)
+        SPOIL(at, count * size);
+    return at;
+}
+
+void mv_arena_clear(const mv_arena *arena, void *at, uint64_t bytes)
+{
+    if (arena->budget->pool)
+        memset(at, 0, bytes);
 }
 
 /* Replaces a block with a larger copy, unless `grown` is NULL. */
@@ -405,7 +428,7 @@ static void *replace(mv_arena *arena, mv_arena_chunk *old, void *grown)
  * from a pool and must not move. */
 static void *grow_copied(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
-    return replace(arena, old, push_large(arena, new_bytes));
+    return replace(arena, old, push_large(arena, new_bytes, true));
 }
 
 /* Moves a block to disk. Returns NULL, and changes nothing, if that is not possible. */
@@ -413,7 +436,7 @@ static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes
 {
     mv_arena_chunk *chunk = map_filed(arena->budget, mapped);
 
-    return replace(arena, old, chunk ? begin_large(arena, chunk, new_bytes) : NULL);
+    return replace(arena, old, chunk ? begin_large(arena, chunk, new_bytes, true) : NULL);
 }
 
 /* Returns the moved chunk, or NULL when out of memory; the chunk is then unchanged. */
@@ -439,7 +462,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
     uint64_t mapped;
 
     if (!old)
-        return push_large(arena, new_bytes);
+        return push_large(arena, new_bytes, true);
     chunk = (mv_arena_chunk *)((char *)old - HEADER);
     if (new_bytes > UINT64_MAX / 2)
         return refuse(arena);

@@ -84,6 +84,12 @@ void mv_arena_release(mv_arena *arena);
  * A push of 0 bytes returns a valid pointer. */
 void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
 
+/* Does the same, but memory from a pool keeps the content that earlier users left. For columns that
+ * are then overwritten completely. mv_arena_clear zeroes a part of such a block, and costs nothing
+ * where the block is already zero. */
+void *mv_arena_push_unset(mv_arena *arena, uint64_t count, uint64_t size);
+void mv_arena_clear(const mv_arena *arena, void *at, uint64_t bytes);
+
 /* Returns a block of `new_bytes`, which begins with the content of `old` (allocated by this
  * function, or NULL) followed by zeros. `old` must not be used afterwards. Returns NULL when out of
  * memory; `old` is then unchanged. */
@@ -114,5 +120,7 @@ char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
 #define mv_push_array(arena, type, count) ((type *)mv_arena_push((arena), (count), sizeof(type)))
 #define mv_push_struct(arena, type)       mv_push_array(arena, type, 1)
+#define mv_push_unset(arena, type, count) \
+    ((type *)mv_arena_push_unset((arena), (count), sizeof(type)))
 
 #endif

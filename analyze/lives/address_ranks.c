@@ -113,7 +113,7 @@ static void end_part(mv_address_search *s, uint32_t part)
     if (part == 0)
         add_heap(t, s->trace, s->device);
     spare = mv_arena_grow(&t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
-    t->rank = mv_push_array(&t->scratch, uint32_t, t->count);
+    t->rank = mv_push_unset(&t->scratch, uint32_t, t->count);
     if (t->code == MV_OK && (!spare || !t->rank))
         t->code = MV_NOMEM;
     if (t->code == MV_OK)
@@ -149,7 +149,7 @@ static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
 
     for (uint32_t i = 0; i < s->count; i++)
         most += s->parts[i].count;
-    s->out->addr = mv_push_array(arena, uint64_t, most);
+    s->out->addr = mv_push_unset(arena, uint64_t, most);
     if (!s->out->addr)
         return MV_NOMEM;
     if (s->count == 1)
@@ -243,7 +243,7 @@ mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trac
                              .device = device,
                              .ev = mv_trace_events(trace, device),
                              .out = out};
-    out->of_event = mv_push_array(arena, uint32_t, s->ev.count);
+    out->of_event = mv_push_unset(arena, uint32_t, s->ev.count);
     s->count = mv_parallel_for_threads(1 + s->ev.count / PART_EVENTS, 0);
     s->count = s->count < MOST_PARTS ? s->count : MOST_PARTS;
     for (uint32_t i = 0; i < s->count; i++) {

@@ -157,8 +157,9 @@ mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, u
 mv_code mv_lives_search_some(mv_lives_search *search, uint32_t events, bool *again, mv_err *err);
 void mv_lives_search_end(mv_lives_search *search);
 
-/* Allocates zeroed columns for `rows` rows, for tables that are derived from another table; does
- * not set `count`. Returns false when out of memory. */
+/* Allocates columns for `rows` rows, for tables that are derived from another table; does not set
+ * `count`. The columns of allocations are unset (mv_arena_push_unset), those of segments are zero.
+ * Returns false when out of memory. */
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);
 bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out);
 

@@ -251,6 +251,7 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     a->birth[row] = birth;
     a->freed[row] = a->completed[row] = MV_NEVER;
     a->segment[row] = MV_NO_ROW;
+    a->inexact[row] = 0;
     return row;
 }
 
@@ -503,12 +504,21 @@ static bool make_columns(mv_lives_sweep *r)
         rows++;
     if (rows >= MV_NO_ROW)
         return false;
-    r->lives->alloc_of = mv_push_array(r->arena, uint32_t, r->ev.count);
+    r->lives->alloc_of = mv_push_unset(r->arena, uint32_t, r->ev.count);
     if (!mv_alloc_lives_push(r->arena, rows, &r->lives->allocs) || !r->lives->alloc_of)
         return false;
     if (r->alloc_events >= MANY_ALLOCS)
         mv_parallel_for(COLUMNS, 0, take_column, r);
     return true;
+}
+
+/* Prefetches what is known about the used block below an allocation. */
+static void prefetch_below(const mv_lives_sweep *r, uint32_t rank)
+{
+    uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
+
+    if (below != MV_NO_RANK)
+        __builtin_prefetch(&r->places[below]);
 }
 
 /* Prefetches the data that the next events need. */
@@ -523,9 +533,14 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
     if (rank != MV_NO_ROW) {
         __builtin_prefetch(&r->places[rank], 1);
         __builtin_prefetch(&r->used.level[0][rank >> 6]);
+        __builtin_prefetch(&r->ranks.addr[rank]);
     }
     rank = r->ranks.of_event[event + ROW];
-    if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
+    if (rank == MV_NO_ROW)
+        return;
+    if (r->ev.action[event + ROW] == MV_ACTION_ALLOC) {
+        prefetch_below(r, rank);
+    } else if (r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
         __builtin_prefetch(&r->lives->allocs.freed[r->places[rank].alloc], 1);
         __builtin_prefetch(&r->lives->allocs.completed[r->places[rank].alloc], 1);
     }

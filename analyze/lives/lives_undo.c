@@ -6,7 +6,7 @@
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
 {
-    uint32_t *column = mv_push_array(arena, uint32_t, count);
+    uint32_t *column = mv_push_unset(arena, uint32_t, count);
 
     for (uint32_t i = 0; column && i < count; i++)
         column[i] = UINT32_MAX;

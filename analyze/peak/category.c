@@ -6,6 +6,7 @@
 #include "analyze/steps/step_ranges.h"
 #include "analyze/steps/steps.h"
 #include "base/names.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -686,6 +687,25 @@ struct mv_category_search {
     enum { PREPARE, DECIDE, SETTLE } piece;
 };
 
+/* Allocations that are next to decide, in parts of PART_ALLOCS rows. With fewer rows, a thread
+ * costs more than it saves. */
+enum { PART_ALLOCS = 1 << 16 };
+
+typedef struct {
+    const category_search *s;
+    uint32_t first, end;
+} deciding;
+
+static void decide_part(void *user, uint32_t part)
+{
+    const deciding *d = user;
+    uint32_t first = d->first + part * PART_ALLOCS;
+    uint32_t end = d->end - first > PART_ALLOCS ? first + PART_ALLOCS : d->end;
+
+    for (uint32_t i = first; i < end; i++)
+        d->s->out->of_alloc[i] = first_answer(d->s, i);
+}
+
 static mv_code settle(mv_category_search *c, mv_err *err)
 {
     category_search *s = &c->s;
@@ -730,8 +750,9 @@ mv_code mv_category_search_some(mv_category_search *c, uint32_t allocs, bool *ag
         c->piece = DECIDE;
         return prepare(c->arena, &c->scratch, &c->s, c->kinds, err);
     }
-    for (; c->decided < end; c->decided++)
-        c->s.out->of_alloc[c->decided] = first_answer(&c->s, c->decided);
+    mv_parallel_for((end - c->decided + PART_ALLOCS - 1) / PART_ALLOCS, 0, decide_part,
+                    &(deciding){&c->s, c->decided, end});
+    c->decided = end;
     c->piece = left <= allocs ? SETTLE : DECIDE;
     return MV_OK;
 }

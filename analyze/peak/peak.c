@@ -212,11 +212,13 @@ static bool make_sites(mv_arena *arena, mv_arena *scratch, site_search *t, mv_mo
 
 static bool find_marginals(mv_arena *scratch, mv_attribution *out)
 {
-    uint64_t *without = mv_curve_peaks_without(scratch, &out->curve, NULL);
+    mv_curve_top top;
+    uint64_t *without = mv_curve_peaks_without(scratch, &out->curve, NULL, &top);
 
     if (!without)
         return false;
-    out->peak = mv_curve_peak(&out->curve, NULL, &out->peak_event);
+    out->peak = top.bytes;
+    out->peak_event = top.event;
     for (uint32_t i = 0; i < out->count; i++)
         out->sites[i].marginal = out->peak - without[out->sites[i].part];
     return true;

@@ -10,9 +10,8 @@ typedef struct {
     uint8_t *gone;    /* [parts] */
     uint64_t *bytes;  /* [parts] bytes of each part at the highest remaining moment */
     uint64_t *sorted; /* [parts] */
-    uint64_t peak;    /* peak of the curve without the parts in `gone` */
-    uint32_t event;
-    uint32_t least; /* lower bound of the number of sites that must be removed */
+    mv_curve_top top; /* peak of the curve without the parts in `gone` */
+    uint32_t least;   /* lower bound of the number of sites that must be removed */
 } reach_search;
 
 static bool is_site(const mv_attribution *found, uint32_t part)
@@ -28,10 +27,10 @@ static void look(reach_search *r)
     uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
     uint64_t level = 0;
 
-    r->peak = mv_curve_peak(&r->found->curve, r->gone, &r->event);
+    r->top = mv_curve_peak(&r->found->curve, r->gone);
     for (uint32_t p = 0; p < parts; p++)
         r->bytes[p] = 0;
-    mv_curve_bytes_at(&r->found->curve, r->event, r->bytes);
+    mv_curve_bytes_at(&r->found->curve, r->top.event, r->bytes);
     for (uint32_t p = 0; p < parts; p++) {
         level += r->bytes[p];
         if (is_site(r->found, p))
@@ -63,13 +62,14 @@ static bool reach(mv_arena *scratch, reach_search *r)
 {
     mv_peak_target *out = r->out;
 
-    while (r->peak > out->bytes) {
+    while (r->top.bytes > out->bytes) {
         mv_arena round;
-        uint64_t *without, before = r->peak;
+        mv_curve_top top;
+        uint64_t *without, before = r->top.bytes;
         uint32_t part;
 
         mv_arena_init(&round, scratch->budget);
-        without = mv_curve_peaks_without(&round, &r->found->curve, r->gone);
+        without = mv_curve_peaks_without(&round, &r->found->curve, r->gone, &top);
         part = without ? choose(r, without) : MV_NO_ROW;
         mv_arena_release(&round);
         if (!without)
@@ -79,10 +79,10 @@ static bool reach(mv_arena *scratch, reach_search *r)
         r->gone[part] = 1;
         look(r);
         out->part[out->count] = part;
-        out->fall[out->count++] = before - r->peak;
+        out->fall[out->count++] = before - r->top.bytes;
     }
-    out->peak = r->peak;
-    out->reaches = r->peak <= out->bytes;
+    out->peak = r->top.bytes;
+    out->reaches = r->top.bytes <= out->bytes;
     /* a pair is minimal, because a single site that is sufficient would have been chosen first */
     out->is_least =
         out->bound == MV_BOUND_EXACT && out->reaches && (out->count <= 2 || out->count == r->least);

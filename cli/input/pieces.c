@@ -129,7 +129,7 @@ static void walk_all(walk *w)
     pthread_cond_init(&w->added_one, NULL);
     if (w->count > 1)
         mv_page_pool_begin(&pool, budget, w->room * piece_bytes(w->cli, w->device));
-    mv_parallel_for(threads, threads, work, w);
+    mv_parallel_for_whole(threads, threads, work, w);
     for (uint32_t i = 0; i < w->room; i++) /* pieces that were not added because of a failure */
         if (w->pieces[i].is_found)
             mv_arena_release(&w->pieces[i].arena);

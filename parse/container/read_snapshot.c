@@ -328,12 +328,15 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
-    block = mv_arena_push(load->arena, bytes, 1);
+    block = layout->kind == MV_WIRE_EVENTS ? mv_arena_push_unset(load->arena, bytes, 1)
+                                           : mv_arena_push(load->arena, bytes, 1);
     if (!block)
         return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);
     for (uint32_t i = 0; i < layout->column_count; i++) {
         t->columns[i] = block;
+        mv_arena_clear(load->arena, block + t->rows * layout->columns[i].size,
+                       2ull * layout->columns[i].size);
         block += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
     }
     return MV_OK;

@@ -85,7 +85,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
     uint64_t *wide = out;
     uint32_t *narrow = out;
 
-    if (head->base == 0) /* `out` is already zero, and its pages stay untouched */
+    if (mv_column_is_zero(head)) /* `out` is already zero, and its pages stay untouched */
         return;
     if (size == 1)
         memset(out, (int)(head->base & 0xff), count);

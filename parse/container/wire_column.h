@@ -34,8 +34,14 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
 /* Returns true if mv_column_decode can decode `head` into values of `size` bytes. */
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
-/* Fills out[0] to out[count - 1], which must be zero before the call, from count * head->width
- * bytes at any alignment. `work` has room for `count` numbers of head->width bytes; it is used only
+/* Returns true if mv_column_decode writes nothing, because all values are 0. */
+static inline bool mv_column_is_zero(const mv_wire_column *head)
+{
+    return head->width == 0 && head->transform == MV_WIRE_PLAIN && head->base == 0;
+}
+
+/* Fills out[0] to out[count - 1] from count * head->width bytes at any alignment. If
+ * mv_column_is_zero, they must be zero before the call. `work` has room for `count` numbers of head->width bytes; it is used only
  * if head->planes is set, and may be NULL otherwise. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
                       uint8_t *work, void *out);

@@ -77,6 +77,16 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
     return MV_NO_ROW;
 }
 
+/* Prepares memory for the values of a column. */
+static void prepare_values(const mv_load *load, const mv_table_column *column,
+                           const mv_wire_column *head, uint32_t count, void *out)
+{
+    if (head->width > 0)
+        mv_arena_touch(load->arena, out, (uint64_t)count * column->size);
+    else if (mv_column_is_zero(head))
+        mv_arena_clear(load->arena, out, (uint64_t)count * column->size);
+}
+
 /* ---- one chunk --------------------------------------------------------------------------- */
 
 /* Fills columns that are missing from a chunk. Returns false if range ends are missing. A column
@@ -90,6 +100,8 @@ static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *c
             continue;
         if (column->is_end)
             return false;
+        prepare_values(load, column, &constant, chunk->head.count,
+                       mv_load_value(t, i, chunk->head.first_row));
         mv_column_decode(&constant, NULL, chunk->head.count, column->size, NULL,
                          mv_load_value(t, i, chunk->head.first_row));
         if (!in_range(load, column, &constant, mv_load_value(t, i, chunk->head.first_row),
@@ -115,8 +127,7 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
         return MV_CORRUPT;
     *seen |= 1u << i;
     out = mv_load_value(t, i, chunk->head.first_row);
-    if (head->width > 0) /* a column without stored bytes may be all zeros */
-        mv_arena_touch(w->job->load->arena, out, (uint64_t)chunk->head.count * column->size);
+    prepare_values(w->job->load, column, head, chunk->head.count, out);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
         chunk->begin = head->start;
@@ -221,9 +232,9 @@ static bool prepare(job *j)
         w->job = j;
         atomic_init(&w->next, (uint32_t)((uint64_t)load->chunk_count * i / j->worker_count));
         w->end = (uint32_t)((uint64_t)load->chunk_count * (i + 1) / j->worker_count);
-        w->room.raw = mv_arena_push(&load->scratch, j->most_raw, 1);
-        w->room.stored = mv_arena_push(&load->scratch, j->most_stored, 1);
-        w->column = mv_arena_push(&load->scratch, j->most_column, 1);
+        w->room.raw = mv_arena_push_unset(&load->scratch, j->most_raw, 1);
+        w->room.stored = mv_arena_push_unset(&load->scratch, j->most_stored, 1);
+        w->column = mv_arena_push_unset(&load->scratch, j->most_column, 1);
         if (!w->room.raw || !w->room.stored || !w->column)
             return false;
     }

@@ -283,3 +283,30 @@ Test(arena, lengths_of_a_pool_fit)
                   (unsigned long long)bytes, (unsigned long long)length);
     }
 }
+
+Test(arena, unset_memory_keeps_what_earlier_users_wrote)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+    uint8_t *at;
+
+    mv_arena_init(&arena, &budget);
+    at = mv_arena_push_unset(&arena, MEGABYTE, 1);
+    cr_expect(at[0] == 0 && at[MEGABYTE - 1] == 0, "without a pool, all memory is new");
+    mv_arena_release(&arena);
+    mv_page_pool_begin(&pool, &budget, 16 * MEGABYTE);
+    at = mv_arena_push(&arena, MEGABYTE, 1);
+    memset(at, 0xff, MEGABYTE);
+    mv_arena_release(&arena);
+    at = mv_arena_push_unset(&arena, MEGABYTE, 1);
+    cr_expect(at[0] != 0 && at[MEGABYTE - 1] != 0);
+    mv_arena_clear(&arena, at + 1, 2);
+    cr_expect(at[0] != 0 && at[1] == 0 && at[2] == 0 && at[3] != 0);
+    mv_arena_release(&arena);
+    at = mv_arena_push(&arena, MEGABYTE, 1);
+    cr_expect(at[0] == 0 && at[MEGABYTE - 1] == 0);
+    mv_arena_release(&arena);
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}

@@ -56,20 +56,23 @@ static uint64_t slow_peak(const run *r, const uint8_t *gone, uint32_t *event)
 
 static void check_peak(const run *r, const uint8_t *gone)
 {
-    uint32_t fast_at, slow_at;
-    uint64_t fast = mv_curve_peak(&r->curve, gone, &fast_at), slow = slow_peak(r, gone, &slow_at);
+    uint32_t slow_at;
+    mv_curve_top fast = mv_curve_peak(&r->curve, gone);
+    uint64_t slow = slow_peak(r, gone, &slow_at);
 
-    cr_expect_eq(fast, slow);
+    cr_expect_eq(fast.bytes, slow);
     /* The window's first moment is MV_BEFORE. */
-    cr_expect_eq(fast_at, slow_at == r->window.first - 1 ? MV_BEFORE : slow_at);
+    cr_expect_eq(fast.event, slow_at == r->window.first - 1 ? MV_BEFORE : slow_at);
 }
 
 static void check_without(const run *r, uint8_t *gone)
 {
-    uint64_t *fast = mv_curve_peaks_without(mvt_arena(r->t), &r->curve, gone);
+    mv_curve_top top, peak = mv_curve_peak(&r->curve, gone);
+    uint64_t *fast = mv_curve_peaks_without(mvt_arena(r->t), &r->curve, gone, &top);
     uint32_t event;
 
     cr_assert(fast);
+    cr_expect(top.bytes == peak.bytes && top.event == peak.event);
     for (uint32_t p = 0; p < PARTS; p++) {
         uint8_t was = gone[p];
         gone[p] = 1;
@@ -124,7 +127,7 @@ Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
 Test(curve, segments_have_their_own_steps)
 {
     mvt_trace *t = mvt_new();
-    uint32_t part_of[1] = {0}, event;
+    uint32_t part_of[1] = {0};
     mv_curve curve;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
@@ -134,8 +137,7 @@ Test(curve, segments_have_their_own_steps)
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
                          &curve, mvt_err()));
-    cr_expect_eq(curve.count, 1);
-    cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
+    cr_expect_eq(mv_curve_peak(&curve, NULL).bytes, 512);
 }
 
 Test(curve, an_empty_trace_has_a_flat_curve)
@@ -143,11 +145,12 @@ Test(curve, an_empty_trace_has_a_flat_curve)
     mvt_trace *t = mvt_new();
     const mv_trace *trace = mvt_done(t);
     mv_curve curve;
-    uint32_t event;
+    mv_curve_top top;
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
     mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, 0}, NULL, 0, &curve, mvt_err()));
-    cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 0);
-    cr_expect_eq(event, MV_BEFORE);
-    cr_expect(mv_curve_peaks_without(mvt_arena(t), &curve, NULL));
+    cr_expect(mv_curve_peaks_without(mvt_arena(t), &curve, NULL, &top));
+    cr_expect(top.bytes == 0 && top.event == MV_BEFORE);
+    top = mv_curve_peak(&curve, NULL);
+    cr_expect(top.bytes == 0 && top.event == MV_BEFORE);
 }

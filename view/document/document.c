@@ -311,7 +311,7 @@ static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t
     return copy;
 }
 
-/* Copies the parts of an attribution that panes read. The curve is as long as the trace, and is
+/* Copies the parts of an attribution that panes read. The curve, which refers to the lives, is
  * dropped. */
 static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
                              mv_attribution *out)
