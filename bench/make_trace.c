@@ -338,7 +338,8 @@ static void put_segment(program *p, uint32_t first)
     s.first_block = p->trace.blocks.count;
     s.stream = mv_build_stream(&p->build, 0);
     s.pool = MV_DEFAULT_POOL;
-    s.kind = p->heap.pools[b[first].pool].is_small ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
+    s.kind = p->heap.pools[p->heap.orders[b[first].order].pool].is_small ? MV_SEGMENT_SMALL
+                                                                         : MV_SEGMENT_LARGE;
     for (uint32_t i = first; i != MV_NO_ROW; i = b[i].next) {
         bool is_used = b[i].state == MV_REPLAY_USED;
         mv_block_row row = MV_BLOCK_ROW;
