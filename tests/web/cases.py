@@ -324,7 +324,8 @@ def test_what_is_no_snapshot_is_refused_in_a_line_and_the_page_goes_on(bench):
     with open(bad[0], "rb") as file:
         refused(bench, page, bench.made("late.pickle", file.read()))
     refused(bench, page, bench.made("late.txt", b"loss 0.1\n"))
-    # Messages about a file stay for some seconds.
+    # A long reason stays until the next press, and messages about a file stay for some seconds.
+    page.evaluate("document.dispatchEvent(new Event('pointerdown'))")
     bench.becomes(page, before, "what was open has changed")
     assert bench.report(page, "leaks", "gpt_train.pickle").encode() == want
 
