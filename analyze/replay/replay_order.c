@@ -88,17 +88,14 @@ typedef struct {
 static tree tree_of(const mv_replay_heap *heap, const mv_replay_block *block)
 {
     mv_replay_order *order = &heap->orders[block->order];
-    tree t = {.root = &order->root};
+    mv_replay_classes *classes = mv_order_classes(heap, block);
+    uint32_t class = classes ? mv_order_class(block->size) : 0;
 
-    if (block->state == MV_REPLAY_UNMAPPED) {
-        t.root = &order->unmapped;
-        t.by_addr = true;
-    } else if (order->classes != MV_NO_ROW) {
-        t.classes = &heap->classes[order->classes];
-        t.class = mv_order_class(block->size);
-        t.root = &t.classes->root[t.class];
-    }
-    return t;
+    if (classes)
+        return (tree){&classes->root[class], classes, class, false};
+    if (block->state == MV_REPLAY_UNMAPPED)
+        return (tree){.root = &order->unmapped, .by_addr = true};
+    return (tree){.root = &order->root};
 }
 
 static bool is_empty(const tree *t)
