@@ -1,9 +1,11 @@
 /* libFuzzer target: any bytes, read as UTF-8 and as numbers, compared with other
- * implementations. */
+ * implementations. Bytes after "DISK" are pushes and growths in an arena that uses a disk. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
+#include "base/disk.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/utf8.h"
@@ -36,12 +38,57 @@ static void cut_and_tame(char *copy)
     }
 }
 
+/* Grows a block, or begins a new one. New bytes must be zero, and old ones must be kept. */
+static void *change(mv_arena *arena, unsigned char *block, uint64_t *bytes, uint64_t wanted)
+{
+    uint64_t kept = block ? *bytes : 0;
+    unsigned char *grown = mv_arena_grow(arena, block, wanted);
+
+    if (!grown)
+        return block;
+    expect(kept == 0 || (grown[0] == 0xee && grown[kept - 1] == 0xee));
+    for (uint64_t i = kept; i < wanted; i += 4096)
+        expect(grown[i] == 0);
+    if (wanted > kept)
+        memset(grown + kept, 0xee, wanted - kept);
+    *bytes = wanted > kept ? wanted : kept;
+    return grown;
+}
+
+static void use_disk(const uint8_t *data, size_t size)
+{
+    mv_disk disk;
+    mv_budget budget = {.limit = 2 << 20, .disk = &disk};
+    mv_arena arena;
+    uint64_t bytes = 0;
+    void *block = NULL;
+
+    mv_disk_open(&disk, NULL, 16 << 20);
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < size && i < 64; i++) {
+        uint64_t wanted = ((uint64_t)data[i] + 1) << 13;
+        if (data[i] % 8 == 0)
+            mv_arena_file(&arena);
+        else if (data[i] % 8 == 1)
+            mv_arena_forget(&arena);
+        else if (data[i] % 8 == 2)
+            block = NULL;
+        else
+            block = change(&arena, block, &bytes, wanted);
+    }
+    mv_arena_release(&arena);
+    expect(budget.used == 0 && disk.used == 0);
+    mv_disk_close(&disk);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *copy = malloc(size + 1);
 
     if (!copy)
         return 0;
+    if (size > 4 && memcmp(data, "DISK", 4) == 0)
+        use_disk(data + 4, size - 4);
     if (size)
         memcpy(copy, data, size);
     copy[size] = 0;
