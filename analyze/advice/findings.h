@@ -87,7 +87,7 @@ typedef struct {
     const char *culprit; /* line to blame, such as "train.py:62 forward", or "" if there is none */
     const char *what;    /* description of the problem: one sentence with figures */
     const char *advice;  /* advice as one sentence, or "" if there is none */
-    /* Where the viewer shows the finding. */
+    /* The place at which the viewer shows the finding. */
     bool has_place;       /* whether the fields below are set */
     bool is_about_heap;   /* the finding is visible in the heap at that moment, not in the events */
     uint32_t event;       /* the moment directly after this event, or MV_BEFORE */

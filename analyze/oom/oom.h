@@ -38,7 +38,7 @@ typedef enum {
     MV_HOLE_UNEXPLAINED
 } mv_oom_hole;
 
-/* Where the size of the device comes from. */
+/* The source of the device's size. */
 typedef enum {
     MV_TOTAL_UNKNOWN,
     MV_TOTAL_GUESSED, /* the size of the smallest GPU that could hold the bytes seen in the trace */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What a file shows about a key. NO is used only if a release that has the key would have written
+/* The presence of a key in a file. NO is used only if a release that has the key would have written
  * it. */
 typedef enum { NO, YES, UNSEEN } seen;
 

@@ -33,7 +33,7 @@ typedef enum {
         MV_TRUST_COUNT
 } mv_trust;
 
-/* Where the limit on reserved bytes comes from. */
+/* The source of the limit on reserved bytes. */
 typedef enum {
     MV_LIMIT_NONE,
     MV_LIMIT_GIVEN,   /* given by the caller */

@@ -12,7 +12,7 @@
  * The file is opened at the first event, so that a shell or a compiler that merely inherits the
  * environment leaves no file. A child, however it was made, starts over with its own file: the
  * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
- * thread has a copy of that page's epoch, so that one comparison at each event tells whether
+ * thread has a copy of that page's epoch, so that one comparison at each event shows whether
  * anything has changed. */
 #ifndef MV_PROCESS_H
 #define MV_PROCESS_H
