@@ -133,6 +133,7 @@ class Firefox(Browser):
                      "--remote-debugging-port", "0"])
         self.socket = WebSocket(self.port(), "/session")
         self.pages = {}
+        self.closed = set()
         self.call("session.new", {"capabilities": {}})
         self.call("session.subscribe", {"events": EVENTS})
 
@@ -156,10 +157,11 @@ class Firefox(Browser):
 
     def heard(self, event):
         params = event["params"]
-        page = self.pages.get(params.get("context") or params.get("source", {}).get("context"))
+        context = params.get("context") or params.get("source", {}).get("context")
+        page = self.pages.get(context)
         if page:
             page.heard(event["method"], params)
-        elif event["method"] == "log.entryAdded":  # of a worker
+        elif event["method"] == "log.entryAdded" and context not in self.closed:  # of a worker
             for page in self.pages.values():
                 page.heard(event["method"], params)
 
@@ -192,6 +194,7 @@ class FirefoxPage(Page):
 
     def close(self):
         del self.browser.pages[self.context]
+        self.browser.closed.add(self.context)
         self.call("browsingContext.close", {})
 
     def resize(self, width, height):
