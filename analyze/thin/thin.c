@@ -6,6 +6,7 @@
 #include "analyze/totals/totals.h"
 #include "base/map.h"
 #include "base/numbers.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -88,7 +89,9 @@ enum {
     WEIGHT_BITS = 17, /* number of bits taken from a float: the exponent and the first bits of
                        * the fraction, which give a precision of 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
-    TRIES = 4
+    TRIES = 4,
+    PIECE = 1 << 15, /* number of rows or events of a piece of a pass; whole words of a bitmap */
+    TALLIES = 16     /* maximum number of threads that count costs */
 };
 
 /* One device. */
@@ -107,7 +110,19 @@ typedef struct {
     uint32_t *below, *above; /* [pairs] rows: if the lower row is kept, the row above it is kept,
                               * too */
     uint64_t *cost;          /* [WEIGHTS] number of events of rows with this weight */
+    mv_bitmap *events;       /* events that are kept */
 } thinning;
+
+/* Calls `piece` for each piece of `count` rows, on several threads. */
+static void for_pieces(uint32_t count, void (*piece)(void *user, uint32_t i), void *user)
+{
+    mv_parallel_for(count / PIECE + (count % PIECE > 0), 0, piece, user);
+}
+
+static uint32_t end_of_piece(uint32_t i, uint32_t count)
+{
+    return count / PIECE > i ? (i + 1) * PIECE : count;
+}
 
 static mv_code no_memory(mv_err *err)
 {
@@ -204,16 +219,23 @@ static bool is_needed(const thinning *t, uint32_t row)
     return t->pauses ? !is_in_pause(t, row) : is_at_a_moment(t, a->birth[row], a->completed[row]);
 }
 
-static bool mark_what_stays(thinning *t)
+static void mark_piece(void *user, uint32_t piece)
 {
-    const mv_alloc_lives *a = &t->lives->allocs;
+    thinning *t = user;
+    uint32_t end = end_of_piece(piece, t->lives->allocs.count);
 
-    if (!mv_bitmap_init(t->work, a->count, &t->stays) ||
-        !mv_bitmap_init(t->work, a->count, &t->kept))
-        return false;
-    for (uint32_t i = 0; i < a->count; i++)
+    for (uint32_t i = piece * PIECE; i < end; i++)
         if (is_needed(t, i))
             mv_bitmap_set(&t->stays, i);
+}
+
+static bool mark_what_stays(thinning *t)
+{
+    uint32_t rows = t->lives->allocs.count;
+
+    if (!mv_bitmap_init(t->work, rows, &t->stays) || !mv_bitmap_init(t->work, rows, &t->kept))
+        return false;
+    for_pieces(rows, mark_piece, t);
     return true;
 }
 
@@ -284,21 +306,39 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Counts the events of all rows with each weight. Returns the number of events that must be
- * kept. */
-static uint64_t count_costs(thinning *t)
-{
-    const mv_lives *lives = t->lives;
-    uint64_t fixed = 0;
+typedef struct {
+    const thinning *t;
+    uint32_t count;
+    uint64_t *cost[TALLIES]; /* [count][WEIGHTS] */
+} cost_tallies;
 
-    for (uint32_t i = 0; i < lives->events.count; i++) {
-        uint32_t row = row_at(t, i);
-        if (row == MV_NO_ROW)
-            fixed++;
-        else
-            t->cost[weight_of(&lives->allocs, row)]++;
+static void tally_costs(void *user, uint32_t tally)
+{
+    const cost_tallies *c = user;
+    const mv_lives *lives = c->t->lives;
+    uint64_t events = lives->events.count, end = events * (tally + 1) / c->count;
+
+    for (uint64_t i = events * tally / c->count; i < end; i++) {
+        uint32_t row = row_at(c->t, (uint32_t)i);
+        if (row != MV_NO_ROW)
+            c->cost[tally][weight_of(&lives->allocs, row)]++;
     }
-    return fixed;
+}
+
+/* Counts the events of all rows with each weight. */
+static bool count_costs(thinning *t)
+{
+    cost_tallies c = {t, mv_parallel_for_threads(TALLIES, 0), {0}};
+
+    for (uint32_t i = 0; i < c.count; i++)
+        if (!(c.cost[i] = mv_push_array(t->work, uint64_t, WEIGHTS)))
+            return false;
+    mv_parallel_for(c.count, 0, tally_costs, &c);
+    t->cost = c.cost[0];
+    for (uint32_t i = 1; i < c.count; i++)
+        for (uint32_t k = 0; k < WEIGHTS; k++)
+            t->cost[k] += c.cost[i][k];
+    return true;
 }
 
 /* Keeps the heaviest rows within `room` events. Of the rows with the lowest kept weight, keeps
@@ -324,32 +364,42 @@ static void keep_heaviest(thinning *t, uint64_t room)
     keep_above(t, &t->kept);
 }
 
-static bool is_kept(const thinning *t, uint32_t event)
+static void keep_piece(void *user, uint32_t piece)
 {
-    uint32_t row = row_at(t, event);
+    thinning *t = user;
+    uint32_t end = end_of_piece(piece, t->lives->events.count);
 
-    return row == MV_NO_ROW || mv_bitmap_has(&t->kept, row);
+    for (uint32_t first = piece * PIECE; first < end; first += 64) {
+        uint64_t word = 0;
+        for (uint32_t i = first; i < end && i < first + 64; i++) {
+            uint32_t row = row_at(t, i);
+            word |= (uint64_t)(row == MV_NO_ROW || mv_bitmap_has(&t->kept, row)) << (i - first);
+        }
+        t->events->word[first / 64] = word;
+    }
 }
 
-static uint64_t count_kept(const thinning *t)
+/* Finds the events that are kept, and returns their number. */
+static uint64_t keep_events(thinning *t)
 {
-    uint64_t count = 0;
-
-    for (uint32_t i = 0; i < t->lives->events.count; i++)
-        count += is_kept(t, i);
-    return count;
+    for_pieces(t->lives->events.count, keep_piece, t);
+    mv_bitmap_tally(t->events);
+    return mv_bitmap_below(t->events, t->lives->events.count);
 }
 
-/* Chooses the rows to keep. If the blocks above kept blocks exceed the limit, fewer other blocks
- * are kept. */
+/* Chooses the rows and events to keep. If the blocks above kept blocks exceed the limit, fewer other
+ * blocks are kept. */
 static void choose(thinning *t, uint64_t most)
 {
-    uint64_t fixed = count_costs(t), room = most > fixed ? most - fixed : 0;
+    uint64_t fixed = t->lives->events.count, room;
 
+    for (uint32_t i = 0; i < WEIGHTS; i++)
+        fixed -= t->cost[i];
+    room = most > fixed ? most - fixed : 0;
     for (int i = 0; i < TRIES; i++) {
         uint64_t count, over;
         keep_heaviest(t, room);
-        count = count_kept(t);
+        count = keep_events(t);
         if (count <= most || room == 0)
             return;
         over = count - most;
@@ -370,23 +420,53 @@ static uint64_t share_of(const thin_ask *ask, uint32_t events)
 
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
-/* Returns the largest number of bytes missing at any moment. */
-static uint64_t most_missing(const thinning *t)
-{
-    const mv_alloc_lives *a = &t->lives->allocs;
-    uint64_t now = 0, most = 0;
+/* The bytes that a piece of the events lacks: the highest sum at any moment, and the sum at its
+ * end. Both are relative to the bytes that are missing at its beginning. */
+typedef struct {
+    int64_t most, at_end;
+} lack;
 
-    for (uint32_t i = 0; i < t->lives->events.count; i++) {
-        uint32_t row = row_at(t, i);
-        if (row == MV_NO_ROW || mv_bitmap_has(&t->kept, row))
+typedef struct {
+    const thinning *t;
+    lack *pieces;
+} lacks;
+
+static void find_lack(void *user, uint32_t piece)
+{
+    const lacks *l = user;
+    const mv_alloc_lives *a = &l->t->lives->allocs;
+    uint32_t end = end_of_piece(piece, l->t->lives->events.count);
+    lack now = {0};
+
+    for (uint32_t i = piece * PIECE; i < end; i++) {
+        uint32_t row = l->t->lives->alloc_of[i];
+        if (mv_bitmap_has(l->t->events, i))
             continue;
         if (a->birth[row] == i)
-            now += a->block[row];
+            now.at_end += (int64_t)a->block[row];
         else if (a->freed[row] == i)
-            now -= a->block[row];
-        most = now > most ? now : most;
+            now.at_end -= (int64_t)a->block[row];
+        now.most = now.at_end > now.most ? now.at_end : now.most;
     }
-    return most;
+    l->pieces[piece] = now;
+}
+
+/* Finds the largest number of bytes missing at any moment. */
+static bool find_most_missing(const thinning *t, uint64_t *most)
+{
+    uint32_t count = t->lives->events.count, pieces = count / PIECE + 1;
+    lacks l = {t, mv_push_array(t->work, lack, pieces)};
+    int64_t now = 0, highest = 0;
+
+    if (!l.pieces)
+        return false;
+    for_pieces(count, find_lack, &l);
+    for (uint32_t i = 0; i < pieces; i++) {
+        highest = now + l.pieces[i].most > highest ? now + l.pieces[i].most : highest;
+        now += l.pieces[i].at_end;
+    }
+    *most = (uint64_t)highest > *most ? (uint64_t)highest : *most;
+    return true;
 }
 
 static bool push_events(mv_arena *arena, uint32_t count, mv_events *out)
@@ -425,26 +505,22 @@ static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trac
 {
     mv_bitmap *kept = &out->kept[device];
     mv_events *events = &out->trace.devices[device].events;
-    thinning t = {.work = work, .trace = trace, .pauses = ask->pauses};
-    uint64_t missing;
+    thinning t = {.work = work, .trace = trace, .pauses = ask->pauses, .events = kept};
     mv_lives lives;
 
     if (mv_lives_find(work, trace, device, &lives, err) != MV_OK)
         return err->code;
     t.lives = &lives;
-    t.cost = mv_push_array(work, uint64_t, WEIGHTS);
     if (!t.pauses && find_moments(&t, err) != MV_OK)
         return err->code;
-    if (!t.cost || !mark_what_stays(&t) || !find_pairs(&t))
+    if (!mark_what_stays(&t) || !find_pairs(&t))
         return no_memory(err);
     keep_above(&t, &t.stays);
+    if (!count_costs(&t))
+        return no_memory(err);
     choose(&t, share_of(ask, lives.events.count));
-    for (uint32_t i = 0; i < lives.events.count; i++)
-        if (is_kept(&t, i))
-            mv_bitmap_set(kept, i);
-    mv_bitmap_tally(kept);
-    missing = most_missing(&t);
-    out->most_bytes = missing > out->most_bytes ? missing : out->most_bytes;
+    if (!find_most_missing(&t, &out->most_bytes))
+        return no_memory(err);
     return copy_events(arena, &lives.events, kept, events) ? MV_OK : no_memory(err);
 }
 
