@@ -411,4 +411,6 @@ Test(view_levels, the_badge_counts_objects_of_the_driver)
     for (int i = 0; i < 4; i++)
         mvt_view_frame(view);
     cr_expect_str_eq(mv_file_badge_of(view).text, "1: leak");
+    cr_expect_str_eq(view->documents[0]->devices[0].headline.line,
+                     "leak 110 MiB of driver memory at gpu_leaks.cu:85");
 }
