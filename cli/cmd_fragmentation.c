@@ -343,15 +343,15 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
     mv_out_style(r->out, f->fragmented ? MV_STYLE_RED : MV_STYLE_YELLOW);
     mv_out_text(r->out, alarm);
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_format(r->out, "%s: ", mv_level_place(r->trace, r->first + index, place));
+    mv_out_format(r->out, "%s:", mv_level_place(r->trace, r->first + index, place));
     if (!*alarm) {
         mv_out_style(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-        mv_out_text(r->out, f->answer);
+        mv_out_format(r->out, " %s", f->answer);
         mv_out_style(r->out, MV_STYLE_NONE);
-        mv_out_text(r->out, ": ");
+        mv_out_char(r->out, ':');
     }
-    mv_prose_put(r->out, *alarm ? 10 + mv_prose_width(alarm) : 12 + mv_prose_width(f->answer), 2,
-                 "%s", f->figures);
+    mv_prose_put(r->out, *alarm ? 9 + mv_prose_width(alarm) : 11 + mv_prose_width(f->answer), 2,
+                 " %s", f->figures);
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
@@ -371,7 +371,7 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
 {
     char size[7][MV_SIZE_TEXT], doubt[64] = "", at[MV_AT_TEXT];
 
-    mv_out_format(r->out, "  %s%s:\n", mv_at_text(at, r->trace, &f->at), about_moment(f));
+    mv_prose_put_item(r->out, "%s%s:", mv_at_text(at, r->trace, &f->at), about_moment(f));
     if (mv_heap_unexplained(&f->bytes))
         snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
                  (long long)mv_heap_unexplained(&f->bytes));

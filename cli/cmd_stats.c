@@ -312,7 +312,8 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     mv_out_style(out, audit->exact ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
     mv_out_text(out, audit->exact ? "exact since event 0" : "not exact");
     mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ", residual %lld bytes\n", (long long)audit->residual);
+    mv_prose_put(out, audit->exact ? 28 : 18, 4, ", residual %lld bytes",
+                 (long long)audit->residual);
     for (uint32_t i = 0; i < audit->count; i++) {
         mv_out_text(out, "    ");
         mv_prose_put(out, 4, 6, "%s", audit->notes[i]);
