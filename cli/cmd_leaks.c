@@ -467,14 +467,6 @@ static void put_head(const leak_report *r, uint32_t device, mv_style style, cons
     mv_prose_put(out, column + (width < room ? width : room), 2, ": %s", what);
 }
 
-static void put_arrow(mv_out *out, const char *advice)
-{
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, "  -> ");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 5, 5, "%s", advice);
-}
-
 static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
     mv_out *out = r->out;
@@ -494,7 +486,7 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     if (leak->kind != MV_LEAK_UNKNOWN)
         mv_prose_put_item(out, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
     put_operator(r, tag_of(r, device, leak));
-    put_arrow(out, leak->advice);
+    mv_prose_put_advice(out, "%s", leak->advice);
     mv_stack_put(out, r->trace, r->kinds, leak->stack, r->cli->options.all_frames, 6);
 }
 
@@ -508,7 +500,7 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_prose_put_item(out, "%u samples, from %.3f s to %.3f s; confidence %.2f", grown->samples,
                       (double)(grown->first_us - r->start_us) / 1e6,
                       (double)(grown->last_us - r->start_us) / 1e6, grown->confidence);
-    put_arrow(out, grown->advice);
+    mv_prose_put_advice(out, "%s", grown->advice);
     mv_stack_put(out, r->trace, r->kinds, grown->stack, r->cli->options.all_frames, 6);
     mv_out_char(out, '\n');
 }
@@ -529,7 +521,7 @@ static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
     mv_prose_put_item(out, "in %u block%s%s", pile->blocks, mv_plural(pile->blocks), lines);
     mv_prose_put_item(out, "%s", mv_pile_text(pile, text, sizeof text));
     mv_prose_put_item(out, "%s: %s", mv_pile_cause_name(pile->cause), pile->evidence);
-    put_arrow(out, pile->advice);
+    mv_prose_put_advice(out, "%s", pile->advice);
     mv_stack_put(out, r->trace, r->kinds, pile->stack, r->cli->options.all_frames, 6);
     mv_out_char(out, '\n');
 }
@@ -579,11 +571,11 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_out_format(r->out, "%s: ", mv_level_place(r->trace, device, place));
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_style(r->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
-                         : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
-                                                              : MV_STYLE_YELLOW);
-    mv_out_text(r->out, mv_leak_verdict_name(found->verdict));
-    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_styled(r->out,
+                  found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+                  : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
+                                                       : MV_STYLE_YELLOW,
+                  mv_leak_verdict_name(found->verdict));
     if (found->verdict == MV_VERDICT_LEAK)
         mv_leaks_of_driver(found, text, sizeof text);
     else

@@ -232,11 +232,10 @@ static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
         snprintf(refused, sizeof refused, "; %llu request%s refused",
                  (unsigned long long)addresses->refused,
                  addresses->refused == 1 ? " was" : "s were");
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "reserved addresses, without memory: %s in %llu range%s%s%s",
-                 mv_size_text(held, addresses->held.bytes),
-                 (unsigned long long)addresses->held.count, mv_plural(addresses->held.count), peak,
-                 refused);
+    mv_prose_put_item(out, "reserved addresses, without memory: %s in %llu range%s%s%s",
+                      mv_size_text(held, addresses->held.bytes),
+                      (unsigned long long)addresses->held.count, mv_plural(addresses->held.count),
+                      peak, refused);
 }
 
 /* Prints the memory that is not included in any sum. */
