@@ -15,8 +15,17 @@ const char *mv_code_name(mv_code code)
     return code < MV_ERR_COUNT ? code_names[code] : "?";
 }
 
+static bool is_disk_named;
+
+void mv_err_name_disk(void)
+{
+    is_disk_named = true;
+}
+
 const char *mv_code_text(mv_code code)
 {
+    if (code == MV_NOMEM && is_disk_named)
+        return "memory limit reached (see --max-memory, --max-disk)";
     return code < MV_ERR_COUNT ? code_texts[code] : "unknown error";
 }
 

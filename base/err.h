@@ -52,6 +52,10 @@ const char *mv_err_path(const char *path, char text[MV_ERR_PATH]);
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
 
+/* Makes the text of MV_NOMEM name --max-disk as well, for a process that may also use disk. Must be
+ * called before other threads start. */
+void mv_err_name_disk(void);
+
 /* Returns `text`, such as "structure is damaged: event 812". For MV_IO and MV_ABSENT, `text` is
  * only the detail, which is a complete sentence. */
 #define MV_ERR_TEXT 256

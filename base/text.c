@@ -44,28 +44,21 @@ const char *mv_make_text(mv_text_maker *words, const char *format, ...)
     return text ? text : "";
 }
 
-bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
+bool mv_text_append(char *text, uint64_t size, const char *format, ...)
 {
     uint64_t used = strlen(text);
-    int added = vsnprintf(text + used, size - used, format, args);
+    va_list args;
+    int added;
 
+    va_start(args, format);
+    added = vsnprintf(text + used, size - used, format, args);
+    va_end(args);
     if (added >= 0 && (uint64_t)added < size - used)
         return true;
     if (added < 0)
         text[used] = 0;
     text[mv_utf8_cut(text, strlen(text))] = 0;
     return false;
-}
-
-bool mv_text_append(char *text, uint64_t size, const char *format, ...)
-{
-    va_list args;
-    bool fits;
-
-    va_start(args, format);
-    fits = mv_text_vappend(text, size, format, args);
-    va_end(args);
-    return fits;
 }
 
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices)

@@ -33,8 +33,6 @@ const char *mv_make_text(mv_text_maker *words, const char *format, ...)
  *     mv_text_append(line, sizeof line, ", %u streams", streams); */
 bool mv_text_append(char *text, uint64_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
 
 /* Returns true if a file name has this extension with something before it: "a.svg", but not
  * ".svg". */

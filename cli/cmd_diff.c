@@ -426,9 +426,8 @@ static void put_reserved(const diff_report *c)
 
     if (mv_trace_is_missing_reserved(&c->trace[0]) || mv_trace_is_missing_reserved(&c->trace[1]))
         return; /* for a file from another tool */
-    mv_out_style(c->out, style_of(change));
-    mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
-    mv_out_style(c->out, MV_STYLE_NONE);
+    mv_out_styled(c->out, style_of(change),
+                  change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_char(c->out, ' ');
     mv_prose_put(c->out, 10, 2, "%sreserved%s%s%s: %s before, %s after", change == 0 ? "in " : "",
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",

@@ -340,18 +340,15 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
     const char *alarm = f->fragmented ? "FRAGMENTED  " : f->waits ? "WAITING  " : "";
     char place[MV_PLACE_TEXT];
 
-    mv_out_style(r->out, f->fragmented ? MV_STYLE_RED : MV_STYLE_YELLOW);
-    mv_out_text(r->out, alarm);
-    mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_format(r->out, "%s: ", mv_level_place(r->trace, r->first + index, place));
+    mv_out_styled(r->out, f->fragmented ? MV_STYLE_RED : MV_STYLE_YELLOW, alarm);
+    mv_out_format(r->out, "%s:", mv_level_place(r->trace, r->first + index, place));
     if (!*alarm) {
-        mv_out_style(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-        mv_out_text(r->out, f->answer);
-        mv_out_style(r->out, MV_STYLE_NONE);
-        mv_out_text(r->out, ": ");
+        mv_out_char(r->out, ' ');
+        mv_out_styled(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW, f->answer);
+        mv_out_char(r->out, ':');
     }
-    mv_prose_put(r->out, *alarm ? 10 + mv_prose_width(alarm) : 12 + mv_prose_width(f->answer), 2,
-                 "%s", f->figures);
+    mv_prose_put(r->out, *alarm ? 9 + mv_prose_width(alarm) : 11 + mv_prose_width(f->answer), 2,
+                 " %s", f->figures);
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
@@ -371,7 +368,7 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
 {
     char size[7][MV_SIZE_TEXT], doubt[64] = "", at[MV_AT_TEXT];
 
-    mv_out_format(r->out, "  %s%s:\n", mv_at_text(at, r->trace, &f->at), about_moment(f));
+    mv_prose_put_item(r->out, "%s%s:", mv_at_text(at, r->trace, &f->at), about_moment(f));
     if (mv_heap_unexplained(&f->bytes))
         snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
                  (long long)mv_heap_unexplained(&f->bytes));
@@ -397,10 +394,7 @@ static void put_note(const fragmentation_report *r, const char *note)
 static void put_advice(const fragmentation_report *r, const mv_fragmentation *f)
 {
     for (uint32_t i = 0; i < f->advice_count; i++) {
-        mv_out_style(r->out, MV_STYLE_YELLOW);
-        mv_out_text(r->out, "  -> ");
-        mv_out_style(r->out, MV_STYLE_NONE);
-        mv_prose_put(r->out, 5, 5, "%s", f->advice[i].text);
+        mv_prose_put_advice(r->out, "%s", f->advice[i].text);
         if (f->advice[i].stack.row != MV_NO_STACK.row)
             mv_stack_put(r->out, r->trace, r->sites.kinds, f->advice[i].stack,
                          r->cli->options.all_frames, 7);

@@ -11,9 +11,7 @@
 static void heading(mv_out *out, const char *text)
 {
     mv_out_char(out, '\n');
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_text(out, text);
-    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_styled(out, MV_STYLE_BOLD, text);
     mv_out_char(out, '\n');
 }
 

@@ -387,21 +387,21 @@ enum { LABEL = 16 }; /* column after a line's label */
 static void put_format(const facts *f)
 {
     const mv_origin *o = &f->trace->origin;
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], more[200] = "";
 
-    mv_captured_label(f->out, "format");
-    mv_out_text(f->out, mv_format_name(o->format));
     if (o->pickle_protocol)
-        mv_out_format(f->out, ", protocol %u", o->pickle_protocol);
+        mv_prose_add(more, sizeof more, ", protocol %u", o->pickle_protocol);
     if (o->is_page)
-        mv_out_text(f->out, ", in an HTML page");
+        mv_prose_add(more, sizeof more, ", in an HTML page");
     if (o->format == MV_FORMAT_COMPACT)
-        mv_out_text(f->out, ", compact");
+        mv_prose_add(more, sizeof more, ", compact");
     if (o->file_bytes != MV_NO_BYTES)
-        mv_out_format(f->out, ", %s", mv_size_text(size, o->file_bytes));
+        mv_prose_add(more, sizeof more, ", %s", mv_size_text(size, o->file_bytes));
     if (o->compression && strcmp(o->compression, "none") != 0)
-        mv_out_format(f->out, ", %s of %s", o->compression, mv_size_text(size, o->data_bytes));
-    mv_out_char(f->out, '\n');
+        mv_prose_add(more, sizeof more, ", %s of %s", o->compression,
+                     mv_size_text(size, o->data_bytes));
+    mv_captured_label(f->out, "format");
+    mv_prose_put(f->out, LABEL, LABEL, "%s%s", mv_format_name(o->format), more);
 }
 
 static void put_recorded(const facts *f)

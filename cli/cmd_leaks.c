@@ -447,35 +447,46 @@ static void put_operator(const leak_report *r, mv_tag_id tag)
                       mv_string_text(r->trace, r->trace->tags.shapes[tag.row]));
 }
 
+/* Prints the first line of a leak or of a pile: "LEAK  train.py:62 forward: 2.00 MiB a step". */
+static void put_head(const leak_report *r, uint32_t device, mv_style style, const char *word,
+                     const char *label, const char *what)
+{
+    mv_out *out = r->out;
+    char place[32] = "";
+    uint32_t column, room, width = mv_prose_width(label);
+
+    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
+        snprintf(place, sizeof place, "device %u: ", device);
+    column = (uint32_t)(strlen(word) + strlen(place)) + 2;
+    room = mv_prose_room(out, column + 1);
+    mv_out_style(out, style);
+    mv_out_format(out, "%s  %s", word, place);
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_prose_put_cut(out, room, label);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(out, column + (width < room ? width : room), 2, ": %s", what);
+}
+
 static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
     mv_out *out = r->out;
     char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT], lines[32] = "";
-    char first[64], last[64];
+    char first[64], last[64], what[64];
 
     if (leak->lines > 1)
         snprintf(lines, sizeof lines, ", allocated by %u lines", leak->lines);
     mv_leak_label(r->trace, r->kinds, leak, label, sizeof label);
-    mv_out_style(out, MV_STYLE_RED);
-    mv_out_text(out, "LEAK  ");
-    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
-        mv_out_format(out, "device %u: ", device);
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_prose_put_cut(out, mv_prose_room(out, 42), label);
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ": %s a step\n  %s in %u block%s alive at the end%s\n",
-                  mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
-                  leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
+    snprintf(what, sizeof what, "%s a step", mv_size_text(step, leak->bytes_per_step));
+    put_head(r, device, MV_STYLE_RED, "LEAK", label, what);
+    mv_prose_put_item(out, "%s in %u block%s alive at the end%s", mv_size_text(bytes, leak->bytes),
+                      leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
     mv_prose_put_item(out, "first %s, last %s; confidence %.2f",
                       moment_text(r, device, leak->first_event, first),
                       moment_text(r, device, leak->last_event, last), leak->confidence);
     if (leak->kind != MV_LEAK_UNKNOWN)
         mv_prose_put_item(out, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
     put_operator(r, tag_of(r, device, leak));
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, "  -> ");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 5, 5, "%s", leak->advice);
+    mv_prose_put_advice(out, "%s", leak->advice);
     mv_stack_put(out, r->trace, r->kinds, leak->stack, r->cli->options.all_frames, 6);
 }
 
@@ -484,22 +495,12 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
 {
     mv_out *out = r->out;
 
-    mv_out_style(out, MV_STYLE_RED);
-    mv_out_text(out, "LEAK  ");
-    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
-        mv_out_format(out, "device %u: ", device);
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_prose_put_cut(out, mv_prose_room(out, 42), grown->label);
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ": %s\n  ", grown->what);
-    mv_prose_put(out, 2, 4, "%s", grown->why);
-    mv_out_format(out, "  %u samples, from %.3f s to %.3f s; confidence %.2f\n", grown->samples,
-                  (double)(grown->first_us - r->start_us) / 1e6,
-                  (double)(grown->last_us - r->start_us) / 1e6, grown->confidence);
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, "  -> ");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 5, 5, "%s", grown->advice);
+    put_head(r, device, MV_STYLE_RED, "LEAK", grown->label, grown->what);
+    mv_prose_put_item(out, "%s", grown->why);
+    mv_prose_put_item(out, "%u samples, from %.3f s to %.3f s; confidence %.2f", grown->samples,
+                      (double)(grown->first_us - r->start_us) / 1e6,
+                      (double)(grown->last_us - r->start_us) / 1e6, grown->confidence);
+    mv_prose_put_advice(out, "%s", grown->advice);
     mv_stack_put(out, r->trace, r->kinds, grown->stack, r->cli->options.all_frames, 6);
     mv_out_char(out, '\n');
 }
@@ -510,25 +511,17 @@ static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;
     char label[512], bytes[MV_SIZE_TEXT], text[200], lines[32] = "";
+    const char *word = pile->cause == MV_PILE_OF_CYCLES ? "GARBAGE" : "PILES UP";
 
     if (pile->lines > 1)
         snprintf(lines, sizeof lines, ", allocated by %u lines", pile->lines);
     mv_culprit_label(r->trace, r->kinds, pile->stack, label, sizeof label);
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, pile->cause == MV_PILE_OF_CYCLES ? "GARBAGE  " : "PILES UP  ");
-    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
-        mv_out_format(out, "device %u: ", device);
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_prose_put_cut(out, mv_prose_room(out, 50), label);
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ": up to %s\n  in %u block%s%s\n  ", mv_size_text(bytes, pile->bytes),
-                  pile->blocks, mv_plural(pile->blocks), lines);
-    mv_prose_put(out, 2, 4, "%s", mv_pile_text(pile, text, sizeof text));
+    snprintf(text, sizeof text, "up to %s", mv_size_text(bytes, pile->bytes));
+    put_head(r, device, MV_STYLE_YELLOW, word, label, text);
+    mv_prose_put_item(out, "in %u block%s%s", pile->blocks, mv_plural(pile->blocks), lines);
+    mv_prose_put_item(out, "%s", mv_pile_text(pile, text, sizeof text));
     mv_prose_put_item(out, "%s: %s", mv_pile_cause_name(pile->cause), pile->evidence);
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, "  -> ");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 5, 5, "%s", pile->advice);
+    mv_prose_put_advice(out, "%s", pile->advice);
     mv_stack_put(out, r->trace, r->kinds, pile->stack, r->cli->options.all_frames, 6);
     mv_out_char(out, '\n');
 }
@@ -537,14 +530,9 @@ static void put_steps(mv_out *out, const mv_steps *steps)
 {
     if (steps->source == MV_STEPS_NONE)
         return;
-    mv_out_format(out, "  %u step%s, %s%s", steps->count, mv_plural(steps->count),
-                  steps->source == MV_STEPS_INFERRED ? "" : "by ",
-                  mv_steps_source_name(steps->source));
-    if (*steps->name) {
-        mv_out_char(out, ' ');
-        mv_out_clean_text(out, steps->name);
-    }
-    mv_out_char(out, '\n');
+    mv_prose_put_item(out, "%u step%s, %s%s%s%s", steps->count, mv_plural(steps->count),
+                      steps->source == MV_STEPS_INFERRED ? "" : "by ",
+                      mv_steps_source_name(steps->source), *steps->name ? " " : "", steps->name);
 }
 
 /* Prints a separate line, unless the text is empty. */
@@ -583,11 +571,11 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_out_format(r->out, "%s: ", mv_level_place(r->trace, device, place));
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_style(r->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
-                         : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
-                                                              : MV_STYLE_YELLOW);
-    mv_out_text(r->out, mv_leak_verdict_name(found->verdict));
-    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_styled(r->out,
+                  found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+                  : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
+                                                       : MV_STYLE_YELLOW,
+                  mv_leak_verdict_name(found->verdict));
     if (found->verdict == MV_VERDICT_LEAK)
         mv_leaks_of_driver(found, text, sizeof text);
     else

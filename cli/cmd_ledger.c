@@ -232,11 +232,10 @@ static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
         snprintf(refused, sizeof refused, "; %llu request%s refused",
                  (unsigned long long)addresses->refused,
                  addresses->refused == 1 ? " was" : "s were");
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "reserved addresses, without memory: %s in %llu range%s%s%s",
-                 mv_size_text(held, addresses->held.bytes),
-                 (unsigned long long)addresses->held.count, mv_plural(addresses->held.count), peak,
-                 refused);
+    mv_prose_put_item(out, "reserved addresses, without memory: %s in %llu range%s%s%s",
+                      mv_size_text(held, addresses->held.bytes),
+                      (unsigned long long)addresses->held.count, mv_plural(addresses->held.count),
+                      peak, refused);
 }
 
 /* Prints the memory that is not included in any sum. */
@@ -245,7 +244,8 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
     char size[MV_SIZE_TEXT];
     mv_out *out = r->out;
 
-    mv_out_format(out, "\n  %s\n", ledger->check);
+    mv_out_char(out, '\n');
+    mv_prose_put_item(out, "%s", ledger->check);
     for (int i = 0; i < 2; i++) {
         const char *sentence = i ? ledger->pools : ledger->residue;
         if (!*sentence)
@@ -253,12 +253,12 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
         mv_prose_put_item(out, "%s", sentence);
     }
     if (ledger->host.count > 0)
-        mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",
-                      mv_size_text(size, ledger->host.bytes),
-                      (unsigned long long)ledger->host.count, mv_plural(ledger->host.count));
+        mv_prose_put_item(out, "pinned host memory: %s in %llu allocation%s",
+                          mv_size_text(size, ledger->host.bytes),
+                          (unsigned long long)ledger->host.count, mv_plural(ledger->host.count));
     if (ledger->foreign.bytes > 0)
-        mv_out_format(out, "  memory opened from other processes: %s\n",
-                      mv_size_text(size, ledger->foreign.bytes));
+        mv_prose_put_item(out, "memory opened from other processes: %s",
+                          mv_size_text(size, ledger->foreign.bytes));
     if (ledger->addresses.peak > 0 || ledger->addresses.refused > 0)
         put_addresses(out, &ledger->addresses);
 }

@@ -282,9 +282,7 @@ static void put_device(const tree_report *r, const device_tree *d)
     snprintf(head, sizeof head, "%s: %s %s", mv_level_place(r->drawing.trace, d->device, place),
              mv_size_text(size, d->tree.nodes[0].bytes),
              r->drawing.filter.count ? "match the filter" : "allocated");
-    mv_out_style(&r->cli->out, MV_STYLE_BOLD);
-    mv_out_text(&r->cli->out, head);
-    mv_out_style(&r->cli->out, MV_STYLE_NONE);
+    mv_out_styled(&r->cli->out, MV_STYLE_BOLD, head);
     mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " %s%s, by %s",
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped || r->by_module ? group_name(r, d) : "stack");

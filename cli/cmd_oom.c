@@ -290,9 +290,7 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
 
     snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
     snprintf(asked, sizeof asked, ": %s requested at ", mv_size_text(size, oom->requested));
-    mv_out_style(r->out, MV_STYLE_RED);
-    mv_out_text(r->out, head);
-    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_styled(r->out, MV_STYLE_RED, head);
     mv_out_text(r->out, asked);
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_prose_put_cut(r->out, mv_prose_room(r->out, (uint32_t)(strlen(head) + strlen(asked))),
@@ -338,15 +336,13 @@ static void put_remedy(const oom_report *r, uint32_t index, const mv_oom *oom)
         !found->rows->serves || (!*found->rows->change && oom->outlook.serves))
         return; /* the advice already names the setting */
     what = *found->rows->change ? "code change" : "setting";
-    mv_out_style(r->out, MV_STYLE_YELLOW);
-    mv_out_text(r->out, "  -> ");
-    mv_out_style(r->out, MV_STYLE_NONE);
     if (remedy)
-        mv_prose_put(r->out, 5, 5, "a replayed %s: %s; it reserves %s less (others: %s)", what,
-                     found->verdict,
-                     mv_size_text(saves, remedy->saves > 0 ? (uint64_t)remedy->saves : 0), r->more);
+        mv_prose_put_advice(
+            r->out, "a replayed %s: %s; it reserves %s less (others: %s)", what, found->verdict,
+            mv_size_text(saves, remedy->saves > 0 ? (uint64_t)remedy->saves : 0), r->more);
     else
-        mv_prose_put(r->out, 5, 5, "a replayed %s: %s (others: %s)", what, found->verdict, r->more);
+        mv_prose_put_advice(r->out, "a replayed %s: %s (others: %s)", what, found->verdict,
+                            r->more);
 }
 
 static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
@@ -358,10 +354,7 @@ static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
     put_sums(r, oom);
     if (oom->detailed && *oom->enough)
         mv_prose_put_item(r->out, "%s", oom->enough);
-    mv_out_style(r->out, MV_STYLE_YELLOW);
-    mv_out_text(r->out, "  -> ");
-    mv_out_style(r->out, MV_STYLE_NONE);
-    mv_prose_put(r->out, 5, 5, "%s", oom->advice);
+    mv_prose_put_advice(r->out, "%s", oom->advice);
     put_remedy(r, index, oom);
     mv_stack_put(r->out, r->trace, r->sites.kinds, oom->stack, r->cli->options.all_frames, 6);
     mv_table_print(r->cli, &pin_table, r, &list, "");

@@ -309,10 +309,10 @@ static const mv_table level_table = {MV_TABLE(LEVEL_ROW_FIELDS, list_levels)};
 static void put_audit(mv_out *out, const mv_audit *audit)
 {
     mv_out_text(out, "  audit: ");
-    mv_out_style(out, audit->exact ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-    mv_out_text(out, audit->exact ? "exact since event 0" : "not exact");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ", residual %lld bytes\n", (long long)audit->residual);
+    mv_out_styled(out, audit->exact ? MV_STYLE_GREEN : MV_STYLE_YELLOW,
+                  audit->exact ? "exact since event 0" : "not exact");
+    mv_prose_put(out, audit->exact ? 28 : 18, 4, ", residual %lld bytes",
+                 (long long)audit->residual);
     for (uint32_t i = 0; i < audit->count; i++) {
         mv_out_text(out, "    ");
         mv_prose_put(out, 4, 6, "%s", audit->notes[i]);
@@ -359,9 +359,7 @@ static void put_device(const survey *s, const device_stats *stats)
         return;
     }
 
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_text(out, mv_level_place(trace, t->device, place));
-    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_styled(out, MV_STYLE_BOLD, mv_level_place(trace, t->device, place));
     if (stats->history == MV_HISTORY_NONE)
         mv_prose_put(out, 10, 2, ": %s", stats->history_why);
     else
@@ -395,9 +393,7 @@ static void put_host(const survey *s)
     if (!host.is_there)
         return;
     mv_out_char(out, '\n');
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_text(out, "host");
-    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_styled(out, MV_STYLE_BOLD, "host");
     mv_prose_put(
         out, 4, 2, ": %s pinned in %u segment%s, %s of it allocated; peaks %s pinned, %s allocated",
         mv_size_text(now, host.now.reserved), host.segments, mv_plural(host.segments),

@@ -350,7 +350,8 @@ static void put_heading(const listing *l, uint32_t device, mv_window window)
                   "size");
     if (l->has_stream)
         put_left(l->out, "stream", l->width_of_stream);
-    mv_out_text(l->out, "where\n");
+    mv_prose_put_cut(l->out, l->room, "where");
+    mv_out_char(l->out, '\n');
     mv_out_style(l->out, MV_STYLE_NONE);
 }
 

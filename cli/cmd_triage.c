@@ -250,9 +250,7 @@ static void put_device(const triage_report *r, const device_row *d)
                      mv_percent_text(share, d->used, d->total));
     else
         say_capacity(d, rest);
-    mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_text(r->out, d->place);
-    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_styled(r->out, MV_STYLE_BOLD, d->place);
     mv_prose_put(r->out, (uint32_t)strlen(d->place), 2, ": %s", rest);
     if (!*d->floor)
         return;

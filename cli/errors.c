@@ -163,9 +163,7 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
         mv_out_char(out, '\n');
     snprintf(head, sizeof head, "%s  %s", e->is_summary ? "SUMMARY" : "OUT OF MEMORY",
              mv_text_verdict_name(t->verdict));
-    mv_out_style(out, e->is_summary ? MV_STYLE_BOLD : MV_STYLE_RED);
-    mv_out_text(out, head);
-    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_styled(out, e->is_summary ? MV_STYLE_BOLD : MV_STYLE_RED, head);
     mv_prose_put(out, (uint32_t)strlen(head), 2, ": %s", mv_error_title(e, title));
     mv_prose_put_item(out, "line %llu%s: %s", (unsigned long long)e->line,
                       e->times > 1 ? " and later" : "", t->why);
@@ -173,10 +171,7 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
         mv_prose_put_item(out, "%s", t->lines[k]);
     put_causes(out, "possible", t->possible, t->verdict == MV_TEXT_UNKNOWN ? t->possible_count : 0);
     put_causes(out, "excluded", t->excluded, t->excluded_count);
-    mv_out_style(out, MV_STYLE_YELLOW);
-    mv_out_text(out, "  -> ");
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 5, 5, "%s", is_known ? "as above" : t->advice);
+    mv_prose_put_advice(out, "%s", is_known ? "as above" : t->advice);
 }
 
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors)

@@ -91,7 +91,10 @@ static void open_disk(mv_cli *cli, uint64_t bytes)
 
     if (cli->kept || cli->command->serves || cli->command->starts_program ||
         cli->command->takes_words || (o->files == 0 && !may_open_more(cli->command, o)) ||
-        limit >= most || (is_given && o->max_disk == 0))
+        limit >= most)
+        return;
+    mv_err_name_disk();
+    if (is_given && o->max_disk == 0)
         return;
     mv_disk_open(&cli->disk, NULL, is_given ? o->max_disk : 0);
     if (cli->disk.limit > most - limit)

@@ -45,12 +45,13 @@ typedef struct {
 
 /* Timings in milliseconds, or 0 for phases that did not run. */
 typedef struct {
-    double window_ms;      /* from the start to the first frame, whatever that frame shows */
-    double first_frame_ms; /* from the start to the first frame that shows the timeline or its saved
-                              outline (view/document/saved_index.h) */
-    double read_ms;        /* time to read the first file */
-    double index_ms;       /* from the end of reading until the timeline is ready */
-    double settled_ms;     /* from the start until nothing was left to compute; only measured for a
+    double window_ms; /* from the start to the first frame, whatever that frame shows */
+    double
+        first_frame_ms; /* from the start to the first frame that shows the timeline or its outline
+                              (view/document/outline.h) */
+    double read_ms;     /* time to read the first file */
+    double index_ms;    /* from the end of reading until the timeline is ready */
+    double settled_ms;  /* from the start until nothing was left to compute; only measured for a
                               shot */
     double p50_ms, p90_ms, p99_ms, max_ms; /* time per frame, for inputs, scene and pixels */
     double cpu_p50_ms,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/advice/triage.h"
+#include "analyze/leaks/driver_growth.h"
 #include "analyze/levels/levels.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -68,19 +69,24 @@ static void add_ooms(heading *h)
 
 /* Returns where a leak is: " at train.py:74", " (no stack)", " in backward of linear
  * (AddmmBackward0)". */
-static const char *place_of(heading *h, const mv_leak *leak)
+static const char *place_of(heading *h, const mv_trace *trace, const char *label,
+                            mv_frame_id culprit)
 {
-    char label[256], line[32] = "";
-    char *end;
+    char line[32] = "";
+    const char *end;
 
-    mv_leak_label(h->of->trace, h->of->sites->kinds, leak, label, sizeof label);
-    if (leak->culprit.row < h->of->trace->frames.count)
-        snprintf(line, sizeof line, ":%lld",
-                 (long long)h->of->trace->frames.line[leak->culprit.row]);
+    if (culprit.row < trace->frames.count)
+        snprintf(line, sizeof line, ":%lld", (long long)trace->frames.line[culprit.row]);
     end = *line ? strstr(label, line) : NULL;
     if (end)
-        end[strlen(line)] = 0;
-    return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
+        return mv_make_text(&h->words, " at %.*s", (int)(end - label + (int)strlen(line)), label);
+    return mv_make_text(&h->words, "%s%s", *label == '(' ? " " : " in ", label);
+}
+
+/* Returns the growth of driver memory if it is a leak, or NULL. */
+static const mv_driver_growth *leak_of_driver(const mv_leaks *found)
+{
+    return found->driver && found->driver->verdict == MV_VERDICT_LEAK ? found->driver : NULL;
 }
 
 /* Returns the text if no leak was found. A file with several levels of memory may leak on another
@@ -98,10 +104,13 @@ static const char *clean_text(heading *h)
 static void add_leaks(heading *h)
 {
     const mv_leaks *found = h->of->leaks;
-    char size[MV_SIZE_TEXT], more[32] = "";
+    const mv_driver_growth *driver = leak_of_driver(found);
+    uint64_t driver_bytes = driver ? mv_driver_growth_bytes(driver) : 0;
+    uint32_t count = found->count + (driver != NULL);
+    char size[MV_SIZE_TEXT], label[256], more[32] = "";
     mv_headline_row row = {.kind = MV_FINDING_LEAK, .why = found->why};
 
-    if (found->count == 0) {
+    if (count == 0) {
         row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
         row.text = row.level == MV_HEADLINE_FINE
                        ? clean_text(h)
@@ -109,12 +118,20 @@ static void add_leaks(heading *h)
         add(h, row);
         return;
     }
-    if (found->count > 1)
-        snprintf(more, sizeof more, ", %u more", found->count - 1);
+    if (count > 1)
+        snprintf(more, sizeof more, ", %u more", count - 1);
     row.level = MV_HEADLINE_ALARM;
-    row.bytes = found->leaked_bytes;
-    row.text = mv_make_text(&h->words, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
-                            place_of(h, &found->leaks[0]), more);
+    row.bytes = found->leaked_bytes + driver_bytes;
+    if (found->count > 0) {
+        const mv_leak *leak = found->leaks;
+        mv_leak_label(h->of->trace, h->of->sites->kinds, leak, label, sizeof label);
+        row.text = mv_make_text(&h->words, "leak %s%s%s", mv_size_text(size, leak->bytes),
+                                place_of(h, h->of->trace, label, leak->culprit), more);
+    } else {
+        row.text = mv_make_text(
+            &h->words, "leak %s of driver memory%s", mv_size_text(size, driver_bytes),
+            place_of(h, mv_trace_as_read(h->of->trace), driver->label, driver->culprit));
+    }
     add(h, row);
 }
 
@@ -227,6 +244,7 @@ uint32_t mv_headline_problems(const mv_reports *reports)
     bool has_ooms = reports->ooms && !is_of_other(reports);
 
     return (has_ooms ? reports->ooms->count : 0) + (reports->leaks ? reports->leaks->count : 0) +
+           (reports->leaks && leak_of_driver(reports->leaks)) +
            (reports->fragmentation &&
             (reports->fragmentation->fragmented || reports->fragmentation->waits));
 }

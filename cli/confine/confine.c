@@ -63,11 +63,6 @@ static void allow(mv_confinement *c, const char *path, uint64_t rights)
     c->place[c->count++].rights = rights;
 }
 
-void mv_confine_allow_folder(mv_confinement *c, const char *folder)
-{
-    allow(c, folder, FOLDER_RIGHTS);
-}
-
 /* Allows the rights in the directory that contains the path's last component. */
 static void allow_in_parent(mv_confinement *c, const char *path, uint64_t rights)
 {

@@ -31,9 +31,6 @@ typedef struct {
  * subdirectories. Allows nothing for NULL or "-". */
 void mv_confine_allow_output(mv_confinement *c, const char *path);
 
-/* Allows files to be created, replaced and removed in a directory. */
-void mv_confine_allow_folder(mv_confinement *c, const char *folder);
-
 /* Confines this thread and the threads that it starts later. This cannot be undone. Releases
  * `c`. */
 void mv_confine(mv_confinement *c);

@@ -3,12 +3,6 @@
 #include <stdlib.h>
 
 #include "cli/confine/confine.h"
-#include "view/document/saved_index.h"
-
-static bool is_headless(const mv_cli *cli)
-{
-    return mv_option_given(&cli->options, MV_HAS(HEADLESS));
-}
 
 /* Valgrind makes some of the refused calls from within the process. */
 static bool is_wanted(const mv_cli *cli)
@@ -18,7 +12,7 @@ static bool is_wanted(const mv_cli *cli)
     if (cli->command->starts_program || (asked && strcmp(asked, "off") == 0) ||
         (preloaded && strstr(preloaded, "/vgpreload_")))
         return false;
-    return !cli->command->opens_window || is_headless(cli) ||
+    return !cli->command->opens_window || mv_option_given(&cli->options, MV_HAS(HEADLESS)) ||
            (!cli->command->is_interactive && !mv_view_is_wanted(cli));
 }
 
@@ -28,19 +22,6 @@ static void allow_beside(mv_confinement *c, const char *file)
 
     if ((size_t)snprintf(path, sizeof path, "%s.html", file) < sizeof path)
         mv_confine_allow_output(c, path);
-}
-
-/* Allows the pictures of a viewer without a window, and the files that it keeps between runs. */
-static void allow_headless(mv_confinement *c, const mv_options *o)
-{
-    char saved[MV_SAVED_PATH];
-
-    c->writes_anywhere = o->script;
-    mv_confine_allow_output(c, o->shot);
-    if (mv_saved_folder(saved)) {
-        mv_saved_folder_make(saved);
-        mv_confine_allow_folder(c, saved);
-    }
 }
 
 void mv_confine_command(const mv_cli *cli)
@@ -55,7 +36,7 @@ void mv_confine_command(const mv_cli *cli)
         mv_confine_allow_output(&c, o->file[o->files - 1]);
     if (cli->command->writes_beside && !o->output)
         allow_beside(&c, o->file[0]);
-    if (is_headless(cli))
-        allow_headless(&c, o);
+    mv_confine_allow_output(&c, o->shot);
+    c.writes_anywhere |= o->script != NULL;
     mv_confine(&c);
 }

@@ -230,11 +230,11 @@ static void put_device(const mv_top_report *r, const mv_top_device *d)
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, 10, 2, "%s", use);
     mv_out_text(out, "  leak so far: ");
-    mv_out_style(out, d->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
-                      : d->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
-                                                       : MV_STYLE_YELLOW);
-    mv_out_text(out, mv_leak_verdict_name(d->verdict));
-    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_styled(out,
+                  d->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+                  : d->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
+                                                   : MV_STYLE_YELLOW,
+                  mv_leak_verdict_name(d->verdict));
     put_verdict_age(out, d->file->followed);
     if (d->why)
         mv_prose_put(out, 22, 4, ": %s", d->why);

@@ -351,7 +351,8 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     put_heaps(out, scratch, trace);
     if (trace->samples.count) {
         mv_captured_label(out, "samples");
-        mv_out_format(out, "%u (device memory in use)\n", trace->samples.count);
+        mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%u (device memory in use)",
+                     trace->samples.count);
     }
     put_losses(out, trace);
 }

@@ -27,6 +27,5 @@ void mv_rest_put(mv_cli *cli, const mv_device_rest *rest)
 
     if (!text)
         return;
-    mv_out_text(&cli->out, "  ");
-    mv_prose_put(&cli->out, 2, 4, "%s", text);
+    mv_prose_put_item(&cli->out, "%s", text);
 }

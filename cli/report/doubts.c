@@ -17,8 +17,7 @@ mv_code mv_doubts_find(mv_cli *cli, const mv_lives *lives, mv_doubted about, mv_
 void mv_doubts_put(mv_cli *cli, const mv_doubts *doubts)
 {
     for (uint32_t i = 0; i < doubts->words.count; i++) {
-        mv_out_text(&cli->out, "  ");
-        mv_prose_put(&cli->out, 2, 4, "%s", doubts->words.text[i]);
+        mv_prose_put_item(&cli->out, "%s", doubts->words.text[i]);
     }
 }
 

@@ -147,6 +147,13 @@ void mv_out_style(mv_out *out, mv_style style)
         mv_out_bytes(out, codes[style], strlen(codes[style]));
 }
 
+void mv_out_styled(mv_out *out, mv_style style, const char *text)
+{
+    mv_out_style(out, style);
+    mv_out_text(out, text);
+    mv_out_style(out, MV_STYLE_NONE);
+}
+
 /* ---- texts: only mv_out_style sends control characters to the terminal -------------------- */
 
 void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner)

@@ -79,6 +79,7 @@ void mv_out_u64_wide(mv_out *out, uint64_t value, int width);
 
 /* Starts a style. MV_STYLE_NONE ends it. Has no effect without color. */
 void mv_out_style(mv_out *out, mv_style style);
+void mv_out_styled(mv_out *out, mv_style style, const char *text); /* mv_out_text in a style */
 
 /* Writes text from a file, escaped in the given manner so that it is harmless. */
 void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner);

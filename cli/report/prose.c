@@ -105,6 +105,17 @@ void mv_prose_put_item(mv_out *out, const char *format, ...)
     mv_out_char(out, '\n');
 }
 
+void mv_prose_put_advice(mv_out *out, const char *format, ...)
+{
+    va_list args;
+
+    mv_out_styled(out, MV_STYLE_YELLOW, "  -> ");
+    va_start(args, format);
+    put_words(out, 5, 5, format, args);
+    va_end(args);
+    mv_out_char(out, '\n');
+}
+
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
 {
     va_list args;

@@ -19,6 +19,10 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
  * lines after that by 4. */
 void mv_prose_put_item(mv_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Prints advice below a sentence, with an arrow. */
+void mv_prose_put_advice(mv_out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Prints like mv_prose_put, but does not end the line, so that a sentence can have parts in
  * different styles. No line break is inserted before a part that does not begin with a blank.
  * Returns the column after the part. */

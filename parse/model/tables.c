@@ -192,14 +192,6 @@ uint64_t mv_table_rows(const mv_trace *trace, const mv_model_table *table, uint3
     return ends[count];
 }
 
-const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, uint32_t device,
-                            const mv_table_column *column)
-{
-    const char *values = mv_column_of(mv_table_of(trace, table, device), column);
-
-    return column->is_end ? values + column->size : values;
-}
-
 bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *rows, uint64_t more,
                    void *out)
 {

@@ -112,11 +112,6 @@ static inline void mv_column_set(void *rows, const mv_table_column *column, void
     memcpy((char *)rows + column->at, &values, sizeof values);
 }
 
-/* Returns the address of the column's first value, which in an `is_end` column is after the leading
- * 0. */
-const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, uint32_t device,
-                            const mv_table_column *column);
-
 /* Copies a table, with space for `more` additional rows, which are zero. Returns false when out of
  * memory. Cannot be used for tables of ranges (is_end). */
 bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *rows, uint64_t more,

@@ -1,5 +1,6 @@
 /* How recordings without events, or without PyTorch's memory, are described. */
 #include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
@@ -69,15 +70,6 @@ Test(recording, calls_without_pytorch_are_described)
     cr_assert(strstr(out.lines[2], "memviz ledger run.bin"), "%s", out.lines[2]);
 }
 
-static bool shows(const mv_view *view, const char *words)
-{
-    for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
-        if (view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
-            strstr(view->ui.scene.shapes[i].text, words))
-            return true;
-    return false;
-}
-
 /* The viewer opens on the memory that the calls allocated. */
 LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
 {
@@ -92,7 +84,7 @@ LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
     for (int i = 0; i < 3; i++) {
         mv_view_frame(view, widths[i], 600, 0);
         mvt_view_frame(view);
-        cr_assert(shows(view, "1.07 GiB"));
+        cr_assert(mvt_scene_says(&view->ui.scene, "1.07 GiB"));
     }
 }
 

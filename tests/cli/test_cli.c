@@ -5,15 +5,6 @@
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
 
-static unsigned count_lines(const char *text)
-{
-    unsigned lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 LongTest(cli, wrong_usage_is_reported_in_one_line)
 {
     static const mvt_expected_run all[] = {
@@ -189,7 +180,7 @@ LongTest(cli, failures_are_one_line)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("%s", all[i].words);
         cr_expect_eq(r.status, 1, "%s: %d", all[i].words, r.status);
-        cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].words, r.err);
+        cr_expect_eq(mvt_count_lines(r.err), 1, "%s: %s", all[i].words, r.err);
     }
 }
 
@@ -530,7 +521,7 @@ Test(cli, closed_pipe_is_quiet)
     /* Even if the parent ignores the signal, the program must print nothing. */
     r = mvt_sh("trap '' PIPE; $MEMVIZ trace $SNAPS/gpt_train.pickle | head -1");
     cr_expect_str_eq(r.err, "");
-    cr_expect_eq(count_lines(r.out), 1);
+    cr_expect_eq(mvt_count_lines(r.out), 1);
 }
 
 Test(cli, full_disk_is_reported)
@@ -631,8 +622,8 @@ LongTest(cli, limits_and_ranges_choose_rows)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_here("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
         cr_expect_eq(r.status, 0, "%s: %s", all[i].options, r.err);
-        cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
-                     count_lines(r.out));
+        cr_expect_eq(mvt_count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
+                     mvt_count_lines(r.out));
     }
 }
 

@@ -8,22 +8,13 @@ typedef struct {
     const char *expected; /* part of the one line on standard error; "": no line */
 } gate_case;
 
-static uint32_t lines_of(const char *text)
-{
-    uint32_t lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 static void check(const gate_case *cases)
 {
     for (; cases->command; cases++) {
         mvt_run r = mvt_here_or_sh("$MEMVIZ %s", cases->command);
         cr_expect_eq(r.status, cases->status, "%s: %d %s", cases->command, r.status, r.err);
         cr_expect(strstr(r.err, cases->expected), "%s: %s", cases->command, r.err);
-        cr_expect_eq(lines_of(r.err), cases->status != 0, "%s: %s", cases->command, r.err);
+        cr_expect_eq(mvt_count_lines(r.err), cases->status != 0, "%s: %s", cases->command, r.err);
     }
 }
 

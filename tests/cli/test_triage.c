@@ -23,15 +23,6 @@ static void expect_narrow(const char *text, uint32_t columns, const char *what)
     }
 }
 
-static uint32_t lines_of(const char *text)
-{
-    uint32_t lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 LongTest(triage, triage_fits_one_screen)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -39,7 +30,7 @@ LongTest(triage, triage_fits_one_screen)
         cr_expect_eq(r.status, 0, "%s", r.err);
         cr_expect_str_eq(r.err, "");
         if (strcmp(names[i], "two_devices") != 0)
-            cr_expect_leq(lines_of(r.out), 24, "%s: %s", names[i], r.out);
+            cr_expect_leq(mvt_count_lines(r.out), 24, "%s: %s", names[i], r.out);
         expect_narrow(r.out, 80, names[i]);
     }
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ oom_fragmented.pickle").out, 60, "oom");

@@ -62,7 +62,7 @@ static void confine(const tried *t)
 {
     mv_confinement c = {0};
 
-    mv_confine_allow_folder(&c, t->inside);
+    mv_confine_allow_output(&c, in(t->inside, "made"));
     mv_confine(&c);
 }
 
@@ -148,8 +148,8 @@ static void allow_many(tried *t)
     mv_confinement c = {0};
 
     for (int i = 0; i < 2 * MV_CONFINE_PLACES; i++)
-        mv_confine_allow_folder(&c, t->inside);
-    mv_confine_allow_folder(&c, t->outside);
+        mv_confine_allow_output(&c, in(t->inside, "made"));
+    mv_confine_allow_output(&c, in(t->outside, "made"));
     mv_confine(&c);
     t->error[0] = open(in(t->outside, "made"), O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
     t->error[1] = socket(AF_INET, SOCK_STREAM, 0) < 0 ? errno : 0;

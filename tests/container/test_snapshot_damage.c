@@ -170,8 +170,8 @@ static bool same_rows(const mv_trace *a, const mv_trace *b, const mv_model_table
     if (rows != mv_table_rows(b, table, 0))
         return false;
     for (uint32_t i = 0; i < table->column_count && rows; i++)
-        if (memcmp(mv_table_values(a, table, 0, &table->columns[i]),
-                   mv_table_values(b, table, 0, &table->columns[i]),
+        if (memcmp(mvt_table_values(a, table, 0, &table->columns[i]),
+                   mvt_table_values(b, table, 0, &table->columns[i]),
                    rows * table->columns[i].size) != 0)
             return false;
     return true;

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum {
     SETUP = 6,
     WORDS = 32,   /* in its first byte: the script is written in view/script.h's language */
-    OUTLINE = 64, /* the file was opened by an earlier run */
+    OUTLINE = 64, /* outlines are made, as for a long trace */
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
@@ -582,38 +582,13 @@ static void run(world *w)
 
     if (begin(w, &flags)) {
         paint(w);
-        if (flags & OUTLINE) {
-            /* Writes an outline of the file with arbitrary numbers, as if an earlier run had saved
-             * it. */
-            mv_budget budget = {.limit = 64 << 20};
-            mv_saved_index index = {.count = 1 + take(w) % 3u};
-            char folder[MV_SAVED_PATH];
-            mv_saved_key key;
-            mv_arena arena;
-            mv_arena_init(&arena, &budget);
-            index.devices = mv_push_array(&arena, mv_saved_device, index.count);
-            for (uint32_t i = 0; index.devices && i < index.count; i++) {
-                mv_saved_device *d = &index.devices[i];
-                uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
-                *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
-                d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
-                d->peak = unit * take(w);
-                d->most_reserved = unit * take(w);
-                for (uint32_t c = 0; c < d->columns; c++) {
-                    d->least[c] = unit * (c % 7);
-                    d->most[c] = unit * (c % 13);
-                    d->reserved[c] = unit * 3;
-                }
-            }
-            if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) &&
-                mv_saved_folder(folder))
-                mv_saved_index_write(folder, key, &index);
-            mv_arena_release(&arena);
-        }
         mv_view_add(w->view, FILE_NAME);
         for (int i = 0; i < 4 && flags & OUTLINE; i++) {
+            mv_document *d = w->view->documents[w->view->document_count - 1];
             paint(w);
             turn(w, 1);
+            if (d->stage == MV_DOCUMENT_OPENED && !d->outlines)
+                mv_document_sketch(d, 0); /* as if the trace were long */
         }
         if (flags & WORDS)
             run_words(w);

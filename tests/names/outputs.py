@@ -74,7 +74,7 @@ dump
 class Bench:
     def __init__(self, program, folder, page, tally):
         self.program, self.folder, self.tally = program, folder, tally
-        self.env = {**os.environ, "MEMVIZ_CACHE": "off", "LC_ALL": "C.UTF-8", "COLUMNS": "100", "MEMVIZ_PAGE": page}
+        self.env = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100", "MEMVIZ_PAGE": page}
 
     def run(self, words, **more):
         """(status, standard output, standard error)"""

@@ -412,16 +412,12 @@ Test(listing, every_column_sorts_both_ways)
 Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
 {
     bench b;
-    const char *at;
-    uint32_t lines = 0;
 
     open_bench(&b, "gpt_train");
     make(&b, MV_LISTING_STACKS, b.ask.device->peak_event);
     const char *text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
     cr_assert_not_null(text);
-    for (at = text; *at; at++)
-        lines += *at == '\n';
-    cr_expect_eq(lines, b.table.count + 1);
+    cr_expect_eq(mvt_count_lines(text), b.table.count + 1);
     cr_expect(strstr(text, "bytes\tshare\tblocks\tlargest\tcategory\tline of code\n") == text);
     cr_expect_eq(strtoull(strchr(text, '\n') + 1, NULL, 10), cell(&b, 0, 0).number);
     text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, 1);

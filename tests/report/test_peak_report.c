@@ -12,15 +12,6 @@ static double sum_members(const cJSON *object)
     return sum;
 }
 
-static double sum_of(const cJSON *array, const char *key)
-{
-    const cJSON *item;
-    double sum = 0;
-
-    cJSON_ArrayForEach(item, array) sum += mvt_json_number(item, key);
-    return sum;
-}
-
 /* A file without ranges has one row, which only JSON and CSV contain. */
 Test(peak_report, allocations_without_annotations_add_up)
 {
@@ -82,7 +73,7 @@ Test(peak_report, a_target_names_lines_to_shrink)
     cr_expect(cJSON_IsTrue(mvt_member(target, "least")));
     cr_expect_leq(mvt_json_number(target, "peak"), 700 << 20);
     cr_expect_eq(cJSON_GetArraySize(sites), 2);
-    cr_expect_eq(mvt_json_number(mvt_member(r, "peak"), "allocated") - sum_of(sites, "fall"),
+    cr_expect_eq(mvt_json_number(mvt_member(r, "peak"), "allocated") - mvt_json_sum(sites, "fall"),
                  mvt_json_number(target, "peak"));
 }
 

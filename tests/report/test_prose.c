@@ -176,13 +176,17 @@ LongTest(prose, no_line_is_wider_than_the_terminal)
         }
 }
 
-/* The verdicts of peak and lines must fit narrow terminals, too, and end with the name. */
+/* Sentences must fit narrow terminals, too. Those of peak and lines end with the name. */
 LongTest(prose, verdicts_fit_forty_columns)
 {
     static const char *const all[] = {
-        "peak leak_in_training.pickle",     "peak --at end resnet_all.pickle",
-        "peak --by layer gpt_train.pickle", "lines leak_in_training.pickle",
-        "lines resnet_all.pickle",          "peak state_only.pickle"};
+        "peak leak_in_training.pickle",      "peak --at end resnet_all.pickle",
+        "peak --by layer gpt_train.pickle",  "lines leak_in_training.pickle",
+        "lines resnet_all.pickle",           "peak state_only.pickle",
+        "leaks leak_in_training.pickle",     "leaks frag_pinned_by_small.pickle",
+        "leaks ../captures/plain_graph.bin", "fragmentation ../captures/plain_graph.bin",
+        "fragmentation gpt_train.pickle",    "trace gpt_train.pickle",
+        "info leak_in_training.pickle"};
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ %s -q | head -3", all[i]);

@@ -2,7 +2,7 @@
  * files, byte for byte. */
 #include <png.h>
 
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
@@ -40,9 +40,9 @@ Test(raster, rectangles_cover_their_pixels)
     drawing d;
 
     begin(&d, 10, 10);
-    mv_scene_rect(&d.scene, 2, 3, 4, 2, 0x102030ff);
-    mv_scene_rect(&d.scene, 7.5f, 0, 1, 1, 0x000000ff);
-    mv_scene_rect(&d.scene, 0, 9, 1, 1, 0x00000080);
+    mvt_scene_rect(&d.scene, 2, 3, 4, 2, 0x102030ff);
+    mvt_scene_rect(&d.scene, 7.5f, 0, 1, 1, 0x000000ff);
+    mvt_scene_rect(&d.scene, 0, 9, 1, 1, 0x00000080);
     draw(&d);
     for (uint32_t y = 0; y < 9; y++)
         for (uint32_t x = 0; x < 7; x++)
@@ -131,11 +131,11 @@ Test(raster, clips_hide_and_end)
 
     begin(&d, 20, 20);
     mv_scene_clip(&d.scene, 5, 5, 10, 10);
-    mv_scene_rect(&d.scene, -100, -100, 300, 300, 0x000000ff);
+    mvt_scene_rect(&d.scene, -100, -100, 300, 300, 0x000000ff);
     mv_scene_clip(&d.scene, 30, 30, 5, 5);
-    mv_scene_rect(&d.scene, -100, -100, 300, 300, 0xff0000ff);
+    mvt_scene_rect(&d.scene, -100, -100, 300, 300, 0xff0000ff);
     mv_scene_unclip(&d.scene);
-    mv_scene_rect(&d.scene, 0, 19, 20, 1, 0x0000ffff);
+    mvt_scene_rect(&d.scene, 0, 19, 20, 1, 0x0000ffff);
     draw(&d);
     for (uint32_t i = 0; i < 19 * 20; i++) {
         bool is_in = i % 20 >= 5 && i % 20 < 15 && i / 20 >= 5 && i / 20 < 15;
@@ -285,7 +285,7 @@ Test(raster, a_scene_is_stretched_to_its_shown_size)
     begin(&d, 100, 50);
     d.scene.shown_width = 20;
     d.scene.shown_height = 20;
-    mv_scene_rect(&d.scene, 0, 0, 50, 50, 0x000000ff);
+    mvt_scene_rect(&d.scene, 0, 0, 50, 50, 0x000000ff);
     draw(&d);
     cr_expect_eq(d.image.width, 20);
     cr_expect_eq(d.image.height, 20);
@@ -320,7 +320,7 @@ Test(raster, invalid_numbers_and_texts_of_any_bytes_do_no_harm)
 
     begin(&d, 50, 50);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        mv_scene_rect(&d.scene, odd[i], 5, 10, odd[i], 0x000000ff);
+        mvt_scene_rect(&d.scene, odd[i], 5, 10, odd[i], 0x000000ff);
         mv_scene_clip(&d.scene, odd[i], 1, odd[i], 1);
         mv_scene_line(&d.scene, 5, odd[i], 20, 20, 0x000000ff, odd[i]);
         mv_scene_unclip(&d.scene);
@@ -489,8 +489,8 @@ Test(raster, png_has_alpha_where_the_picture_has)
 
     begin(&d, 3, 1);
     d.scene.background = 0;
-    mv_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
-    mv_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
+    mvt_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
+    mvt_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
     draw(&d);
     save(&d, path);
     uint8_t *back = load(path, &width, &height, PNG_FORMAT_RGBA);

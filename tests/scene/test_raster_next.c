@@ -2,6 +2,7 @@
  * Pictures are compared with a new raster's, and with a painter of rectangles and images that
  * visits every pixel of every shape. */
 
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/raster.h"
 
@@ -201,7 +202,7 @@ Test(raster_next, nothing_is_drawn_when_nothing_differs)
         frame = next(raster, &scene);
         cr_expect_eq(frame.count == 0, round > 0);
     }
-    mv_scene_rect(&scene, 300, 20, 10, 10, 0x203040ff);
+    mvt_scene_rect(&scene, 300, 20, 10, 10, 0x203040ff);
     frame = next(raster, &scene);
     cr_expect(frame.count == 1 && area(&frame) <= MV_DAMAGE_CELL * MV_DAMAGE_CELL * 4);
     mv_raster_close(raster);
@@ -215,7 +216,7 @@ Test(raster_next, another_size_is_drawn_whole)
     mv_scene_init(&scene, mvt_memory(), WIDTH, HEIGHT, 0);
     for (uint32_t width = 1; width < 300; width += 47) {
         mv_scene_clear(&scene, (float)width, 100, 0xffffffff);
-        mv_scene_rect(&scene, 0, 0, 20, 20, 0x000000ff);
+        mvt_scene_rect(&scene, 0, 0, 20, 20, 0x000000ff);
         mv_raster_frame frame = next(raster, &scene);
         cr_expect_eq(area(&frame), (uint64_t)width * 100);
         cr_expect(frame.image.width == width && frame.image.height == 100);
@@ -304,9 +305,9 @@ LongTest(raster_next, hidden_parts_may_be_skipped)
                                                 .fill = mvt_random(&random, 1 << 24) << 8 | 0xff,
                                                 .is_crisp = mvt_random(&random, 2)});
             } else
-                mv_scene_rect(&scene, x, y, (float)(20 + mvt_random(&random, 300)),
-                              (float)(20 + mvt_random(&random, 300)),
-                              mvt_random(&random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
+                mvt_scene_rect(&scene, x, y, (float)(20 + mvt_random(&random, 300)),
+                               (float)(20 + mvt_random(&random, 300)),
+                               mvt_random(&random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
         }
         mv_image is = anew(arena, &scene);
         for (int32_t i = 0; i < WIDTH * HEIGHT; i += 3) {
@@ -380,7 +381,7 @@ Test(raster_next, memory_that_runs_out_is_reported)
 
     mv_scene_init(&scene, arena, 300, 300, 0xffffffff);
     for (int i = 0; i < 300; i++)
-        mv_scene_rect(&scene, 0.5f, (float)i, 100, 0.5f, 0x000000ff);
+        mvt_scene_rect(&scene, 0.5f, (float)i, 100, 0.5f, 0x000000ff);
     arena->budget->limit = arena->budget->used;
     cr_expect_eq(mv_raster_next(raster, &scene, &frame, &err), MV_NOMEM);
     arena->budget->limit = UINT64_C(1) << 32;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <png.h>
 
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_scene.h"
 #include "viz/scene/distinct_texts.h"
 
 typedef struct {
@@ -124,7 +124,7 @@ Test(svg, every_kind_of_shape_is_well_formed)
     drawing d;
 
     begin(&d);
-    mv_scene_rect(&d.scene, 1, 2, 3, 4, 0x112233ff);
+    mvt_scene_rect(&d.scene, 1, 2, 3, 4, 0x112233ff);
     mv_scene_clip(&d.scene, 10, 10, 100, 100);
     mv_scene_line(&d.scene, 0, 0, 5.5f, 7.25f, 0x445566ff, 1.5f);
     mv_scene_clip(&d.scene, 20, 20, 50, 50);
@@ -162,7 +162,7 @@ Test(svg, any_bytes_make_valid_xml)
         mv_scene_text(&d.scene, 1, 1, 12, 0xff, MV_ANCHOR_START, text);
         mv_scene_text(&d.scene, 1, 1, 12, 0xff, MV_ANCHOR_START,
                       mv_text_fit(&d.scene, text, 12, 100));
-        mv_scene_rect(&d.scene, 0, 0, 1, 1, 0xff);
+        mvt_scene_rect(&d.scene, 0, 0, 1, 1, 0xff);
         d.scene.shapes[2].title = text;
         check_xml(&d);
     }
@@ -227,7 +227,7 @@ Test(svg, coordinates_are_numbers_within_bounds)
 
     begin(&d);
     mv_scene_line(&d.scene, NAN, INFINITY, NAN, 1e30f, 0xff, 1);
-    mv_scene_rect(&d.scene, 5, 7, 3e9f, 2, 0x000000ff);
+    mvt_scene_rect(&d.scene, 5, 7, 3e9f, 2, 0x000000ff);
     check_xml(&d);
     cr_expect(strstr(d.svg, "M0 1000000\""), "%s", d.svg);
     cr_expect(strstr(d.svg, "M5 7h999995v2"), "%s", d.svg);
@@ -241,7 +241,7 @@ Test(svg, a_scene_without_memory_is_not_written)
     mv_err err;
 
     mv_scene_init(&scene, arena, 10, 10, 0xff);
-    mv_scene_rect(&scene, 0, 0, 1, 1, 0xff);
+    mvt_scene_rect(&scene, 0, 0, 1, 1, 0xff);
     cr_expect(scene.failed);
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tests/fixture/fixture_live.h"
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/follow.h"
 
@@ -88,16 +89,6 @@ static uint64_t pinned_address(const session *s)
 {
     cr_assert_neq(s->view->now->pinned, MV_NO_ROW);
     return mv_view_device(s->view)->lives.allocs.addr[s->view->now->pinned];
-}
-
-static bool shows(const session *s, const char *words)
-{
-    for (uint32_t i = 0; i < s->view->ui.scene.shape_count; i++) {
-        const mv_shape *shape = &s->view->ui.scene.shapes[i];
-        if (shape->kind == MV_SHAPE_TEXT && shape->text && strstr(shape->text, words))
-            return true;
-    }
-    return false;
 }
 
 Test(follow, newer_events_come_and_everything_chosen_stays)
@@ -208,7 +199,7 @@ Test(follow, ends_with_the_recording)
     grow(s, 5);
     cr_expect_eq(events(s), 25, "the end is shown, too");
     cr_expect(s->view->live.has_ended);
-    cr_expect(shows(s, "ended"));
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "ended"));
     cr_expect_eq(mv_follow_wait(&s->follow, s->view), UINT32_MAX);
     cr_expect_not(mv_view_command_is_enabled(s->view, MV_DO_follow));
 }
@@ -221,7 +212,7 @@ Test(follow, ends_when_the_file_is_gone_and_keeps_what_is_shown)
     look(s);
     cr_expect(s->view->live.has_ended);
     cr_expect_eq(events(s), 20);
-    cr_expect(shows(s, "gone"), "%s", s->view->message);
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "gone"), "%s", s->view->message);
 }
 
 Test(follow, another_recording_in_its_place_is_shown_from_its_beginning)
@@ -246,11 +237,11 @@ Test(follow, shift_f_keeps_what_is_shown_and_goes_on)
     mvt_view_key(s->view, 'F', MV_MOD_SHIFT);
     grow(s, 5);
     cr_expect_eq(events(s), 20);
-    cr_expect(shows(s, "paused \xc2\xb7"));
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "paused \xc2\xb7"));
     mvt_view_key(s->view, 'F', MV_MOD_SHIFT);
     look(s);
     cr_expect_eq(events(s), 25);
-    cr_expect(shows(s, "live"));
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "live"));
 }
 
 Test(follow, nothing_changes_under_the_hand)
@@ -284,7 +275,7 @@ Test(follow, most_of_the_time_nothing_is_read)
         s->view = mv_follow_update(&s->follow, s->view, ms);
     cr_expect_eq(s->follow.renewal.stage, MV_RENEWAL_NONE);
     mv_view_frame(s->view, 1280, 720, begin + 4300);
-    cr_expect(shows(s, "live \xc2\xb7 4 s ago"));
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "live \xc2\xb7 4 s ago"));
     s->ms = begin + 4400;
     look(s);
     cr_expect_eq(events(s), 22);
@@ -298,6 +289,6 @@ Test(follow, without_memory_what_is_shown_stays)
     grow(s, 5);
     cr_expect_eq(events(s), 20);
     cr_expect(s->view->live.is_paused);
-    cr_expect(shows(s, "not enough memory"), "%s", s->view->message);
+    cr_expect(mvt_scene_says(&s->view->ui.scene, "not enough memory"), "%s", s->view->message);
     s->budget.limit = (uint64_t)1 << 30;
 }

@@ -8,15 +8,6 @@
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
 
-static mv_view *open_capture(const char *name, const char *level)
-{
-    mv_view *view = mvt_view_new(NULL);
-
-    mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
-    mvt_view_open(view, mvt_snapshot(name));
-    return view;
-}
-
 static const cJSON *ledger_at(const char *name, const char *at)
 {
     const cJSON *report =
@@ -69,7 +60,7 @@ LongTest(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 250)
     static const char *const names[] = {"train", "sleep", "cupy_leak", "pinned_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_view *view = open_capture(names[i], NULL);
+        mv_view *view = mvt_view_at_level(names[i], NULL);
         uint32_t events = mv_view_device(view)->lives.events.count;
         mv_view_do(view, MV_DO_show_ledger, 0);
         expect_tab(view, names[i], 0);
@@ -81,7 +72,7 @@ LongTest(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 250)
 
 Test(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library)
 {
-    mv_view *view = open_capture("sleep", NULL);
+    mv_view *view = mvt_view_at_level("sleep", NULL);
     const mv_listing *table;
     uint64_t held = 0;
     uint32_t row = 0;
@@ -170,7 +161,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_view *view = open_capture(names[i], NULL);
+        mv_view *view = mvt_view_at_level(names[i], NULL);
         uint32_t events = mv_view_device(view)->lives.events.count;
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t event = (events - 1) * k / 2;
@@ -184,7 +175,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
 /* PyTorch's part is what its allocator reserves, split by the allocator's own figures. */
 Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
 {
-    mv_view *view = open_capture("train", "all");
+    mv_view *view = mvt_view_at_level("train", "all");
     mv_levels levels;
 
     mv_view_do(view, MV_DO_peak, 0);
@@ -255,7 +246,7 @@ LongTest(view_device, a_colour_of_the_legend_is_in_the_lane)
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_view *view = open_capture(names[i], NULL);
+        mv_view *view = mvt_view_at_level(names[i], NULL);
         expect_colours(view);
         mv_view_do(view, MV_DO_theme, 0);
         expect_colours(view);
@@ -267,7 +258,7 @@ LongTest(view_device, a_colour_of_the_legend_is_in_the_lane)
 
 Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there)
 {
-    mv_view *view = open_capture("sleep", NULL);
+    mv_view *view = mvt_view_at_level("sleep", NULL);
     char size[MV_SIZE_TEXT];
 
     mvt_view_frame(view);
@@ -295,7 +286,7 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
 
 Test(view_device, the_lane_can_be_switched_off)
 {
-    mv_view *view = open_capture("train", NULL);
+    mv_view *view = mvt_view_at_level("train", NULL);
 
     mvt_view_frame(view);
     float low = view->timeline->plot.h;

@@ -10,15 +10,6 @@
 
 #include <math.h>
 
-static mv_view *open_at(const char *name, const char *level)
-{
-    mv_view *view = mvt_view_new(NULL);
-
-    mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
-    mvt_view_open(view, mvt_snapshot(name));
-    return view;
-}
-
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -49,7 +40,7 @@ static void show_peak(mv_view *view)
 
 Test(view_levels, a_file_has_the_levels_of_its_memory)
 {
-    mv_view *train = open_at("train", NULL), *cupy = open_at("cupy_leak", NULL);
+    mv_view *train = mvt_view_at_level("train", NULL), *cupy = mvt_view_at_level("cupy_leak", NULL);
 
     cr_assert_eq(mv_view_levels(train)->count, 3);
     cr_assert_str_eq(level_of(train), "pytorch");
@@ -63,7 +54,7 @@ Test(view_levels, a_file_has_the_levels_of_its_memory)
 
 LongTest(view_levels, a_hundred_switches_show_the_view_of_opening_and_keep_nothing, .timeout = 250)
 {
-    mv_view *view = open_at("sleep", NULL);
+    mv_view *view = mvt_view_at_level("sleep", NULL);
     const mv_level_list *list = mv_view_levels(view);
     uint32_t count = list->count;
     uint64_t used = 0;
@@ -79,7 +70,7 @@ LongTest(view_levels, a_hundred_switches_show_the_view_of_opening_and_keep_nothi
                   (unsigned long long)(view->budget->used - used));
     for (uint32_t i = 0; i < count; i++) {
         const char *name = mv_view_levels(view)->name[i];
-        mv_view *opened = open_at("sleep", name);
+        mv_view *opened = mvt_view_at_level("sleep", name);
         mv_view_do(view, MV_DO_level, i);
         cr_assert_str_eq(level_of(view), name);
         show_peak(view);
@@ -98,7 +89,7 @@ static double seconds_at(const mv_view *view, double event)
 
 Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
 {
-    mv_view *view = open_at("sleep", NULL);
+    mv_view *view = mvt_view_at_level("sleep", NULL);
     uint32_t events = mv_view_device(view)->lives.events.count;
     double from, to;
 
@@ -164,7 +155,7 @@ Test(view_levels, a_round_of_the_levels_returns_to_the_moment)
                                         "heap_pool", "two_devices", "nccl_leak.0"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_view *view = open_at(names[i], NULL);
+        mv_view *view = mvt_view_at_level(names[i], NULL);
         uint32_t events = mv_view_device(view)->lives.events.count;
         for (uint32_t k = 1; k < 6; k++)
             check_round(view, names[i], (uint32_t)((uint64_t)events * k / 6));
@@ -174,7 +165,7 @@ Test(view_levels, a_round_of_the_levels_returns_to_the_moment)
 
 Test(view_levels, back_returns_to_the_level_and_its_place)
 {
-    mv_view *view = open_at("train", NULL);
+    mv_view *view = mvt_view_at_level("train", NULL);
 
     show_peak(view);
     mvt_view_frame(view);
@@ -193,7 +184,7 @@ Test(view_levels, back_returns_to_the_level_and_its_place)
 
 Test(view_levels, a_bookmark_leads_to_its_level)
 {
-    mv_view *view = open_at("train", "all");
+    mv_view *view = mvt_view_at_level("train", "all");
     uint32_t cursor;
 
     mv_view_do(view, MV_DO_peak, 0);
@@ -210,7 +201,7 @@ Test(view_levels, a_bookmark_leads_to_its_level)
 
 LongTest(view_levels, sessions_and_command_lines_have_the_level)
 {
-    mv_view *view = open_at("train", NULL), *again = mvt_view_new(NULL);
+    mv_view *view = mvt_view_at_level("train", NULL), *again = mvt_view_new(NULL);
     mv_session session, read;
 
     mv_view_do(view, MV_DO_next_level, 0);
@@ -230,7 +221,7 @@ LongTest(view_levels, sessions_and_command_lines_have_the_level)
 
 Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
 {
-    mv_view *view = open_at("train", "host");
+    mv_view *view = mvt_view_at_level("train", "host");
     const mv_document *d = mv_view_document(view);
 
     mvt_view_frame(view);
@@ -310,7 +301,7 @@ static bool show_level_of_calls(mv_view *view, uint32_t level)
 LongTest(view_levels, a_call_is_one_row)
 {
     for (size_t i = 0; i < sizeof with_calls / sizeof *with_calls; i++) {
-        mv_view *view = open_at(with_calls[i], NULL);
+        mv_view *view = mvt_view_at_level(with_calls[i], NULL);
         for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
             if (!show_level_of_calls(view, k))
                 continue;
@@ -332,7 +323,7 @@ LongTest(view_levels, a_call_is_one_row)
 LongTest(view_levels, calls_are_moments)
 {
     for (size_t i = 0; i < sizeof with_calls / sizeof *with_calls; i++) {
-        mv_view *view = open_at(with_calls[i], NULL);
+        mv_view *view = mvt_view_at_level(with_calls[i], NULL);
         for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
             if (!show_level_of_calls(view, k))
                 continue;
@@ -355,7 +346,7 @@ LongTest(view_levels, levels_have_one_clock)
                                         "heap_cupy", "plain_pinned", "fsdp.0", "two_devices"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_view *view = open_at(names[i], NULL);
+        mv_view *view = mvt_view_at_level(names[i], NULL);
         int64_t start = mv_position_start_us(&mv_view_document(view)->trace);
         for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
             mv_view_do(view, MV_DO_level, k);
@@ -411,4 +402,6 @@ Test(view_levels, the_badge_counts_objects_of_the_driver)
     for (int i = 0; i < 4; i++)
         mvt_view_frame(view);
     cr_expect_str_eq(mv_file_badge_of(view).text, "1: leak");
+    cr_expect_str_eq(view->documents[0]->devices[0].headline.line,
+                     "leak 110 MiB of driver memory at gpu_leaks.cu:85");
 }

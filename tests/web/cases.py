@@ -57,7 +57,7 @@ class Bench:
 
     def run(self, *words, folder="/", status=0):
         """The program's output, including its errors."""
-        env = {**os.environ, "MEMVIZ_CACHE": "off", "MEMVIZ_PAGE": self.url[len("file://"):]}
+        env = {**os.environ, "MEMVIZ_PAGE": self.url[len("file://"):]}
         done = subprocess.run([self.program, *words], cwd=folder, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False)
         if status is not None and done.returncode != status:

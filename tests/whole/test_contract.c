@@ -108,15 +108,6 @@ static const cJSON *get(const cJSON *object, const char *key)
     return item;
 }
 
-static double sum_of(const cJSON *array, const char *key)
-{
-    const cJSON *row;
-    double sum = 0;
-
-    cJSON_ArrayForEach(row, array) sum += mvt_json_number(row, key);
-    return sum;
-}
-
 #define AT "at.event:i? at.time_us:i? at.allocated:i at.requested:i at.reserved:i "
 
 static const char info_members[] =
@@ -210,8 +201,8 @@ static void leaks_hold(const cJSON *r)
 {
     expect_one_of(r, "verdict", "leak clean unknown");
     expect_one_of(get(r, "steps"), "source", "annotation mark inferred none");
-    cr_expect_eq(sum_of(get(r, "leaks"), "bytes") + sum_of(get(r, "retained"), "bytes"),
-                 sum_of(get(r, "devices"), "live_bytes"));
+    cr_expect_eq(mvt_json_sum(get(r, "leaks"), "bytes") + mvt_json_sum(get(r, "retained"), "bytes"),
+                 mvt_json_sum(get(r, "devices"), "live_bytes"));
 }
 
 static void peak_holds(const cJSON *r)
@@ -219,7 +210,8 @@ static void peak_holds(const cJSON *r)
     double allocated = mvt_json_number(get(r, "at"), "allocated"), categories = 0;
     const cJSON *category;
 
-    cr_expect_eq(sum_of(get(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"), allocated);
+    cr_expect_eq(mvt_json_sum(get(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
+                 allocated);
     cJSON_ArrayForEach(category, get(r, "categories")) categories += category->valuedouble;
     cr_expect_eq(categories, allocated);
 }
@@ -265,7 +257,7 @@ static void diff_holds(const cJSON *r)
 {
     const cJSON *row;
 
-    cr_expect_eq(sum_of(get(r, "sites"), "delta"), mvt_json_number(r, "delta"));
+    cr_expect_eq(mvt_json_sum(get(r, "sites"), "delta"), mvt_json_number(r, "delta"));
     cr_expect_eq(mvt_json_number(get(r, "after"), "allocated") -
                      mvt_json_number(get(r, "before"), "allocated"),
                  mvt_json_number(r, "delta"));

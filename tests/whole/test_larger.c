@@ -85,11 +85,11 @@ Test(larger, disk_can_be_limited)
     cr_expect_eq(strchr(r.err, '\n')[1], 0, "-q prints no line: %s", r.err);
     r = mvt_sh("$MEMVIZ leaks --max-memory 1M --max-disk 0 $SNAPS/gpt_train.pickle");
     cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "memory limit reached"), "%s", r.err);
+    cr_expect(strstr(r.err, "memory limit reached (see --max-memory, --max-disk)"), "%s", r.err);
     cr_expect_null(strstr(r.err, "did not fit"), "%s", r.err);
     r = mvt_sh("$MEMVIZ leaks --max-memory 1M --max-disk 1M $SNAPS/gpt_train.pickle");
     cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "memory limit reached"), "%s", r.err);
+    cr_expect(strstr(r.err, "memory limit reached (see --max-memory, --max-disk)"), "%s", r.err);
 }
 
 Test(larger, the_file_is_in_tmpdir)

@@ -139,11 +139,11 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
         line(ui, at, MV_UI_TEXT, ui->theme->faint_text, "Finding lifetimes and memory levels ...");
 }
 
-/* ---- the outline from the last run ------------------------------------------------------- */
+/* ---- the outline ------------------------------------------------------------------------- */
 
 /* Whether `s` is more likely than `than` to be the device that will be shown, which is the one in
  * --device, or the one with the most events. */
-static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_saved_device *than)
+static bool is_better(const mv_view *view, const mv_outline *s, const mv_outline *than)
 {
     uint32_t wish = view->chrome->has_start ? view->chrome->start.device : MV_NO_ROW;
 
@@ -152,17 +152,17 @@ static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_sa
     return s->events > than->events;
 }
 
-const mv_saved_device *mv_view_outline(const mv_view *view)
+const mv_outline *mv_view_outline(const mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
-    const mv_saved_device *found = NULL;
+    const mv_outline *found = NULL;
 
-    if (!d || mv_view_device(view) || !atomic_load_explicit(&d->has_saved, memory_order_acquire) ||
-        atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED)
+    if (!d || mv_view_device(view) ||
+        atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED)
         return NULL;
-    for (uint32_t i = 0; i < d->saved.count; i++)
-        if (d->saved.devices[i].columns > 0 && is_better(view, &d->saved.devices[i], found))
-            found = &d->saved.devices[i];
+    for (uint32_t i = 0; i < d->outline_count; i++)
+        if (d->outlines[i].columns > 0 && is_better(view, &d->outlines[i], found))
+            found = &d->outlines[i];
     return found;
 }
 
@@ -202,7 +202,7 @@ static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uin
 
 /* Paints the allocated bytes, which are paler between the minimum and maximum of a column, and the
  * reserved bytes as a line. */
-static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
+static void outline_curves(mv_ui *ui, mv_box plot, const mv_outline *s, uint64_t most)
 {
     double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
     uint32_t paler = (ui->theme->background & 0xffffff00) | 0x60;
@@ -221,21 +221,19 @@ static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uin
                                         .is_dashed = true});
 }
 
-static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
+static void paint_outline(mv_view *view, mv_box box, const mv_outline *s)
 {
-    bool is_sketch = mv_view_document(view)->is_sketch;
     mv_ui *ui = &view->ui;
     uint64_t most = s->most_reserved > s->peak ? s->most_reserved : s->peak;
     char count[MV_TICK_TEXT], peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
     mv_box words = mv_box_cut_top(&box, mv_ui_px(ui, MV_UI_LINE + 10));
 
     mv_box_cut_left(&words, mv_ui_px(ui, 96));
-    mv_ui_text(ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
-               mv_scene_format(&ui->scene, "device %u, %s %s %s, %s reserved; %s events", s->device,
-                               is_sketch ? "so far: up to" : "from the last run: peak",
-                               mv_size_text(peak, s->peak), is_sketch ? "requested" : "allocated",
-                               mv_size_text(reserved, s->most_reserved),
-                               mv_axis_exact(s->events, count)));
+    mv_ui_text(
+        ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
+        mv_scene_format(&ui->scene, "device %u, so far: up to %s requested, %s reserved; %s events",
+                        s->device, mv_size_text(peak, s->peak),
+                        mv_size_text(reserved, s->most_reserved), mv_axis_exact(s->events, count)));
     mv_box_cut_left(&box, mv_ui_px(ui, 96));
     mv_box_cut_right(&box, mv_ui_px(ui, 16));
     mv_box_cut_bottom(&box, mv_ui_px(ui, 16));
@@ -259,7 +257,7 @@ static mv_box head_of_outline(mv_view *view, mv_box *box)
 
 bool mv_loading_paint(mv_view *view, mv_box box)
 {
-    const mv_saved_device *outline = mv_view_outline(view);
+    const mv_outline *outline = mv_view_outline(view);
     const mv_document *d = mv_view_document(view);
     mv_ui *ui = &view->ui;
     mv_box at;

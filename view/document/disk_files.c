@@ -10,7 +10,6 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "view/document/file_system.h"
-#include "view/document/saved_index.h"
 
 /* ---- folders ----------------------------------------------------------------------------- */
 
@@ -103,15 +102,52 @@ static const char *home(void)
     return path && *path == '/' ? path : NULL;
 }
 
+/* ---- what is kept between runs ----------------------------------------------------------- */
+
+enum { FOLDER_PATH = 3800 };
+
+static bool has_fitted(int length)
+{
+    return length > 0 && length < FOLDER_PATH;
+}
+
+/* Writes the path of the folder, which may not exist yet. Returns false if nothing is kept. */
+static bool find_folder(char folder[FOLDER_PATH])
+{
+    const char *wish = getenv("MEMVIZ_CACHE"), *cache = getenv("XDG_CACHE_HOME");
+    const char *base = home();
+
+    if (wish && strcmp(wish, "off") == 0)
+        return false;
+    if (cache && *cache == '/')
+        return has_fitted(snprintf(folder, FOLDER_PATH, "%s/memviz", cache));
+    return base && has_fitted(snprintf(folder, FOLDER_PATH, "%s/.cache/memviz", base));
+}
+
+/* Creates the folder and its parent if they are missing. Errors are ignored. */
+static void make_folder(const char *folder)
+{
+    char parent[FOLDER_PATH];
+    char *slash;
+
+    snprintf(parent, sizeof parent, "%s", folder);
+    slash = strrchr(parent, '/');
+    if (slash && slash > parent) {
+        *slash = '\0';
+        mkdir(parent, 0700);
+    }
+    mkdir(folder, 0700);
+}
+
 /* ---- recent files ------------------------------------------------------------------------ */
 
 enum { RECENT_BYTES = MV_MOST_RECENT * MV_FILE_PATH };
 
 static bool path_of_recent(char path[MV_FILE_PATH], const char *ending)
 {
-    char folder[MV_SAVED_PATH];
+    char folder[FOLDER_PATH];
 
-    return mv_saved_folder(folder) &&
+    return find_folder(folder) &&
            snprintf(path, MV_FILE_PATH, "%s/recent%s", folder, ending) < MV_FILE_PATH;
 }
 
@@ -158,15 +194,15 @@ static void list_recent(mv_arena *arena, mv_file_listing *out)
  * Returns false if writing began but failed. */
 static bool write_recent(const char *first, const char *others)
 {
-    char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[MV_SAVED_PATH], other[MV_FILE_PATH];
+    char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[FOLDER_PATH], other[MV_FILE_PATH];
     uint32_t count = 1;
     bool is_whole;
     FILE *out;
     int file;
 
-    if (!path_of_recent(path, "") || !path_of_recent(made, ".new") || !mv_saved_folder(folder))
+    if (!path_of_recent(path, "") || !path_of_recent(made, ".new") || !find_folder(folder))
         return true;
-    mkdir(folder, 0700);
+    make_folder(folder);
     unlink(made);
     file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     out = file >= 0 ? fdopen(file, "w") : NULL;
@@ -199,11 +235,11 @@ static bool remember(const char *path)
 
 static bool path_of_tour(char path[MV_FILE_PATH])
 {
-    char folder[MV_SAVED_PATH];
+    char folder[FOLDER_PATH];
 
-    if (!mv_saved_folder(folder))
+    if (!find_folder(folder))
         return false;
-    mv_saved_folder_make(folder);
+    make_folder(folder);
     return access(folder, W_OK) == 0 &&
            snprintf(path, MV_FILE_PATH, "%s/tour", folder) < MV_FILE_PATH;
 }

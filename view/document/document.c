@@ -19,68 +19,17 @@ static uint64_t events_of(const mv_document *d)
     return events;
 }
 
-/* ---- outlines from an earlier run -------------------------------------------------------- */
-
-void mv_document_load_outline(mv_document *d, mv_budget *budget)
+void mv_document_sketch(mv_document *d, uint64_t least_events)
 {
-    char folder[MV_SAVED_PATH];
+    uint32_t most = d->device_count < MV_OUTLINES ? d->device_count : MV_OUTLINES;
 
-    if (*d->level || d->origin) /* outlines belong to the level that is shown first */
+    /* Outlines belong to the level that is shown first. */
+    if (*d->level || d->origin || events_of(d) < least_events)
         return;
-    mv_arena_init(&d->saved_arena, budget);
-    d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
-    if (d->has_key && mv_saved_index_read(&d->saved_arena, folder, d->key, &d->saved))
-        atomic_store_explicit(&d->has_saved, true, memory_order_release);
-}
-
-/* Fills in the outlines of the shown devices, by ordinal. Returns false if some devices are not
- * ready yet. */
-static bool fill_saved(const mv_document *d, mv_saved_index *out)
-{
-    for (uint32_t i = 0; i < d->device_count; i++) {
-        const mv_document_device *v = &d->devices[i];
-        if (v->stage == MV_DEVICE_WAITING || v->stage == MV_DEVICE_BUILDING_LIFETIMES)
-            return false;
-        if (v->stage != MV_DEVICE_FAILED && v->events > 0 && out->count < MV_SAVED_DEVICES)
-            mv_saved_device_fill(v->device, &v->pyramid, &out->devices[out->count++]);
-    }
-    return true;
-}
-
-void mv_document_save_outline(const mv_document *d, uint64_t least_events)
-{
-    mv_saved_index index = {0};
-    mv_saved_key key;
-    char folder[MV_SAVED_PATH];
-    mv_arena arena;
-
-    if (!d->has_key || (d->has_saved && !d->is_sketch) || events_of(d) < least_events ||
-        !mv_saved_folder(folder))
-        return;
-    mv_arena_init(&arena, d->saved_arena.budget);
-    index.devices = mv_push_array(&arena, mv_saved_device, MV_SAVED_DEVICES);
-    if (index.devices && fill_saved(d, &index) && mv_saved_key_of(&arena, d->path, &key) &&
-        key.low == d->key.low && key.high == d->key.high)
-        mv_saved_index_write(folder, key, &index);
-    mv_arena_release(&arena);
-}
-
-/* If no outlines were saved, makes them from the events that were just read, which is faster than
- * all later stages. */
-static void sketch(mv_document *d)
-{
-    if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
-        return;
-    d->saved = (mv_saved_index){0};
-    d->saved.devices = mv_push_array(&d->saved_arena, mv_saved_device, MV_SAVED_DEVICES);
-    if (!d->saved.devices)
-        return;
-    for (uint32_t i = 0; i < d->device_count && d->saved.count < MV_SAVED_DEVICES; i++)
+    d->outlines = mv_push_array(&d->arena, mv_outline, most);
+    for (uint32_t i = 0; d->outlines && i < d->device_count && d->outline_count < most; i++)
         if (d->devices[i].events > 0)
-            mv_saved_device_sketch(d->devices[i].device, &d->trace,
-                                   &d->saved.devices[d->saved.count++]);
-    d->is_sketch = true;
-    atomic_store_explicit(&d->has_saved, true, memory_order_release);
+            mv_outline_make(d->devices[i].device, &d->trace, &d->outlines[d->outline_count++]);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -185,7 +134,7 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     if (d->device_count == 0 && !d->is_missing_level &&
         mv_recording_describe(&d->arena, &d->trace, d->path, &d->contents, err) != MV_OK)
         return fail(d);
-    sketch(d);
+    mv_document_sketch(d, MV_LONG_EVENTS);
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
 }
 
@@ -572,7 +521,6 @@ void mv_document_release(mv_document *d)
 {
     int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
-    mv_arena_release(&d->saved_arena);
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
     for (uint32_t i = 0; i < d->device_count; i++)

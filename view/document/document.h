@@ -24,7 +24,7 @@
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
 #include "parse/readers.h"
-#include "view/document/saved_index.h"
+#include "view/document/outline.h"
 #include "view/document/site_colours.h"
 #include "view/document/trace_marks.h"
 #include "viz/core/index.h"
@@ -98,16 +98,8 @@ struct mv_document {
     _Atomic int stage;
     _Atomic uint64_t bytes_done, bytes_all; /* number of bytes of the file that have been read, and
                                                the file's size; 0: unknown */
-    /* Outlines that an earlier run saved, shown until the trace has been read. */
-    mv_arena saved_arena;
-    mv_saved_index saved; /* the outlines, which no longer change once has_saved is set */
-    mv_saved_key key;
-    bool has_key;
-    bool is_sketch; /* `saved` was made from this run's events; this flag no longer changes once
-                       has_saved is set */
-    _Atomic bool has_saved;
-    mv_err failure; /* the error at MV_DOCUMENT_FAILED */
-    char why[512];  /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
+    mv_err failure;                         /* the error at MV_DOCUMENT_FAILED */
+    char why[512]; /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
     mv_arena arena;
     /* valid at MV_DOCUMENT_OPENED */
     mv_trace trace;
@@ -118,19 +110,19 @@ struct mv_document {
                                        levels */
     mv_level_list levels;           /* the file's memory levels */
     mv_document_device *devices;
+    uint32_t outline_count;       /* 0 if the trace is short or memory ran out */
+    mv_outline *outlines;         /* [outline_count] */
     mv_document_device *reported; /* the device whose reports mv_document_prepare made */
 };
-
-/* mv_document_load_outline looks for outlines from an earlier run, before the file is read.
- * mv_document_save_outline saves the outlines of a trace with at least `least_events` events once
- * all its devices are shown. Nothing is saved if the file has changed since it was read. */
-void mv_document_load_outline(mv_document *document, mv_budget *budget);
-void mv_document_save_outline(const mv_document *document, uint64_t least_events);
 
 /* The stages, in the order in which a loader runs them. The arenas belong to the document. */
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
 mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const mv_lives *lives,
                            mv_budget *budget, mv_err *err); /* called instead of mv_document_read */
+
+/* Makes the outlines of the devices if the document has at least `least_events` events. Called by
+ * mv_document_read. */
+void mv_document_sketch(mv_document *document, uint64_t least_events);
 
 /* Makes the picture and the reports of a borrowed document's device, in parallel. Returns false when
  * out of memory. */
@@ -180,7 +172,7 @@ mv_document *mv_loader_level(mv_loader *loader, mv_document *document, const cha
 
 /* Adds a document with a trace and the lives of one device, which the caller must keep until the
  * loader is closed. The device is shown and its reports are made at once, on this thread. No file
- * is read, and no saved index is used or written. Returns NULL when out of memory. */
+ * is read. Returns NULL when out of memory. */
 mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trace *trace,
                               const mv_lives *lives);
 

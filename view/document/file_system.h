@@ -40,8 +40,9 @@ typedef struct {
     void (*tour_ended)(void);
 } mv_file_system;
 
-/* Functions that access the disk. The list of recent files is stored in the folder of saved indexes
- * (view/document/saved_index.h), which only the user can read. */
+/* Functions that access the disk. The list of recent files, `recent`, and the mark that the tour has
+ * ended, `tour`, are stored in $XDG_CACHE_HOME/memviz or ~/.cache/memviz, which only the user can
+ * read. With MEMVIZ_CACHE=off, neither is stored. */
 extern const mv_file_system mv_disk_files;
 
 #endif

@@ -135,9 +135,6 @@ static void run(mv_loader *l, task t)
     reading r = {l, t.document};
 
     if (t.what == READ) {
-        mv_document_load_outline(t.document, l->budget);
-        if (t.document->has_saved)
-            wake(l);
         mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
     } else {
         while (t.what == SHOW ? mv_document_show(t.document, t.device_row, l->budget)
@@ -146,8 +143,6 @@ static void run(mv_loader *l, task t)
                 return;
     }
     wake(l);
-    if (t.what == SHOW)
-        mv_document_save_outline(t.document, MV_LONG_EVENTS);
     if (t.what != READ)
         mv_document_file(t.document, t.device_row, MV_LONG_EVENTS);
 }

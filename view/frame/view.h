@@ -248,9 +248,9 @@ bool mv_view_is_evaluated(const mv_view *view);                /* the device is 
  * of a frame; NULL before then. The device is shown starting with the next frame. */
 const mv_document_device *mv_view_arrived(const mv_view *view);
 
-/* Returns the saved outline of the device that is being read (view/document/saved_index.h), which
- * is shown until the device is ready; NULL: there is no outline, or the device is ready. */
-const mv_saved_device *mv_view_outline(const mv_view *view);
+/* Returns the outline of the device that will be shown (view/document/outline.h), which is shown
+ * until the device is ready; NULL: there is no outline, or the device is ready. */
+const mv_outline *mv_view_outline(const mv_view *view);
 
 /* Returns the device that the shown one is compared with; NULL: there is none, or it is not
  * ready. */

@@ -10,8 +10,7 @@
  *     └─────────────────────────────────────────┘
  *
  * A kind of picture is a pane, its state, and its figures. mv_paper_find opens a view without
- * threads on the caller's trace and the lives of one device, so no file is read and no saved index
- * is used or written. It paints one frame and copies the frame's scene. The frame has no bars, no
+ * threads on the caller's trace and the lives of one device, so no file is read. It paints one frame and copies the frame's scene. The frame has no bars, no
  * cursor and no zones. Where the window paints tiles, it has shapes with tooltips.
  *
  * To add a kind, add an mv_paper_kind to the file in this folder for its pane. */

@@ -109,14 +109,8 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
 
 static void paint_quad(mv_plot *p, const mv_tile_quad *q, const mv_pixels *image)
 {
-    mv_scene *scene = &p->ui->scene;
-    float x = p->plot.x + q->x, y = p->plot.y + q->y;
-
-    mv_scene_point(scene, x, y);
-    mv_scene_point(scene, x + q->w, y + q->h);
-    mv_scene_point(scene, q->from_x, q->from_y);
-    mv_scene_point(scene, q->from_x + q->from_w, q->from_y + q->from_h);
-    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_IMAGE, .image = image});
+    mv_scene_image(&p->ui->scene, (mv_box){p->plot.x + q->x, p->plot.y + q->y, q->w, q->h},
+                   (mv_box){q->from_x, q->from_y, q->from_w, q->from_h}, image);
 }
 
 /* Records the allocations that are born and freed within one column of an exact tile. */

@@ -464,7 +464,8 @@ static const char *describe_segment(const mv_state_scene *s, uint32_t segment)
         size_of(s, s->map->free[segment]), pool_name(s, segment));
 }
 
-const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box)
+/* Returns "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free", and its pool. */
+static const char *address_of(const mv_state_scene *s, const mv_state_box *box)
 {
     return mv_scene_format(s->scene, "at 0x%llx %s",
                            (unsigned long long)s->map->piece_addr[box->piece],
@@ -521,8 +522,7 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
     return mv_scene_format(s->scene, "%s%s by %s\n%s requested\n%s\n%s",
                            box->pending ? "freed, but a stream may still use it: " : "",
                            size_of(s, a->block[alloc]), s->label(s->user, alloc),
-                           size_of(s, a->requested[alloc]), age_text(s, alloc),
-                           mv_state_scene_where(s, box));
+                           size_of(s, a->requested[alloc]), age_text(s, alloc), address_of(s, box));
 }
 
 const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_heap_sums *sums,

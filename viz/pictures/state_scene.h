@@ -69,9 +69,6 @@ float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float
  * them, the requested bytes, its age, and its address. The string is in the scene's arena. */
 const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box *box);
 
-/* Returns "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free", and its pool. */
-const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box);
-
 /* Returns a name for the memory of a level without allocator pools, such as "memory from calls of
  * CUDA"; NULL: the level has pools. */
 const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace);

@@ -17,11 +17,6 @@
 
 #define MV_IMAGE_MOST 16384 /* maximum width and height, in pixels */
 
-/* Hatching consists of lines along x + y that are 1.2 wide and 10 apart. How much of a pixel they
- * cover, as a value up to 255, depends only on x + y. */
-#define MV_HATCH_PERIOD 10
-extern const uint8_t mv_hatch[MV_HATCH_PERIOD];
-
 typedef enum {
     MV_PIXELS_RGBA, /* the first byte is red, as in PNG and in a browser's canvas */
     MV_PIXELS_BGRA  /* the first byte is blue, as on most displays */

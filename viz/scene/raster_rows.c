@@ -2,8 +2,10 @@
 
 #include "viz/scene/stroke.h"
 
-/* the same as in the SVG back end */
-const uint8_t mv_hatch[MV_HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
+/* Hatching consists of lines along x + y that are 1.2 wide and 10 apart, as in the SVG back end. How
+ * much of a pixel they cover, as a value up to 255, depends only on x + y. */
+enum { HATCH_PERIOD = 10 };
+static const uint8_t hatch[HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
 
 int32_t mv_unit_of(double pixels, bool is_crisp)
 {
@@ -115,8 +117,7 @@ static void cover_hatched(const mv_rows *rows, int32_t x, int32_t y, uint32_t co
     uint32_t *at = pixel_at(rows, x, y);
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t part =
-            times(coverage[i], mv_hatch[((uint32_t)x + i + (uint32_t)y) % MV_HATCH_PERIOD]);
+        uint32_t part = times(coverage[i], hatch[((uint32_t)x + i + (uint32_t)y) % HATCH_PERIOD]);
         if (part > 0)
             at[i] = blended(at[i], rows->pixel, part);
     }

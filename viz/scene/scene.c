@@ -67,13 +67,6 @@ void mv_scene_add(mv_scene *scene, mv_shape shape)
         !mv_append(scene->arena, scene->shapes, scene->shape_count, scene->shape_capacity, shape);
 }
 
-void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill)
-{
-    mv_scene_point(scene, x, y);
-    mv_scene_point(scene, x + w, y + h);
-    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = fill});
-}
-
 void mv_scene_clip(mv_scene *scene, float x, float y, float w, float h)
 {
     mv_scene_point(scene, x, y);

@@ -93,7 +93,6 @@ void mv_scene_point(mv_scene *scene, float x, float y);
 /* Adds the shape with all points added since the last shape. Sets its `first` and `count`. */
 void mv_scene_add(mv_scene *scene, mv_shape shape);
 
-void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill);
 void mv_scene_clip(mv_scene *scene, float x, float y, float w, float h);
 void mv_scene_unclip(mv_scene *scene);
 void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint32_t stroke,
