@@ -198,60 +198,15 @@ static bool list_segments(mv_arena *arena, mv_replay_script *s, const rare_event
 
 /* ---- operations -------------------------------------------------------------------------- */
 
-static bool is_request(uint64_t bytes)
+bool mv_replay_script_list(mv_arena *arena, mv_replay_script *s)
 {
-    return bytes != 0 && bytes != MV_NO_BYTES;
-}
+    mv_replay_reader reader = {0};
 
-/* Converts one event to an operation. False if the event does not concern the allocator. */
-static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
-{
-    const mv_events *ev = s->ev;
-    uint32_t row = s->lives->alloc_of[event];
-    uint64_t bytes = ev->size[event];
-
-    *op = (mv_replay_op){.id = row,
-                         .event = event,
-                         .bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
-                         .stream = ev->stream[event]};
-    switch (ev->action[event]) {
-    case MV_ACTION_ALLOC:
-        op->kind = MV_OP_ALLOC;
-        op->pool = mv_replay_pool_id(s, row);
-        op->capturing = op->pool != MV_DEFAULT_POOL.row;
-        return row != MV_NO_ROW && is_request(bytes);
-    case MV_ACTION_FREE_REQUESTED:
-        op->is_request = mv_replay_is_completed_next(s, event);
-        op->kind = op->is_request ? MV_OP_COMPLETE : MV_OP_FREE;
-        return row != MV_NO_ROW;
-    case MV_ACTION_FREE_COMPLETED:
-        op->kind = MV_OP_COMPLETE;
-        return row != MV_NO_ROW;
-    case MV_ACTION_OOM:
-        op->kind = MV_OP_TRY;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool compile_all(mv_arena *arena, mv_replay_script *s)
-{
-    uint32_t empty = 0;
-    uint64_t most = (uint64_t)s->ev->count + s->empty_count;
-
-    s->ids = s->lives->allocs.count;
-    s->ops = mv_push_array(arena, mv_replay_op, most);
-    for (uint32_t i = 0; s->ops && i < s->ev->count; i++) {
-        if (empty < s->empty_count && s->empty_first[empty] == i) {
-            s->ops[s->op_count++] = (mv_replay_op){.kind = MV_OP_EMPTY, .event = i};
-            empty++;
-        }
-        s->op_count += compile(s, i, &s->ops[s->op_count]);
-        i += s->op_count > 0 && s->ops[s->op_count - 1].is_request &&
-             s->ops[s->op_count - 1].event == i;
-    }
-    return s->ops != NULL;
+    s->ops = mv_arena_grow(arena, NULL, (s->ev->count + 1ull) * sizeof *s->ops);
+    while (s->ops && mv_replay_read(s, &reader, &s->ops[s->op_count]))
+        s->op_count++;
+    s->is_listed = s->ops != NULL;
+    return s->is_listed;
 }
 
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -275,8 +230,8 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
     out->has_call_ids = mv_calls_have_ids(out->ev);
     made = list_rare(arena, out->ev, &rare);
     r.most = highest_reserved(lives, &rare, &r.reserved);
-    made = made && read_events(&r, &rare) && list_segments(arena, out, &rare) &&
-           compile_all(arena, out);
+    made = made && read_events(&r, &rare) && list_segments(arena, out, &rare);
+    out->ids = lives->allocs.count;
     mv_arena_drop(arena, rare.event);
     if (!made)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
