@@ -58,6 +58,9 @@ struct mv_replay_script {
                              * memory */
     uint64_t limit;         /* maximum of reserved bytes, concluded from failed requests and
                              * retries; UINT64_MAX: unknown */
+    uint32_t rare_count;
+    uint32_t *rare; /* [rare_count] segment events and failed requests, in order. Nearly all other
+                     * events are allocs and frees */
     uint32_t segment_count;
     mv_driver_record *segments; /* [segment_count] segments of the segment_alloc events, in order */
 };
