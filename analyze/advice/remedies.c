@@ -130,10 +130,12 @@ static bool try_settings(remedy_search *s)
 
 static uint64_t requested_by(const mv_replay_script *script)
 {
+    mv_replay_reader reader = {0};
+    mv_replay_op op;
     uint64_t sum = 0;
 
-    for (uint32_t i = 0; i < script->op_count; i++)
-        sum += script->ops[i].kind == MV_OP_ALLOC ? script->ops[i].bytes : 0;
+    while (mv_replay_read(script, &reader, &op))
+        sum += op.kind == MV_OP_ALLOC ? op.bytes : 0;
     return sum;
 }
 

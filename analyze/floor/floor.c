@@ -20,7 +20,7 @@ typedef struct {
     uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: the block is not
                          * placed */
     uint32_t *pool;     /* [allocs.count] row of the block's pool if the pool belongs to a CUDA
-                         * graph; otherwise MV_NO_ROW */
+                         * graph; otherwise MV_NO_ROW. NULL: no pool belongs to one */
     graph_pool *graphs; /* [pools.count] valid only for pools of CUDA graphs */
     uint64_t effort;    /* effort for each placement */
     uint64_t load;      /* bytes in use now: blocks, and the highest use so far of each CUDA
@@ -67,14 +67,35 @@ static bool find_sizes(floor_state *s)
     const mv_alloc_lives *a = &s->lives->allocs;
 
     s->size = mv_push_array(s->arena, uint64_t, a->count);
-    s->pool = mv_push_array(s->arena, uint32_t, a->count);
-    for (uint32_t i = 0; s->size && s->pool && i < a->count; i++) {
-        uint32_t pool = mv_alloc_pool(s->lives, i).row;
+    for (uint32_t i = 0; s->size && i < a->count; i++)
         s->size[i] = size_of(s, i);
-        s->pool[i] =
-            pool < s->trace->pools.count && s->trace->pools.a[pool] != 0 ? pool : MV_NO_ROW;
+    return s->size != NULL;
+}
+
+static bool is_graph(const mv_trace *trace, uint32_t pool)
+{
+    return pool < trace->pools.count && trace->pools.a[pool] != 0;
+}
+
+static bool find_pools(floor_state *s)
+{
+    bool has_graph = false;
+
+    for (uint32_t i = 0; i < s->trace->pools.count; i++)
+        has_graph |= is_graph(s->trace, i);
+    if (!has_graph)
+        return true;
+    s->pool = mv_push_array(s->arena, uint32_t, s->lives->allocs.count);
+    for (uint32_t i = 0; s->pool && i < s->lives->allocs.count; i++) {
+        uint32_t pool = mv_alloc_pool(s->lives, i).row;
+        s->pool[i] = is_graph(s->trace, pool) ? pool : MV_NO_ROW;
     }
-    return s->size && s->pool;
+    return s->pool != NULL;
+}
+
+static uint32_t pool_of(const floor_state *s, uint32_t row)
+{
+    return s->pool ? s->pool[row] : MV_NO_ROW;
 }
 
 /* ---- pools of CUDA graphs ---------------------------------------------------------------- */
@@ -108,7 +129,7 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
  * the growth remains in use until the pool is released. */
 static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
-    graph_pool *g = &s->graphs[s->pool[row]];
+    graph_pool *g = &s->graphs[pool_of(s, row)];
 
     g->now += is_birth ? s->size[row] : -s->size[row];
     if (g->now <= g->most)
@@ -149,15 +170,15 @@ static mv_code add_graphs(floor_state *s, mv_err *err)
     mv_code code = first && own ? MV_OK : no_memory(err);
 
     for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
-        if (s->size[i] && s->pool[i] != MV_NO_ROW)
-            first[s->pool[i] + 2]++;
+        if (s->size[i] && pool_of(s, i) != MV_NO_ROW)
+            first[pool_of(s, i) + 2]++;
     for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
         graphs += first[i + 2] > 0;
         first[i + 2] += first[i + 1];
     }
     for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
-        if (s->size[i] && s->pool[i] != MV_NO_ROW)
-            own[first[s->pool[i] + 1]++] =
+        if (s->size[i] && pool_of(s, i) != MV_NO_ROW)
+            own[first[pool_of(s, i) + 1]++] =
                 (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
     s->effort = MV_PLACEMENT_EFFORT / (graphs + 1);
     for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
@@ -178,7 +199,7 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     if (!out->blocks || !out->rows)
         return no_memory(err);
     for (uint32_t i = 0; i < lives->allocs.count; i++)
-        if (s->size[i] && s->pool[i] == MV_NO_ROW) {
+        if (s->size[i] && pool_of(s, i) == MV_NO_ROW) {
             out->rows[out->block_count] = i;
             out->blocks[out->block_count++] =
                 (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
@@ -255,7 +276,7 @@ static void change(apart_state *a, uint32_t row, bool is_birth)
 /* Adds a birth or death to the load that any allocator would have. */
 static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
-    if (s->pool[row] != MV_NO_ROW)
+    if (pool_of(s, row) != MV_NO_ROW)
         change_graph(s, row, time, is_birth);
     else if (is_birth)
         add_load(s, time, s->size[row]);
@@ -438,7 +459,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, const mv_l
         return err->code;
     out->reserved = peak ? peak->reserved : totals.peak.bytes.reserved;
     s->rules = mv_block_rules_of(s->trace);
-    if (!find_sizes(s) || !find_apart(s, &apart))
+    if (!find_sizes(s) || !find_pools(s) || !find_apart(s, &apart))
         return no_memory(err);
     out->load_event = s->load_time - 1;
     if (!bound_only && place(s, arena, err) != MV_OK)

@@ -22,8 +22,10 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
-    mv_arena scratch; /* temporary memory for the heap, which is as large as the trace */
-    mv_heap heap;
+    mv_arena scratch;         /* temporary memory for `own`, which is as large as the trace */
+    mv_growth_search *search; /* NULL: the growths were given */
+    mv_heap own;
+    mv_heap *heap; /* `own`, or the heap of the search if that has not passed the moment */
     mv_fragmentation *out;
 } fragmentation_state;
 
@@ -51,7 +53,7 @@ static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, m
 
 static bool list_domains(fragmentation_state *q)
 {
-    const mv_domains *d = &q->heap.domains;
+    const mv_domains *d = &q->heap->domains;
     mv_fragmentation *out = q->out;
     uint64_t *whole = mv_push_array(q->arena, uint64_t, d->count);
 
@@ -61,13 +63,13 @@ static bool list_domains(fragmentation_state *q)
     for (uint32_t i = 0; i < out->map.count; i++)
         whole[d->of_segment[out->map.segment[i]]] += out->map.whole[i];
     for (uint32_t i = 0; i < d->count; i++) {
-        mv_heap_sums bytes = mv_heap_domain(&q->heap, i);
+        mv_heap_sums bytes = mv_heap_domain(q->heap, i);
         mv_domain_report *row = &out->domains[out->domain_count];
         out->whole += whole[i];
         if (bytes.reserved == 0)
             continue;
         *row = (mv_domain_report){i, d->kind[i], d->pool[i], d->stream[i], bytes, whole[i], 0};
-        row->largest = mv_holes_largest(&q->heap.now, (mv_domain_span){i, i + 1});
+        row->largest = mv_holes_largest(&q->heap->now, (mv_domain_span){i, i + 1});
         if (row->largest > out->largest)
             out->largest = row->largest;
         out->domain_count++;
@@ -345,28 +347,49 @@ const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
 
 /* ---- the whole report -------------------------------------------------------------------- */
 
+static mv_code find_growths(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
+{
+    if (opts.growths) {
+        q->out->growths = *opts.growths;
+        return MV_OK;
+    }
+    q->search =
+        mv_growth_search_begin(q->arena, q->trace, q->lives, opts.window, &q->out->growths, err);
+    if (q->search)
+        mv_growth_search_some(q->search, UINT32_MAX);
+    return q->search ? MV_OK : err->code;
+}
+
+static mv_code find_heap(fragmentation_state *q, mv_err *err)
+{
+    uint32_t event = q->out->at.event;
+
+    q->heap = q->search ? mv_growth_search_heap(q->search, event) : NULL;
+    if (q->heap)
+        return MV_OK;
+    q->heap = &q->own;
+    if (mv_heap_init(&q->scratch, q->trace, q->lives, q->heap, err) != MV_OK)
+        return err->code;
+    mv_heap_advance(q->heap, event);
+    return MV_OK;
+}
+
 static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     mv_fragmentation *out = q->out;
-    mv_code code = MV_OK;
+    mv_code code = find_growths(q, opts, err);
 
-    if (opts.growths)
-        out->growths = *opts.growths;
-    else
-        code =
-            mv_segment_growths_find(q->arena, q->trace, q->lives, opts.window, &out->growths, err);
     if (code == MV_OK)
         code = find_moment(q, opts, err);
     if (code == MV_OK)
-        code = mv_heap_init(&q->scratch, q->trace, q->lives, &q->heap, err);
+        code = find_heap(q, err);
     if (code != MV_OK)
         return code;
-    mv_heap_advance(&q->heap, out->at.event);
-    out->bytes = mv_heap_total(&q->heap);
+    out->bytes = mv_heap_total(q->heap);
     out->demand = out->growths.demand;
-    code = mv_heap_map_make(q->arena, &q->heap, &out->map, err);
+    code = mv_heap_map_make(q->arena, q->heap, &out->map, err);
     if (code == MV_OK)
-        code = mv_pins_find(q->arena, &q->heap, &out->map, q->sites, MV_NO_ROW, &out->pins, err);
+        code = mv_pins_find(q->arena, q->heap, &out->map, q->sites, MV_NO_ROW, &out->pins, err);
     if (code == MV_OK)
         code = mv_waiting_find(q->arena, q->lives, q->sites, out->at.event, &out->waiting, err);
     return code;
@@ -386,6 +409,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
     code = look(&q, opts, err);
     if (code == MV_OK && !list_domains(&q))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "fragmentation");
+    mv_growth_search_end(q.search);
     mv_arena_release(&q.scratch);
     if (code != MV_OK)
         return code;

@@ -2,6 +2,7 @@
 
 #include "analyze/lives/block_size.h"
 #include "base/names.h"
+#include "base/parallel_for.h"
 
 #define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: segment for smaller large requests */
 #define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smaller requests share segments */
@@ -27,7 +28,7 @@ struct mv_growth_search {
     mv_heap heap;         /* the heap before the last added segment */
     mv_level_steps steps; /* the steps that `now` follows */
     mv_levels now;        /* levels after each event */
-    uint32_t event;       /* the next event to examine */
+    uint32_t event, end;  /* the next events to examine */
     uint32_t request;     /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 };
@@ -194,35 +195,44 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
     return s;
 }
 
-bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
+/* Part 0 adds the rows of the next events, and part 1 their demand. */
+static void search_part(void *user, uint32_t part)
 {
-    const mv_events *ev = &s->lives->events;
+    mv_growth_search *s = user;
+    const uint8_t *action = s->lives->events.action;
 
-    for (; events > 0 && s->event < ev->count; events--, s->event++) {
-        uint32_t i = s->event;
-        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end) {
+    for (uint32_t i = s->event; part == 0 && i < s->end; i++)
+        if (is_growth(action[i]) && i >= s->window.first && i < s->window.end) {
             mv_heap_advance(&s->heap, i - 1); /* i - 1 is MV_BEFORE for the first event */
             add_growth(s, i);
         }
+    for (uint32_t i = s->event; part == 1 && i < s->end; i++)
         follow_demand(s, i);
-    }
-    return s->event < ev->count;
+}
+
+bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
+{
+    enum { THREAD_EVENTS = 1 << 17 }; /* with fewer events, a thread costs more than it saves */
+    uint32_t left = s->lives->events.count - s->event;
+
+    s->end = s->event + (events < left ? events : left);
+    mv_parallel_for(2, s->end - s->event < THREAD_EVENTS ? 1 : 0, search_part, s);
+    s->event = s->end;
+    return events < left;
+}
+
+mv_heap *mv_growth_search_heap(mv_growth_search *s, uint32_t event)
+{
+    uint32_t done = s->heap.event + 1, wanted = event + 1; /* MV_BEFORE + 1 is 0 */
+
+    if (done > wanted)
+        return NULL;
+    mv_heap_advance(&s->heap, event);
+    return &s->heap;
 }
 
 void mv_growth_search_end(mv_growth_search *s)
 {
     if (s)
         mv_arena_release(&s->scratch);
-}
-
-mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                                mv_window window, mv_segment_growths *out, mv_err *err)
-{
-    mv_growth_search *s = mv_growth_search_begin(arena, trace, lives, window, out, err);
-
-    if (!s)
-        return err->code;
-    mv_growth_search_some(s, UINT32_MAX);
-    mv_growth_search_end(s);
-    return MV_OK;
 }

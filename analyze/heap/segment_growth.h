@@ -61,21 +61,21 @@ typedef struct {
     mv_demand demand;
 } mv_segment_growths;
 
-/* Finds the added segments and the peaks. The rows are allocated in `arena`, and temporary memory
- * is taken from its budget. O(n log n). Fails only when memory or row numbers run out. */
-mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                                mv_window window, mv_segment_growths *out, mv_err *err);
-
-/* Run mv_segment_growths_find in pieces. Call mv_growth_search_begin, then mv_growth_search_some
- * with a number of events until it returns false, then mv_growth_search_end. The last call is
- * always necessary, and accepts NULL. mv_growth_search_begin returns NULL where
- * mv_segment_growths_find would fail. The search itself is also allocated in `arena`. */
+/* Finds the added segments and the peaks, in pieces. Call mv_growth_search_begin, then
+ * mv_growth_search_some with a number of events until it returns false, then mv_growth_search_end.
+ * The last call is always necessary, and accepts NULL. The rows and the search are allocated in
+ * `arena`, and temporary memory is taken from its budget. O(n log n). mv_growth_search_begin returns
+ * NULL when memory or row numbers run out. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,
                                          mv_segment_growths *out, mv_err *err);
 bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
 void mv_growth_search_end(mv_growth_search *search);
+
+/* Returns the heap of a search, at the moment after `event`, which is faster than to make another
+ * one. Returns NULL if the heap has passed this moment. The search can then only be ended. */
+mv_heap *mv_growth_search_heap(mv_growth_search *search, uint32_t event);
 
 /* Returns the size of the segment that is added for a rounded request if no hole fits:
  * get_alloc_size(), PyTorch CUDACachingAllocator.cpp. */

@@ -119,11 +119,11 @@ static uint64_t floor_power(uint64_t bytes)
     return (uint64_t)1 << (63 - __builtin_clzll(bytes));
 }
 
-/* Rounds up to a multiple of `step`, which need not be a power of two, because files may contain
- * any value. */
+/* Rounds up to a multiple of `step`, which is usually a power of two. Files may contain any
+ * value. */
 static uint64_t round_to(uint64_t bytes, uint64_t step)
 {
-    uint64_t over = bytes % step;
+    uint64_t over = step & (step - 1) ? bytes % step : bytes & (step - 1);
     return over ? bytes + (step - over) : bytes;
 }
 
@@ -151,5 +151,6 @@ uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes)
     if (bytes == power)
         return bytes;
     /* bytes > 512 * divisions, so a step has at least 256 bytes */
-    return round_to(bytes, power / divisions);
+    return round_to(bytes, divisions & (divisions - 1) ? power / divisions
+                                                       : power >> __builtin_ctzll(divisions));
 }

@@ -636,9 +636,13 @@ mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_ed
     for (uint32_t i = 0; i < count; i++) {
         edit_state e = {
             .arena = arena, .edit = &edits[i], .known = from->lives->allocs.count, .out = out};
-        apply(&e);
+        e.out_of_memory = !out->is_listed && !mv_replay_script_list(arena, out);
+        if (!e.out_of_memory)
+            apply(&e);
         if (e.out_of_memory)
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+        if (out->ops != from->ops)
+            mv_arena_drop(arena, out->ops);
         out->ops = e.ops;
         out->op_count = e.op_count;
     }

@@ -60,6 +60,8 @@ static inline uint32_t new_row(mv_replay_heap *heap)
 
     if (row != MV_NO_ROW) {
         heap->spare = heap->blocks[row].next;
+        if (heap->spare != MV_NO_ROW)
+            __builtin_prefetch(&heap->blocks[heap->spare], 1);
         return row;
     }
     if (!mv_room(heap->arena, heap->blocks, heap->count, heap->capacity)) {

@@ -5,16 +5,13 @@
 
 #include "analyze/replay/replay_heap.h"
 
-/* The class of a size (MV_REPLAY_CLASSES). */
+/* The class of a size (MV_REPLAY_CLASSES). Sizes up to 32 KiB are not shifted. */
 static inline uint32_t mv_order_class(uint64_t size)
 {
     uint64_t units = size / MV_MIN_BLOCK;
-    uint32_t power;
+    uint32_t shift = 58 - (uint32_t)__builtin_clzll(units | 32);
 
-    if (units < 64)
-        return (uint32_t)units;
-    power = 63 - (uint32_t)__builtin_clzll(units);
-    return 64 + (power - 6) * 32 + ((uint32_t)(units >> (power - 5)) & 31);
+    return 32 * shift + (uint32_t)(units >> shift);
 }
 
 static inline bool mv_order_is_used(const mv_replay_classes *c, uint32_t class)

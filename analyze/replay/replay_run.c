@@ -8,7 +8,9 @@ typedef struct mv_replay {
     mv_replay_heap heap;
     mv_replay_result result;
     uint32_t *block_of; /* [script->ids] block of each id; MV_NO_ROW: not alive, or skipped */
-    uint32_t at;        /* index of the next operation */
+    mv_replay_reader reader;
+    mv_replay_op next; /* next operation, if there is one */
+    bool has_next;
     uint64_t enough;
     uint64_t counted; /* number of steps already subtracted from *left */
     uint64_t *left;   /* number of steps that may still be taken */
@@ -195,6 +197,7 @@ static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, co
         code = mv_replay_script_make(&r->own, trace, lives, &r->made, err);
     if (code == MV_OK && !start(r, opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    r->has_next = code == MV_OK && mv_replay_read(r->script, &r->reader, &r->next);
     return code;
 }
 
@@ -217,10 +220,8 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 /* Replays only the first half of a free, because its second half is at or after `end`. */
 static void request_only(run_state *r, uint32_t end)
 {
-    const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
-
-    if (op && op->is_request && op->event + 1 == end)
-        run_free(r, op, false);
+    if (r->has_next && r->next.is_request && r->next.event + 1 == end)
+        run_free(r, &r->next, false);
 }
 
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
@@ -228,12 +229,12 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     const mv_replay_script *s = r->script;
 
     r->heap.most_work = r->counted + *r->left;
-    for (; r->at < s->op_count && s->ops[r->at].event + s->ops[r->at].is_request < end &&
-           !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
-         r->at++) {
+    for (; r->has_next && r->next.event + r->next.is_request < end && !r->result.gave_up &&
+           !r->result.over_enough && !r->heap.out_of_memory;
+         r->has_next = mv_replay_read(s, &r->reader, &r->next)) {
         if (r->curve)
-            begin_columns(r, s->ops[r->at].event);
-        run_op(r, &s->ops[r->at]);
+            begin_columns(r, r->next.event);
+        run_op(r, &r->next);
         if (r->curve)
             raise_column(r);
         r->result.gave_up = mv_replay_is_endless(&r->heap);

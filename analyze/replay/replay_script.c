@@ -3,21 +3,15 @@
 #include "analyze/events/same_call.h"
 #include "base/grow.h"
 
-/* The segment events and failed requests, in order. Nearly all other events are allocs and
- * frees. */
-typedef struct {
-    uint32_t count, capacity;
-    uint32_t *event; /* [count] */
-} rare_events;
-
 static bool is_rare(uint8_t action)
 {
     return mv_is_segment_action(action) || action == MV_ACTION_OOM;
 }
 
-static bool list_rare(mv_arena *arena, const mv_events *ev, rare_events *out)
+static bool list_rare(mv_arena *arena, const mv_events *ev, mv_replay_script *out)
 {
     enum { AT_ONCE = 64 }; /* the first loop below takes one instruction for several events */
+    uint32_t capacity = 0;
 
     for (uint32_t i = 0; i < ev->count;) {
         uint32_t end = ev->count - i < AT_ONCE ? ev->count : i + AT_ONCE;
@@ -26,15 +20,16 @@ static bool list_rare(mv_arena *arena, const mv_events *ev, rare_events *out)
             any |= is_rare(ev->action[k]);
         for (; any && i < end; i++)
             if (is_rare(ev->action[i]) &&
-                !mv_append(arena, out->event, out->count, out->capacity, i))
+                !mv_append(arena, out->rare, out->rare_count, capacity, i))
                 return false;
         i = end;
     }
     return true;
 }
 
-static uint64_t highest_reserved(const mv_lives *lives, const rare_events *rare, uint64_t *before)
+static uint64_t highest_reserved(const mv_replay_script *script, uint64_t *before)
 {
+    const mv_lives *lives = script->lives;
     const mv_segment_lives *s = &lives->segments;
     uint64_t now = 0, most;
 
@@ -42,8 +37,8 @@ static uint64_t highest_reserved(const mv_lives *lives, const rare_events *rare,
         if (s->birth[i] == MV_BEFORE)
             now += s->size[i];
     *before = most = now;
-    for (uint32_t k = 0; k < rare->count; k++) {
-        uint32_t i = rare->event[k];
+    for (uint32_t k = 0; k < script->rare_count; k++) {
+        uint32_t i = script->rare[k];
         if (!mv_is_segment_action(lives->events.action[i]))
             continue;
         now += mv_is_release_action(lives->events.action[i]) ? -lives->events.size[i]
@@ -164,13 +159,14 @@ static void read_oom(script_state *r, uint32_t event)
     note_refusal(s, r->reserved, segment, r->most);
 }
 
-static bool read_events(script_state *r, const rare_events *rare)
+static bool read_events(script_state *r)
 {
-    const mv_events *ev = r->script->ev;
+    const mv_replay_script *s = r->script;
+    const mv_events *ev = s->ev;
     uint32_t next = 0;
 
-    for (uint32_t k = 0; k < rare->count; k++) {
-        uint32_t first = rare->event[k];
+    for (uint32_t k = 0; k < s->rare_count; k++) {
+        uint32_t first = s->rare[k];
         if (first < next)
             continue; /* the event belongs to the previous group */
         if (ev->action[first] == MV_ACTION_OOM) {
@@ -185,11 +181,11 @@ static bool read_events(script_state *r, const rare_events *rare)
     return true;
 }
 
-static bool list_segments(mv_arena *arena, mv_replay_script *s, const rare_events *rare)
+static bool list_segments(mv_arena *arena, mv_replay_script *s)
 {
-    s->segments = mv_push_array(arena, mv_driver_record, rare->count);
-    for (uint32_t k = 0; s->segments && k < rare->count; k++) {
-        uint32_t i = rare->event[k];
+    s->segments = mv_push_array(arena, mv_driver_record, s->rare_count);
+    for (uint32_t k = 0; s->segments && k < s->rare_count; k++) {
+        uint32_t i = s->rare[k];
         if (s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC)
             s->segments[s->segment_count++] = (mv_driver_record){s->ev->addr[i], s->ev->size[i]};
     }
@@ -198,60 +194,15 @@ static bool list_segments(mv_arena *arena, mv_replay_script *s, const rare_event
 
 /* ---- operations -------------------------------------------------------------------------- */
 
-static bool is_request(uint64_t bytes)
+bool mv_replay_script_list(mv_arena *arena, mv_replay_script *s)
 {
-    return bytes != 0 && bytes != MV_NO_BYTES;
-}
+    mv_replay_reader reader = {0};
 
-/* Converts one event to an operation. False if the event does not concern the allocator. */
-static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
-{
-    const mv_events *ev = s->ev;
-    uint32_t row = s->lives->alloc_of[event];
-    uint64_t bytes = ev->size[event];
-
-    *op = (mv_replay_op){.id = row,
-                         .event = event,
-                         .bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
-                         .stream = ev->stream[event]};
-    switch (ev->action[event]) {
-    case MV_ACTION_ALLOC:
-        op->kind = MV_OP_ALLOC;
-        op->pool = mv_replay_pool_id(s, row);
-        op->capturing = op->pool != MV_DEFAULT_POOL.row;
-        return row != MV_NO_ROW && is_request(bytes);
-    case MV_ACTION_FREE_REQUESTED:
-        op->is_request = mv_replay_is_completed_next(s, event);
-        op->kind = op->is_request ? MV_OP_COMPLETE : MV_OP_FREE;
-        return row != MV_NO_ROW;
-    case MV_ACTION_FREE_COMPLETED:
-        op->kind = MV_OP_COMPLETE;
-        return row != MV_NO_ROW;
-    case MV_ACTION_OOM:
-        op->kind = MV_OP_TRY;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool compile_all(mv_arena *arena, mv_replay_script *s)
-{
-    uint32_t empty = 0;
-    uint64_t most = (uint64_t)s->ev->count + s->empty_count;
-
-    s->ids = s->lives->allocs.count;
-    s->ops = mv_push_array(arena, mv_replay_op, most);
-    for (uint32_t i = 0; s->ops && i < s->ev->count; i++) {
-        if (empty < s->empty_count && s->empty_first[empty] == i) {
-            s->ops[s->op_count++] = (mv_replay_op){.kind = MV_OP_EMPTY, .event = i};
-            empty++;
-        }
-        s->op_count += compile(s, i, &s->ops[s->op_count]);
-        i += s->op_count > 0 && s->ops[s->op_count - 1].is_request &&
-             s->ops[s->op_count - 1].event == i;
-    }
-    return s->ops != NULL;
+    s->ops = mv_arena_grow(arena, NULL, (s->ev->count + 1ull) * sizeof *s->ops);
+    while (s->ops && mv_replay_read(s, &reader, &s->ops[s->op_count]))
+        s->op_count++;
+    s->is_listed = s->ops != NULL;
+    return s->is_listed;
 }
 
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -259,8 +210,6 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
 {
     uint64_t pools = trace->pools.count ? trace->pools.count : 1;
     script_state r = {.arena = arena, .script = out};
-    rare_events rare = {0};
-    bool made;
 
     *out = (mv_replay_script){.trace = trace,
                               .lives = lives,
@@ -273,12 +222,11 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
     for (uint64_t i = 0; i < pools; i++)
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
     out->has_call_ids = mv_calls_have_ids(out->ev);
-    made = list_rare(arena, out->ev, &rare);
-    r.most = highest_reserved(lives, &rare, &r.reserved);
-    made = made && read_events(&r, &rare) && list_segments(arena, out, &rare) &&
-           compile_all(arena, out);
-    mv_arena_drop(arena, rare.event);
-    if (!made)
+    out->ids = lives->allocs.count;
+    if (!list_rare(arena, out->ev, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    r.most = highest_reserved(out, &r.reserved);
+    if (!read_events(&r) || !list_segments(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     return MV_OK;
 }

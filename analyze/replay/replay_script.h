@@ -42,6 +42,8 @@ struct mv_replay_script {
     bool has_call_ids;  /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* everything is on one stream and in the default pool */
     bool is_one_stream; /* everything is on one stream */
+    bool is_listed;     /* the operations are in `ops`. Otherwise they are those of the events, and
+                         * are made when they are read, because a list of them is large */
     uint32_t op_count;
     mv_replay_op *ops; /* [op_count] */
     uint32_t ids;      /* all ids of the operations are lower than this */
@@ -56,12 +58,18 @@ struct mv_replay_script {
                              * memory */
     uint64_t limit;         /* maximum of reserved bytes, concluded from failed requests and
                              * retries; UINT64_MAX: unknown */
+    uint32_t rare_count;
+    uint32_t *rare; /* [rare_count] segment events and failed requests, in order. Nearly all other
+                     * events are allocs and frees */
     uint32_t segment_count;
     mv_driver_record *segments; /* [segment_count] segments of the segment_alloc events, in order */
 };
 
+/* Does not list the operations. mv_replay_script_list does, for callers that go through them several
+ * times or change them; returns false when out of memory. */
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_replay_script *out, mv_err *err);
+bool mv_replay_script_list(mv_arena *arena, mv_replay_script *script);
 
 static inline bool mv_is_release_action(uint8_t action)
 {
@@ -101,6 +109,71 @@ static inline uint64_t mv_replay_stream(const mv_replay_script *script, mv_strea
     if (script->is_joined || script->is_one_stream)
         return 0;
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
+}
+
+/* Position of the next operation. Begins as zeros. */
+typedef struct {
+    uint32_t at;    /* row of `ops` or, if the operations are not listed, an event */
+    uint32_t empty; /* next group of releases that no request caused */
+} mv_replay_reader;
+
+/* Converts one event to an operation. Returns false if the event does not concern the allocator. */
+static inline bool mv_replay_op_of(const mv_replay_script *s, mv_replay_reader *reader,
+                                   uint32_t event, mv_replay_op *op)
+{
+    const mv_events *ev = s->ev;
+    uint32_t row = s->lives->alloc_of[event], pool;
+    uint64_t bytes;
+    bool is_pair;
+
+    switch (ev->action[event]) {
+    case MV_ACTION_ALLOC:
+    case MV_ACTION_OOM:
+        bytes = ev->size[event];
+        pool = mv_replay_pool_id(s, row);
+        *op = (mv_replay_op){.bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
+                             .kind = ev->action[event] == MV_ACTION_OOM ? MV_OP_TRY : MV_OP_ALLOC,
+                             .id = row,
+                             .event = event,
+                             .stream = ev->stream[event],
+                             .pool = pool,
+                             .capturing = pool != MV_DEFAULT_POOL.row};
+        return op->kind == MV_OP_TRY || (row != MV_NO_ROW && bytes != 0 && bytes != MV_NO_BYTES);
+    case MV_ACTION_FREE_REQUESTED:
+    case MV_ACTION_FREE_COMPLETED:
+        is_pair = mv_replay_is_completed_next(s, event);
+        *op = (mv_replay_op){.kind = is_pair || ev->action[event] == MV_ACTION_FREE_COMPLETED
+                                         ? MV_OP_COMPLETE
+                                         : MV_OP_FREE,
+                             .id = row,
+                             .event = event,
+                             .is_request = is_pair};
+        return row != MV_NO_ROW;
+    default:
+        if (reader->empty == s->empty_count || s->empty_first[reader->empty] != event)
+            return false;
+        reader->empty++;
+        *op = (mv_replay_op){.kind = MV_OP_EMPTY, .event = event};
+        return true;
+    }
+}
+
+/* Reads the next operation. Returns false at the end. */
+static inline bool mv_replay_read(const mv_replay_script *s, mv_replay_reader *reader,
+                                  mv_replay_op *op)
+{
+    if (s->is_listed) {
+        if (reader->at == s->op_count)
+            return false;
+        *op = s->ops[reader->at++];
+        return true;
+    }
+    while (reader->at < s->ev->count)
+        if (mv_replay_op_of(s, reader, reader->at++, op)) {
+            reader->at += op->is_request;
+            return true;
+        }
+    return false;
 }
 
 /* Builds the heap before the first event, as recorded, in an empty heap. `block_of` receives the

@@ -100,14 +100,14 @@ static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *e
     t->joined.is_joined = true;
     t->recorded_conf = recorded_text(t);
     t->recorded_first_oom = MV_NEVER;
-    for (uint32_t i = 0; i < t->end; i++) {
-        uint8_t action = t->lives->events.action[i];
+    for (uint32_t k = 0; k < t->script.rare_count && t->script.rare[k] < t->end; k++) {
+        uint8_t action = t->lives->events.action[t->script.rare[k]];
         t->recorded_segment_allocs +=
             action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
         t->recorded_segment_frees +=
             action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
         if (action == MV_ACTION_OOM && t->recorded_ooms++ == 0)
-            t->recorded_first_oom = i;
+            t->recorded_first_oom = t->script.rare[k];
     }
     t->limit = opts->capacity ? opts->capacity : t->script.limit;
     t->limit_source = opts->capacity                  ? MV_LIMIT_GIVEN
@@ -529,11 +529,13 @@ static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
 
-    for (uint32_t i = 0; i < t->end; i++)
+    for (uint32_t k = 0; k < t->script.rare_count && t->script.rare[k] < t->end; k++) {
+        uint32_t i = t->script.rare[k];
         if (ev->action[i] == MV_ACTION_OOM && ev->addr[i] != MV_NO_BYTES &&
             ev->size[i] < MV_MOST_REQUEST &&
             ev->addr[i] < mv_replay_segment_size(&t->recorded, ev->size[i]))
             return t->limit_source != MV_LIMIT_GIVEN;
+    }
     return false;
 }
 

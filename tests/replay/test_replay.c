@@ -235,6 +235,7 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = lives_of(mvt_arena(t), trace, 0);
     mvt_ok(mv_replay_script_make(mvt_arena(t), trace, &lives, &script, mvt_err()));
+    cr_assert(mv_replay_script_list(mvt_arena(t), &script));
     cr_assert_eq(script.op_count, 7);
     cr_expect(script.ops[3].kind == MV_OP_COMPLETE && script.ops[3].is_request);
     cr_expect(script.ops[4].kind == MV_OP_FREE);

@@ -220,6 +220,23 @@ Test(replay_edit, changed_sizes_equal_a_program_with_these_sizes)
         }
 }
 
+/* A script that an edit left without operations does not fall back to those of the events. */
+Test(replay_edit, a_program_without_allocations_reserves_nothing)
+{
+    static const uint8_t rows[] = {1};
+    program p = {0};
+    recording r;
+    mv_replay_script changed;
+
+    add(&p, (step){ALLOC, .bytes = 3 * MIB});
+    record(&p, &r);
+    mvt_ok(mv_edit_apply(mvt_memory(), &r.script,
+                         &(mv_edit){.kind = MV_EDIT_SCALE, .rows = rows, .denominator = 1}, 1,
+                         &changed, mvt_err()));
+    cr_expect_eq(run(&r, &r.script).peak.reserved, 20 * MIB);
+    cr_expect_eq(run(&r, &changed).peak.reserved, 0);
+}
+
 Test(replay_edit, one_buffer_serves_all_of_its_parts)
 {
     for (uint64_t seed = 1; seed < 20; seed++) {
