@@ -227,10 +227,13 @@ static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes, bool is_shar
     if (!take_budget(budget, bytes, is_shared))
         return NULL;
     chunk = mv_pages_map(bytes);
-    if (chunk)
-        chunk->mapped = bytes;
-    else
+    if (!chunk) {
         give_budget(budget, bytes);
+        return NULL;
+    }
+    if (budget->pool) /* later users write to all pages, too */
+        mv_pages_take(chunk, bytes);
+    chunk->mapped = bytes;
     return chunk;
 }
 
@@ -390,7 +393,8 @@ static void *push(mv_arena *arena, uint64_t count, uint64_t size, bool is_zeroed
     at = usable(chunk) + chunk->used;
     chunk->used += padded;
     UNPOISON(at, bytes);
-    memset(at, 0, bytes);
+    if (is_zeroed || !arena->budget->pool)
+        memset(at, 0, bytes);
     return at;
 }
 

@@ -34,13 +34,11 @@ bool mv_map_reserve(mv_map *map, uint64_t keys)
 
 uint32_t *mv_map_value(mv_map *map, uint64_t key)
 {
+    uint32_t *known = mv_map_known(map, key);
     mv_map_slot *slot;
 
-    if (map->slots) {
-        slot = mv_map_slot_of(map, key);
-        if (slot->is_used)
-            return &slot->value;
-    }
+    if (known)
+        return known;
     if (!mv_map_reserve(map, map->count + 1))
         return NULL;
     slot = mv_map_slot_of(map, key);

@@ -47,15 +47,21 @@ static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
     return &map->slots[at];
 }
 
+/* Returns the address of a key's value, which is valid until the map changes; NULL if the key is
+ * missing. */
+static inline uint32_t *mv_map_known(const mv_map *map, uint64_t key)
+{
+    mv_map_slot *slot = map->slots ? mv_map_slot_of(map, key) : NULL;
+
+    return slot && slot->is_used ? &slot->value : NULL;
+}
+
 /* Returns the value of a key; MV_NOT_IN_MAP if the key is missing. */
 static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
 {
-    const mv_map_slot *slot;
+    const uint32_t *known = mv_map_known(map, key);
 
-    if (!map->slots)
-        return MV_NOT_IN_MAP;
-    slot = mv_map_slot_of(map, key);
-    return slot->is_used ? slot->value : MV_NOT_IN_MAP;
+    return known ? *known : MV_NOT_IN_MAP;
 }
 
 /* Prefetches the slot of a key that will be looked up soon. */
@@ -69,8 +75,8 @@ static inline void mv_map_prefetch(const mv_map *map, uint64_t key)
  * when out of memory. */
 bool mv_map_reserve(mv_map *map, uint64_t keys);
 
-/* Returns the address of a key's value, which is valid until the map changes. A missing key is
- * added with the value 0. Returns NULL when out of memory; the map is then unchanged. */
+/* Does the same as mv_map_known, but adds a missing key with the value 0. Returns NULL when out of
+ * memory; the map is then unchanged. */
 uint32_t *mv_map_value(mv_map *map, uint64_t key);
 
 /* Adds a key or replaces its value. False when out of memory. */

@@ -51,11 +51,9 @@ static uint32_t highest(uint64_t word)
 
 uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank)
 {
-    uint32_t at = rank;
+    uint32_t at = (rank >> 6) + 1; /* the first word has no such member */
 
-    if (rank >= set->count)
-        return MV_NO_RANK;
-    for (uint32_t l = 0; l < set->levels; l++) {
+    for (uint32_t l = 1; l < set->levels; l++) {
         uint64_t word;
         if (at >> 6 >= set->words[l])
             return MV_NO_RANK;

@@ -9,22 +9,30 @@
 
 enum {
     PREFETCH = 12,
+    FAR_SLOTS = 1 << 15,     /* a map with fewer slots fits into a core's cache */
+    EVENTS_PER_ADDRESS = 32, /* as a guess, to begin with a map that does not have to grow */
     MOST_PARTS = 16,
     /* minimum number of events per part; with fewer, a second thread costs more than it saves */
     PART_EVENTS = 1 << 17
 };
+
+/* Part of a value in address_table.id_of: the address was allocated or freed. */
+#define WAS_USED ((uint32_t)1 << 31)
 
 /* The distinct addresses in one part of the events; the addresses of the final heap belong to the
  * first part. Ids are assigned in the order in which addresses are found; the addresses are sorted
  * at the end. */
 typedef struct {
     mv_arena scratch;
-    mv_map id_of; /* for each address, its id + 1 */
+    mv_map id_of; /* for each address, its id + 1, and WAS_USED */
     mv_key_row *found;
     uint32_t count, capacity;
+    uint32_t *basis; /* see mv_address_ranks */
+    uint32_t basis_count, basis_capacity;
     uint32_t *rank;          /* [count] rank of the address with this id */
     uint32_t first, end;     /* events */
     uint32_t segment_events; /* number of segment events among them */
+    uint32_t alloc_events;   /* number of alloc events among them */
     mv_code code;
 } address_table;
 
@@ -41,44 +49,86 @@ struct mv_address_search {
     address_table parts[MOST_PARTS];
 };
 
-/* Returns the id of an address, and adds the address if it is new. */
-static uint32_t address_id(address_table *t, uint64_t addr)
+/* Adds a new address to the map and to the list. Returns the value in the map; NULL on failure. */
+static __attribute__((noinline)) uint32_t *add_address(address_table *t, uint64_t addr)
 {
     uint32_t *known = t->code == MV_OK ? mv_map_value(&t->id_of, addr) : NULL, id = t->count;
 
-    if (known && *known)
-        return *known - 1;
     if (t->code != MV_OK)
-        return 0;
-    if (id >= MV_NO_ROW - 1)
+        return NULL;
+    if (id >= WAS_USED - 1)
         t->code = MV_LIMIT;
     else if (!known ||
              !mv_append(&t->scratch, t->found, t->count, t->capacity, (mv_key_row){addr, id}))
         t->code = MV_NOMEM;
     if (t->code != MV_OK)
-        return 0;
+        return NULL;
     *known = id + 1;
+    return known;
+}
+
+/* Returns the map's value for an address, which is added if it is new; NULL on failure. */
+static inline uint32_t *value_of(address_table *t, uint64_t addr)
+{
+    uint32_t *known = mv_map_known(&t->id_of, addr);
+
+    return known ? known : add_address(t, addr);
+}
+
+static void add_basis(address_table *t, uint32_t event)
+{
+    if (!mv_append(&t->scratch, t->basis, t->basis_count, t->basis_capacity, event))
+        t->code = MV_NOMEM;
+}
+
+/* Adds an event about a segment or an annotation of a block. Returns the id of its address. */
+static uint32_t add_rare(address_table *t, const mv_events *ev, uint32_t event)
+{
+    uint64_t addr = ev->addr[event];
+    bool is_segment = mv_is_segment_action(ev->action[event]);
+    const uint32_t *value;
+    uint32_t id;
+
+    if (addr == MV_NO_BYTES || (!is_segment && ev->action[event] != MV_ACTION_ANNOTATE))
+        return MV_NO_ROW;
+    value = value_of(t, addr);
+    id = value ? (*value & ~WAS_USED) - 1 : 0;
+    if (is_segment) {
+        value_of(t, mv_range_end(addr, ev->size[event]));
+        t->segment_events++;
+        add_basis(t, event);
+    }
     return id;
 }
 
 static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event, uint32_t first,
                        uint32_t end)
 {
+    uint64_t last = MV_NO_BYTES; /* the previous address of an alloc or free, and its id */
+    uint32_t id = MV_NO_ROW;
+
     for (uint32_t i = first; i < end; i++) {
-        bool is_segment = mv_is_segment_action(ev->action[i]);
-        if (i + PREFETCH < t->end && ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
+        uint8_t action = ev->action[i];
+        uint32_t *value;
+
+        t->alloc_events += action == MV_ACTION_ALLOC;
+        if (t->id_of.mask >= FAR_SLOTS && i + PREFETCH < t->end &&
+            ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
             mv_map_prefetch(&t->id_of, ev->addr[i + PREFETCH]);
-        of_event[i] = MV_NO_ROW;
-        if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
+        if (action > MV_ACTION_FREE_COMPLETED) {
+            of_event[i] = add_rare(t, ev, i);
             continue;
-        if (i > t->first && ev->addr[i] == ev->addr[i - 1] && of_event[i - 1] != MV_NO_ROW)
-            of_event[i] = of_event[i - 1]; /* the two events of a free */
-        else
-            of_event[i] = address_id(t, ev->addr[i]);
-        if (is_segment) {
-            address_id(t, mv_range_end(ev->addr[i], ev->size[i]));
-            t->segment_events++;
         }
+        if (ev->addr[i] != last) { /* the two events of a free have the same address */
+            last = ev->addr[i];
+            value = last == MV_NO_BYTES ? NULL : value_of(t, last);
+            id = value ? (*value & ~WAS_USED) - 1 : MV_NO_ROW;
+            if (value && !(*value & WAS_USED)) {
+                *value |= WAS_USED;
+                add_basis(t, i);
+            }
+        }
+        of_event[i] = id;
     }
 }
 
@@ -90,18 +140,20 @@ static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->device[i] != (int64_t)device || s->address[i] == MV_NO_BYTES)
             continue;
-        address_id(t, s->address[i]);
-        address_id(t, mv_range_end(s->address[i], s->total_size[i]));
+        value_of(t, s->address[i]);
+        value_of(t, mv_range_end(s->address[i], s->total_size[i]));
         for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
             if (mv_block_is_active(trace, k) && b->address[k] != MV_NO_BYTES)
-                address_id(t, b->address[k]);
+                value_of(t, b->address[k]);
     }
 }
 
 static void begin_part(mv_address_search *s, uint32_t part)
 {
-    const address_table *t = &s->parts[part];
+    address_table *t = &s->parts[part];
 
+    if (!mv_map_reserve(&t->id_of, (t->end - t->first) / EVENTS_PER_ADDRESS))
+        t->code = MV_NOMEM;
     mv_arena_touch(s->arena, s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
 }
 
@@ -140,6 +192,22 @@ static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
     return MV_OK;
 }
 
+static bool join_bases(mv_arena *arena, mv_address_search *s)
+{
+    mv_address_ranks *out = s->out;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        count += s->parts[i].basis_count;
+    out->basis = mv_push_unset(arena, uint32_t, count);
+    for (uint32_t i = 0; out->basis && i < s->count; i++) {
+        const address_table *t = &s->parts[i];
+        for (uint32_t k = 0; k < t->basis_count; k++)
+            out->basis[out->basis_count++] = t->basis[k];
+    }
+    return out->basis != NULL;
+}
+
 /* Merges the sorted addresses of all parts and assigns ranks in ascending order. */
 static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
 {
@@ -147,6 +215,8 @@ static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
     uint64_t most = 0, addr;
     bool is_left;
 
+    if (!join_bases(arena, s))
+        return MV_NOMEM;
     for (uint32_t i = 0; i < s->count; i++)
         most += s->parts[i].count;
     s->out->addr = mv_push_unset(arena, uint64_t, most);
@@ -194,6 +264,7 @@ static mv_code merge(mv_address_search *s)
     s->is_merged = true;
     for (uint32_t i = 0; i < s->count; i++) {
         s->out->segment_events += s->parts[i].segment_events;
+        s->out->alloc_events += s->parts[i].alloc_events;
         code = code == MV_OK ? s->parts[i].code : code;
     }
     return code == MV_OK ? merge_parts(s->arena, s) : code;

@@ -11,6 +11,12 @@ typedef struct {
     uint64_t *addr;          /* [count] ascending */
     uint32_t *of_event;      /* [events.count] rank of the event's address, or MV_NO_ROW */
     uint32_t segment_events; /* number of events about segments */
+    uint32_t alloc_events;
+    /* [basis_count] events that the state before the first event depends on, in order: segment
+     * events, and the first alloc or free of each address. If several threads searched, there may be
+     * more allocs and frees. */
+    uint32_t *basis;
+    uint64_t basis_count;
 } mv_address_ranks;
 
 /* Finds the ranks. Every event about a block or a segment has a rank, provided that it has an

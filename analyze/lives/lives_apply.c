@@ -14,31 +14,33 @@ static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
     return r->is_captured ? requested : mv_round_least(&r->rules, requested);
 }
 
+static __attribute__((noinline)) void update_place(const mv_lives_sweep *r, uint32_t rank)
+{
+    uint32_t start = mv_ranges_at(&r->held, rank);
+
+    r->places[rank].segment = start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
+    r->places[rank].edge = mv_rankset_next(&r->edges, rank + 1);
+    r->places[rank].as_of = r->layout;
+}
+
 /* Returns what is known about an address, with its segment and edge up to date. Both are slow to
  * look up, so they are cached until segments change. */
-static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
+static inline const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 {
-    mv_lives_place *place = &r->places[rank];
-    uint32_t start;
-
-    if (place->as_of != r->layout) {
-        start = mv_ranges_at(&r->held, rank);
-        place->segment = start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
-        place->edge = mv_rankset_next(&r->edges, rank + 1);
-        place->as_of = r->layout;
-    }
-    return place;
+    if (r->places[rank].as_of != r->layout)
+        update_place(r, rank);
+    return &r->places[rank];
 }
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* Returns the end of the free block at `rank`, which is the next used block or the next edge.
- * `used` is the next used block, or MV_NO_RANK. */
-static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
+/* Returns the number of bytes of the free block at `rank`, which extends to the next used block or
+ * to the next edge. `used` is the next used block, or MV_NO_RANK. */
+static uint64_t room_at(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
     uint32_t edge = place_of(r, rank)->edge, end = used < edge ? used : edge;
 
-    return end == MV_NO_RANK ? r->ranks.addr[rank] : r->ranks.addr[end];
+    return end == MV_NO_RANK ? 0 : r->ranks.addr[end] - r->ranks.addr[rank];
 }
 
 typedef struct {
@@ -46,18 +48,17 @@ typedef struct {
     bool inexact;
 } block_size;
 
-/* Returns the size of the block that the allocator takes for a request from the free block [addr,
- * addr + room) of a segment. If a different rule was in force, because the setting
+/* Returns the size of the block that the allocator takes for a request, which needs at least `least`
+ * bytes, from the free block [addr, addr + room) of a segment. If a different rule was in force, because the setting
  * expandable_segments changed during recording, or because a pool has its own allocator, the block
  * has the smallest possible size and is marked as inexact. */
-static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
-                                 uint64_t room)
+static inline block_size size_from_room(const mv_lives_sweep *r, uint32_t segment,
+                                        uint64_t requested, uint64_t least, uint64_t room)
 {
     const mv_segment_lives *s = &r->lives->segments;
-    uint64_t rounded = mv_round_request(&r->rules, requested);
+    uint64_t rounded = r->has_divisions ? mv_round_request(&r->rules, requested) : least, rest;
     bool small = rounded <= MV_SMALL_REQUEST || s->kind[segment] == MV_SEGMENT_SMALL;
     bool expandable = s->is_expandable[segment];
-    uint64_t least = mv_round_least(&r->rules, requested), rest;
 
     if (r->fills || r->is_captured)
         return (block_size){r->fills ? room : requested, false};
@@ -75,11 +76,11 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
  * around such a block when it was allocated are unknown. But if the gap after it is too small for a
  * free block, the gap belongs to it. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
-                              uint64_t room)
+                              uint64_t least, uint64_t room)
 {
     const mv_segment_lives *s = &r->lives->segments;
     uint64_t rounded = mv_round_request(&r->rules, requested);
-    block_size size = size_from_room(r, segment, requested, room);
+    block_size size = size_from_room(r, segment, requested, least, room);
 
     if (r->fills || r->is_captured || size.inexact || s->is_expandable[segment] ||
         rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
@@ -239,6 +240,7 @@ static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, ui
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* Begins a row, which size_outside or size_row completes. */
 static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv_stack_id stack,
                         uint32_t birth)
 {
@@ -250,8 +252,6 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     a->stack[row] = stack;
     a->birth[row] = birth;
     a->freed[row] = a->completed[row] = MV_NEVER;
-    a->segment[row] = MV_NO_ROW;
-    a->inexact[row] = 0;
     return row;
 }
 
@@ -261,6 +261,8 @@ static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
 
+    a->segment[row] = MV_NO_ROW;
+    a->inexact[row] = 0;
     if (r->is_captured) {
         a->block[row] = a->requested[row];
         r->lives->doubts.outside += mv_lives_has_segments(r);
@@ -271,23 +273,24 @@ static void size_outside(mv_lives_sweep *r, uint32_t row)
     r->lives->doubts.outside++;
 }
 
-/* Sets the block size of a row. `above` is the next used block above `rank`, or MV_NO_RANK. */
-static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t above,
-                     uint32_t segment, bool is_before)
+/* Sets the block size of a row, which needs at least `least` bytes. `above` is the next used block
+ * above `rank`, or MV_NO_RANK. */
+static inline void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t above,
+                            uint32_t segment, uint64_t least, bool is_before)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint64_t room = free_until(r, rank, above) - r->ranks.addr[rank];
+    uint64_t room = room_at(r, rank, above), requested = a->requested[row];
     block_size size;
 
-    a->segment[row] = segment;
     if (segment == MV_NO_ROW) {
         size_outside(r, row);
         return;
     }
-    if (room < least_of(r, a->requested[row]))
+    a->segment[row] = segment;
+    if (room < least)
         r->lives->doubts.misplaced++;
-    size = is_before ? size_before(r, segment, a->requested[row], room)
-                     : size_from_room(r, segment, a->requested[row], room);
+    size = is_before ? size_before(r, segment, requested, least, room)
+                     : size_from_room(r, segment, requested, least, room);
     a->block[row] = size.bytes;
     a->inexact[row] = size.inexact;
     if (r->span || r->lives->segments.kind[segment] == MV_SEGMENT_UNKNOWN)
@@ -304,7 +307,8 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
                            is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
 
     r->places[rank].alloc = row;
-    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), place_of(r, rank)->segment, true);
+    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), place_of(r, rank)->segment,
+             least_of(r, requested), true);
     if (!is_final)
         return;
     a->block[row] = r->trace->blocks.size[block];
@@ -329,7 +333,7 @@ static void begin_all_before(mv_lives_sweep *r)
 static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->ranks.of_event[event], segment, above;
-    uint64_t requested = r->ev.size[event];
+    uint64_t requested = r->ev.size[event], least = least_of(r, requested);
     uint32_t row = new_row(r, r->ev.addr[event], requested, r->ev.stack[event], event);
 
     r->lives->alloc_of[event] = row;
@@ -338,8 +342,8 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
         return;
     }
     segment = place_of(r, rank)->segment;
-    above = clear_place(r, rank, least_of(r, requested), segment, event);
-    size_row(r, row, rank, above, segment, false);
+    above = clear_place(r, rank, least, segment, event);
+    size_row(r, row, rank, above, segment, least, false);
     mv_rankset_add(&r->used, rank);
     r->places[rank].alloc = row;
 }
@@ -471,14 +475,15 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
 
 enum {
     COLUMNS = 9, /* number of columns that the sweep fills, except for the bytes of `inexact` */
-    MANY_ALLOCS = 1 << 18 /* with fewer allocations, threads cost more than they save */
+    MANY_ALLOCS = 1 << 18, /* with fewer allocations, threads cost more than they save */
+    NEAR_RANKS = 1 << 15   /* the places of so many addresses fit into a core's cache */
 };
 
 static void take_column(void *user, uint32_t column)
 {
     const mv_lives_sweep *r = user;
     const mv_alloc_lives *a = &r->lives->allocs;
-    uint64_t rows = r->alloc_events, events = r->ev.count;
+    uint64_t rows = r->ranks.alloc_events, events = r->ev.count;
     const struct {
         void *at;
         uint64_t bytes;
@@ -497,7 +502,7 @@ static void take_column(void *user, uint32_t column)
 
 static bool make_columns(mv_lives_sweep *r)
 {
-    uint64_t rows = r->alloc_events;
+    uint64_t rows = r->ranks.alloc_events;
 
     for (uint32_t at = mv_rankset_next(&r->before, 0); at != MV_NO_RANK;
          at = mv_rankset_next(&r->before, at + 1))
@@ -507,7 +512,7 @@ static bool make_columns(mv_lives_sweep *r)
     r->lives->alloc_of = mv_push_unset(r->arena, uint32_t, r->ev.count);
     if (!mv_alloc_lives_push(r->arena, rows, &r->lives->allocs) || !r->lives->alloc_of)
         return false;
-    if (r->alloc_events >= MANY_ALLOCS)
+    if (r->ranks.alloc_events >= MANY_ALLOCS)
         mv_parallel_for(COLUMNS, 0, take_column, r);
     return true;
 }
@@ -548,10 +553,15 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
 
 void mv_lives_apply_events(mv_lives_sweep *r, uint32_t first, uint32_t end)
 {
+    bool is_near = r->ranks.count <= NEAR_RANKS;
+
     for (uint32_t i = first; i < end; i++) {
-        prefetch(r, i);
+        if (!is_near)
+            prefetch(r, i);
         if (r->ev.action[i] == MV_ACTION_FREE_REQUESTED && apply_frees(r, i, end)) {
-            prefetch(r, ++i);
+            if (!is_near)
+                prefetch(r, i + 1);
+            i++;
             continue;
         }
         r->lives->alloc_of[i] = MV_NO_ROW;

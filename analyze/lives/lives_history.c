@@ -385,7 +385,7 @@ static bool is_missing_allocs(const mv_lives_sweep *r)
 {
     const mv_lives *lives = r->lives;
 
-    if (r->ev.count == 0 || r->alloc_events > 0 || r->is_captured)
+    if (r->ev.count == 0 || r->ranks.alloc_events > 0 || r->is_captured)
         return false;
     return (lives->history != MV_HISTORY_TRUNCATED &&
             (lives->doubts.lone_frees > 0 || lives->doubts.residual > 0)) ||

@@ -127,7 +127,7 @@ static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
 
-    if (r->alloc_events > 0 || r->is_captured || r->fills)
+    if (r->ranks.alloc_events > 0 || r->is_captured || r->fills)
         return;
     for (uint32_t i = 0; i < a->preexisting; i++) {
         r->lives->doubts.unproven += a->freed[i] != MV_NEVER && !mv_alloc_was_pending(r->lives, i);
@@ -188,7 +188,7 @@ static bool find_unproven_segments(mv_lives_sweep *r)
         if (s->birth[i] == MV_BEFORE)
             r->lives->doubts.unproven_segments +=
                 s->is_expandable[i] ? unmapped != MV_NEVER
-                                    : ended != MV_NEVER && (r->alloc_events == 0 ||
+                                    : ended != MV_NEVER && (r->ranks.alloc_events == 0 ||
                                                             first[i] > ended + 1 || is_rest(r, i));
     return first != NULL;
 }

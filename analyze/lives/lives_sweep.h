@@ -61,6 +61,7 @@ typedef struct {
     mv_lives *lives;
     mv_events ev;
     mv_block_rules rules;
+    bool has_divisions; /* the rules have roundup_power2_divisions */
     mv_address_ranks ranks;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
@@ -71,7 +72,6 @@ typedef struct {
     bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h), so gaps do not show block
                          * sizes */
     uint64_t recorded;  /* number of events before thinning */
-    uint32_t alloc_events;
     bool adds_segments; /* there are segment_alloc or segment_map events */
 
     mv_ranges final;       /* segments of the final heap; `row` is a row of trace->segments */
@@ -101,7 +101,7 @@ typedef struct {
  * mv_lives_begin_apply and mv_lives_apply_some are the forward sweep. If there are several spans,
  * they form one piece; otherwise, a piece has `events` events. *again is set if pieces remain. */
 bool mv_lives_init(mv_lives_sweep *r);
-bool mv_lives_undo(mv_lives_sweep *r);
+void mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_begin_apply(mv_lives_sweep *r);
 bool mv_lives_apply_some(mv_lives_sweep *r, uint32_t events, bool *again);
 bool mv_lives_settle(mv_lives_sweep *r);

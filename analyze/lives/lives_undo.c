@@ -1,7 +1,5 @@
 /* Undoes the events, from the last to the first, starting with the final heap. */
 #include "analyze/lives/lives_sweep.h"
-#include "base/grow.h"
-#include "base/parallel_for.h"
 #include "parse/model/living.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
@@ -64,6 +62,8 @@ bool mv_lives_init(mv_lives_sweep *r)
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0 || living.first > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);
+    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
+        r->has_divisions = r->has_divisions || r->rules.divisions[i] > 1;
     find_actions(r);
     r->lives->events = r->ev;
     r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace) || living.is_cut;
@@ -127,66 +127,8 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* A part of the events. Once the whole part is undone, only the events in `list` matter, which are
- * the segment events and the first alloc or free of each address. */
-typedef struct {
-    const mv_lives_sweep *r;
-    uint32_t first, end;
-    uint32_t allocs;
-    mv_arena arena;
-    uint32_t *list;
-    uint32_t count, capacity;
-    bool is_listed;
-} undo_part;
-
-static void list_first(void *user, uint32_t nth)
+void mv_lives_undo(mv_lives_sweep *r)
 {
-    undo_part *p = (undo_part *)user + nth;
-    const uint32_t *rank_of = p->r->ranks.of_event;
-    const uint8_t *action = p->r->ev.action;
-    uint64_t *seen = mv_push_array(&p->arena, uint64_t, (uint64_t)p->r->ranks.count / 64 + 1);
-
-    p->is_listed = seen != NULL;
-    for (uint32_t i = p->first; p->is_listed && i < p->end; i++) {
-        uint32_t rank = rank_of[i];
-        uint64_t bit = (uint64_t)1 << (rank & 63);
-
-        p->allocs += action[i] == MV_ACTION_ALLOC;
-        if (rank == MV_NO_ROW ||
-            (action[i] <= MV_ACTION_FREE_COMPLETED && (seen[rank >> 6] & bit)) ||
-            action[i] == MV_ACTION_ANNOTATE)
-            continue;
-        p->is_listed = mv_append(&p->arena, p->list, p->count, p->capacity, i);
-        if (!mv_is_segment_action(action[i]))
-            seen[rank >> 6] |= bit;
-    }
-}
-
-/* Undoes all parts, last to first. */
-static bool undo_parts(mv_lives_sweep *r, undo_part *parts)
-{
-    bool is_listed = true;
-
-    for (uint32_t i = 0; i < r->spans; i++) {
-        parts[i].r = r;
-        parts[i].first = (uint32_t)((uint64_t)r->ev.count * i / r->spans);
-        parts[i].end = (uint32_t)((uint64_t)r->ev.count * (i + 1) / r->spans);
-        mv_arena_init(&parts[i].arena, r->arena->budget);
-    }
-    mv_parallel_for(r->spans, 0, list_first, parts);
-    for (uint32_t i = r->spans; i-- > 0;) {
-        is_listed = is_listed && parts[i].is_listed;
-        r->alloc_events += parts[i].allocs;
-        for (uint32_t k = parts[i].count; is_listed && k-- > 0;)
-            undo_event(r, parts[i].list[k]);
-        mv_arena_release(&parts[i].arena);
-    }
-    return is_listed;
-}
-
-bool mv_lives_undo(mv_lives_sweep *r)
-{
-    undo_part *parts = mv_push_array(r->scratch, undo_part, r->spans);
     uint32_t at = 0;
 
     while ((at = mv_rankset_next(&r->final.starts, at)) != MV_NO_RANK) {
@@ -196,5 +138,6 @@ bool mv_lives_undo(mv_lives_sweep *r)
     for (uint32_t i = 0; i < r->ranks.count; i++)
         if (r->final_block[i] != MV_NO_ROW)
             mv_rankset_add(&r->before, i);
-    return parts && undo_parts(r, parts);
+    for (uint64_t i = r->ranks.basis_count; i-- > 0;)
+        undo_event(r, r->ranks.basis[i]);
 }

@@ -2,8 +2,8 @@
 
 bool mv_ranges_init(mv_arena *arena, uint32_t count, mv_ranges *ranges)
 {
-    ranges->end = mv_push_array(arena, uint32_t, count);
-    ranges->row = mv_push_array(arena, uint32_t, count);
+    ranges->end = mv_push_unset(arena, uint32_t, count);
+    ranges->row = mv_push_unset(arena, uint32_t, count);
     return mv_rankset_init(arena, count, &ranges->starts) && ranges->end && ranges->row;
 }
 

@@ -342,83 +342,96 @@ static void apply_step(walk *w, const mv_level_step *step)
         change(&w->courses[FIRST_KIND + index_kind(index)], t->lives, step);
 }
 
-static void begin_block(course *c, const mv_alloc_lives *a, uint32_t row, uint32_t event)
+static inline void begin_block(course *c, uint64_t block, uint64_t requested, uint32_t event)
 {
-    c->now.allocated += a->block[row];
-    c->now.active += a->block[row];
-    c->now.requested += a->requested[row];
+    c->now.allocated += block;
+    c->now.active += block;
+    c->now.requested += requested;
     raise_used(&c->peak, &c->now, event);
 }
 
-static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
+static inline void end_block(course *c, uint64_t block, uint64_t requested)
 {
-    c->now.allocated -= a->block[row];
-    c->now.active -= a->block[row];
-    c->now.requested -= a->requested[row];
+    c->now.allocated -= block;
+    c->now.active -= block;
+    c->now.requested -= requested;
 }
 
-/* Does the same as apply_step, but faster, for the most frequent events: an alloc, or a free
- * together with its completion, without prepared changes. Returns the number of events, or 0 for
- * any other event. */
-static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
+/* Does the same as apply_step for all changes, but faster, for the most frequent events: an alloc,
+ * or a free together with its completion, in a segment. None of the events has prepared changes.
+ * Returns the first other event. */
+static uint32_t apply_usual(const walk *w, uint32_t first, uint32_t end)
 {
     const mv_totals_search *t = w->t;
-    const mv_lives *lives = t->lives;
-    const mv_alloc_lives *a = &lives->allocs;
-    const uint8_t *action = lives->events.action + event;
-    uint32_t row = mv_level_own_row(lives, event), index;
-    course *pool, *kind;
-    bool begins = *action == MV_ACTION_ALLOC;
+    const mv_alloc_lives a = t->lives->allocs;
+    const uint8_t *action = t->lives->events.action;
+    const uint32_t *alloc_of = t->lives->alloc_of, *segment_index = t->segment_index;
+    course *all = &w->courses[ALL];
+    uint32_t i = first;
 
-    if (row == MV_NO_ROW ||
-        (!begins &&
-         (event + 1 >= w->end || a->freed[row] != event || a->completed[row] != event + 1 ||
-          lives->alloc_of[event + 1] != row || action[1] != MV_ACTION_FREE_COMPLETED ||
-          mv_level_steps_prepared(steps, event + 1))))
-        return 0;
-    index = index_of_alloc(t, row);
-    pool = &w->courses[FIRST_POOL + t->slot_of[index]];
-    kind = &w->courses[FIRST_KIND + index_kind(index)];
-    if (begins) {
-        begin_block(&w->courses[ALL], a, row, event);
-        begin_block(pool, a, row, event);
-        if (!t->kinds_are_pools)
-            begin_block(kind, a, row, event);
-        return 1;
+    while (i < end) {
+        uint32_t row = alloc_of[i], index;
+        bool begins = action[i] == MV_ACTION_ALLOC;
+        uint64_t block, requested;
+        course *pool;
+        if (row == MV_NO_ROW || action[i] > MV_ACTION_FREE_COMPLETED ||
+            a.segment[row] == MV_NO_ROW ||
+            (!begins && (i + 1 >= end || a.freed[row] != i || a.completed[row] != i + 1 ||
+                         alloc_of[i + 1] != row || action[i + 1] != MV_ACTION_FREE_COMPLETED)))
+            break;
+        index = segment_index[a.segment[row]];
+        pool = &w->courses[FIRST_POOL + t->slot_of[index]];
+        block = a.block[row];
+        requested = a.requested[row];
+        if (begins) {
+            begin_block(all, block, requested, i);
+            begin_block(pool, block, requested, i);
+            if (!t->kinds_are_pools)
+                begin_block(&w->courses[FIRST_KIND + index_kind(index)], block, requested, i);
+            i++;
+        } else {
+            end_block(all, block, requested);
+            end_block(pool, block, requested);
+            if (!t->kinds_are_pools)
+                end_block(&w->courses[FIRST_KIND + index_kind(index)], block, requested);
+            i += 2;
+        }
     }
-    end_block(&w->courses[ALL], a, row);
-    end_block(pool, a, row);
-    if (!t->kinds_are_pools)
-        end_block(kind, a, row);
-    return 2;
+    return i;
 }
 
-/* Whether the event belongs to this piece. Earlier events, MV_BEFORE and MV_NEVER do not. */
-static bool is_event_of(const mv_totals_search *t, uint32_t event)
+/* Adds up the blocks that begin and end at events of this piece. */
+static void add_up(walk *w)
 {
-    return event >= t->first && event < t->lives->events.count;
+    const mv_totals_search *t = w->t;
+    const mv_alloc_lives a = t->lives->allocs;
+    uint32_t first = t->continues ? t->first : 0;
+    uint32_t count = t->continues ? t->lives->events.count - first : MV_NEVER;
+    uint64_t allocated = 0, freed = 0;
+
+    for (uint32_t i = w->row; i < w->last_row; i++) { /* MV_BEFORE and MV_NEVER are no events */
+        allocated += !t->continues || a.birth[i] - first < count ? a.block[i] : 0;
+        freed += a.freed[i] - first < count ? a.block[i] : 0;
+    }
+    w->allocated += allocated;
+    w->freed += freed;
 }
 
 static void walk_part(void *user, uint32_t part)
 {
     mv_totals_search *t = user;
     walk *w = &t->walks[part];
-    const mv_alloc_lives *a = &t->lives->allocs;
     mv_level_steps steps = t->steps;
     mv_level_step step;
 
     mv_level_steps_seek(&steps, w->first);
-    for (uint32_t i = w->first, usual; i < w->end; i += usual ? usual : 1) {
-        usual = mv_level_steps_prepared(&steps, i) ? 0 : apply_usual(w, &steps, i);
-        while (usual == 0 && mv_level_steps_next(&steps, i, &step))
+    for (uint32_t i = w->first; i < w->end; i++) {
+        uint32_t next = steps.at < steps.prepared_count ? steps.prepared[steps.at].event : w->end;
+        i = apply_usual(w, i, next < w->end ? next : w->end);
+        while (i < w->end && mv_level_steps_next(&steps, i, &step))
             apply_step(w, &step);
     }
-    for (uint32_t i = w->row; i < w->last_row; i++) {
-        if (!t->continues || is_event_of(t, a->birth[i]))
-            w->allocated += a->block[i];
-        if (t->continues ? is_event_of(t, a->freed[i]) : a->freed[i] != MV_NEVER)
-            w->freed += a->block[i];
-    }
+    add_up(w);
 }
 
 static bool prepare_walks(mv_arena *scratch, mv_totals_search *t)

@@ -37,13 +37,13 @@ typedef struct worker {
 static bool ids_below(const uint32_t *ids, uint32_t count, uint32_t limit, bool may_be_none)
 {
     uint32_t none = may_be_none ? 1 : 0; /* adding 1 turns MV_NO_ROW into 0 */
-    uint32_t most = 0;
+    uint32_t most = limit + none - 1, beyond = 0;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = ids[i] + none;
-        most = id > most ? id : most;
-    }
-    return may_be_none ? most <= limit : most < limit;
+    if (most > limit) /* there are no rows */
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        beyond |= ids[i] + none > most;
+    return beyond == 0;
 }
 
 static bool bytes_below(const uint8_t *values, uint32_t count, uint8_t limit)

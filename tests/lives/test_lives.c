@@ -511,6 +511,27 @@ Test(lives, addresses_of_a_long_trace_are_ranked_as_a_whole)
         cr_assert_eq(ranks.of_event[i], (uint64_t)(i / 3) * 7919 % 5003);
 }
 
+Test(lives, segment_events_and_the_first_use_of_each_address_are_listed)
+{
+    static const uint32_t basis[] = {0, 1, 5, 7};
+    mvt_trace *t = mvt_new();
+    mv_address_ranks ranks;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_free(t, .addr = 0x200000, .bytes = 512);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
+    free_requested(t, 0x200400, 512);
+    mvt_event(t, MV_ACTION_ANNOTATE, (mvt_event_args){.addr = 0x200600});
+    mvt_alloc(t, .addr = 0x200600, .bytes = 512);
+    free_completed(t, 0x200400, 512);
+    mvt_ok(mv_address_ranks_find(mvt_arena(t), mvt_done(t), 0, &ranks, mvt_err()));
+    cr_assert_eq(ranks.alloc_events, 3);
+    cr_assert_eq(ranks.segment_events, 1);
+    cr_assert_eq(ranks.basis_count, 4);
+    cr_assert_arr_eq(ranks.basis, basis, sizeof basis);
+}
+
 LongTest(lives, real_snapshots_are_explained_without_doubts)
 {
     mvt_each_snapshot(check_snapshot);
