@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "parse/model/build.h"
 #include "parse/sample.h"
@@ -200,6 +201,18 @@ static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_e
     return err->code;
 }
 
+static bool read_growing(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out)
+{
+    if (!opts || !opts->readers || mv_source_is_special(path))
+        return false;
+    if (mv_live_readers_read(opts->readers, path, (uint64_t)mv_now_us(), arena, out)) {
+        take_level(out);
+        return true;
+    }
+    mv_arena_release(arena);
+    return false;
+}
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -286,6 +299,8 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     mv_err torn;
     mv_code code;
 
+    if (read_growing(arena, path, opts, out))
+        return MV_OK;
     if (has_read_bounded(arena, path, opts, out, &code, err))
         return code;
 

@@ -4,6 +4,7 @@
 #define MV_READERS_H
 
 #include "parse/error_text/error_text.h"
+#include "parse/live_readers.h"
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
 
@@ -41,6 +42,9 @@ typedef struct {
                                * recorded call */
     const mv_read_part *part; /* the part to read: if the container has digests, events outside the
                                * part are left out (mv_trace.openings). NULL: all events are read */
+    mv_live_readers *readers; /* keep what they decode of live files, so that reading a file again
+                               * decodes only what is new (live_readers.h). The arena must be empty.
+                               * NULL: nothing is kept */
     bool files_only; /* only regular files are read; pipes and devices are refused, so that memviz
                       * never waits for them (mv_source_open_file) */
 } mv_read_opts;

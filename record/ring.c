@@ -167,7 +167,7 @@ static void add_point(curve *c, uint64_t time_us, uint64_t bytes)
 
 static bool is_text(const mv_ring *g, const mv_live_record *r, const char *text)
 {
-    mv_span is = mv_live_follow_text(g->tail, r->text);
+    mv_span is = mv_live_names_text(mv_live_follow_names(g->tail), r->text);
 
     return is.length == strlen(text) && memcmp(is.data, text, is.length) == 0;
 }

@@ -56,10 +56,18 @@ static void look(mv_follow *f, mv_view *view, double ms)
     }
     view->live.fresh_ms = ms;
     view->live.has_ended = has_ended;
+    if (has_ended && view->opts.readers)
+        mv_live_readers_drop(view->opts.readers);
     if (has_ended)
         mv_view_say(view, false, "%s",
                     mark ? "the recording has ended"
                          : "the live file is gone: the result of the run contains the last events");
+}
+
+/* Returns true if records were read but are held back, and so are shown later without new data. */
+static bool is_waiting(const mv_view *view)
+{
+    return view->opts.readers && mv_live_readers_status(view->opts.readers).are_waiting;
 }
 
 static void finish(mv_follow *f, mv_view *view, double ms)
@@ -71,7 +79,7 @@ static void finish(mv_follow *f, mv_view *view, double ms)
         return;
     }
     view->live.fresh_ms = f->began_ms;
-    f->shown = f->reading;
+    f->shown = is_waiting(view) ? 0 : f->reading;
 }
 
 mv_view *mv_follow_update(mv_follow *f, mv_view *view, double ms)

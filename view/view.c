@@ -44,7 +44,8 @@ static bool open_parts(mv_view *view)
     if (!view->chrome || !view->row_field)
         return false;
     mv_arena_init(&view->chrome->open.arena, view->budget);
-    view->loader = mv_loader_open(&view->arena, view->budget, workers, wake, view);
+    view->loader =
+        mv_loader_open(&view->arena, view->budget, workers, view->opts.readers, wake, view);
     view->jobs = mv_jobs_open(&view->arena, view->budget, workers, wake, view);
     if (!view->loader || !view->jobs)
         return false;

@@ -5,9 +5,7 @@
 
 #include "base/grow.h"
 
-/* At a position where no chunk has begun, this many bytes are zero, except for headers being
- * written. */
-enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
+enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
 /* Number of committed bytes of a chunk at the first reading. */
 typedef struct {
@@ -51,11 +49,9 @@ static uint64_t load_word(const uint8_t *at)
     return value;
 }
 
-/* Returns true if no chunk has begun at `at`. A chunk whose headers are being written has no
- * records yet. */
-static bool is_blank(mv_span file, uint64_t at)
+bool mv_live_is_blank(mv_span file, uint64_t at)
 {
-    uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;
+    uint64_t left = file.length - at, end = left < MV_LIVE_PROBE_BYTES ? left : MV_LIVE_PROBE_BYTES;
 
     for (uint64_t i = left > HEADERS ? HEADERS : 0; i < end; i++)
         if (file.data[at + i])
@@ -165,7 +161,7 @@ static uint64_t look_at(search *s, uint64_t at)
     uint64_t step;
 
     if (!mv_live_chunk_head(s->file, at, &head)) {
-        if (!s->names && !is_blank(s->file, at))
+        if (!s->names && !mv_live_is_blank(s->file, at))
             note_damage(s, at, "damaged bytes");
         return place_after(s->file, at, NULL);
     }

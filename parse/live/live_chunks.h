@@ -36,6 +36,14 @@ typedef struct {
 /* Returns true if there is an intact chunk header, of any kind, at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
+/* At a position where no chunk has begun, this many bytes are zero, except for headers being
+ * written. */
+enum { MV_LIVE_PROBE_BYTES = 4096 };
+
+/* Returns true if no chunk has begun at `at`. A chunk whose headers are being written has no
+ * records yet. */
+bool mv_live_is_blank(mv_span file, uint64_t at);
+
 /* Returns the number of names before a NAMES chunk, according to its header. */
 mv_live_made mv_live_made_before(const mv_wire_chunk *head);
 

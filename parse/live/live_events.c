@@ -93,14 +93,14 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_
     return true;
 }
 
-static void count_missing(mv_live_merge *m, uint64_t count)
+void mv_live_missing_add(mv_live_missing *m, uint64_t first, uint64_t count, uint64_t open)
 {
-    uint64_t left = m->open > m->under_way ? m->open - m->under_way : 0;
+    uint64_t left = open > m->under_way ? open - m->under_way : 0;
     uint64_t under_way = count < left ? count : left;
 
     m->under_way += under_way;
     if (count > under_way)
-        m->lost_at = m->lost ? m->lost_at : m->next;
+        m->lost_at = m->lost ? m->lost_at : first;
     m->lost += count - under_way;
 }
 
@@ -113,7 +113,7 @@ static void count_number(mv_live_merge *m, const mv_live_record *r)
         m->next = m->through ? m->through + 1 : r->sequence ? 1 : 0;
     m->started = true;
     if (r->sequence > m->next)
-        count_missing(m, r->sequence - m->next);
+        mv_live_missing_add(&m->missing, m->next, r->sequence - m->next, m->open);
     if (r->sequence >= m->next)
         m->next = r->sequence + 1;
 }

@@ -22,6 +22,18 @@
 
 #include "parse/live/live_records.h"
 
+/* Numbers that are missing from the records. */
+typedef struct {
+    uint64_t under_way; /* number of missing numbers whose calls were under way */
+    uint64_t lost;      /* number of all other missing numbers */
+    uint64_t lost_at;   /* the first lost number */
+} mv_live_missing;
+
+/* Counts `count` missing numbers, the first of which is `first`. `open` is the number of threads
+ * that may still be in a call whose number precedes the next record. Must be called in the order of
+ * the numbers. */
+void mv_live_missing_add(mv_live_missing *m, uint64_t first, uint64_t count, uint64_t open);
+
 typedef struct {
     mv_build *build;
     const mv_live_chunk *chunks;
@@ -32,13 +44,11 @@ typedef struct {
     uint64_t through; /* mv_live_chunks */
     bool has_ended;   /* the recording has ended, so no call is under way */
     bool started;
-    uint64_t last;      /* M; UINT64_MAX if the second reading found no new records, or the
+    uint64_t last; /* M; UINT64_MAX if the second reading found no new records, or the
                          * recording has ended */
-    uint64_t next;      /* next number that is expected */
-    uint32_t open;      /* number of open chunks whose records have all been read */
-    uint64_t under_way; /* number of missing numbers whose calls were under way */
-    uint64_t lost;      /* number of all other missing numbers */
-    uint64_t lost_at;   /* the first lost number */
+    uint64_t next; /* next number that is expected */
+    uint32_t open; /* number of open chunks whose records have all been read */
+    mv_live_missing missing;
 } mv_live_merge;
 
 /* Returns false when out of memory. */

@@ -67,9 +67,9 @@ int64_t mv_live_folded_until_us(const mv_trace *trace)
     return fact_time(trace, MV_FACT_FOLDED_UNTIL);
 }
 
-void mv_live_facts_note_lost(mv_build *b)
+void mv_live_facts_note_lost(mv_build *b, const mv_trace *facts)
 {
-    int64_t count = fact_number(b->trace, "lost_bound");
+    int64_t count = fact_number(facts, "lost_bound");
 
     if (count <= 0)
         return;

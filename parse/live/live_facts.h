@@ -14,7 +14,7 @@ void mv_live_fact_add_number(mv_build *b, const char *key, uint64_t value);
 
 /* Adds a note about events without a number, which occur if the program wrote faster than its
  * launcher folded. */
-void mv_live_facts_note_lost(mv_build *b);
+void mv_live_facts_note_lost(mv_build *b, const mv_trace *facts);
 
 /* Returns true if the recording has ended, so nothing more will be written. */
 bool mv_live_facts_have_end(const mv_trace *trace);

@@ -20,12 +20,12 @@ enum {
                        * headers are still being written looks like up to 17 blank slots
                        * (MV_LIVE_MOST_TABLE bytes) */
     FAR_UPDATES = 16, /* one in this many updates checks all slots up to the end of the file */
-    PATIENCE = 2      /* number of updates after which a number that no thread can be writing is
+    MOST_GAPS = 4096,
+    PATIENCE = 2 /* number of updates after which a number that no thread can be writing is
                        * lost */
 };
 
-/* Stands for the seal of a chunk that is cut by the end of the file, or whose counts are
- * damaged. */
+/* Stands for the seal of a chunk that ends with the file, or whose counts are damaged. */
 #define CUT 1
 
 /* The state of a source with respect to the heap. */
@@ -53,9 +53,10 @@ typedef struct {
     bool is_folded; /* the chunk is in the folded part */
 } source;
 
+/* The bytes of a finished chunk, or missing numbers. */
 typedef struct {
-    uint64_t at, bytes;
-} finished;
+    uint64_t first, count;
+} extent;
 
 /* A NAMES chunk that is not complete yet. */
 typedef struct {
@@ -85,8 +86,10 @@ struct mv_live_follow {
     uint32_t names_count, names_capacity;
     uint64_t *names_at; /* [names_at_count] positions of all NAMES chunks */
     uint32_t names_at_count, names_at_capacity;
-    finished *finished; /* [finished_count] */
+    extent *finished; /* [finished_count] */
     uint32_t finished_count, finished_capacity;
+    extent *gaps; /* [gap_count] in ascending order; wrong after a late record */
+    uint32_t gap_count, gap_capacity;
     int folded;        /* descriptor of the folded part; -1: none */
     char *folded_path; /* path of the folded part; NULL: the file is not bounded */
     uint64_t facts_read;
@@ -208,7 +211,7 @@ static void forget(mv_live_follow *f, source *s)
     drop_bytes(f, s);
     if (!s->is_folded)
         mv_append(&f->arena, f->finished, f->finished_count, f->finished_capacity,
-                  (finished){s->at, s->end - s->at});
+                  (extent){s->at, s->end - s->at});
     *s = (source){.state = NO_SOURCE};
 }
 
@@ -354,7 +357,17 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
     }
     if (h.wire.kind == MV_LIVE_EVENTS)
         return add_source(f, f->fd, at, &h);
+    f->status.is_partial |= h.wire.kind != MV_LIVE_NAMES;
     return h.wire.kind != MV_LIVE_NAMES || add_names(f, at, &h);
+}
+
+/* Looks for bytes in a slot without a chunk, which are damaged. */
+static void check_blank(mv_live_follow *f, uint64_t at)
+{
+    uint8_t bytes[MV_LIVE_PROBE_BYTES];
+    mv_span slot = {bytes, read_at(f, f->fd, bytes, sizeof bytes, at)};
+
+    f->status.is_partial |= !mv_live_is_blank(slot, 0);
 }
 
 /* Checks again the slots that were blank. */
@@ -366,8 +379,10 @@ static bool look_back(mv_live_follow *f)
     for (uint32_t i = 0; i < f->blank_count; i++) {
         if (!take_chunk(f, f->blank[i], &after))
             return false;
-        if (!after)
-            f->blank[kept++] = f->blank[i];
+        if (after)
+            continue;
+        check_blank(f, f->blank[i]);
+        f->blank[kept++] = f->blank[i];
     }
     f->blank_count = kept;
     return true;
@@ -376,9 +391,11 @@ static bool look_back(mv_live_follow *f)
 /* Moves the frontier past a new chunk; the slots before the chunk are blank for now. */
 static bool move_frontier(mv_live_follow *f, uint64_t chunk, uint64_t after)
 {
-    for (; f->frontier < chunk; f->frontier = slot_after(f->frontier, NULL))
+    for (; f->frontier < chunk; f->frontier = slot_after(f->frontier, NULL)) {
+        check_blank(f, f->frontier);
         if (!mv_append(&f->arena, f->blank, f->blank_count, f->blank_capacity, f->frontier))
             return out_of_memory(f);
+    }
     f->frontier = after;
     return true;
 }
@@ -391,6 +408,8 @@ static bool look_ahead(mv_live_follow *f, uint64_t most)
     for (uint64_t at = f->frontier; at < f->file_bytes && blank < most;) {
         if (!take_chunk(f, at, &after) || (after && !move_frontier(f, at, after)))
             return false;
+        if (!after && f->updates == 0)
+            check_blank(f, at);
         blank = after ? 0 : blank + 1;
         at = after ? after : slot_after(at, NULL);
     }
@@ -568,6 +587,14 @@ static bool is_given_up(const mv_live_follow *f, const mv_live_record *first)
            (f->now_us > first->time_us && f->now_us - first->time_us > MV_LIVE_FOLLOW_LATE_US);
 }
 
+static bool add_gap(mv_live_follow *f, extent missing)
+{
+    f->status.is_partial |= f->gap_count == MOST_GAPS;
+    return f->status.is_partial ||
+           mv_append(&f->arena, f->gaps, f->gap_count, f->gap_capacity, missing) ||
+           out_of_memory(f);
+}
+
 /* Returns true if the record may be returned now, rather than held back. Updates the counts of
  * missing numbers. */
 static bool count_number(mv_live_follow *f, const mv_live_record *r)
@@ -588,6 +615,8 @@ static bool count_number(mv_live_follow *f, const mv_live_record *r)
         status->lost -= status->lost > 0;
         return true;
     }
+    if (r->sequence > f->next && !add_gap(f, (extent){f->next, r->sequence - f->next}))
+        return false;
     status->lost += r->sequence - f->next;
     f->next = r->sequence + 1;
     status->sequence = r->sequence;
@@ -616,26 +645,27 @@ bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out)
     return false;
 }
 
-/* ---- ids --------------------------------------------------------------------------------- */
+/* ---- the state --------------------------------------------------------------------------- */
 
-mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1)
+/* Returns the number of open chunks without a record at or after the number `end`. */
+static uint64_t count_open(const mv_live_follow *f, uint64_t end)
 {
-    mv_err err = {.offset = MV_NO_OFFSET};
+    uint64_t open = 0;
 
-    if (f->names.resolved_frames < f->names.made.frames &&
-        mv_live_names_resolve(&f->names, &err) != MV_OK)
-        return MV_NO_STACK;
-    return mv_live_names_stack(&f->names, id_and_1);
+    for (uint32_t i = 0; i < f->source_count && !f->status.has_ended; i++) {
+        const source *s = &f->sources[i];
+        open += s->state == IDLE && !s->sealed && (s->read == 0 || s->s.next.sequence < end);
+    }
+    return open;
 }
 
-mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1)
+mv_live_missing mv_live_follow_missing(const mv_live_follow *f)
 {
-    return mv_live_names_text(&f->names, id_and_1);
-}
+    mv_live_missing m = {0};
 
-const mv_trace *mv_live_follow_trace(const mv_live_follow *f)
-{
-    return &f->trace;
+    for (const extent *gap = f->gaps; gap && gap < f->gaps + f->gap_count; gap++)
+        mv_live_missing_add(&m, gap->first, gap->count, count_open(f, gap->first + gap->count));
+    return m;
 }
 
 mv_live_names *mv_live_follow_names(mv_live_follow *f)
@@ -654,9 +684,8 @@ bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes)
 {
     if (f->finished_count == 0)
         return false;
-    f->finished_count--;
-    *at = f->finished[f->finished_count].at;
-    *bytes = f->finished[f->finished_count].bytes;
+    *at = f->finished[--f->finished_count].first;
+    *bytes = f->finished[f->finished_count].count;
     return true;
 }
 

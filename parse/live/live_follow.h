@@ -12,7 +12,7 @@
  *
  * Together, the updates return the same records as reading the finished file (live_events.h).
  * Records are sorted by number, and additional records of an event follow directly after it.
- * Records contain the file's ids, as id + 1; see mv_live_follow_stack and mv_live_follow_text.
+ * Records contain the file's ids, as id + 1; see mv_live_follow_names.
  *
  * A missing number may belong to a call that is under way (a cudaFree that waits for the device),
  * so later records are held back until the missing record arrives. They are returned without it
@@ -32,8 +32,8 @@
 #ifndef MV_LIVE_FOLLOW_H
 #define MV_LIVE_FOLLOW_H
 
+#include "parse/live/live_events.h"
 #include "parse/live/live_names.h"
-#include "parse/live/live_records.h"
 
 /* If a call takes longer than this, the records after it are returned first, and the call is
  * returned when it ends. The value was chosen because PyTorch's longest cudaFree waits for the work
@@ -69,6 +69,8 @@ typedef struct {
     uint64_t late;     /* number of records that arrived after their numbers were skipped */
     uint64_t bytes;    /* number of bytes read from the file so far */
     uint64_t damaged;  /* number of chunks and records that could not be read */
+    bool is_partial;   /* the file contains more than this reader returns: chunks of an unknown
+                        * kind, bytes outside chunks, or too many gaps for mv_live_follow_missing */
     bool is_late;      /* the last record returned is counted in `late` */
     bool is_waiting;   /* records are held back for a missing number */
     bool has_ended;    /* the facts contain the end, or the caller passed MV_LIVE_FOLLOW_ENDED */
@@ -88,14 +90,11 @@ bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes);
 uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
                                 uint64_t *start);
 
-/* Returns the stack or the string for an id + 1 in a record; 0 gives MV_NO_STACK or an empty
- * string. The first call after an update looks up the lines and symbols of new frames. The returned
- * trace has the tables for mv_stack_frames, and grows with each call. */
-mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1);
-mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1);
-const mv_trace *mv_live_follow_trace(const mv_live_follow *f);
+/* Returns the missing numbers before the records that were returned, as reading the finished file
+ * would count them. */
+mv_live_missing mv_live_follow_missing(const mv_live_follow *f);
 
-/* Used by mv_live_convert. */
+/* Returns the names and facts that were read so far. Ids in records are ids of these names. */
 mv_live_names *mv_live_follow_names(mv_live_follow *f);
 
 #endif

@@ -29,7 +29,7 @@ static void resolve_as(mv_live_names *n, uint32_t frame, const mv_frame_row *row
 static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t count,
                          uint32_t *offsets, int64_t *lines)
 {
-    const mv_live_code *code = &n->codes[places[0].code];
+    mv_live_code *code = &n->codes[places[0].code];
     mv_python_lines table = {code->version, code->first_line, code->table};
     mv_frame_row row = MV_FRAME_ROW;
 
@@ -42,8 +42,10 @@ static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t 
     if (code->table.length == 0)
         for (uint32_t i = 0; i < count; i++)
             lines[i] = code->first_line;
-    else if (!mv_python_lines_find(&table, offsets, count, lines))
+    else if (!mv_python_lines_find(&table, offsets, count, lines) && !code->is_damaged) {
+        code->is_damaged = true;
         mv_live_names_damaged(n, "damaged line table");
+    }
     row.function = string_of(n, code->name);
     row.file = string_of(n, code->file);
     for (uint32_t i = 0; i < count; i++) {
@@ -127,7 +129,10 @@ static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, 
             n->resolved[n->resolved_count++] = mv_build_frame(n->build, &row);
         }
     }
-    n->missing = s->missing;
+    for (uint32_t i = 0; i < n->made.modules; i++) {
+        n->missing += s->is_missing[i] && !n->modules[i].is_missing;
+        n->modules[i].is_missing = n->modules[i].is_missing || s->is_missing[i];
+    }
     return n->build->code == MV_OK;
 }
 

@@ -21,12 +21,14 @@ typedef struct {
     int32_t first_line;
     uint32_t version;
     mv_span table;
+    bool is_damaged; /* the damage of the table was noted */
 } mv_live_code;
 
 typedef struct {
     uint32_t path; /* string id */
     mv_span build_id;
     uint64_t bias, first, end;
+    bool is_missing; /* the module does not exist on this machine, as far as it was looked up */
 } mv_live_module;
 
 typedef struct {

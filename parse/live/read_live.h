@@ -7,7 +7,9 @@
  *     live_ranges   converts marks and ranges of threads
  *     live_heap     tracks what is alive: the allocator's segments, and the blocks in them
  *     live_facts    reads facts about the process and the recording
- *     read_live.c   converts records to rows
+ *     live_rows     converts records to rows
+ *
+ * parse/live_readers.h reads a file again while it grows.
  *
  * docs/capture.md, "Reading", describes the conversion of each record. */
 #ifndef MV_READ_LIVE_H

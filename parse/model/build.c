@@ -145,6 +145,76 @@ void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace)
     mv_build_tag(b, &MV_TAG_ROW);
 }
 
+/* ---- copies ------------------------------------------------------------------------------ */
+
+/* Replaces a column with a copy of its first `bytes` bytes, which has room for `room` bytes. */
+static void clone_block(mv_build *b, void *column, uint64_t bytes, uint64_t room)
+{
+    void *from = *(void **)column, *copy = from ? mv_arena_grow(b->arena, NULL, room) : NULL;
+
+    if (from && !copy)
+        fail(b, MV_NOMEM);
+    else if (from)
+        memcpy(copy, from, bytes);
+    *(void **)column = copy;
+}
+
+/* Columns have one entry more than rows, as reserve() makes them. */
+static void clone_rows(mv_build *b, const mv_model_table *table, uint64_t more)
+{
+    void *rows = mv_build_rows(b, table);
+    uint64_t count = table->ends ? mv_table_rows(b->trace, table, 0) : *(const uint32_t *)rows;
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        clone_block(b, (char *)rows + column->at, (count + 1) * column->size,
+                    (count + more + 1) * column->size);
+    }
+    b->capacity[table->kind] = (uint32_t)(count + more);
+}
+
+bool mv_build_move_events(mv_build *b)
+{
+    uint32_t count = b->events.count, capacity = next_capacity(count, (uint64_t)count + 1);
+
+    if (capacity == count)
+        return fail(b, MV_LIMIT);
+    clone_rows(b, mv_table_find(MV_WIRE_EVENTS), capacity - count);
+    return b->code == MV_OK;
+}
+
+void mv_build_drop_events(mv_arena *arena, const mv_events *events)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+
+    for (uint32_t i = 0; i < table->column_count; i++)
+        mv_arena_drop(arena, mv_column_of(events, &table->columns[i]));
+}
+
+void mv_build_clone(mv_build *to, mv_arena *arena, mv_trace *trace, const mv_build *from,
+                    bool shares_events)
+{
+    mv_intern *interned[] = {&to->strings, &to->frames, &to->stacks, &to->streams,
+                             &to->pools,   &to->tags,   &to->facts};
+
+    *trace = *from->trace;
+    *to = *from;
+    to->arena = arena;
+    to->trace = trace;
+    to->string_bytes_capacity = mv_table_rows(trace, mv_table_find(MV_WIRE_STRING_BYTES), 0);
+    to->stack_frames_capacity = mv_table_rows(trace, mv_table_find(MV_WIRE_STACK_FRAMES), 0);
+    /* The host's events and segments share the staging tables of the devices. */
+    for (const mv_model_table *table = mv_tables; table->kind && to->code == MV_OK; table++)
+        if (table->kind != MV_WIRE_HOST_EVENTS && table->kind != MV_WIRE_HOST_SEGMENTS &&
+            (table->kind != MV_WIRE_EVENTS || !shares_events))
+            clone_rows(to, table, 0);
+    for (unsigned i = 0; i < sizeof interned / sizeof *interned; i++) {
+        interned[i]->arena = arena;
+        clone_block(to, &interned[i]->slots, interned[i]->capacity * sizeof(mv_intern_slot),
+                    interned[i]->capacity * sizeof(mv_intern_slot));
+    }
+}
+
 /* ---- interned rows ----------------------------------------------------------------------- */
 
 mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length)

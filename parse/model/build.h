@@ -103,6 +103,17 @@ typedef struct {
  * Interning tables come from `arena` too and are released by mv_build_finish. */
 void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace);
 
+/* Makes `to` a copy of `from`, which builds the copy `trace` in `arena`. If it shares the events of
+ * `from`, none may be added to it, and those of `from` must stay in place. Sets to->code to MV_NOMEM
+ * when out of memory. */
+void mv_build_clone(mv_build *to, mv_arena *arena, mv_trace *trace, const mv_build *from,
+                    bool shares_events);
+
+/* Makes room for more events in new memory, and leaves the old columns to their users. The second
+ * function releases such columns. */
+bool mv_build_move_events(mv_build *b);
+void mv_build_drop_events(mv_arena *arena, const mv_events *events);
+
 mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length);
 mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row);
 mv_stack_id mv_build_stack(mv_build *b, const mv_frame_id *frames, uint32_t count);

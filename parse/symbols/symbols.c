@@ -27,7 +27,7 @@ static uint64_t call_of(const asked *q)
 
 /* Answers the sorted queries [from, to), which refer to the same module. */
 static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked *from,
-                   const asked *to, answer *answers, uint32_t *missing, mv_err *err)
+                   const asked *to, answer *answers, bool *is_missing, mv_err *err)
 {
     uint32_t most = (uint32_t)(to - from), count = 0;
     uint64_t *address = mv_push_array(arena, uint64_t, most);
@@ -44,8 +44,7 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
     found.address = address;
     found.count = count;
     err->code = MV_OK;
-    if (module->is_elsewhere || !mv_symbol_file_query(arena, module, &found, err))
-        ++*missing;
+    *is_missing = module->is_elsewhere || !mv_symbol_file_query(arena, module, &found, err);
     if (err->code != MV_OK)
         return err->code;
     for (const asked *q = from; q < to; q++) {
@@ -132,8 +131,8 @@ mv_code mv_symbols_resolve(mv_arena *arena, const mv_symbol_module *modules, uin
     answer *answers = mv_push_array(arena, answer, count);
     uint32_t from = 0;
 
-    *out = (mv_symbols){0};
-    if (!order || !answers)
+    *out = (mv_symbols){.is_missing = mv_push_array(arena, bool, module_count)};
+    if (!order || !answers || !out->is_missing)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "symbols");
     for (uint32_t i = 0; i < count; i++)
         order[i] = (asked){queries[i].address, queries[i].module, i};
@@ -143,9 +142,10 @@ mv_code mv_symbols_resolve(mv_arena *arena, const mv_symbol_module *modules, uin
         while (to < count && order[to].module == order[from].module)
             to++;
         mv_code code = ask(arena, &modules[order[from].module], order + from, order + to, answers,
-                           &out->missing, err);
+                           &out->is_missing[order[from].module], err);
         if (code != MV_OK)
             return code;
+        out->missing += out->is_missing[order[from].module];
         from = to;
     }
     return put_all(arena, modules, module_count, queries, count, answers, out, err);

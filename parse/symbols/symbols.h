@@ -47,8 +47,9 @@ typedef struct {
     const char **function; /* [first[queries]] */
     const char **file;     /* [first[queries]] path of each frame's file; NULL: none */
     int64_t *line;         /* [first[queries]] line of each frame; MV_NO_LINE: none */
-    uint32_t missing;      /* number of modules in queries whose file is missing from this machine,
-                            * different, or unreadable */
+    bool *is_missing; /* [module_count] whether the module is in queries, and its file is missing
+                            * from this machine, different, or unreadable */
+    uint32_t missing; /* number of these modules */
 } mv_symbols;
 
 /* Answers `count` queries, which may be in any order. Each file is opened once, and only if a query

@@ -4,6 +4,7 @@
 #include "analyze/totals/totals.h"
 #include "parse/live/live_progress.h"
 #include "parse/live/live_watch.h"
+#include "parse/live_readers.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/live_form.h"
@@ -59,6 +60,23 @@ static bool watch_once(mv_live_watch *watch, mv_budget *budget)
     return fine;
 }
 
+static void read_again(mv_live_readers *readers, const char *path, mv_budget *budget)
+{
+    mv_arena arena;
+    mv_trace trace;
+
+    mv_arena_init(&arena, budget);
+    if (readers && mv_live_readers_read(readers, path, UINT64_MAX, &arena, &trace)) {
+        const char *why = mvt_unsound(&trace);
+        if (why) {
+            fprintf(stderr, "a growing file: %s\n", why);
+            abort();
+        }
+        mv_live_readers_return(readers, &arena);
+    }
+    mv_arena_release(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t length;
@@ -77,15 +95,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mv_arena arena;
     mv_err err = {0};
     mv_live_watch *watch = NULL;
+    mv_live_readers *readers = mv_live_readers_open(&budget);
     mv_live_progress progress;
     mv_arena_init(&arena, &budget);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && write(fd, file, length / 2) == (ssize_t)(length / 2))
         watch = mv_live_watch_open(&arena, path, &err);
     mv_live_progress_find(path, &progress);
+    read_again(readers, path, &budget);
     if (watch && watch_once(watch, &budget) &&
         pwrite(fd, file + length / 2, length - length / 2, (off_t)(length / 2)) > 0)
         watch_once(watch, &budget);
+    read_again(readers, path, &budget);
+    mv_live_readers_close(readers);
     mv_live_watch_close(watch);
     mv_arena_release(&arena);
     if (fd >= 0)

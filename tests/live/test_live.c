@@ -314,7 +314,7 @@ Test(live, a_reading_ends_at_the_last_number_seen_first)
     for (; mv_live_merge_next(&merge, &record); expected++)
         cr_assert_eq(record.sequence, expected);
     cr_assert_eq(expected, 8, "up to 7");
-    cr_assert_eq(merge.lost + merge.under_way, 0);
+    cr_assert_eq(merge.missing.lost + merge.missing.under_way, 0);
 }
 
 Test(live, the_frameworks_totals_are_compared)

@@ -1,9 +1,15 @@
 /* The viewer with all its threads, in its own program because Criterion does not start under
  * ThreadSanitizer. Opens the given files and uses the viewer while they load, once to the end and
- * then a few times with an early close.
+ * then a few times with an early close. Of a live file, a part is opened, and the rest is added
+ * meanwhile.
  *
- *     view_threads FILE... */
+ *     view_threads FILE...
+ *     view_threads --grow LIVE PART */
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "capture/wire_live.h"
 
 #include "view/renewal.h"
 
@@ -12,6 +18,80 @@ enum { WIDTH = 1000, HEIGHT = 600 };
 static void wake(void *user)
 {
     atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+enum { PARTS = 6, ROUNDS_OF_PART = 20 };
+
+/* The live file that is copied, part by part, to the file that is open. */
+static const char *whole;
+
+/* Returns the number of bytes of the slots that the chunk at `at` takes, and its kind; 0 at the
+ * end. */
+static off_t slots_at(int fd, off_t at, uint16_t *kind)
+{
+    off_t slot = MV_LIVE_CHUNK_BYTES;
+    mv_wire_chunk head;
+
+    *kind = MV_LIVE_NAMES; /* as the facts, names are copied first */
+    if (at == 0)
+        return slot;
+    if (pread(fd, &head, sizeof head, at) != sizeof head ||
+        memcmp(head.magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES) != 0)
+        return 0;
+    *kind = head.kind;
+    return ((off_t)(sizeof head + head.stored_bytes) + slot - 1) / slot * slot;
+}
+
+static bool copy(int from, int to, off_t at, off_t end)
+{
+    static uint8_t bytes[MV_LIVE_CHUNK_BYTES];
+    enum { HEADS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) }; /* written last */
+
+    for (; at < end; at += (off_t)sizeof bytes)
+        if (pread(from, bytes, sizeof bytes, at) != sizeof bytes ||
+            pwrite(to, bytes + HEADS, sizeof bytes - HEADS, at + HEADS) < 0 ||
+            pwrite(to, bytes, HEADS, at) != HEADS)
+            return false;
+    return true;
+}
+
+/* Copies one in PARTS of the chunks with events. */
+static bool copy_part(const char *path, uint32_t part)
+{
+    int from = open(whole, O_RDONLY), to = open(path, O_WRONLY | O_CREAT, 0600);
+    off_t bytes, end = 0;
+    bool is_fine = from >= 0 && to >= 0;
+    uint16_t kind;
+
+    while ((bytes = slots_at(from, end, &kind)) > 0)
+        end += bytes;
+    for (off_t at = 0; is_fine && at < end; at += bytes) {
+        bytes = slots_at(from, at, &kind);
+        if (part == (kind == MV_LIVE_EVENTS ? (uint32_t)(at * PARTS / end) : 0))
+            is_fine = copy(from, to, at, at + bytes);
+    }
+    close(from);
+    return close(to) == 0 && is_fine;
+}
+
+/* Returns true if `readers` decode no record twice. */
+static bool was_read_once(mv_budget *budget, mv_live_readers *readers, const char *path)
+{
+    mv_live_readers *both[] = {readers, mv_live_readers_open(budget)};
+    bool is_fine = both[1] != NULL;
+    mv_arena arena;
+    mv_trace trace;
+
+    for (int i = 0; i < 2 && is_fine; i++) {
+        mv_arena_init(&arena, budget);
+        is_fine = mv_live_readers_read(both[i], path, 0, &arena, &trace);
+        mv_live_readers_return(both[i], &arena);
+        mv_arena_release(&arena);
+    }
+    is_fine = is_fine &&
+              mv_live_readers_status(both[0]).records == mv_live_readers_status(both[1]).records;
+    mv_live_readers_close(both[1]);
+    return is_fine;
 }
 
 static void key(mv_view *view, uint32_t key, uint8_t mods)
@@ -23,15 +103,18 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
 {
     mv_budget budget = {.limit = (uint64_t)8 << 30};
     atomic_uint wakes = 0;
-    mv_view_opts opts = {.is_threaded = true, .wake = wake, .user = &wakes};
+    mv_live_readers *readers = mv_live_readers_open(&budget);
+    mv_view_opts opts = {.is_threaded = true, .wake = wake, .user = &wakes, .readers = readers};
     mv_view *view = mv_view_open(&budget, &opts);
     mv_renewal renewal = {0}; /* the files are read again and again meanwhile */
     double ms = 1;
-    bool is_fine = view != NULL;
+    bool is_fine = view && readers && (!whole || (unlink(files[0]), copy_part(files[0], 0)));
 
     for (int i = 0; view && i < count; i++)
         mv_view_add(view, files[i]);
     for (uint32_t i = 0; view && i < rounds; i++) {
+        if (whole && i % ROUNDS_OF_PART == ROUNDS_OF_PART - 1 && i / ROUNDS_OF_PART < PARTS)
+            is_fine &= copy_part(files[0], i / ROUNDS_OF_PART);
         mv_renewal_begin(&renewal, view);
         view = mv_renewal_update(&renewal, view, ms);
         /* Keys, wheel and clicks that make every pane request something. */
@@ -63,6 +146,9 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
         is_fine &= mv_view_is_evaluated(view);
     mv_renewal_end(&renewal);
     mv_view_close(view);
+    if (whole && to_the_end)
+        is_fine &= was_read_once(&budget, readers, files[0]);
+    mv_live_readers_close(readers);
     if (to_the_end)
         is_fine &= wakes > 0; /* a worker wakes up after it has stored its answer */
     return is_fine && budget.used == 0;
@@ -70,8 +156,14 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
 
 int main(int argc, char **argv)
 {
-    bool is_fine = argc > 1 && session(argc - 1, argv + 1, 150, true);
+    bool is_fine;
 
+    if (argc == 4 && strcmp(argv[1], "--grow") == 0) {
+        whole = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
+    is_fine = argc > 1 && session(argc - 1, argv + 1, 150, true);
     for (uint32_t i = 0; i < 6; i++)
         is_fine &= session(argc - 1, argv + 1, i * 3, false);
     if (!is_fine)

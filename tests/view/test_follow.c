@@ -14,6 +14,7 @@ typedef struct {
     mvt_live *live;
     uint32_t blocks;
     const char *path;
+    mv_live_readers *readers;
     mv_view *view;
     mv_follow follow;
     double ms;
@@ -25,6 +26,7 @@ static void close_session(void *what)
 
     mv_follow_end(&s->follow);
     mv_view_close(s->view);
+    mv_live_readers_close(s->readers);
     cr_assert_eq(s->budget.used, 0, "%llu bytes are left", (unsigned long long)s->budget.used);
 }
 
@@ -50,8 +52,9 @@ static session *open_session(uint32_t blocks)
     *s = (session){.budget.limit = (uint64_t)1 << 30, .live = mvt_live_new(), .ms = 5000};
     add_blocks(s, blocks);
     s->path = mvt_temp_file(mvt_live_bytes(s->live));
-    s->view = mv_view_open(&s->budget, &(mv_view_opts){.is_dark = true});
-    cr_assert_not_null(s->view);
+    s->readers = mv_live_readers_open(&s->budget);
+    s->view = mv_view_open(&s->budget, &(mv_view_opts){.is_dark = true, .readers = s->readers});
+    cr_assert(s->readers && s->view);
     mvt_at_end(close_session, s);
     mvt_view_open(s->view, s->path);
     mv_follow_begin(&s->follow, s->view);
@@ -115,6 +118,23 @@ Test(follow, newer_events_come_and_everything_chosen_stays)
     cr_expect_eq(events(s), 100);
 }
 
+/* The first reading, which the open window shows, counts too. */
+Test(follow, an_update_decodes_only_what_is_new)
+{
+    session *s = open_session(3000);
+    mv_live_readers_state before = mv_live_readers_status(s->readers), after;
+
+    cr_assert_eq(before.records, 3000);
+    grow(s, 7);
+    after = mv_live_readers_status(s->readers);
+    cr_expect_eq(events(s), 3007);
+    cr_expect_eq(after.records, 3007);
+    cr_expect_lt(after.bytes - before.bytes, before.bytes / 2);
+    grow(s, 8);
+    cr_expect_eq(events(s), 3015);
+    cr_expect_eq(mv_live_readers_status(s->readers).records, 3015);
+}
+
 Test(follow, a_window_at_the_end_follows_the_end)
 {
     session *s = open_session(60);
@@ -156,7 +176,7 @@ Test(follow, numbers_that_change_name_the_same_events_and_blocks)
     mv_view_move_cursor(s->view, last - 1);
     cr_assert_eq(pinned_address(s), 0x910000);
     add_blocks(&with_late, 20);
-    mvt_live_block(with_late.live, .thread = 1, .sequence = 30, .time_us = 1900000,
+    mvt_live_block(with_late.live, .thread = 2, .sequence = 30, .time_us = 1900000,
                    .addr = 0x800000, .size = BLOCK);
     add_last(&with_late);
     mvt_file_put(s->path, mvt_live_bytes(with_late.live));

@@ -53,9 +53,16 @@ static void say_why(mv_document *d)
                  *err->detail ? ": " : "", err->detail);
 }
 
+static void release_trace(mv_document *d)
+{
+    if (d->readers)
+        mv_live_readers_return(d->readers, &d->arena);
+    mv_arena_release(&d->arena);
+}
+
 static void fail(mv_document *d)
 {
-    mv_arena_release(&d->arena);
+    release_trace(d);
     say_why(d);
     set_stage(&d->stage, MV_DOCUMENT_FAILED);
 }
@@ -126,6 +133,7 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     set_stage(&d->stage, MV_DOCUMENT_READING);
     mv_arena_init(&d->arena, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
+    d->readers = opts.readers;
     if (read_trace(d, &opts, err) != MV_OK || take_level(d, err) != MV_OK ||
         mv_sums_check(&d->trace, err) != MV_OK ||
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
@@ -504,6 +512,8 @@ void mv_document_file(mv_document *d, uint32_t device_row, uint64_t least_events
 {
     if (events_of(d) < least_events)
         return;
+    if (d->readers)
+        mv_live_readers_file(d->readers);
     file(&d->arena);
     file(&d->devices[device_row].arena);
 }
@@ -527,5 +537,5 @@ void mv_document_release(mv_document *d)
         release_device(&d->devices[i]);
     if (d->reported)
         release_device(d->reported);
-    mv_arena_release(&d->arena);
+    release_trace(d);
 }

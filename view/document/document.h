@@ -99,7 +99,8 @@ struct mv_document {
     _Atomic uint64_t bytes_done, bytes_all; /* number of bytes of the file that have been read, and
                                                the file's size; 0: unknown */
     mv_err failure;                         /* the error at MV_DOCUMENT_FAILED */
-    char why[512]; /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
+    char why[512];            /* `failure` as a sentence, such as "FILE: byte N: unknown opcode" */
+    mv_live_readers *readers; /* the trace may share their events; NULL: none */
     mv_arena arena;
     /* valid at MV_DOCUMENT_OPENED */
     mv_trace trace;
@@ -151,12 +152,13 @@ enum { MV_LONG_EVENTS = 500000 }; /* the loader's default for `least_events` */
 
 typedef struct mv_loader mv_loader;
 
-/* Opens a loader, which is one thread that prepares documents in order. If `threads` is 0,
+/* Opens a loader, which is one thread that prepares documents in order. `readers` may be NULL
+ * (mv_read_opts). If `threads` is 0,
  * mv_loader_add does all the work before it returns. If it is MV_COOPERATIVE
  * (viz/core/background.h), mv_loader_run_one_task does the work. `wake(user)` is called after each
  * stage. */
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
-                          void (*wake)(void *), void *user);
+                          mv_live_readers *readers, void (*wake)(void *), void *user);
 
 /* Stops as soon as the current stage allocates memory or ends, and releases all documents. Until
  * then, every allocation fails as if the budget were spent. */

@@ -17,6 +17,7 @@ typedef struct {
 struct mv_loader {
     mv_arena *arena;
     mv_budget *budget;
+    mv_live_readers *readers;
     void (*wake)(void *user);
     void *user;
     bool is_threaded, is_cooperative;
@@ -135,7 +136,8 @@ static void run(mv_loader *l, task t)
     reading r = {l, t.document};
 
     if (t.what == READ) {
-        mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
+        mv_document_read(t.document, l->budget,
+                         (mv_read_opts){.progress = progress, .user = &r, .readers = l->readers});
     } else {
         while (t.what == SHOW ? mv_document_show(t.document, t.device_row, l->budget)
                               : mv_document_run_reports(t.document, t.device_row))
@@ -172,13 +174,14 @@ static void *work(void *user)
 /* ---- the interface ------------------------------------------------------------------------ */
 
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
-                          void (*wake_fn)(void *), void *user)
+                          mv_live_readers *readers, void (*wake_fn)(void *), void *user)
 {
     mv_loader *l = mv_push_struct(arena, mv_loader);
 
     if (!l)
         return NULL;
-    *l = (mv_loader){.arena = arena, .budget = budget, .wake = wake_fn, .user = user};
+    *l = (mv_loader){
+        .arena = arena, .budget = budget, .readers = readers, .wake = wake_fn, .user = user};
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     l->is_cooperative = threads == MV_COOPERATIVE;

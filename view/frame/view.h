@@ -77,6 +77,8 @@ typedef struct {
                                        shown */
     const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: there
                                        are none */
+    mv_live_readers *readers;       /* keep what was decoded of live files (parse/live_readers.h);
+                                       NULL: nothing is kept */
     bool offers_tour;               /* start the tour as soon as the first device is shown */
 } mv_view_opts;
 

@@ -26,6 +26,7 @@ typedef struct {
     mv_presenter presenter;
     mv_view *view;
     mv_follow follow;
+    mv_live_readers *readers; /* of the followed files; NULL: nothing is followed */
     mv_pointer pointer;
     char *pasted; /* SDL's */
     uint32_t wake_type;
@@ -146,6 +147,7 @@ static float scale_of(const shell *s)
 
 static mv_code open_view(shell *s, mv_err *err)
 {
+    mv_live_readers *readers = s->opts->is_followed ? mv_live_readers_open(s->opts->budget) : NULL;
     mv_view_opts opts = {.is_dark = s->opts->is_dark,
                          .tries_settings = true,
                          .is_threaded = true,
@@ -156,10 +158,12 @@ static mv_code open_view(shell *s, mv_err *err)
                          .paste = paste,
                          .keys = s->opts->keys,
                          .files = &mv_disk_files,
+                         .readers = readers,
                          .offers_tour = mv_disk_files.offers_tour(),
                          .sources = &mv_disk_sources,
                          .user = s};
 
+    s->readers = readers;
     s->view = mv_view_open(s->opts->budget, &opts);
     if (!s->view || !mv_presenter_open(&s->presenter, s->opts->budget, &s->sdl, s->driver.renderer))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
@@ -342,6 +346,7 @@ static void close_all(shell *s)
         s->sdl.DestroyWindow(s->window);
     mv_follow_end(&s->follow);
     mv_view_close(s->view);
+    mv_live_readers_close(s->readers);
     if (s->sdl.library) {
         s->sdl.free(s->pasted);
         s->sdl.QuitSubSystem(SDL_INIT_VIDEO);
