@@ -2,6 +2,7 @@
 
 #include "analyze/leaks/pile_words.h"
 #include "analyze/lives/alive.h"
+#include "analyze/steps/level_line.h"
 #include "base/sort.h"
 
 /* A bulk has at least this many blocks of one line, from at least this many steps. */
@@ -594,18 +595,25 @@ static bool measure_piles(search *s)
 
 static bool find_peak(search *s)
 {
-    int64_t level, *more = mv_level_changes(s->w->scratch, s->w->lives, &level), most = level;
+    mv_level_line line;
+    mv_level_walk w;
+    int64_t most;
 
+    if (!mv_level_line_find(s->w->scratch, s->w->lives, &line))
+        return false;
+    w = mv_level_walk_at(&line, 0);
+    most = (int64_t)w.level;
     s->peak_event = 0;
-    for (uint32_t e = 0; more && e < s->w->lives->events.count; e++) {
-        level += more[e];
+    while (w.event < s->w->lives->events.count) {
+        uint32_t e = w.event;
+        int64_t level = mv_level_walk_next(&w);
         if (level > most) {
             most = level;
             s->peak_event = e;
         }
     }
     s->peak = most > 0 ? (uint64_t)most : 0;
-    return more != NULL;
+    return true;
 }
 
 static bool is_worth_reporting(const mv_pile *pile)

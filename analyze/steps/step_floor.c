@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/steps/level_line.h"
+#include "base/parallel_for.h"
 #include "base/sort.h"
 
 /* The floor can rise only if there are at least LEAST_BINS bins. If there are fewer than FEW_BINS,
@@ -26,26 +28,6 @@
  * third. A line that allocates in every part was repeated several times within each third. */
 #define PARTS 8
 
-int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-    uint32_t events = lives->events.count;
-    int64_t *change = mv_push_array(arena, int64_t, events);
-
-    *before = 0;
-    if (change)
-        mv_arena_touch(arena, change, events * sizeof *change);
-    for (uint32_t i = 0; change && i < a->count; i++) {
-        if (a->birth[i] == MV_BEFORE)
-            *before += (int64_t)a->block[i];
-        else if (a->birth[i] < events)
-            change[a->birth[i]] += (int64_t)a->block[i];
-        if (a->freed[i] < events)
-            change[a->freed[i]] -= (int64_t)a->block[i];
-    }
-    return change;
-}
-
 static void take(mv_floor *out, uint32_t bin, int64_t level, uint32_t moment)
 {
     uint64_t bytes = level > 0 ? (uint64_t)level : 0;
@@ -58,36 +40,88 @@ static void take(mv_floor *out, uint32_t bin, int64_t level, uint32_t moment)
         out->most[bin] = bytes;
 }
 
+/* The floor within one part of the events, in the bin in which the part begins. Later bins of the
+ * part begin in it, and are stored directly. */
+typedef struct {
+    uint32_t bin, moment;
+    uint64_t least, most;
+} part_floor;
+
+typedef struct {
+    const mv_level_line *line;
+    const mv_steps *steps;
+    mv_floor *out;
+    part_floor parts[MV_LEVEL_PARTS];
+} search;
+
+static void find_part(void *user, uint32_t part)
+{
+    search *s = user;
+    const mv_steps *steps = s->steps;
+    mv_level_walk w = mv_level_walk_at(s->line, part);
+    uint32_t events = s->line->lives->events.count, first = w.event, bin;
+    uint32_t end = part + 1 < s->line->parts ? (part + 1) << s->line->shift : events;
+    part_floor *p = &s->parts[part];
+    mv_floor own = {.least = &p->least, .most = &p->most, .moment = &p->moment};
+
+    bin = first > 0 ? mv_steps_bin(steps, first - 1) : 0;
+    *p = (part_floor){.bin = bin, .least = UINT64_MAX};
+    while (w.event < end) {
+        uint32_t e = w.event;
+        int64_t level = (int64_t)w.level;
+        while (bin < steps->count && steps->at[bin] <= e)
+            take(s->out, ++bin, level, e);
+        level = mv_level_walk_next(&w);
+        if (bin == p->bin)
+            take(&own, 0, level, e + 1);
+        else
+            take(s->out, bin, level, e + 1);
+    }
+}
+
+static void join_parts(search *s)
+{
+    const mv_level_line *line = s->line;
+    mv_floor *out = s->out;
+    uint32_t events = line->lives->events.count;
+
+    take(out, 0, (int64_t)line->before[0], 0);
+    for (uint32_t i = 0; i < line->parts; i++) {
+        const part_floor *p = &s->parts[i];
+        if (p->least < out->least[p->bin]) {
+            out->least[p->bin] = p->least;
+            out->moment[p->bin] = p->moment;
+        }
+        out->most[p->bin] = p->most > out->most[p->bin] ? p->most : out->most[p->bin];
+    }
+    for (uint32_t bin = events > 0 ? mv_steps_bin(s->steps, events - 1) : 0; bin < s->steps->count;)
+        take(out, ++bin, (int64_t)line->before[line->parts], events);
+}
+
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err)
 {
+    mv_level_line line;
     mv_arena scratch;
-    int64_t level, *change;
-    uint32_t bin = 0;
+    search s = {.line = &line, .steps = steps, .out = out};
+    bool has_memory;
 
     *out = (mv_floor){.bins = steps->count + 1};
     out->least = mv_push_array(arena, uint64_t, out->bins);
     out->most = mv_push_array(arena, uint64_t, out->bins);
     out->moment = mv_push_array(arena, uint32_t, out->bins);
     mv_arena_init(&scratch, arena->budget);
-    change = mv_level_changes(&scratch, lives, &level);
-    if (!out->least || !out->most || !out->moment || !change) {
-        mv_arena_release(&scratch);
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the floor of %u steps", steps->count);
-    }
-    for (uint32_t b = 0; b < out->bins; b++)
+    has_memory =
+        out->least && out->most && out->moment && mv_level_line_find(&scratch, lives, &line);
+    for (uint32_t b = 0; has_memory && b < out->bins; b++)
         out->least[b] = UINT64_MAX;
-    take(out, 0, level, 0);
-    for (uint32_t e = 0; e < lives->events.count; e++) {
-        while (bin < steps->count && steps->at[bin] <= e)
-            take(out, ++bin, level, e);
-        level += change[e];
-        take(out, bin, level, e + 1);
+    if (has_memory) {
+        mv_parallel_for(line.parts, 0, find_part, &s);
+        join_parts(&s);
     }
-    while (bin < steps->count)
-        take(out, ++bin, level, lives->events.count);
     mv_arena_release(&scratch);
-    return MV_OK;
+    return has_memory ? MV_OK
+                      : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the floor of %u steps", steps->count);
 }
 
 static int64_t median(int64_t *values, uint32_t count)
@@ -329,14 +363,16 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
 }
 
 /* Whether the lowest level of the last third is not above the lowest level of the middle third. */
-static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
+static bool stays_low(const mv_level_line *line)
 {
     int64_t least[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
+    uint32_t events = line->lives->events.count;
+    mv_level_walk w = mv_level_walk_at(line, 0);
 
-    for (uint32_t e = 0; e < events; e++) {
-        uint32_t third = (uint32_t)((uint64_t)e * 3 / events);
+    while (w.event < events) {
+        uint32_t third = (uint32_t)((uint64_t)w.event * 3 / events);
+        int64_t level = mv_level_walk_next(&w);
 
-        level += change[e];
         least[third] = level < least[third] ? level : least[third];
     }
     return least[2] <= least[1];
@@ -368,13 +404,12 @@ static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_out
 
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer, bool *out)
 {
-    uint32_t events = lives->events.count;
-    int64_t level, *change = mv_level_changes(scratch, lives, &level);
+    mv_level_line line;
 
     *out = false;
-    if (!change)
+    if (!mv_level_line_find(scratch, lives, &line))
         return false;
-    if (events < LEAST_EVENTS || !stays_low(change, level, events))
+    if (lives->events.count < LEAST_EVENTS || !stays_low(&line))
         return true;
     return a_line_recurs(scratch, lives, outer, out);
 }

@@ -13,11 +13,6 @@
 #include "analyze/steps/steps.h"
 #include "base/search.h"
 
-/* Returns the number of bytes by which each event changes the allocated bytes, [events.count]. Sets
- * *before to the number of bytes allocated before the first event. O(events + allocations). Returns
- * NULL when out of memory. */
-int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before);
-
 /* The floor in each bin. Bins are defined in steps.h; bins 1 to bins - 2 are whole steps. */
 typedef struct {
     uint32_t bins;    /* number of bins: steps.count + 1 */
