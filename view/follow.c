@@ -54,10 +54,10 @@ static void look(mv_follow *f, mv_view *view, double ms)
         begin(f, view, mark, ms);
         return;
     }
+    if (has_ended && !mv_loader_is_idle(view->loader))
+        return;
     view->live.fresh_ms = ms;
     view->live.has_ended = has_ended;
-    if (has_ended && view->opts.readers)
-        mv_live_readers_drop(view->opts.readers);
     if (has_ended)
         mv_view_say(view, false, "%s",
                     mark ? "the recording has ended"
@@ -68,6 +68,15 @@ static void look(mv_follow *f, mv_view *view, double ms)
 static bool is_waiting(const mv_view *view)
 {
     return view->opts.readers && mv_live_readers_status(view->opts.readers).are_waiting;
+}
+
+/* Closes the files once no newer data will be shown, so that files that are removed take no
+ * space. */
+static void close_files(const mv_follow *f, const mv_view *view)
+{
+    if (view->opts.readers && (view->live.is_paused || view->live.has_ended) && !f->is_reading &&
+        mv_loader_is_idle(view->loader))
+        mv_live_readers_drop(view->opts.readers);
 }
 
 static void finish(mv_follow *f, mv_view *view, double ms)
@@ -90,6 +99,7 @@ mv_view *mv_follow_update(mv_follow *f, mv_view *view, double ms)
     if (view->live.is_followed && !view->live.is_paused && !view->live.has_ended &&
         !f->is_reading && ms >= f->look_ms)
         look(f, view, ms);
+    close_files(f, view);
     return view;
 }
 

@@ -367,6 +367,8 @@ static mv_code find_heap(fragmentation_state *q, mv_err *err)
     q->heap = q->search ? mv_growth_search_heap(q->search, event) : NULL;
     if (q->heap)
         return MV_OK;
+    mv_growth_search_end(q->search);
+    q->search = NULL;
     q->heap = &q->own;
     if (mv_heap_init(&q->scratch, q->trace, q->lives, q->heap, err) != MV_OK)
         return err->code;

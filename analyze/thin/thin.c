@@ -367,12 +367,12 @@ static void keep_heaviest(thinning *t, uint64_t room)
 static void keep_piece(void *user, uint32_t piece)
 {
     thinning *t = user;
-    uint32_t end = end_of_piece(piece, t->lives->events.count);
+    uint64_t end = end_of_piece(piece, t->lives->events.count);
 
-    for (uint32_t first = piece * PIECE; first < end; first += 64) {
+    for (uint64_t first = (uint64_t)piece * PIECE; first < end; first += 64) {
         uint64_t word = 0;
-        for (uint32_t i = first; i < end && i < first + 64; i++) {
-            uint32_t row = row_at(t, i);
+        for (uint64_t i = first; i < end && i < first + 64; i++) {
+            uint32_t row = row_at(t, (uint32_t)i);
             word |= (uint64_t)(row == MV_NO_ROW || mv_bitmap_has(&t->kept, row)) << (i - first);
         }
         t->events->word[first / 64] = word;
@@ -421,15 +421,20 @@ static uint64_t share_of(const thin_ask *ask, uint32_t events)
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
 /* The bytes that a piece of the events lacks: the highest sum at any moment, and the sum at its
- * end. Both are relative to the bytes that are missing at its beginning. */
+ * end. Both are relative to the bytes that are missing at its beginning, modulo 2^64. */
 typedef struct {
-    int64_t most, at_end;
+    uint64_t most, at_end;
 } lack;
 
 typedef struct {
     const thinning *t;
     lack *pieces;
 } lacks;
+
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return (int64_t)a > (int64_t)b ? a : b;
+}
 
 static void find_lack(void *user, uint32_t piece)
 {
@@ -443,10 +448,10 @@ static void find_lack(void *user, uint32_t piece)
         if (mv_bitmap_has(l->t->events, i))
             continue;
         if (a->birth[row] == i)
-            now.at_end += (int64_t)a->block[row];
+            now.at_end += a->block[row];
         else if (a->freed[row] == i)
-            now.at_end -= (int64_t)a->block[row];
-        now.most = now.at_end > now.most ? now.at_end : now.most;
+            now.at_end -= a->block[row];
+        now.most = higher(now.most, now.at_end);
     }
     l->pieces[piece] = now;
 }
@@ -456,16 +461,16 @@ static bool find_most_missing(const thinning *t, uint64_t *most)
 {
     uint32_t count = t->lives->events.count, pieces = count / PIECE + 1;
     lacks l = {t, mv_push_array(t->work, lack, pieces)};
-    int64_t now = 0, highest = 0;
+    uint64_t now = 0, highest = 0;
 
     if (!l.pieces)
         return false;
     for_pieces(count, find_lack, &l);
     for (uint32_t i = 0; i < pieces; i++) {
-        highest = now + l.pieces[i].most > highest ? now + l.pieces[i].most : highest;
+        highest = higher(highest, now + l.pieces[i].most);
         now += l.pieces[i].at_end;
     }
-    *most = (uint64_t)highest > *most ? (uint64_t)highest : *most;
+    *most = highest > *most ? highest : *most;
     return true;
 }
 

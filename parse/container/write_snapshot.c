@@ -161,18 +161,29 @@ static bool flush(snapshot *s)
     uint32_t count = s->waiting_count;
 
     s->waiting_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        waiting_chunk *c = &s->waiting[i];
-        if (!c->zstd && !(c->zstd = ZSTD_createCCtx()))
-            return false;
-        if (!mv_room_for(s->arena, c->packed, ZSTD_compressBound(c->head.raw_bytes),
-                         c->packed_capacity))
-            return false;
-    }
     mv_parallel_for(count, 0, pack, s);
     for (uint32_t i = 0; i < count; i++)
         if (!write_packed(s, &s->waiting[i]))
             return false;
+    return true;
+}
+
+/* Writes the waiting chunks, and from then on one chunk at a time, because memory is short. Keeps
+ * the chunk that is being made. Returns false if no chunks were waiting, or after a failure. */
+static bool write_singly(snapshot *s)
+{
+    waiting_chunk *now = &s->waiting[s->waiting_count], first = s->waiting[0];
+
+    if (s->waiting_count == 0 || !flush(s))
+        return false;
+    s->waiting[0] = *now;
+    *now = first;
+    for (uint32_t i = 1; i < MOST_WAITING; i++) {
+        mv_arena_drop(s->arena, s->waiting[i].raw);
+        mv_arena_drop(s->arena, s->waiting[i].packed);
+        s->waiting[i] = (waiting_chunk){.zstd = s->waiting[i].zstd};
+    }
+    s->most_waiting = 1;
     return true;
 }
 
@@ -183,8 +194,7 @@ static uint64_t position(snapshot *s)
     return bytes_written(s);
 }
 
-/* Makes room for the payload of the next chunk at s->raw. */
-static bool make_room(snapshot *s, uint64_t bytes)
+static bool has_room(snapshot *s, uint64_t bytes)
 {
     waiting_chunk *c = &s->waiting[s->waiting_count];
     bool is_enough = mv_room_for(s->arena, c->raw, bytes, c->raw_capacity);
@@ -193,13 +203,32 @@ static bool make_room(snapshot *s, uint64_t bytes)
     return is_enough;
 }
 
+/* Makes room for the payload of the next chunk at s->raw. */
+static bool make_room(snapshot *s, uint64_t bytes)
+{
+    return has_room(s, bytes) || (write_singly(s) && has_room(s, bytes));
+}
+
+/* Makes what is needed to compress the chunk that was made. */
+static bool can_pack(snapshot *s)
+{
+    waiting_chunk *c = &s->waiting[s->waiting_count];
+
+    c->zstd = c->zstd ? c->zstd : ZSTD_createCCtx();
+    return c->zstd && mv_room_for(s->arena, c->packed, ZSTD_compressBound(c->head.raw_bytes),
+                                  c->packed_capacity);
+}
+
 /* Writes the chunk whose payload is the first `raw_bytes` of s->raw, now or together with later
  * ones. */
 static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
 {
     memcpy(head.magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES);
     head.raw_bytes = raw_bytes;
-    s->waiting[s->waiting_count++].head = head;
+    s->waiting[s->waiting_count].head = head;
+    if (!can_pack(s) && !(write_singly(s) && can_pack(s)))
+        return false;
+    s->waiting_count++;
     return !s->has_failed && (s->waiting_count < s->most_waiting || flush(s));
 }
 
@@ -565,6 +594,8 @@ static bool write_end(snapshot *s)
         return false;
     memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
     footer.file_bytes = position(s) + sizeof footer;
+    if (s->has_failed)
+        return false;
     footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
     mv_sink_write(s->sink, &footer, sizeof footer);
     return true;

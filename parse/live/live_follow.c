@@ -21,8 +21,7 @@ enum {
                        * (MV_LIVE_MOST_TABLE bytes) */
     FAR_UPDATES = 16, /* one in this many updates checks all slots up to the end of the file */
     MOST_GAPS = 4096,
-    PATIENCE = 2 /* number of updates after which a number that no thread can be writing is
-                       * lost */
+    PATIENCE = 2 /* number of updates until a number that no thread can be writing is lost */
 };
 
 /* Stands for the seal of a chunk that ends with the file, or whose counts are damaged. */
@@ -32,13 +31,11 @@ enum {
 typedef enum {
     NO_SOURCE, /* unused row */
     IDLE,      /* not in the heap, because all its records were returned; more may follow */
-    UNREAD,    /* ordered by the chunk's first number: the chunk is sealed, and has not been read
-                * yet */
+    UNREAD,    /* ordered by the chunk's first number: sealed, and not read yet */
     READY      /* ordered by the source's next record */
 } source_state;
 
-/* An EVENTS chunk. The bytes starting at s.c.span.data were read, but not all of them were
- * decoded. */
+/* An EVENTS chunk. The bytes from s.c.span.data were read, but not all of them were decoded. */
 typedef struct {
     mv_live_stream s;
     uint64_t at;     /* position of the chunk's header */
@@ -72,11 +69,9 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* current size of the file, and its size when all slots were
-                                      * last checked */
+    uint64_t file_bytes, seen_bytes; /* size now, and when all slots were last checked */
     uint64_t frontier;               /* position at or after which no chunk has been found */
-    uint64_t *blank;                 /* [blank_count] positions of slots before the frontier that
-                                      * have no chunk */
+    uint64_t *blank;                 /* [blank_count] slots before the frontier without a chunk */
     uint32_t blank_count, blank_capacity;
     source *sources; /* [source_count] */
     uint32_t source_count, source_capacity;
@@ -96,15 +91,13 @@ struct mv_live_follow {
     uint64_t after; /* the last number that is in the folded part */
     uint64_t next;  /* number of the next record expected */
     uint64_t now_us;
-    uint32_t updates,
-        nobody; /* number of consecutive updates at which no thread could be writing `next` */
+    uint32_t updates, nobody; /* nobody: latest updates at which no thread could write `next` */
     bool has_started;
 };
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 
-/* Reads up to `length` bytes at `at`, and fewer at the end of the file. Returns the number of bytes
- * read. */
+/* Reads up to `length` bytes at `at`, and fewer at the end of the file. Returns their number. */
 static uint64_t read_at(mv_live_follow *f, int fd, void *to, uint64_t length, uint64_t at)
 {
     uint64_t done = 0;
@@ -150,9 +143,8 @@ static bool is_before(const mv_live_follow *f, uint32_t a, uint32_t b)
 {
     const source *x = &f->sources[a], *y = &f->sources[b];
 
-    if (x->s.next.sequence != y->s.next.sequence)
-        return x->s.next.sequence < y->s.next.sequence;
-    return x->at < y->at;
+    return x->s.next.sequence != y->s.next.sequence ? x->s.next.sequence < y->s.next.sequence
+                                                    : x->at < y->at;
 }
 
 static void swap(mv_live_follow *f, uint32_t a, uint32_t b)
@@ -361,24 +353,28 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
     return h.wire.kind != MV_LIVE_NAMES || add_names(f, at, &h);
 }
 
-/* Looks for bytes in a slot without a chunk, which are damaged. */
+/* Looks for bytes in a slot without a chunk, which are damaged unless a chunk has begun by now. */
 static void check_blank(mv_live_follow *f, uint64_t at)
 {
     uint8_t bytes[MV_LIVE_PROBE_BYTES];
     mv_span slot = {bytes, read_at(f, f->fd, bytes, sizeof bytes, at)};
+    headers h;
 
-    f->status.is_partial |= !mv_live_is_blank(slot, 0);
+    f->status.is_partial |= !mv_live_is_blank(slot, 0) && !read_headers(f, f->fd, at, &h);
 }
 
 /* Checks again the slots that were blank. */
 static bool look_back(mv_live_follow *f)
 {
     uint32_t kept = 0;
-    uint64_t after;
+    uint64_t after, end = 0; /* end of the last chunk, which may have several slots */
 
     for (uint32_t i = 0; i < f->blank_count; i++) {
+        if (f->blank[i] < end)
+            continue;
         if (!take_chunk(f, f->blank[i], &after))
             return false;
+        end = after;
         if (after)
             continue;
         check_blank(f, f->blank[i]);
@@ -463,10 +459,14 @@ static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
         f->status.damaged++;
         committed = n->room;
     }
-    if (committed <= had)
-        return true;
+    if (committed < had)
+        committed = had;
     got = read_at(f, f->fd, n->bytes + had, committed - had, n->chunk.at + HEADERS + had);
     n->chunk.records = (mv_span){n->bytes, had + got};
+    if (got < committed - had || (seal && XXH3_64bits(n->bytes, had + got) != seal))
+        f->status.damaged++;
+    if (got == 0)
+        return true;
     if (!mv_live_names_add(&f->names, &n->chunk, had, f->file_bytes / LEAST_RECORD))
         return out_of_memory(f);
     damaged = f->trace.notes[MV_NOTE_DAMAGED].count - damaged;
@@ -549,8 +549,8 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
     f->file_bytes = (uint64_t)st.st_size;
     f->now_us = now_us;
     /* Names are committed before the records that use them, so names are read after records. */
-    if (!read_facts(f) || !look(f) || !read_sources(f) || !look_ahead(f, NEAR_SLOTS) ||
-        !read_names(f) || f->build.code != MV_OK)
+    if (!read_facts(f) || !look(f) || !read_sources(f) || !look_back(f) ||
+        !look_ahead(f, NEAR_SLOTS) || !read_names(f) || f->build.code != MV_OK)
         return mv_fail(err, f->build.code == MV_OK ? MV_NOMEM : f->build.code, MV_NO_OFFSET,
                        "%llu events", (unsigned long long)f->status.events);
     f->status.overtaken = f->status.overtaken || is_overtaken(f);
@@ -564,27 +564,28 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
 /* Makes the first source of the heap ready. Returns false if the heap is empty. */
 static bool ready_first(mv_live_follow *f)
 {
-    while (f->heap_count) {
+    while (f->heap_count && f->sources[f->heap[0]].state != READY) {
         source *s = &f->sources[f->heap[0]];
-        if (s->state == READY)
-            return true;
         s->state = IDLE;
         if (!refill(f, s))
             return false;
-        if (advance(f, s)) {
-            s->state = READY;
-            sift_down(f);
-        } else {
+        if (!advance(f, s)) {
             pop(f);
+            continue;
         }
+        s->state = READY;
+        sift_down(f);
     }
-    return false;
+    return f->heap_count > 0;
 }
 
+/* A record that is much later than now is of a machine that was started at another time. */
 static bool is_given_up(const mv_live_follow *f, const mv_live_record *first)
 {
-    return f->status.has_ended || f->nobody >= PATIENCE ||
-           (f->now_us > first->time_us && f->now_us - first->time_us > MV_LIVE_FOLLOW_LATE_US);
+    uint64_t apart =
+        f->now_us > first->time_us ? f->now_us - first->time_us : first->time_us - f->now_us;
+
+    return f->status.has_ended || f->nobody >= PATIENCE || apart > MV_LIVE_FOLLOW_LATE_US;
 }
 
 static bool add_gap(mv_live_follow *f, extent missing)
@@ -595,8 +596,7 @@ static bool add_gap(mv_live_follow *f, extent missing)
            out_of_memory(f);
 }
 
-/* Returns true if the record may be returned now, rather than held back. Updates the counts of
- * missing numbers. */
+/* Returns true if the record need not be held back. Updates the counts of missing numbers. */
 static bool count_number(mv_live_follow *f, const mv_live_record *r)
 {
     mv_live_follow_state *status = &f->status;

@@ -223,9 +223,11 @@ static bool update(mv_live_readers *all, reader *r, uint64_t now_us)
         is = read_new(r->decoded, now_us);
         all->records += r->decoded->converted - converted;
     }
+    if (is == CURRENT && is_bounded(r)) /* records may have been removed while they were read */
+        is = ODD;
     if (is != CURRENT)
         close_file(r);
-    r->is_given_up = is == ODD;
+    r->is_given_up = is != CURRENT;
     return is == CURRENT;
 }
 

@@ -2,6 +2,7 @@
  * number. */
 #include <ctype.h>
 
+#include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
 
 static void read_back(mv_span bytes, mv_trace *out)
@@ -99,6 +100,49 @@ LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
         check_round_trip(&trace, "border");
         mv_arena_release(mvt_memory());
     }
+}
+
+/* Writes a trace with a memory limit, to memory outside the limit. */
+static mv_code write_within(uint64_t limit, const mv_trace *trace, mv_span *out)
+{
+    mv_write_opts opts = {.chunk_rows = 4096};
+    mv_budget budget = {.limit = limit};
+    mv_sink sink = {0};
+    mv_arena arena;
+    mv_err err = {0};
+    size_t length = 0;
+    char *data = NULL;
+    mv_code code;
+
+    mv_arena_init(&arena, &budget);
+    sink.file = open_memstream(&data, &length);
+    cr_assert_not_null(sink.file);
+    code = mv_snapshot_write(&arena, trace, &opts, &sink, &err);
+    cr_assert_eq(fclose(sink.file), 0);
+    mv_arena_release(&arena);
+    *out = (mv_span){(const uint8_t *)mv_arena_text(mvt_memory(), data, length), length};
+    free(data);
+    return code;
+}
+
+/* Chunks are compressed at the same time only if there is memory for all of them. */
+Test(snapshot, little_memory_gives_the_same_bytes_or_is_an_error)
+{
+    mv_trace trace;
+    mv_span all, some;
+    uint32_t written = 0;
+
+    random_events(&trace, 40000, 5);
+    cr_assert_eq(write_within(UINT64_MAX, &trace, &all), MV_OK);
+    for (uint64_t limit = 500000; limit < 20000000; limit += 100000) {
+        mv_code code = write_within(limit, &trace, &some);
+        written += code == MV_OK;
+        if (code == MV_OK)
+            cr_assert(some.length == all.length && memcmp(some.data, all.data, all.length) == 0);
+        else
+            cr_assert_eq(code, MV_NOMEM);
+    }
+    cr_assert(written > 0 && written < 195, "%u", written);
 }
 
 Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)

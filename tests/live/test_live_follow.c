@@ -201,6 +201,22 @@ Test(live_follow, a_number_that_does_not_come_is_given_up_by_time)
     mv_live_follow_close(f.reader);
 }
 
+Test(live_follow, records_of_another_clock_are_not_held_back)
+{
+    enum { OTHER_US = 2 * SOON_US };
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    mvt_live_block(l, .thread = 1, .sequence = 1, .time_us = OTHER_US, .addr = 4096, .size = 512);
+    begin(&f, l);
+    mvt_live_block(l, .thread = 2, .sequence = 3, .time_us = OTHER_US, .addr = 8192, .size = 512);
+    f.now_us = 1000;
+    feed(&f);
+    cr_assert_eq(f.got.count, 2);
+    cr_assert_eq(status(&f)->lost, 1);
+    mv_live_follow_close(f.reader);
+}
+
 Test(live_follow, a_number_that_nobody_can_write_is_lost)
 {
     mvt_live *l = mvt_live_new();
