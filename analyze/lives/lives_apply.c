@@ -476,7 +476,7 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
 enum {
     COLUMNS = 9, /* number of columns that the sweep fills, except for the bytes of `inexact` */
     MANY_ALLOCS = 1 << 18, /* with fewer allocations, threads cost more than they save */
-    NEAR_RANKS = 1 << 15   /* the places of so many addresses fit into a core's cache */
+    NEAR_RANKS = 1 << 15   /* number of addresses whose places fit into a core's cache */
 };
 
 static void take_column(void *user, uint32_t column)

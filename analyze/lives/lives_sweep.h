@@ -22,7 +22,7 @@
 
 #include <stdatomic.h>
 
-/* What the sweep has recorded about an address. */
+/* The sweep's record of an address. */
 typedef struct {
     uint32_t alloc;   /* row of the allocation that starts here, if the address is in `used` */
     uint32_t as_of;   /* value of mv_lives_sweep.layout for which `segment` and `edge` are valid */

@@ -10,7 +10,7 @@ enum {
     PIECE_ROWS = 1 << 16
 };
 
-/* What some of the rows add to the line. */
+/* Partial sums of the line, over some of the rows. */
 typedef struct {
     uint64_t change[MV_LEVEL_PARTS + 1]; /* change of the level before each part */
     uint64_t ends;

@@ -90,7 +90,7 @@ enum {
                        * the fraction, which give a precision of 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
     TRIES = 4,
-    PIECE = 1 << 15, /* number of rows or events of a piece of a pass; whole words of a bitmap */
+    PIECE = 1 << 15, /* number of rows or events in a piece of a pass; whole words of a bitmap */
     TALLIES = 16     /* maximum number of threads that count costs */
 };
 

@@ -409,7 +409,8 @@ static void add_up(walk *w)
     uint32_t count = t->continues ? t->lives->events.count - first : MV_NEVER;
     uint64_t allocated = 0, freed = 0;
 
-    for (uint32_t i = w->row; i < w->last_row; i++) { /* MV_BEFORE and MV_NEVER are no events */
+    /* MV_BEFORE and MV_NEVER are not event numbers. */
+    for (uint32_t i = w->row; i < w->last_row; i++) {
         allocated += !t->continues || a.birth[i] - first < count ? a.block[i] : 0;
         freed += a.freed[i] - first < count ? a.block[i] : 0;
     }

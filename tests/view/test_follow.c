@@ -94,6 +94,19 @@ static uint64_t pinned_address(const session *s)
     return mv_view_device(s->view)->lives.allocs.addr[s->view->now->pinned];
 }
 
+/* Whether this process has the recording open. */
+static bool is_open(const session *s)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        char link[64], path[4096];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, path, sizeof path);
+        if (length == (ssize_t)strlen(s->path) && memcmp(path, s->path, (size_t)length) == 0)
+            return true;
+    }
+    return false;
+}
+
 Test(follow, newer_events_come_and_everything_chosen_stays)
 {
     session *s = open_session(60);
@@ -222,6 +235,7 @@ Test(follow, ends_with_the_recording)
     cr_expect(mvt_scene_says(&s->view->ui.scene, "ended"));
     cr_expect_eq(mv_follow_wait(&s->follow, s->view), UINT32_MAX);
     cr_expect_not(mv_view_command_is_enabled(s->view, MV_DO_follow));
+    cr_expect_not(is_open(s));
 }
 
 Test(follow, ends_when_the_file_is_gone_and_keeps_what_is_shown)
@@ -254,9 +268,11 @@ Test(follow, shift_f_keeps_what_is_shown_and_goes_on)
 {
     session *s = open_session(20);
 
+    cr_expect(is_open(s));
     mvt_view_key(s->view, 'F', MV_MOD_SHIFT);
     grow(s, 5);
     cr_expect_eq(events(s), 20);
+    cr_expect_not(is_open(s), "a file that is removed in a pause takes no space");
     cr_expect(mvt_scene_says(&s->view->ui.scene, "paused \xc2\xb7"));
     mvt_view_key(s->view, 'F', MV_MOD_SHIFT);
     look(s);

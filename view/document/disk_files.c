@@ -102,7 +102,7 @@ static const char *home(void)
     return path && *path == '/' ? path : NULL;
 }
 
-/* ---- what is kept between runs ----------------------------------------------------------- */
+/* ---- files kept between runs -------------------------------------------------------------- */
 
 enum { FOLDER_PATH = 3800 };
 
