@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Huge pages are not requested: in a virtual machine that returns free memory to its host, each one
+ * costs the host's page faults again (4 times the time of `leaks` with 50 million events). */
 void *mv_pages_map(uint64_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

@@ -14,7 +14,7 @@ static void expect_text(const char *words, const char *name, const char *text, c
 void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t count)
 {
     const char *at = strstr(command, "%s"), *words = "";
-    mvt_run r;
+    mvt_run r = {0};
 
     cr_assert_not_null(at);
     for (const mvt_expected_run *e = all; e < all + count; e++) {
