@@ -88,6 +88,9 @@ typedef struct {
     mv_digest *digests; /* [totals.devices] digest of each device; events are then not decoded and
                          * have no columns, unless `living` is set. NULL: events are decoded */
 
+    void **absent; /* [columns of EVENTS] columns of absent values, which replace the columns of
+                    * EVENTS that are not needed; NULL for the others. NULL: all are needed */
+
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
@@ -131,6 +134,10 @@ mv_code mv_part_find(mv_load *load, mv_err *err);
  * in the file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
+/* Decodes the times of a chunk of events, in load->scratch. Returns NULL if the chunk is damaged, or
+ * if memory runs out. */
+const int64_t *mv_part_times(mv_load *load, const mv_chunk *chunk);
+
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
  * that the chunk is unusable. */
 mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *rows,
@@ -169,6 +176,14 @@ mv_code mv_rows_repair(mv_load *load, mv_err *err);
 static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
 {
     return load->by_kind[kind];
+}
+
+/* Returns the column of absent values that replaces a column of a table; NULL if the column is
+ * needed. */
+static inline void *mv_load_absent(const mv_load *load, const mv_model_table *layout,
+                                   uint32_t column)
+{
+    return load->absent && layout->kind == MV_WIRE_EVENTS ? load->absent[column] : NULL;
 }
 
 /* Returns the address of the value of `row` in a column. Rows and columns are counted from 0. */

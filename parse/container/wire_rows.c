@@ -96,7 +96,7 @@ static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *c
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
         const mv_table_column *column = &t->layout->columns[i];
         mv_wire_column constant = {.base = column->absent};
-        if (seen & 1u << i)
+        if ((seen & 1u << i) || mv_load_absent(load, t->layout, i))
             continue;
         if (column->is_end)
             return false;
@@ -126,6 +126,8 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
     if ((*seen & 1u << i) || !mv_column_can_decode(head, column->size))
         return MV_CORRUPT;
     *seen |= 1u << i;
+    if (mv_load_absent(w->job->load, t->layout, i))
+        return MV_OK;
     out = mv_load_value(t, i, chunk->head.first_row);
     prepare_values(w->job->load, column, head, chunk->head.count, out);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
