@@ -523,10 +523,10 @@ static mv_code find_host(survey *s, mv_err *err)
     return err->code;
 }
 
-/* Returns the event columns that totals need. The calls show why segments were released. */
+/* Returns the event columns that the report needs. The calls show why segments were released. */
 static uint32_t columns_of(const mv_trace *trace)
 {
-    uint32_t columns = MV_EVENT_action | MV_EVENT_addr | MV_EVENT_size | MV_EVENT_tag;
+    uint32_t columns = mv_totals_columns(trace);
 
     for (uint32_t i = 0; trace->digests && i < trace->device_count; i++) {
         const uint32_t *count = trace->digests[i].count;

@@ -25,7 +25,7 @@ static mv_trace make_trace(void)
         row.addr = r >> 40 << 9;
         row.size = r % 1000;
         row.stack = r & 1 ? MV_EMPTY_STACK : MV_NO_STACK;
-        row.call = i - i % 3;
+        row.call = r & 2 ? i : i / 2;
         row.stream = (mv_stream_id){0};
         row.action = (uint8_t)(r % MV_ACTION_COUNT);
         mv_build_event(&b, &row);
@@ -112,7 +112,8 @@ static mv_code open_chunk(frames *f, mv_payload *out)
     return mv_chunk_open(&load, &f->chunk->head, f->chunk->at, room, out);
 }
 
-/* The first frame contains the descriptions of the columns. */
+/* The first frame contains the descriptions of the columns. Calls, whose numbers take two bytes, are
+ * stored in planes. */
 Test(frames, columns_are_decompressed_one_by_one)
 {
     frames f = begin();
@@ -133,6 +134,7 @@ Test(frames, columns_are_decompressed_one_by_one)
         cr_expect(memcmp(payload.bytes + at, f.raw + at, bytes) == 0);
         at += bytes;
         frame += bytes > 0;
+        cr_expect_eq(column.planes, 1u << i == MV_EVENT_call, "column %u", column.column);
         cr_expect_eq(payload.raw_end[frame - 1], at);
         cr_expect(frame == payload.count || !payload.is_open[frame]);
     }
