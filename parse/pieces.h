@@ -29,7 +29,7 @@ uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 /* Leaves out event columns when pieces are read, which takes less time. `columns` is the set of the
  * columns that the caller needs (MV_EVENT_addr). In all other columns, each event has the absent
  * value, even if the file contains another; these columns belong to `pieces`. Damage in columns that
- * are left out is found, wrong values are not. May be called once, before the first piece is read. If
+ * are left out is found, wrong values are not. May be called whenever no piece is being read. If
  * memory runs out, all columns are read. `pieces` may be NULL. */
 void mv_pieces_need(mv_pieces *pieces, uint32_t columns);
 

@@ -166,7 +166,7 @@ void mv_pieces_need(mv_pieces *p, uint32_t columns)
     for (uint32_t i = 0; absent && i < table->column_count; i++)
         if (!(columns & 1u << i))
             absent[i] = make_absent(p, &table->columns[i], (uint32_t)most + 2);
-    if (absent)
+    if (p)
         p->load.absent = absent;
 }
 
