@@ -17,7 +17,7 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
-#include "parse/model/living.h"
+#include "parse/pieces.h"
 
 /* Number of rows in text without --limit, and number of characters of source shown next to them. */
 #define TEXT_ROWS   20
@@ -301,6 +301,8 @@ int mv_cmd_lines(mv_cli *cli)
     }
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
+    mv_pieces_need(cli->pieces,
+                   MV_EVENT_action | MV_EVENT_addr | MV_EVENT_size | MV_EVENT_stack | MV_EVENT_tag);
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_lines, r.end - r.first);
     r.doubts = mv_push_array(&cli->arena, mv_doubts, r.end - r.first);

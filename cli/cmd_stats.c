@@ -12,7 +12,7 @@
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
-#include "parse/model/living.h"
+#include "parse/pieces.h"
 
 enum { ALLOCATED, ACTIVE, REQUESTED, RESERVED, LEVELS };
 
@@ -415,20 +415,27 @@ static mv_code find_rest(mv_cli *cli, device_stats *stats, mv_err *err)
                         &stats->rest, err);
 }
 
-/* Finds the times of the peaks that are in this piece. */
-static void take_times(const mv_trace *piece, device_stats *stats)
+/* Finds the times of the peaks. `trace` is the last piece, or the whole trace. */
+static mv_code find_times(mv_cli *cli, const mv_trace *trace, device_stats *stats, mv_err *err)
 {
     const mv_peak *p = &stats->totals.peak;
     const uint32_t event[LEVELS] = {p->allocated_event, p->active_event, p->requested_event,
                                     p->reserved_event};
-    mv_events e = mv_trace_events(piece, stats->totals.device);
-    mv_living l = mv_living_of(piece, stats->totals.device);
+    uint32_t device = stats->totals.device;
 
-    for (unsigned i = 0; i < LEVELS; i++)
-        if (event[i] == MV_BEFORE)
-            stats->time_us[i] = MV_NO_TIME;
-        else if (event[i] >= l.first && event[i] - l.first < e.count - l.count)
-            stats->time_us[i] = e.time_us[event[i] - l.first + l.count];
+    for (unsigned i = 0; i < LEVELS; i++) {
+        stats->time_us[i] = MV_NO_TIME;
+        for (unsigned k = 0; k < i; k++)
+            if (event[k] == event[i])
+                stats->time_us[i] = stats->time_us[k];
+        if (event[i] == MV_BEFORE || stats->time_us[i] != MV_NO_TIME)
+            continue;
+        if (!cli->pieces)
+            stats->time_us[i] = mv_trace_events(trace, device).time_us[event[i]];
+        else if (mv_pieces_time(cli->pieces, device, event[i], &stats->time_us[i], err) != MV_OK)
+            return mv_input_needs_whole(cli, err);
+    }
+    return MV_OK;
 }
 
 static mv_code find_requests(mv_cli *cli, mv_arena *arena, const mv_trace *trace,
@@ -472,11 +479,10 @@ static mv_code add_piece(void *user, const mv_trace *piece, const mv_lives *live
     if (err->code == MV_OK && !cli->pieces)
         mv_graphs_find(&cli->arena, piece, lives, NULL, &stats->graphs, err);
     mv_arena_release(&arena);
-    if (err->code != MV_OK)
+    if (err->code != MV_OK || mv_living_of(piece, lives->device).is_cut)
         return err->code;
-    take_times(piece, stats);
-    if (mv_living_of(piece, lives->device).is_cut)
-        return MV_OK;
+    if (find_times(cli, piece, stats, err) != MV_OK)
+        return err->code;
     stats->history = lives->history;
     stats->history_why = mv_arena_text(&cli->arena, lives->history_why, strlen(lives->history_why));
     return stats->history_why ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
@@ -517,6 +523,19 @@ static mv_code find_host(survey *s, mv_err *err)
     return err->code;
 }
 
+/* Returns the event columns that the report needs. The calls show why segments were released. */
+static uint32_t columns_of(const mv_trace *trace)
+{
+    uint32_t columns = mv_totals_columns(trace);
+
+    for (uint32_t i = 0; trace->digests && i < trace->device_count; i++) {
+        const uint32_t *count = trace->digests[i].count;
+        if (count[MV_ACTION_SEGMENT_FREE] || count[MV_ACTION_SEGMENT_UNMAP])
+            columns |= MV_EVENT_call;
+    }
+    return columns;
+}
+
 static void put_text(const survey *s)
 {
     mv_out *out = &s->cli->out;
@@ -547,6 +566,7 @@ int mv_cmd_stats(mv_cli *cli)
     if (cli->pieces && (!mv_totals_take_pieces(&trace) || mv_graphs_have_ranges(&trace) ||
                         mv_host_totals_of(&trace).is_there))
         mv_input_needs_whole(cli, &err);
+    mv_pieces_need(cli->pieces, columns_of(&trace));
     s.devices = mv_push_array(&cli->arena, device_stats, s.end - s.first);
     if (!s.devices)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

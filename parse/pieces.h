@@ -26,6 +26,18 @@ void mv_pieces_close(mv_pieces *pieces); /* `pieces` may be NULL */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
+/* Leaves out event columns when pieces are read, which takes less time. `columns` is the set of the
+ * columns that the caller needs (MV_EVENT_addr). In all other columns, each event has the absent
+ * value, even if the file contains another; these columns belong to `pieces`. Damage in columns that
+ * are left out is found, wrong values are not. May be called whenever no piece is being read. If
+ * memory runs out, all columns are read. `pieces` may be NULL. */
+void mv_pieces_need(mv_pieces *pieces, uint32_t columns);
+
+/* Reads the time of an event, even if times are left out. Fails with MV_CORRUPT if that is not
+ * possible; the caller must then read the whole file instead. */
+mv_code mv_pieces_time(mv_pieces *pieces, uint32_t device, uint32_t event, int64_t *time_us,
+                       mv_err *err);
+
 /* Reads a piece into `arena`. Threads with separate arenas may do so at the same time. Events of
  * other devices are left out. Fails with MV_CORRUPT if a chunk is damaged; the caller must then read
  * the whole file instead. */

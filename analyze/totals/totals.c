@@ -156,6 +156,13 @@ bool mv_totals_take_pieces(const mv_trace *trace)
     return trace->pools.count <= 1;
 }
 
+uint32_t mv_totals_columns(const mv_trace *trace)
+{
+    uint32_t columns = MV_EVENT_action | MV_EVENT_addr | MV_EVENT_size;
+
+    return has_pool_tag(trace) ? columns | MV_EVENT_tag : columns;
+}
+
 /* Finds the slot of a pool, and adds the pool if needed. Returns false when out of memory. */
 static bool add_pool(mv_totals_search *t, uint32_t index)
 {
@@ -366,7 +373,7 @@ static uint32_t apply_usual(const walk *w, uint32_t first, uint32_t end)
     const mv_alloc_lives a = t->lives->allocs;
     const uint8_t *action = t->lives->events.action;
     const uint32_t *alloc_of = t->lives->alloc_of, *segment_index = t->segment_index;
-    course *all = &w->courses[ALL];
+    course all = w->courses[ALL]; /* a copy, which no store to another course can change */
     uint32_t i = first;
 
     while (i < end) {
@@ -384,19 +391,20 @@ static uint32_t apply_usual(const walk *w, uint32_t first, uint32_t end)
         block = a.block[row];
         requested = a.requested[row];
         if (begins) {
-            begin_block(all, block, requested, i);
+            begin_block(&all, block, requested, i);
             begin_block(pool, block, requested, i);
             if (!t->kinds_are_pools)
                 begin_block(&w->courses[FIRST_KIND + index_kind(index)], block, requested, i);
             i++;
         } else {
-            end_block(all, block, requested);
+            end_block(&all, block, requested);
             end_block(pool, block, requested);
             if (!t->kinds_are_pools)
                 end_block(&w->courses[FIRST_KIND + index_kind(index)], block, requested);
             i += 2;
         }
     }
+    w->courses[ALL] = all;
     return i;
 }
 

@@ -101,6 +101,9 @@ void mv_totals_end(mv_totals_search *search);
  * that it is in a private pool. */
 bool mv_totals_take_pieces(const mv_trace *trace);
 
+/* Returns the set of the event columns that totals and lives need (mv_pieces_need). */
+uint32_t mv_totals_columns(const mv_trace *trace);
+
 /* Computes the totals of a trace in one piece. */
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);

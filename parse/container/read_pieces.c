@@ -143,6 +143,33 @@ void mv_pieces_close(mv_pieces *p)
     mv_arena_release(&p->tables);
 }
 
+/* Makes a column of absent values for the largest piece. */
+static void *make_absent(mv_pieces *p, const mv_table_column *column, uint32_t rows)
+{
+    mv_wire_column constant = {.base = column->absent};
+    void *values = mv_arena_push(&p->tables, rows, column->size);
+
+    if (values)
+        mv_column_decode(&constant, NULL, rows, column->size, NULL, values);
+    return values;
+}
+
+void mv_pieces_need(mv_pieces *p, uint32_t columns)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    uint64_t most = 0;
+    void **absent;
+
+    for (uint32_t i = 0; p && i < p->trace->device_count; i++)
+        most = mv_pieces_most(p, i) > most ? mv_pieces_most(p, i) : most;
+    absent = most ? mv_push_array(&p->tables, void *, table->column_count) : NULL;
+    for (uint32_t i = 0; absent && i < table->column_count; i++)
+        if (!(columns & 1u << i))
+            absent[i] = make_absent(p, &table->columns[i], (uint32_t)most + 2);
+    if (p)
+        p->load.absent = absent;
+}
+
 uint32_t mv_pieces_count(const mv_pieces *p, uint32_t device)
 {
     uint32_t count = device < p->trace->device_count ? p->devices[device].count : 0;
@@ -249,4 +276,23 @@ mv_code mv_pieces_read(mv_pieces *p, mv_arena *arena, uint32_t device, uint32_t 
     }
     mv_arena_release(&load.scratch);
     return code;
+}
+
+mv_code mv_pieces_time(mv_pieces *p, uint32_t device, uint32_t event, int64_t *time_us, mv_err *err)
+{
+    const mv_load_table *t = device < p->trace->device_count ? p->devices[device].table : NULL;
+    mv_load load = p->load;
+    const int64_t *times = NULL;
+
+    mv_arena_init(&load.scratch, p->tables.budget);
+    load.absent = NULL;
+    for (uint32_t i = 0; t && i < t->chunk_count; i++) {
+        const mv_wire_chunk *head = &t->chunks[i].head;
+        if (event < head->first_row || event - head->first_row >= head->count)
+            continue;
+        times = mv_part_times(&load, &t->chunks[i]);
+        *time_us = times ? times[event - head->first_row] : MV_NO_TIME;
+    }
+    mv_arena_release(&load.scratch);
+    return times ? MV_OK : mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "time of event %u", event);
 }

@@ -309,6 +309,12 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
+static uint64_t column_room(const mv_load_table *t, uint32_t column)
+{
+    return ((t->rows + 2) * t->layout->columns[column].size + CACHE_LINE - 1) &
+           ~(CACHE_LINE - 1ull);
+}
+
 /* Allocates all columns of a table in one block, so that the table takes as few pages as
  * possible. */
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
@@ -327,17 +333,20 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
     if (load->digests && !load->living && layout->kind == MV_WIRE_EVENTS)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
-        bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
+        bytes += mv_load_absent(load, layout, i) ? 0 : column_room(t, i);
     block = layout->kind == MV_WIRE_EVENTS ? mv_arena_push_unset(load->arena, bytes, 1)
                                            : mv_arena_push(load->arena, bytes, 1);
     if (!block)
         return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);
     for (uint32_t i = 0; i < layout->column_count; i++) {
+        t->columns[i] = mv_load_absent(load, layout, i);
+        if (t->columns[i])
+            continue;
         t->columns[i] = block;
         mv_arena_clear(load->arena, block + t->rows * layout->columns[i].size,
                        2ull * layout->columns[i].size);
-        block += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
+        block += column_room(t, i);
     }
     return MV_OK;
 }

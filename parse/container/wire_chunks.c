@@ -78,8 +78,34 @@ bool mv_chunk_lengths_good(const mv_wire_chunk *head)
            head->raw_bytes / BLOCK_BYTES <= head->stored_bytes / LEAST_BLOCK;
 }
 
-mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
-                      mv_chunk_room room, const uint8_t **payload)
+/* Finds the frames of a payload. Frames without a size, as other writers may make them, and too many
+ * frames count as one. */
+static mv_code list_frames(mv_payload *p, const mv_wire_chunk *head)
+{
+    uint64_t at = 0, raw = 0;
+
+    for (p->count = 0; at < head->stored_bytes; p->count++) {
+        uint64_t left = head->stored_bytes - at;
+        size_t stored = ZSTD_findFrameCompressedSize(p->stored + at, left);
+        unsigned long long size = ZSTD_getFrameContentSize(p->stored + at, left);
+        if (ZSTD_isError(stored))
+            return MV_DECOMPRESS;
+        if (p->count == MV_PAYLOAD_FRAMES || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+            p->end[0] = head->stored_bytes;
+            p->raw_end[0] = head->raw_bytes;
+            p->count = 1;
+            return MV_OK;
+        }
+        if (size > head->raw_bytes - raw)
+            return MV_DECOMPRESS;
+        p->end[p->count] = at += stored;
+        p->raw_end[p->count] = raw += size;
+    }
+    return raw == head->raw_bytes ? MV_OK : MV_DECOMPRESS;
+}
+
+mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at,
+                      mv_chunk_room room, mv_payload *payload)
 {
     const uint8_t *stored = load->file.data ? load->file.data + at + sizeof *head : room.stored;
 
@@ -91,38 +117,57 @@ mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t a
         return MV_CHECKSUM;
     if (!mv_chunk_lengths_good(head))
         return MV_CORRUPT;
-    *payload = stored;
+    *payload = (mv_payload){.bytes = stored, .stored = stored, .room = room};
     if (head->codec == MV_WIRE_CODEC_NONE)
         return MV_OK;
-    *payload = room.raw;
-    if (ZSTD_decompressDCtx(zstd, room.raw, head->raw_bytes, stored, head->stored_bytes) !=
-        head->raw_bytes)
-        return MV_DECOMPRESS;
-    return MV_OK;
+    payload->bytes = room.raw;
+    return list_frames(payload, head);
+}
+
+bool mv_payload_need(mv_payload *p, uint64_t from, uint64_t end)
+{
+    uint64_t at = 0, raw = 0;
+
+    for (uint32_t i = 0; i < p->count; at = p->end[i], raw = p->raw_end[i], i++) {
+        uint64_t size = p->raw_end[i] - raw;
+        if (p->is_open[i] || from >= p->raw_end[i] || end <= raw)
+            continue;
+        if (ZSTD_decompressDCtx(p->room.zstd, p->room.raw + raw, size, p->stored + at,
+                                p->end[i] - at) != size)
+            return false;
+        p->is_open[i] = true;
+    }
+    return true;
+}
+
+bool mv_chunk_room_make(mv_load *load, const mv_wire_chunk *head, mv_chunk_room *room)
+{
+    *room = (mv_chunk_room){0};
+    if (!load->file.data) {
+        room->stored = mv_arena_push(&load->scratch, head->stored_bytes, 1);
+        if (!room->stored)
+            return false;
+    }
+    if (head->codec != MV_WIRE_CODEC_ZSTD || !mv_chunk_lengths_good(head))
+        return true;
+    room->raw = mv_arena_push_unset(&load->scratch, head->raw_bytes, 1);
+    room->zstd = ZSTD_createDCtx();
+    return room->raw && room->zstd;
 }
 
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload)
 {
-    ZSTD_DCtx *zstd = NULL;
-    mv_chunk_room room = {0};
-    mv_code code;
+    mv_chunk_room room;
+    mv_payload p;
+    mv_code code =
+        mv_chunk_room_make(load, head, &room) ? mv_chunk_open(load, head, at, room, &p) : MV_NOMEM;
 
-    if (!load->file.data) {
-        room.stored = mv_arena_push(&load->scratch, head->stored_bytes, 1);
-        if (!room.stored)
-            return MV_NOMEM;
-    }
-    if (head->codec == MV_WIRE_CODEC_ZSTD && mv_chunk_lengths_good(head)) {
-        room.raw = mv_arena_push(&load->scratch, head->raw_bytes, 1);
-        zstd = ZSTD_createDCtx();
-        if (!room.raw || !zstd) {
-            ZSTD_freeDCtx(zstd);
-            return MV_NOMEM;
-        }
-    }
-    code = mv_chunk_open(load, head, at, zstd, room, payload);
-    ZSTD_freeDCtx(zstd);
+    if (code == MV_OK && !mv_payload_need(&p, 0, head->raw_bytes))
+        code = MV_DECOMPRESS;
+    if (code == MV_OK)
+        *payload = p.bytes;
+    ZSTD_freeDCtx(room.zstd);
     return code;
 }
 

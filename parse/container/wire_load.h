@@ -48,11 +48,27 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* Buffers for one chunk's decompressed bytes and, if the file is not in memory, its stored
- * bytes. */
+/* A decompressor, and buffers for one chunk's decompressed bytes and, if the file is not in memory,
+ * its stored bytes. */
 typedef struct {
     uint8_t *stored, *raw;
+    ZSTD_DCtx *zstd;
 } mv_chunk_room;
+
+/* The payload of a chunk. Writers compress every column of a chunk as a separate zstd frame, so that
+ * readers can leave out columns. A payload with more frames than this counts as one frame. */
+enum { MV_PAYLOAD_FRAMES = 1 + MV_TABLE_COLUMNS };
+typedef struct {
+    const uint8_t *bytes; /* valid where mv_payload_need has returned true */
+    const uint8_t *stored;
+    mv_chunk_room room;
+    uint32_t count; /* number of frames; 0: the payload is
+                                                               * not compressed */
+    uint64_t end[MV_PAYLOAD_FRAMES],
+        raw_end[MV_PAYLOAD_FRAMES];  /* [count] ends of the frames in the
+                                                               * stored and decompressed bytes */
+    bool is_open[MV_PAYLOAD_FRAMES]; /* the frame is decompressed */
+} mv_payload;
 
 typedef struct {
     mv_span file; /* contents of the whole file; no data: the file is read piece by piece from
@@ -88,6 +104,9 @@ typedef struct {
     mv_digest *digests; /* [totals.devices] digest of each device; events are then not decoded and
                          * have no columns, unless `living` is set. NULL: events are decoded */
 
+    void **absent; /* [columns of EVENTS] columns of absent values, which replace the columns of
+                    * EVENTS that are not needed; NULL for the others. NULL: all are needed */
+
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
@@ -102,15 +121,23 @@ mv_code mv_chunks_find(mv_load *load, mv_err *err);
 /* Copies bytes of the file. Returns false if they cannot be read. */
 bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes);
 
-/* Checks a chunk's checksum. *payload is in the file itself, or in `room`. */
-mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
-                      mv_chunk_room room, const uint8_t **payload);
+/* Checks a chunk's checksum. Nothing is decompressed yet. */
+mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at,
+                      mv_chunk_room room, mv_payload *payload);
+
+/* Decompresses the bytes [from, end) of a payload, and bytes around them. Returns false if they are
+ * damaged. */
+bool mv_payload_need(mv_payload *payload, uint64_t from, uint64_t end);
 
 /* Returns true if the lengths in the header are possible. Decompression never writes beyond these
  * lengths. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
-/* Does the same as mv_chunk_open, with separate memory and a separate decompressor. */
+/* Makes room for one chunk, in load->scratch. The decompressor must be freed, even after a
+ * failure. */
+bool mv_chunk_room_make(mv_load *load, const mv_wire_chunk *head, mv_chunk_room *room);
+
+/* Opens and decompresses a whole chunk, in load->scratch. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
@@ -130,6 +157,10 @@ mv_code mv_part_find(mv_load *load, mv_err *err);
 /* Returns true if lifetimes can be built from a part's events, which requires that all events are
  * in the file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
+
+/* Decodes the times of a chunk of events, in load->scratch. Returns NULL if the chunk is damaged, or
+ * if memory runs out. */
+const int64_t *mv_part_times(mv_load *load, const mv_chunk *chunk);
 
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
  * that the chunk is unusable. */
@@ -169,6 +200,14 @@ mv_code mv_rows_repair(mv_load *load, mv_err *err);
 static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
 {
     return load->by_kind[kind];
+}
+
+/* Returns the column of absent values that replaces a column of a table; NULL if the column is
+ * needed. */
+static inline void *mv_load_absent(const mv_load *load, const mv_model_table *layout,
+                                   uint32_t column)
+{
+    return load->absent && layout->kind == MV_WIRE_EVENTS ? load->absent[column] : NULL;
 }
 
 /* Returns the address of the value of `row` in a column. Rows and columns are counted from 0. */

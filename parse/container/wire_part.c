@@ -3,29 +3,18 @@
 #include "parse/container/wire_load.h"
 #include "parse/container/wire_opening.h"
 
-enum { TIME_COLUMN = 1 };
-
-/* Decodes the times of a chunk. Returns NULL if the chunk is damaged or has no times, or if memory
- * runs out. */
-static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
+const int64_t *mv_part_times(mv_load *load, const mv_chunk *from)
 {
-    uint32_t count = chunk->head.count;
-    int64_t *times = mv_push_array(&load->scratch, int64_t, count);
-    uint8_t *work = mv_arena_push(&load->scratch, count, sizeof *times);
-    const uint8_t *payload;
-    mv_wire_column head;
+    const mv_model_table *events = mv_table_find(MV_WIRE_EVENTS);
+    mv_model_table layout = *events;
+    mv_load_table t = {.layout = &layout};
+    mv_chunk chunk = *from;
 
-    if (!times || !work || mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload) != MV_OK ||
-        chunk->head.raw_bytes < sizeof head)
-        return NULL;
-    /* Writers sort the columns by number, so the first column contains the times. */
-    memcpy(&head, payload, sizeof head);
-    if (head.column != TIME_COLUMN || !mv_column_can_decode(&head, sizeof *times) ||
-        head.columns * sizeof head + (uint64_t)count * head.width > chunk->head.raw_bytes)
-        return NULL;
-    mv_column_decode(&head, payload + head.columns * sizeof head, count, sizeof *times, work,
-                     times);
-    return times;
+    layout.columns += __builtin_ctz(MV_EVENT_time_us);
+    layout.column_count = 1;
+    chunk.head.first_row = 0;
+    t.columns[0] = mv_push_array(&load->scratch, int64_t, chunk.head.count);
+    return t.columns[0] && mv_rows_decode_chunk(load, &t, &chunk) == MV_OK ? t.columns[0] : NULL;
 }
 
 /* Finds the last chunk whose first event is before a time, or the first chunk if all chunks begin
@@ -37,7 +26,7 @@ static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, u
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         mv_arena_mark here = mv_arena_here(&load->scratch);
-        const int64_t *times = read_times(load, &t->chunks[middle]);
+        const int64_t *times = mv_part_times(load, &t->chunks[middle]);
         bool is_before = times && times[0] < time_us;
         mv_arena_rewind(&load->scratch, here);
         if (!times)
@@ -342,6 +331,8 @@ void mv_part_begin(mv_load *load)
             continue;
         for (uint32_t k = 0; k < t->layout->column_count; k++) {
             const mv_table_column *c = &t->layout->columns[k];
+            if (mv_load_absent(load, t->layout, k))
+                continue;
             memcpy(t->columns[k], mv_column_of(&load->alive[t->device].rows, c),
                    (uint64_t)load->living[t->device].count * c->size);
         }

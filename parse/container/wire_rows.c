@@ -96,7 +96,7 @@ static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *c
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
         const mv_table_column *column = &t->layout->columns[i];
         mv_wire_column constant = {.base = column->absent};
-        if (seen & 1u << i)
+        if ((seen & 1u << i) || mv_load_absent(load, t->layout, i))
             continue;
         if (column->is_end)
             return false;
@@ -112,7 +112,8 @@ static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *c
 }
 
 static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *chunk,
-                             const mv_wire_column *head, const uint8_t *data, uint32_t *seen)
+                             const mv_wire_column *head, mv_payload *payload, uint64_t at,
+                             uint32_t *seen)
 {
     uint32_t i = column_row(t->layout, head->column);
     const mv_table_column *column;
@@ -126,9 +127,13 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
     if ((*seen & 1u << i) || !mv_column_can_decode(head, column->size))
         return MV_CORRUPT;
     *seen |= 1u << i;
+    if (mv_load_absent(w->job->load, t->layout, i))
+        return MV_OK;
+    if (!mv_payload_need(payload, at, at + (uint64_t)chunk->head.count * head->width))
+        return MV_DECOMPRESS;
     out = mv_load_value(t, i, chunk->head.first_row);
     prepare_values(w->job->load, column, head, chunk->head.count, out);
-    mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
+    mv_column_decode(head, payload->bytes + at, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
         chunk->begin = head->start;
     if (!in_range(w->job->load, column, head, out, chunk->head.count))
@@ -137,27 +142,31 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
 }
 
 static mv_code decode_columns(const worker *w, const mv_load_table *t, mv_chunk *chunk,
-                              mv_span payload)
+                              mv_payload *payload)
 {
+    uint64_t at = sizeof(mv_wire_column), length = chunk->head.raw_bytes;
     mv_wire_column head = {0};
     uint32_t columns, seen = 0;
-    uint64_t at;
 
-    if (payload.length < sizeof head)
+    if (length < at)
         return MV_CORRUPT;
-    memcpy(&head, payload.data, sizeof head);
+    if (!mv_payload_need(payload, 0, at))
+        return MV_DECOMPRESS;
+    memcpy(&head, payload->bytes, sizeof head);
     columns = head.columns;
     at = columns * sizeof head;
-    if (at > payload.length)
+    if (at > length)
         return MV_CORRUPT;
+    if (!mv_payload_need(payload, 0, at))
+        return MV_DECOMPRESS;
     for (uint32_t i = 0; i < columns; i++) {
         uint64_t bytes;
         mv_code code;
-        memcpy(&head, payload.data + i * sizeof head, sizeof head);
+        memcpy(&head, payload->bytes + i * sizeof head, sizeof head);
         bytes = mv_wire_aligned((uint64_t)chunk->head.count * head.width);
-        if (bytes > payload.length - at)
+        if (bytes > length - at)
             return MV_CORRUPT;
-        code = decode_column(w, t, chunk, &head, payload.data + at, &seen);
+        code = decode_column(w, t, chunk, &head, payload, at, &seen);
         if (code != MV_OK)
             return code;
         at += bytes;
@@ -165,17 +174,20 @@ static mv_code decode_columns(const worker *w, const mv_load_table *t, mv_chunk 
     return fill_absent(w->job->load, t, chunk, seen) ? MV_OK : MV_CORRUPT;
 }
 
-static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
+static mv_code open_and_decode(const worker *w, const mv_load_table *t, mv_chunk *chunk)
+{
+    mv_payload payload;
+    mv_code code = mv_chunk_open(w->job->load, &chunk->head, chunk->at, w->room, &payload);
+
+    return code == MV_OK ? decode_columns(w, t, chunk, &payload) : code;
+}
+
+static void decode_chunk(const worker *w, mv_chunk *chunk)
 {
     const mv_load *load = w->job->load;
-    const uint8_t *payload;
 
-    if (mv_load_leaves(load, &chunk->head))
-        return;
-    chunk->lost = mv_chunk_open(load, &chunk->head, chunk->at, zstd, w->room, &payload);
-    if (chunk->lost == MV_OK)
-        chunk->lost = decode_columns(w, &load->tables[chunk->table], chunk,
-                                     (mv_span){payload, chunk->head.raw_bytes});
+    if (!mv_load_leaves(load, &chunk->head))
+        chunk->lost = open_and_decode(w, &load->tables[chunk->table], chunk);
 }
 
 /* ---- all chunks -------------------------------------------------------------------------- */
@@ -184,17 +196,17 @@ static void work(void *user, uint32_t own)
 {
     job *j = user;
     worker *self = &j->workers[own];
-    ZSTD_DCtx *zstd = ZSTD_createDCtx();
 
-    if (!zstd)
+    self->room.zstd = ZSTD_createDCtx();
+    if (!self->room.zstd)
         atomic_store(&j->no_memory, true);
-    for (uint32_t i = 0; zstd && i < j->worker_count; i++) {
+    for (uint32_t i = 0; self->room.zstd && i < j->worker_count; i++) {
         worker *from = &j->workers[(own + i) % j->worker_count];
         uint32_t at;
         while ((at = atomic_fetch_add(&from->next, 1)) < from->end)
-            decode_chunk(self, &j->load->chunks[at], zstd);
+            decode_chunk(self, &j->load->chunks[at]);
     }
-    ZSTD_freeDCtx(zstd);
+    ZSTD_freeDCtx(self->room.zstd);
 }
 
 /* Determines the number of useful threads, and the space needed for a chunk and a column. */
@@ -261,12 +273,9 @@ mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *ch
     job j = {.load = load};
     worker alone = {.job = &j,
                     .column = mv_arena_push(&load->scratch, chunk->head.count, sizeof(uint64_t))};
-    const uint8_t *payload;
-    mv_code code = mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload);
+    bool has_room = mv_chunk_room_make(load, &chunk->head, &alone.room) && alone.column;
+    mv_code code = has_room ? open_and_decode(&alone, t, chunk) : MV_NOMEM;
 
-    if (code == MV_OK && !alone.column)
-        code = MV_NOMEM;
-    if (code == MV_OK)
-        code = decode_columns(&alone, t, chunk, (mv_span){payload, chunk->head.raw_bytes});
+    ZSTD_freeDCtx(alone.room.zstd);
     return code == MV_OK && chunk->bad_column ? MV_RANGE : code;
 }

@@ -26,12 +26,20 @@ enum { LIVING_BYTES = 10 };
  * CPU's cache, level 16 takes a quarter less time, and the result is 1 % larger. */
 enum { LEVEL = 3, TIGHT_LEVEL = 16, TIGHT_HASH_LOG = 17, TIGHT_CHAIN_LOG = 18 };
 
+/* Shortest repetition that is looked for in a column that is compressed separately. Without shorter
+ * ones, a file of 50 million events is 4 % larger, but takes a tenth less time to decompress. */
+enum { LEAST_MATCH = 6 };
+
 /* Maximum number of chunks that are compressed at the same time. */
 enum { MOST_WAITING = 16 };
 
 /* Minimum size of a payload that is compressed. For smaller payloads, zstd's header takes as many
  * bytes as compression saves. */
 enum { LEAST_WORTH_COMPRESSING = 1024 };
+
+/* Minimum number of events in a chunk whose columns are compressed separately, so that readers can
+ * leave out columns. */
+enum { LEAST_WORTH_PARTS = 1 << 15 };
 
 typedef struct {
     const mv_model_table *table;
@@ -66,6 +74,9 @@ typedef struct {
     mv_wire_chunk head;
     uint8_t *raw; /* payload */
     uint64_t raw_capacity;
+    uint64_t part_end[1 + MV_TABLE_COLUMNS]; /* [parts] ends of the parts of the payload, each of
+                                              * which is compressed separately */
+    uint32_t parts;
     uint8_t *packed;
     uint64_t packed_capacity;
     const uint8_t *stored; /* `raw` or `packed` */
@@ -109,6 +120,21 @@ static uint64_t bytes_written(const snapshot *s)
     return s->sink->bytes - s->start;
 }
 
+/* Compresses the parts of a payload. Returns the number of bytes, or an error of zstd. */
+static size_t pack_parts(waiting_chunk *c)
+{
+    uint64_t from = 0, at = 0;
+
+    for (uint32_t i = 0; i < c->parts; from = c->part_end[i], i++) {
+        size_t packed = ZSTD_compress2(c->zstd, c->packed + at, c->packed_capacity - at,
+                                       c->raw + from, c->part_end[i] - from);
+        if (ZSTD_isError(packed))
+            return packed;
+        at += packed;
+    }
+    return at;
+}
+
 /* Compresses the payload of a chunk if that helps. Leaves `stored` NULL if memory runs out. */
 static void pack(void *user, uint32_t i)
 {
@@ -127,7 +153,8 @@ static void pack(void *user, uint32_t i)
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_hashLog, TIGHT_HASH_LOG);
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_chainLog, TIGHT_CHAIN_LOG);
     }
-    packed = ZSTD_compress2(c->zstd, c->packed, c->packed_capacity, c->raw, c->head.raw_bytes);
+    ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_minMatch, c->parts > 1 && !is_tight ? LEAST_MATCH : 0);
+    packed = pack_parts(c);
     if (ZSTD_getErrorCode(packed) == ZSTD_error_memory_allocation)
         c->stored = NULL;
     if (ZSTD_isError(packed) || packed >= c->head.raw_bytes)
@@ -152,6 +179,7 @@ static bool write_packed(snapshot *s, waiting_chunk *c)
     mv_sink_write(s->sink, head, sizeof *head);
     mv_sink_write(s->sink, c->stored, head->stored_bytes);
     mv_sink_write(s->sink, zeros, mv_wire_aligned(head->stored_bytes) - head->stored_bytes);
+    c->parts = 0;
     return true;
 }
 
@@ -215,14 +243,26 @@ static bool can_pack(snapshot *s)
     waiting_chunk *c = &s->waiting[s->waiting_count];
 
     c->zstd = c->zstd ? c->zstd : ZSTD_createCCtx();
-    return c->zstd && mv_room_for(s->arena, c->packed, ZSTD_compressBound(c->head.raw_bytes),
+    return c->zstd && mv_room_for(s->arena, c->packed,
+                                  ZSTD_compressBound(c->head.raw_bytes) +
+                                      c->parts * (uint64_t)ZSTD_compressBound(0),
                                   c->packed_capacity);
+}
+
+/* Ends a part of the payload at `at`. */
+static void end_part(snapshot *s, uint64_t at)
+{
+    waiting_chunk *c = &s->waiting[s->waiting_count];
+
+    if (c->parts == 0 || c->part_end[c->parts - 1] < at)
+        c->part_end[c->parts++] = at;
 }
 
 /* Writes the chunk whose payload is the first `raw_bytes` of s->raw, now or together with later
  * ones. */
 static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
 {
+    end_part(s, raw_bytes);
     memcpy(head.magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES);
     head.raw_bytes = raw_bytes;
     s->waiting[s->waiting_count].head = head;
@@ -275,17 +315,21 @@ static bool write_rows(snapshot *s, table_state *t, const void *rows, uint64_t f
     const mv_model_table *table = t->table;
     uint64_t at = table->column_count * sizeof(mv_wire_column);
     uint64_t most = at;
+    bool has_parts;
 
     for (uint32_t i = 0; i < table->column_count; i++)
         most += mv_wire_aligned((uint64_t)count * table->columns[i].size);
     if (!make_room(s, most))
         return false;
+    has_parts = chunk->kind == MV_WIRE_EVENTS && count >= LEAST_WORTH_PARTS;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *column = &table->columns[i];
         mv_column_values in = values_of(rows, t, column, first, count);
         mv_wire_column head;
         uint64_t bytes = mv_column_encode(&in, s->work, &head, s->raw + at);
 
+        if (has_parts)
+            end_part(s, at);
         head.column = column->number;
         head.columns = table->column_count;
         memcpy(s->raw + i * sizeof head, &head, sizeof head);

@@ -64,6 +64,7 @@
  *   file does not contain the column. For streams, it is replaced with the default stream.
  * - "more" sets other fields of mv_table_column, which is seldom needed. T is passed on to X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
+#define MV_COLUMN_BIT(T, number, name, ...)          T##name = 1u << ((number)-1),
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
@@ -221,6 +222,9 @@ typedef struct {
     uint32_t count;
     MV_EVENT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_events;
+
+/* Sets of these columns: MV_EVENT_action, MV_EVENT_addr, and so on. */
+enum { MV_EVENT_COLUMNS(MV_COLUMN_BIT, MV_EVENT_) };
 
 typedef struct {
     mv_events events;

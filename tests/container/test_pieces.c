@@ -34,16 +34,20 @@ static void write_both(const mv_trace *trace, uint32_t chunk_rows)
     write_file(trace, "entire.bin", NULL);
 }
 
-static uint32_t pieces_of_file(uint32_t device)
+static mv_pieces *open_pieces(mv_trace *trace)
 {
     char path[4096];
-    mv_trace trace;
-    mv_pieces *pieces;
-    uint32_t count;
 
     snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
-    pieces = mv_pieces_open(mvt_memory(), path, &trace);
-    count = pieces ? mv_pieces_count(pieces, device) : 0;
+    return mv_pieces_open(mvt_memory(), path, trace);
+}
+
+static uint32_t pieces_of_file(uint32_t device)
+{
+    mv_trace trace;
+    mv_pieces *pieces = open_pieces(&trace);
+    uint32_t count = pieces ? mv_pieces_count(pieces, device) : 0;
+
     mv_pieces_close(pieces);
     return count;
 }
@@ -86,6 +90,60 @@ Test(pieces, reports_are_as_from_the_whole)
     in_pieces = 0;
     mvt_each_snapshot(check);
     cr_expect_geq(in_pieces, 7);
+}
+
+/* Reads each piece without some of its columns, which then have the absent value. */
+static void check_columns(uint32_t columns)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    mv_trace trace, whole, part;
+    mv_pieces *all = open_pieces(&trace), *some = open_pieces(&trace);
+
+    mv_pieces_need(some, columns);
+    for (uint32_t i = 0; i < mv_pieces_count(all, 0); i++) {
+        uint32_t rows;
+        mvt_ok(mv_pieces_read(all, mvt_memory(), 0, i, &whole, mvt_err()));
+        mvt_ok(mv_pieces_read(some, mvt_memory(), 0, i, &part, mvt_err()));
+        rows = whole.devices[0].events.count;
+        cr_assert_eq(part.devices[0].events.count, rows);
+        for (uint32_t k = 0; k < table->column_count; k++) {
+            const mv_table_column *c = &table->columns[k];
+            const char *expected = mv_column_of(&whole.devices[0].events, c);
+            const char *is = mv_column_of(&part.devices[0].events, c);
+            for (uint32_t row = 0; row < rows; row++) {
+                const void *value =
+                    columns & 1u << k ? (const void *)(expected + row * c->size) : &c->absent;
+                cr_assert(memcmp(is + row * c->size, value, c->size) == 0, "%s of row %u of %u",
+                          c->name, row, i);
+            }
+        }
+    }
+    mv_pieces_close(all);
+    mv_pieces_close(some);
+}
+
+Test(pieces, columns_that_are_not_needed_are_absent)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
+    const mv_events *ev = &trace.devices[0].events;
+    mv_pieces *pieces;
+    int64_t time_us;
+    mv_err err = {0};
+
+    write_both(&trace, 32);
+    check_columns(MV_EVENT_addr | MV_EVENT_action);
+    check_columns(MV_EVENT_time_us | MV_EVENT_call | MV_EVENT_stack);
+    check_columns(0);
+    check_columns(UINT32_MAX);
+    pieces = open_pieces(&trace);
+    mv_pieces_need(pieces, MV_EVENT_addr);
+    for (uint32_t i = 0; i < ev->count; i += 7) {
+        mvt_ok(mv_pieces_time(pieces, 0, i, &time_us, mvt_err()));
+        cr_assert_eq(time_us, ev->time_us[i]);
+    }
+    cr_expect_eq(mv_pieces_time(pieces, 0, ev->count, &time_us, &err), MV_CORRUPT);
+    cr_expect_eq(mv_pieces_time(pieces, 7, 0, &time_us, &err), MV_CORRUPT);
+    mv_pieces_close(pieces);
 }
 
 /* Returns the offset of a chunk of events that is not the first one. */

@@ -208,6 +208,18 @@ static uint32_t cells_end(const mvt_form *form, uint32_t at)
     return at;
 }
 
+/* Compresses a payload as two frames, which end anywhere in its columns. Returns the number of bytes,
+ * or 0. */
+static uint64_t pack(writer *w, const uint8_t *payload, uint64_t length)
+{
+    size_t first = ZSTD_compress(w->packed, MOST_RAW, payload, length / 2, 1), second = 0;
+
+    if (!ZSTD_isError(first))
+        second = ZSTD_compress(w->packed + first, MOST_RAW - first, payload + length / 2,
+                               length - length / 2, 1);
+    return ZSTD_isError(first) || ZSTD_isError(second) ? 0 : first + second;
+}
+
 static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uint64_t length)
 {
     mvt_out *out = &w->out;
@@ -215,8 +227,8 @@ static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uin
 
     head.raw_bytes = head.stored_bytes = length;
     if (head.codec == MV_WIRE_CODEC_ZSTD) {
-        size_t packed = ZSTD_compress(w->packed, MOST_RAW, payload, length, 1);
-        if (!ZSTD_isError(packed)) {
+        uint64_t packed = pack(w, payload, length);
+        if (packed) {
             payload = w->packed;
             head.stored_bytes = packed;
         }
