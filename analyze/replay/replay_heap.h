@@ -59,15 +59,16 @@ typedef struct {
                * links of a list */
     uint64_t requested;
     union {
-        uint64_t since; /* for a free block: number of searches in the pool at the time when the
-                         * block became free, which gives its age for garbage collection */
+        uint64_t since; /* for a free block, while garbage collection is on: number of searches in
+                         * the pool at the time when the block became free, which gives its age */
         uint64_t owner; /* for a used or pending block: set by the caller. Waiting for streams
                          * completes all pending frees, after which the row may have a different
                          * owner */
     };
     uint32_t home; /* for an expandable block: row of reservations; otherwise an argument for
                     * mv_replay_driver_free */
-    uint8_t state; /* mv_replay_state */
+    uint16_t class; /* class of the size, if the block is in one */
+    uint8_t state;  /* mv_replay_state */
     bool expandable;
 } mv_replay_block;
 
@@ -95,10 +96,11 @@ typedef struct {
 typedef struct {
     uint64_t stream;   /* value of the stream, which is not a row number */
     uint32_t pool;     /* row of mv_replay_heap.pools */
-    uint32_t classes;  /* row of mv_replay_heap.classes; MV_NO_ROW: there were too many orders, and
-                        * all free blocks of this one are in a single class */
-    uint32_t root;     /* for the single class: its treap */
-    uint32_t unmapped; /* treap of unmapped blocks, sorted by address */
+    bool splits_small; /* argument for mv_should_split */
+    mv_replay_classes *classes; /* NULL: there were too many orders, and all free blocks of this one
+                                 * are in a single class */
+    uint32_t root;              /* for the single class: its treap */
+    uint32_t unmapped;          /* treap of unmapped blocks, sorted by address */
 } mv_replay_order;
 
 typedef struct {
@@ -153,8 +155,6 @@ typedef struct {
     uint32_t order_count, order_capacity, order_rows_capacity;
     mv_replay_order *orders;
     uint32_t *order_rows; /* [order_count] orders sorted by pool and stream */
-    uint32_t classes_count, classes_capacity;
-    mv_replay_classes *classes;
     uint32_t reservation_count, reservation_capacity;
     mv_replay_reservation *reservations;
     uint32_t pending_first, pending_last; /* first and last block in the queue of pending blocks */

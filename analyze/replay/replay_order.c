@@ -33,14 +33,14 @@ uint32_t mv_replay_order_search(mv_replay_heap *heap, uint32_t pool, uint64_t st
 uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stream)
 {
     uint32_t row = mv_replay_order_find(heap, pool, stream), place;
-    bool has_classes = heap->classes_count < MOST_WITH_CLASSES;
+    bool has_classes = heap->order_count < MOST_WITH_CLASSES;
+    mv_replay_classes *classes = NULL;
 
     if (row != MV_NO_ROW)
         return row;
     if (!mv_room(heap->arena, heap->orders, heap->order_count, heap->order_capacity) ||
         !mv_room(heap->arena, heap->order_rows, heap->order_count, heap->order_rows_capacity) ||
-        (has_classes && !mv_append(heap->arena, heap->classes, heap->classes_count,
-                                   heap->classes_capacity, (mv_replay_classes){0}))) {
+        (has_classes && !(classes = mv_push_struct(heap->arena, mv_replay_classes)))) {
         heap->out_of_memory = true;
         return MV_NO_ROW;
     }
@@ -53,7 +53,9 @@ uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     heap->orders[row] =
         (mv_replay_order){.stream = stream,
                           .pool = pool,
-                          .classes = has_classes ? heap->classes_count - 1 : MV_NO_ROW,
+                          .splits_small =
+                              heap->pools[pool].is_small || heap->conf.rules.expandable,
+                          .classes = classes,
                           .root = MV_NO_ROW,
                           .unmapped = MV_NO_ROW};
     return row;
@@ -309,12 +311,11 @@ static uint32_t last_of_class(const mv_replay_heap *heap, const mv_replay_classe
 uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
     const mv_replay_order *o = &heap->orders[order];
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = o->classes;
     uint32_t class, found;
 
-    if (o->classes == MV_NO_ROW)
+    if (!c)
         return find(heap->blocks, o->root, false, (order_key){.size = size}, false);
-    c = &heap->classes[o->classes];
     class = mv_order_class(size);
     if (mv_order_is_used(c, class)) {
         found = find(heap->blocks, c->root[class], false, (order_key){.size = size}, false);
@@ -327,12 +328,11 @@ uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, ui
 uint32_t mv_replay_free_before(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
     const mv_replay_order *o = &heap->orders[order];
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = o->classes;
     uint32_t class, found;
 
-    if (o->classes == MV_NO_ROW)
+    if (!c)
         return find(heap->blocks, o->root, false, (order_key){.size = size}, true);
-    c = &heap->classes[o->classes];
     class = mv_order_class(size);
     if (mv_order_is_used(c, class)) {
         found = find(heap->blocks, c->root[class], false, (order_key){.size = size}, true);

@@ -54,10 +54,7 @@ static inline uint32_t mv_order_class_at(const mv_replay_classes *c, uint32_t cl
 static inline mv_replay_classes *mv_order_classes(const mv_replay_heap *heap,
                                                   const mv_replay_block *block)
 {
-    uint32_t classes = heap->orders[block->order].classes;
-
-    return classes == MV_NO_ROW || block->state == MV_REPLAY_UNMAPPED ? NULL
-                                                                      : &heap->classes[classes];
+    return block->state == MV_REPLAY_UNMAPPED ? NULL : heap->orders[block->order].classes;
 }
 
 /* Whether a block of a tree is the only one. */
@@ -85,6 +82,7 @@ static inline void mv_order_insert_into(mv_replay_heap *heap, uint32_t block, mv
 {
     mv_replay_block *b = &heap->blocks[block];
 
+    b->class = (uint16_t)class;
     if (mv_order_is_used(c, class)) {
         mv_order_add_to_tree(heap, block);
         return;
@@ -94,12 +92,12 @@ static inline void mv_order_insert_into(mv_replay_heap *heap, uint32_t block, mv
     b->left = b->right = b->up = MV_NO_ROW;
 }
 
-static inline void mv_order_drop_out(mv_replay_heap *heap, uint32_t block, mv_replay_classes *c,
-                                     uint32_t class)
+static inline void mv_order_drop_out(mv_replay_heap *heap, uint32_t block, mv_replay_classes *c)
 {
-    if (mv_order_is_alone(&heap->blocks[block], &c->root[class], block) &&
-        mv_order_is_used(c, class))
-        mv_order_clear(c, class);
+    const mv_replay_block *b = &heap->blocks[block];
+
+    if (mv_order_is_alone(b, &c->root[b->class], block) && mv_order_is_used(c, b->class))
+        mv_order_clear(c, b->class);
     else
         mv_order_drop_from_tree(heap, block);
 }
@@ -124,7 +122,7 @@ static inline void mv_order_drop(mv_replay_heap *heap, uint32_t block)
     mv_replay_classes *c = mv_order_classes(heap, b);
 
     if (c)
-        mv_order_drop_out(heap, block, c, mv_order_class(b->size));
+        mv_order_drop_out(heap, block, c);
     else
         mv_order_drop_from_tree(heap, block);
 }
@@ -139,10 +137,10 @@ static inline void mv_order_move(mv_replay_heap *heap, uint32_t block, uint64_t 
 {
     mv_replay_block *b = &heap->blocks[block];
     mv_replay_classes *c = mv_order_classes(heap, b);
-    uint32_t from = c ? mv_order_class(b->size) : 0, to = c ? mv_order_class(size) : 0;
+    uint32_t from = c ? b->class : 0, to = c ? mv_order_class(size) : 0;
 
     if (from != to) {
-        mv_order_drop_out(heap, block, c, from);
+        mv_order_drop_out(heap, block, c);
         b->addr = addr;
         b->size = size;
         mv_order_insert_into(heap, block, c, to);
@@ -162,12 +160,11 @@ uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, ui
 
 static inline uint32_t mv_replay_free_at(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
-    uint32_t classes = heap->orders[order].classes, class;
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = heap->orders[order].classes;
+    uint32_t class;
 
-    if (classes == MV_NO_ROW)
+    if (!c)
         return mv_replay_free_at_slowly(heap, order, size);
-    c = &heap->classes[classes];
     class = mv_order_class_at(c, mv_order_class(size));
     if (class == MV_NO_ROW)
         return MV_NO_ROW;

@@ -9,8 +9,6 @@ typedef struct mv_replay {
     mv_replay_result result;
     uint32_t *block_of; /* [script->ids] block of each id; MV_NO_ROW: not alive, or skipped */
     mv_replay_reader reader;
-    mv_replay_op next; /* next operation, if there is one */
-    bool has_next;
     uint64_t enough;
     uint64_t counted; /* number of steps already subtracted from *left */
     uint64_t *left;   /* number of steps that may still be taken */
@@ -25,74 +23,80 @@ typedef struct mv_replay {
 #define MADE_AGAIN (1ull << 32)
 
 /* Sets the owner of a block, which is the row of an allocation, or a repeated request. */
-static void own(run_state *r, uint32_t block, uint64_t owner)
+static inline void own(run_state *r, uint32_t block, uint64_t owner)
 {
     if (block != MV_NO_ROW)
         r->heap.blocks[block].owner = owner;
 }
 
 /* Whether the owner's block is still in `state`. */
-static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
+static inline bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
 {
     return block != MV_NO_ROW && r->heap.blocks[block].state == state &&
            r->heap.blocks[block].owner == owner;
 }
 
+static inline void allocate(run_state *r, uint32_t id, uint32_t event, uint64_t bytes,
+                            uint64_t stream, uint32_t pool, bool capturing)
+{
+    uint32_t block = mv_replay_malloc(&r->heap, bytes, stream, pool, capturing);
+
+    r->block_of[id] = block;
+    own(r, block, id);
+    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = event;
+}
+
 /* Runs an alloc. The script determines whether everything uses one stream or pool, because several
  * scripts may share their operations. */
-static void run_alloc(run_state *r, const mv_replay_op *op)
+static void run_alloc(run_state *r, mv_replay_op op)
 {
     const mv_replay_script *s = r->script;
-    uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op->pool;
-    uint64_t stream = mv_replay_stream(s, op->stream);
 
-    r->block_of[op->id] =
-        mv_replay_malloc(&r->heap, op->bytes, stream, pool, op->capturing && !s->is_joined);
-    own(r, r->block_of[op->id], op->id);
-    if (r->block_of[op->id] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
-        r->result.first_oom = op->event;
+    allocate(r, op.id, op.event, op.bytes, mv_replay_stream(s, op.stream),
+             s->is_joined ? MV_DEFAULT_POOL.row : op.pool, op.capturing && !s->is_joined);
 }
 
 /* Returns the block of an allocation if the block is in `state`. A free may occur without a
  * request, or may already be complete because the allocator waited for all pending frees. */
-static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
+static inline uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
     uint32_t block = r->block_of[id];
 
     return is_in(r, block, id, state) ? block : MV_NO_ROW;
 }
 
-static void run_free(run_state *r, const mv_replay_op *op, bool completes)
+static inline void run_free(run_state *r, uint32_t id, bool completes)
 {
-    uint32_t block = block_in(r, op->id, MV_REPLAY_USED);
+    uint32_t block = block_in(r, id, MV_REPLAY_USED);
 
     if (block != MV_NO_ROW && completes)
         mv_replay_free(&r->heap, block);
     else if (block != MV_NO_ROW)
         mv_replay_request_free(&r->heap, block);
-    else if (completes && (block = block_in(r, op->id, MV_REPLAY_PENDING)) != MV_NO_ROW)
+    else if (completes && (block = block_in(r, id, MV_REPLAY_PENDING)) != MV_NO_ROW)
         mv_replay_complete_free(&r->heap, block);
     if (completes)
-        r->block_of[op->id] = MV_NO_ROW;
+        r->block_of[id] = MV_NO_ROW;
 }
 
 /* Runs a request that failed in the recorded run. If it succeeds here, the program would have
  * continued in a way that the trace does not show, so the block is freed again. */
-static void run_try(run_state *r, const mv_replay_op *op)
+static void run_try(run_state *r, mv_replay_op op)
 {
     uint64_t ooms = r->heap.counts.ooms;
-    uint64_t stream = mv_replay_stream(r->script, op->stream);
+    uint64_t stream = mv_replay_stream(r->script, op.stream);
     uint32_t block;
 
     r->result.recorded_ooms++;
     r->result.last_met = false;
-    if (op->bytes == 0 || op->bytes > MV_MOST_REQUEST)
+    if (op.bytes == 0 || op.bytes > MV_MOST_REQUEST)
         return;
     block =
-        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op->bytes), stream, 0, false);
+        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op.bytes), stream, 0, false);
     if (block == MV_NO_ROW) {
         if (r->heap.counts.ooms > ooms && r->result.first_oom == MV_NEVER)
-            r->result.first_oom = op->event;
+            r->result.first_oom = op.event;
         return;
     }
     r->result.avoided_ooms++;
@@ -136,20 +140,23 @@ static void raise_column(run_state *r)
     r->is_new_column = false;
 }
 
-static void run_op(run_state *r, const mv_replay_op *op)
+static void run_op(run_state *r, mv_replay_op op)
 {
-    r->heap.work += 1 + op->is_request; /* each event is one step */
-    if (op->kind == MV_OP_ALLOC) {
+    if (r->curve)
+        begin_columns(r, op.event);
+    r->heap.work += 1 + op.is_request; /* each event is one step */
+    if (op.kind == MV_OP_ALLOC) {
         run_alloc(r, op);
-    } else if (op->kind == MV_OP_COMPLETE || op->kind == MV_OP_FREE) {
-        run_free(r, op, op->kind == MV_OP_COMPLETE);
-    } else if (op->kind == MV_OP_TRY) {
+    } else if (op.kind == MV_OP_COMPLETE || op.kind == MV_OP_FREE) {
+        run_free(r, op.id, op.kind == MV_OP_COMPLETE);
+    } else if (op.kind == MV_OP_TRY) {
         run_try(r, op);
     } else {
-        allow_private_releases(r, op->event);
+        allow_private_releases(r, op.event);
         mv_replay_empty_cache(&r->heap);
     }
-    r->heap.effect_count = 0;
+    if (r->curve)
+        raise_column(r);
 }
 
 /* Builds the heap from before the first event. */
@@ -197,7 +204,6 @@ static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, co
         code = mv_replay_script_make(&r->own, trace, lives, &r->made, err);
     if (code == MV_OK && !start(r, opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    r->has_next = code == MV_OK && mv_replay_read(r->script, &r->reader, &r->next);
     return code;
 }
 
@@ -217,30 +223,65 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
-/* Replays only the first half of a free, because its second half is at or after `end`. */
-static void request_only(run_state *r, uint32_t end)
+/* Runs the next operation if all of it is before `end`. If only the first half of a free is, replays
+ * this half. */
+static bool run_next(run_state *r, uint32_t end)
 {
-    if (r->has_next && r->next.is_request && r->next.event + 1 == end)
-        run_free(r, &r->next, false);
+    mv_replay_reader next = r->reader;
+    mv_replay_op op;
+
+    if (!mv_replay_read(r->script, &next, &op))
+        return false;
+    if (op.event + op.is_request >= end) {
+        if (op.is_request && op.event + 1 == end)
+            run_free(r, op.id, false);
+        return false;
+    }
+    r->reader = next;
+    run_op(r, op);
+    return true;
+}
+
+/* Runs the next event, if it is a usual alloc or free, without making an operation of it. Returns
+ * false if it is not. */
+static inline bool run_usual(run_state *r, uint32_t end)
+{
+    const mv_replay_script *s = r->script;
+    uint32_t event = r->reader.at, row, pool;
+    uint64_t bytes;
+
+    if (event >= end || event >= s->ev->count || (row = s->lives->alloc_of[event]) == MV_NO_ROW)
+        return false;
+    if (s->ev->action[event] == MV_ACTION_ALLOC) {
+        bytes = s->lives->allocs.requested[row];
+        if (bytes == 0 || bytes > MV_MOST_REQUEST)
+            return false;
+        pool = mv_replay_pool_id(s, row);
+        allocate(r, row, event, bytes, mv_replay_stream(s, mv_replay_stream_id(s, event)), pool,
+                 pool != MV_DEFAULT_POOL.row);
+        r->reader.at = event + 1;
+        r->heap.work++;
+        return true;
+    }
+    if (event + 1 >= end || !mv_replay_is_completed_next(s, event))
+        return false;
+    run_free(r, row, true);
+    r->reader.at = event + 2;
+    r->heap.work += 2;
+    return true;
 }
 
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
-    const mv_replay_script *s = r->script;
+    bool is_usual = !r->script->is_listed && !r->curve;
 
     r->heap.most_work = r->counted + *r->left;
-    for (; r->has_next && r->next.event + r->next.is_request < end && !r->result.gave_up &&
-           !r->result.over_enough && !r->heap.out_of_memory;
-         r->has_next = mv_replay_read(s, &r->reader, &r->next)) {
-        if (r->curve)
-            begin_columns(r, r->next.event);
-        run_op(r, &r->next);
-        if (r->curve)
-            raise_column(r);
+    while (!r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory &&
+           ((is_usual && run_usual(r, end)) || run_next(r, end))) {
+        r->heap.effect_count = 0;
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
-    request_only(r, end);
     *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
     r->counted = r->heap.work;
     r->result.peak = r->heap.peak;

@@ -41,7 +41,7 @@ struct mv_replay_script {
     mv_alloc_conf conf; /* recorded settings */
     bool has_call_ids;  /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* everything is on one stream and in the default pool */
-    bool is_one_stream; /* everything is on one stream */
+    bool is_one_stream; /* everything is on one stream, whose value is taken as 0 */
     bool is_listed;     /* the operations are in `ops`. Otherwise they are those of the events, and
                          * are made when they are read, because a list of them is large */
     uint32_t op_count;
@@ -99,7 +99,7 @@ static inline uint32_t mv_replay_segment_pool_id(const mv_replay_script *script,
 
 static inline uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
 {
-    return alloc_row == MV_NO_ROW
+    return alloc_row == MV_NO_ROW || script->trace->pools.count <= 1
                ? 0
                : mv_replay_segment_pool_id(script, script->lives->allocs.segment[alloc_row]);
 }
@@ -109,6 +109,12 @@ static inline uint64_t mv_replay_stream(const mv_replay_script *script, mv_strea
     if (script->is_joined || script->is_one_stream)
         return 0;
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
+}
+
+/* Returns the stream of an alloc or oom event; any stream if everything is on one. */
+static inline mv_stream_id mv_replay_stream_id(const mv_replay_script *script, uint32_t event)
+{
+    return script->is_one_stream ? (mv_stream_id){0} : script->ev->stream[event];
 }
 
 /* Position of the next operation. Begins as zeros. */
@@ -129,16 +135,18 @@ static inline bool mv_replay_op_of(const mv_replay_script *s, mv_replay_reader *
     switch (ev->action[event]) {
     case MV_ACTION_ALLOC:
     case MV_ACTION_OOM:
-        bytes = ev->size[event];
+        if (ev->action[event] == MV_ACTION_ALLOC && row == MV_NO_ROW)
+            return false;
+        bytes = ev->action[event] == MV_ACTION_OOM ? ev->size[event] : s->lives->allocs.requested[row];
         pool = mv_replay_pool_id(s, row);
         *op = (mv_replay_op){.bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
                              .kind = ev->action[event] == MV_ACTION_OOM ? MV_OP_TRY : MV_OP_ALLOC,
                              .id = row,
                              .event = event,
-                             .stream = ev->stream[event],
+                             .stream = mv_replay_stream_id(s, event),
                              .pool = pool,
                              .capturing = pool != MV_DEFAULT_POOL.row};
-        return op->kind == MV_OP_TRY || (row != MV_NO_ROW && bytes != 0 && bytes != MV_NO_BYTES);
+        return op->kind == MV_OP_TRY || (bytes != 0 && bytes != MV_NO_BYTES);
     case MV_ACTION_FREE_REQUESTED:
     case MV_ACTION_FREE_COMPLETED:
         is_pair = mv_replay_is_completed_next(s, event);
