@@ -313,14 +313,20 @@ void mv_replay_take(mv_replay_heap *heap, uint32_t block)
     mv_order_drop(heap, block);
 }
 
+/* Raises the peaks to the levels with another block. */
+static inline void raise_use(mv_replay_heap *heap, uint64_t size, uint64_t bytes)
+{
+    mv_replay_raise(heap->now.allocated + size, &heap->peak.allocated);
+    mv_replay_raise(heap->now.active + size, &heap->peak.active);
+    mv_replay_raise(heap->now.requested + bytes, &heap->peak.requested);
+}
+
 static inline void note_use(mv_replay_heap *heap, uint64_t size, uint64_t bytes)
 {
+    raise_use(heap, size, bytes);
     heap->now.allocated += size;
     heap->now.active += size;
     heap->now.requested += bytes;
-    mv_replay_raise(heap->now.allocated, &heap->peak.allocated);
-    mv_replay_raise(heap->now.active, &heap->peak.active);
-    mv_replay_raise(heap->now.requested, &heap->peak.requested);
 }
 
 /* Hands out a block that is not in its pool. */
@@ -396,9 +402,30 @@ static inline uint32_t serve(mv_replay_heap *heap, uint32_t block, uint64_t byte
     return low;
 }
 
+static inline bool use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes,
+                               uint64_t rounded)
+{
+    const mv_replay_block *b = &heap->blocks[block];
+    bool splits = mv_should_split(&heap->conf.rules, rounded, b->size - rounded,
+                                  heap->orders[b->order].splits_small);
+
+    if (heap->spare == MV_NO_ROW || mv_replay_collects(heap) ||
+        is_in_state(heap, b->prev, MV_REPLAY_FREE) ||
+        (!splits && is_in_state(heap, b->next, MV_REPLAY_FREE)))
+        return false;
+    raise_use(heap, splits ? rounded : b->size, bytes);
+    mv_order_note_releasable(heap, block);
+    return true;
+}
+
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
     return serve(heap, block, bytes, rounded);
+}
+
+bool mv_replay_use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+{
+    return use_briefly(heap, block, bytes, rounded);
 }
 
 static void give_back_plan(mv_replay_heap *heap)
@@ -460,13 +487,16 @@ static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uin
     return block;
 }
 
-uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
-                          bool capturing)
+static inline uint32_t take(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
+                            bool capturing, bool *is_brief)
 {
     uint64_t rounded = mv_replay_round(heap, bytes);
     uint32_t pool = mv_replay_pool_of(pool_id, rounded), block;
 
     block = search(heap, pool, stream, rounded);
+    if (*is_brief && block != MV_NO_ROW && use_briefly(heap, block, bytes, rounded))
+        return block;
+    *is_brief = false;
     if (block != MV_NO_ROW)
         return serve(heap, block, bytes, rounded);
     block = obtain(heap, pool, stream, rounded, capturing);
@@ -476,6 +506,21 @@ uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
     }
     mv_replay_hand_out(heap, block, bytes, rounded);
     return block;
+}
+
+uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
+                          bool capturing)
+{
+    bool is_brief = false;
+
+    return take(heap, bytes, stream, pool_id, capturing, &is_brief);
+}
+
+uint32_t mv_replay_malloc_briefly(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
+                                  uint32_t pool_id, bool capturing, bool *is_freed)
+{
+    *is_freed = true;
+    return take(heap, bytes, stream, pool_id, capturing, is_freed);
 }
 
 /* ---- free -------------------------------------------------------------------------------- */

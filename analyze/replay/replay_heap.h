@@ -186,6 +186,11 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
 
+/* Does the same for a block that is freed at once, as most blocks of programs are. *is_freed is set
+ * if it was freed already (mv_replay_use_briefly). */
+uint32_t mv_replay_malloc_briefly(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
+                                  uint32_t pool_id, bool capturing, bool *is_freed);
+
 void mv_replay_request_free(mv_replay_heap *heap, uint32_t block);
 /* Requests a free and completes it at once. */
 void mv_replay_free(mv_replay_heap *heap, uint32_t block);
@@ -241,6 +246,10 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
  * This is faster, because the remaining bytes usually keep the block's position in the pool's
  * order. Returns the row handed out; MV_NO_ROW when out of memory. */
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
+
+/* Does what mv_replay_serve and mv_replay_free of the result together do. As the free joins the
+ * block again, only peaks change. Returns false, and does nothing, if more than that would change. */
+bool mv_replay_use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
 /* These functions fill heap->plan with the blocks to give back. mv_replay_plan_cached plans all
  * cached blocks. mv_replay_plan_available plans the blocks that release_available_cached_blocks

@@ -36,25 +36,19 @@ static inline bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_
            r->heap.blocks[block].owner == owner;
 }
 
-static inline void allocate(run_state *r, uint32_t id, uint32_t event, uint64_t bytes,
-                            uint64_t stream, uint32_t pool, bool capturing)
-{
-    uint32_t block = mv_replay_malloc(&r->heap, bytes, stream, pool, capturing);
-
-    r->block_of[id] = block;
-    own(r, block, id);
-    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
-        r->result.first_oom = event;
-}
-
 /* Runs an alloc. The script determines whether everything uses one stream or pool, because several
  * scripts may share their operations. */
 static void run_alloc(run_state *r, mv_replay_op op)
 {
     const mv_replay_script *s = r->script;
+    uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op.pool;
+    uint32_t block = mv_replay_malloc(&r->heap, op.bytes, mv_replay_stream(s, op.stream), pool,
+                                      op.capturing && !s->is_joined);
 
-    allocate(r, op.id, op.event, op.bytes, mv_replay_stream(s, op.stream),
-             s->is_joined ? MV_DEFAULT_POOL.row : op.pool, op.capturing && !s->is_joined);
+    r->block_of[op.id] = block;
+    own(r, block, op.id);
+    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = op.event;
 }
 
 /* Returns the block of an allocation if the block is in `state`. A free may occur without a
@@ -242,42 +236,61 @@ static bool run_next(run_state *r, uint32_t end)
     return true;
 }
 
-/* Runs the next event, if it is a usual alloc or free, without making an operation of it. Returns
- * false if it is not. */
-static inline bool run_usual(run_state *r, uint32_t end)
+/* Does the same as run_next for an alloc or a whole free, as nearly all events are, without making
+ * an operation of it. Returns the number of events; 0: it is another event. */
+static inline uint32_t run_usual(run_state *r, uint32_t event, uint32_t end)
 {
     const mv_replay_script *s = r->script;
-    uint32_t event = r->reader.at, row, pool;
-    uint64_t bytes;
+    uint32_t row = s->lives->alloc_of[event], pool, block;
+    uint64_t bytes, stream;
+    bool is_freed = false;
 
-    if (event >= end || event >= s->ev->count || (row = s->lives->alloc_of[event]) == MV_NO_ROW)
-        return false;
-    if (s->ev->action[event] == MV_ACTION_ALLOC) {
-        bytes = s->lives->allocs.requested[row];
-        if (bytes == 0 || bytes > MV_MOST_REQUEST)
-            return false;
-        pool = mv_replay_pool_id(s, row);
-        allocate(r, row, event, bytes, mv_replay_stream(s, mv_replay_stream_id(s, event)), pool,
-                 pool != MV_DEFAULT_POOL.row);
-        r->reader.at = event + 1;
-        r->heap.work++;
-        return true;
+    if (row == MV_NO_ROW)
+        return 0;
+    if (s->ev->action[event] != MV_ACTION_ALLOC) {
+        if (end - event < 2 || !mv_replay_is_completed_next(s, event))
+            return 0;
+        run_free(r, row, true);
+        return 2;
     }
-    if (event + 1 >= end || !mv_replay_is_completed_next(s, event))
-        return false;
-    run_free(r, row, true);
-    r->reader.at = event + 2;
-    r->heap.work += 2;
+    bytes = s->lives->allocs.requested[row];
+    pool = mv_replay_pool_id(s, row);
+    stream = mv_replay_stream(s, mv_replay_stream_id(s, event));
+    if (bytes == 0 || bytes > MV_MOST_REQUEST)
+        return 0;
+    block = end - event > 2 && mv_replay_is_brief(s, event)
+                ? mv_replay_malloc_briefly(&r->heap, bytes, stream, pool,
+                                           pool != MV_DEFAULT_POOL.row, &is_freed)
+                : mv_replay_malloc(&r->heap, bytes, stream, pool, pool != MV_DEFAULT_POOL.row);
+    if (is_freed)
+        return 3;
+    r->block_of[row] = block;
+    own(r, block, row);
+    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = event;
+    return 1;
+}
+
+/* Runs the next operation or, if the events are the operations, up to three events. Returns false if
+ * there is none before `end`. */
+static inline bool run_some(run_state *r, uint32_t end)
+{
+    uint32_t at = r->reader.at, events = 0;
+
+    if (!r->script->is_listed && !r->curve && at < end && at < r->script->ev->count)
+        events = run_usual(r, at, end);
+    if (events == 0)
+        return run_next(r, end);
+    r->reader.at += events;
+    r->heap.work += events; /* each event is one step */
     return true;
 }
 
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
-    bool is_usual = !r->script->is_listed && !r->curve;
-
     r->heap.most_work = r->counted + *r->left;
     while (!r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory &&
-           ((is_usual && run_usual(r, end)) || run_next(r, end))) {
+           run_some(r, end)) {
         r->heap.effect_count = 0;
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;

@@ -86,6 +86,16 @@ static inline bool mv_replay_is_completed_next(const mv_replay_script *script, u
            action[0] == MV_ACTION_FREE_REQUESTED && action[1] == MV_ACTION_FREE_COMPLETED;
 }
 
+/* Whether the two events after an alloc free the block. */
+static inline bool mv_replay_is_brief(const mv_replay_script *script, uint32_t alloc)
+{
+    const uint32_t *row = script->lives->alloc_of + alloc;
+    const uint8_t *action = script->ev->action + alloc;
+
+    return script->ev->count - alloc > 2 && row[1] == row[0] && row[2] == row[0] &&
+           action[1] == MV_ACTION_FREE_REQUESTED && action[2] == MV_ACTION_FREE_COMPLETED;
+}
+
 /* Return the row of an allocation's or a segment's pool id, and the value of a stream in an alloc
  * or oom event. */
 static inline uint32_t mv_replay_segment_pool_id(const mv_replay_script *script,

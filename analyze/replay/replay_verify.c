@@ -11,6 +11,7 @@ typedef struct {
     uint64_t searched;  /* number of blocks visited by address after a prediction failed. They do
                          * not count as work of the heap, because such a visit costs much less */
     uint32_t empty;     /* next group of releases that the program requested */
+    uint32_t ahead;     /* number of events after the present one that were checked with it */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -264,15 +265,18 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
     const mv_events *ev = v->script->ev;
-    request q = {.row = lives->alloc_of[alloc], .bytes = ev->size[alloc]};
+    request q = {.row = lives->alloc_of[alloc]};
     uint32_t block;
 
     v->out->allocs++;
-    if (q.row == MV_NO_ROW || q.bytes == 0 || q.bytes == MV_NO_BYTES)
+    if (q.row == MV_NO_ROW)
+        return;
+    q.bytes = lives->allocs.requested[q.row];
+    if (q.bytes == 0 || q.bytes == MV_NO_BYTES)
         return;
     q.rounded = mv_replay_round(&v->heap, q.bytes);
     q.pool = mv_replay_pool_of(mv_replay_pool_id(v->script, q.row), q.rounded);
-    q.stream = mv_replay_stream(v->script, ev->stream[alloc]);
+    q.stream = mv_replay_stream(v->script, mv_replay_stream_id(v->script, alloc));
     block = mv_replay_search(&v->heap, q.pool, q.stream, q.rounded);
     if (block == MV_NO_ROW) {
         uint32_t grown = event;
@@ -280,8 +284,12 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
             grown++;
         check_retry(v, event, grown, q.pool, q.stream, q.rounded);
         check_growth(v, &q, alloc, grown, alloc);
-    } else if (event == alloc && v->heap.blocks[block].addr == ev->addr[alloc]) {
-        v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
+    } else if (event == alloc && v->heap.blocks[block].addr == lives->allocs.addr[q.row]) {
+        if (mv_replay_is_brief(v->script, alloc) &&
+            mv_replay_use_briefly(&v->heap, block, q.bytes, q.rounded))
+            v->ahead = 2;
+        else
+            v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
         v->out->allocs_matched++;
     } else {
         differ(v, alloc, "a cached block at 0x%llx fits, but another was taken",
@@ -390,6 +398,8 @@ static void check_events(verification *v)
                         (ev->action[next] == MV_ACTION_ALLOC || ev->action[next] == MV_ACTION_OOM)
                     ? next
                     : next - 1;
+        i += v->ahead;
+        v->ahead = 0;
     }
 }
 
