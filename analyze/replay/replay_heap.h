@@ -90,6 +90,7 @@ typedef struct {
     uint64_t words;                       /* bit i: used[i] is not 0 */
     uint64_t used[MV_REPLAY_CLASS_WORDS]; /* a bit for each class that has blocks */
     uint32_t root[MV_REPLAY_CLASSES];     /* valid if the class has blocks */
+    uint32_t first[MV_REPLAY_CLASSES];    /* first block of the class; valid as `root` is */
 } mv_replay_classes;
 
 /* The free and the unmapped blocks of one pool and stream. */

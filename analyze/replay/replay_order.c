@@ -82,6 +82,7 @@ static uint32_t class_before(const mv_replay_classes *c, uint32_t class)
 /* The tree that a block is in, or belongs into. */
 typedef struct {
     uint32_t *root;
+    uint32_t *first;            /* first block; NULL: it is not kept */
     mv_replay_classes *classes; /* NULL: the tree is not one of several */
     uint32_t class;
     bool by_addr; /* sorted by address only */
@@ -94,7 +95,7 @@ static tree tree_of(const mv_replay_heap *heap, const mv_replay_block *block)
     uint32_t class = classes ? mv_order_class(block->size) : 0;
 
     if (classes)
-        return (tree){&classes->root[class], classes, class, false};
+        return (tree){&classes->root[class], &classes->first[class], classes, class, false};
     if (block->state == MV_REPLAY_UNMAPPED)
         return (tree){.root = &order->unmapped, .by_addr = true};
     return (tree){.root = &order->root};
@@ -176,10 +177,14 @@ void mv_order_add_to_tree(mv_replay_heap *heap, uint32_t block)
     tree t = tree_of(heap, b);
 
     if (!is_empty(&t)) {
+        if (t.first && is_less(false, key_of(heap->blocks, block), key_of(heap->blocks, *t.first)))
+            *t.first = block;
         add_to(heap->blocks, &t, block);
         return;
     }
     *t.root = block;
+    if (t.first)
+        *t.first = block;
     b->left = b->right = b->up = MV_NO_ROW;
     if (t.classes)
         mv_order_set(t.classes, t.class);
@@ -188,6 +193,22 @@ void mv_order_add_to_tree(mv_replay_heap *heap, uint32_t block)
 void mv_replay_order_add(mv_replay_heap *heap, uint32_t block)
 {
     mv_order_add(heap, block);
+}
+
+/* Returns the previous or next block in the tree, or MV_NO_ROW. */
+static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
+{
+    uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
+
+    if (row != MV_NO_ROW) {
+        while ((up = is_after ? blocks[row].left : blocks[row].right) != MV_NO_ROW)
+            row = up;
+        return row;
+    }
+    for (row = block; (up = blocks[row].up) != MV_NO_ROW; row = up)
+        if ((is_after ? blocks[up].left : blocks[up].right) == row)
+            return up;
+    return MV_NO_ROW;
 }
 
 static bool is_in(const mv_replay_block *blocks, const tree *t, uint32_t block)
@@ -202,6 +223,8 @@ static void drop_from(mv_replay_block *blocks, const tree *t, uint32_t block)
 
     if (!is_in(blocks, t, block))
         return;
+    if (t->first && *t->first == block)
+        *t->first = neighbour(blocks, block, true);
     link = link_to(blocks, t->root, up, block);
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
         bool is_low = mv_treap_priority(low) >= mv_treap_priority(high);
@@ -222,22 +245,6 @@ void mv_order_drop_from_tree(mv_replay_heap *heap, uint32_t block)
     tree t = tree_of(heap, &heap->blocks[block]);
 
     drop_from(heap->blocks, &t, block);
-}
-
-/* Returns the previous or next block in the tree, or MV_NO_ROW. */
-static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
-{
-    uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
-
-    if (row != MV_NO_ROW) {
-        while ((up = is_after ? blocks[row].left : blocks[row].right) != MV_NO_ROW)
-            row = up;
-        return row;
-    }
-    for (row = block; (up = blocks[row].up) != MV_NO_ROW; row = up)
-        if ((is_after ? blocks[up].left : blocks[up].right) == row)
-            return up;
-    return MV_NO_ROW;
 }
 
 /* Whether a block of a tree would keep its place in it. */
@@ -296,10 +303,9 @@ static uint32_t end_of(const mv_replay_block *blocks, uint32_t root, bool last)
     return row;
 }
 
-static uint32_t first_of_class(const mv_replay_heap *heap, const mv_replay_classes *c,
-                               uint32_t class)
+static uint32_t first_of_class(const mv_replay_classes *c, uint32_t class)
 {
-    return class == MV_NO_ROW ? MV_NO_ROW : end_of(heap->blocks, c->root[class], false);
+    return class == MV_NO_ROW ? MV_NO_ROW : c->first[class];
 }
 
 static uint32_t last_of_class(const mv_replay_heap *heap, const mv_replay_classes *c,
@@ -322,7 +328,7 @@ uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, ui
         if (found != MV_NO_ROW)
             return found;
     }
-    return first_of_class(heap, c, mv_order_class_at(c, class + 1));
+    return first_of_class(c, mv_order_class_at(c, class + 1));
 }
 
 uint32_t mv_replay_free_before(const mv_replay_heap *heap, uint32_t order, uint64_t size)
@@ -360,7 +366,7 @@ uint32_t mv_replay_order_next(const mv_replay_heap *heap, uint32_t block)
 
     if (row != MV_NO_ROW || !t.classes)
         return row;
-    return first_of_class(heap, t.classes, mv_order_class_at(t.classes, t.class + 1));
+    return first_of_class(t.classes, mv_order_class_at(t.classes, t.class + 1));
 }
 
 uint32_t mv_replay_order_prev(const mv_replay_heap *heap, uint32_t block)

@@ -35,19 +35,18 @@ static inline void mv_order_clear(mv_replay_classes *c, uint32_t class)
 /* Returns the first class from `class` on that has blocks, or MV_NO_ROW. */
 static inline uint32_t mv_order_class_at(const mv_replay_classes *c, uint32_t class)
 {
-    uint32_t word = class / 64;
-    uint64_t rest;
+    uint32_t word = class / 64, found;
+    uint64_t rest, words;
 
     if (class >= MV_REPLAY_CLASSES)
         return MV_NO_ROW;
-    rest = c->used[word] >> class % 64;
-    if (rest)
-        return class + (uint32_t)__builtin_ctzll(rest);
-    rest = c->words >> word >> 1;
-    if (!rest)
+    /* without a branch for a class in the same word, because it would be a matter of chance */
+    rest = c->used[word] & ~(uint64_t)0 << class % 64;
+    words = (c->words >> word & ~(uint64_t)1) | (rest != 0);
+    if (!words)
         return MV_NO_ROW;
-    word += 1 + (uint32_t)__builtin_ctzll(rest);
-    return 64 * word + (uint32_t)__builtin_ctzll(c->used[word]);
+    found = word + (uint32_t)__builtin_ctzll(words);
+    return 64 * found + (uint32_t)__builtin_ctzll(found == word ? rest : c->used[found]);
 }
 
 /* Returns the classes of a block's order; NULL if the block is unmapped, or its order has none. */
@@ -88,7 +87,7 @@ static inline void mv_order_insert_into(mv_replay_heap *heap, uint32_t block, mv
         return;
     }
     mv_order_set(c, class);
-    c->root[class] = block;
+    c->root[class] = c->first[class] = block;
     b->left = b->right = b->up = MV_NO_ROW;
 }
 
@@ -168,9 +167,8 @@ static inline uint32_t mv_replay_free_at(const mv_replay_heap *heap, uint32_t or
     class = mv_order_class_at(c, mv_order_class(size));
     if (class == MV_NO_ROW)
         return MV_NO_ROW;
-    if (heap->blocks[c->root[class]].size < size || heap->blocks[c->root[class]].left != MV_NO_ROW)
-        return mv_replay_free_at_slowly(heap, order, size);
-    return c->root[class];
+    return heap->blocks[c->first[class]].size < size ? mv_replay_free_at_slowly(heap, order, size)
+                                                     : c->first[class];
 }
 
 #endif

@@ -11,7 +11,6 @@ typedef struct {
     uint64_t searched;  /* number of blocks visited by address after a prediction failed. They do
                          * not count as work of the heap, because such a visit costs much less */
     uint32_t empty;     /* next group of releases that the program requested */
-    uint32_t ahead;     /* number of events after the present one that were checked with it */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -260,8 +259,9 @@ static void check_growth(verification *v, const request *q, uint32_t alloc, uint
     apply_alloc(v, q->row, q->bytes, q->rounded);
 }
 
-/* Checks an alloc and the segment events [event, alloc) that it caused. */
-static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
+/* Checks an alloc and the segment events [event, alloc) that it caused. Returns the number of events
+ * from the alloc on that were checked, because they may include the free. */
+static uint32_t check_alloc(verification *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
     const mv_events *ev = v->script->ev;
@@ -270,10 +270,10 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
 
     v->out->allocs++;
     if (q.row == MV_NO_ROW)
-        return;
+        return 1;
     q.bytes = lives->allocs.requested[q.row];
     if (q.bytes == 0 || q.bytes == MV_NO_BYTES)
-        return;
+        return 1;
     q.rounded = mv_replay_round(&v->heap, q.bytes);
     q.pool = mv_replay_pool_of(mv_replay_pool_id(v->script, q.row), q.rounded);
     q.stream = mv_replay_stream(v->script, mv_replay_stream_id(v->script, alloc));
@@ -285,12 +285,11 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
         check_retry(v, event, grown, q.pool, q.stream, q.rounded);
         check_growth(v, &q, alloc, grown, alloc);
     } else if (event == alloc && v->heap.blocks[block].addr == lives->allocs.addr[q.row]) {
+        v->out->allocs_matched++;
         if (mv_replay_is_brief(v->script, alloc) &&
             mv_replay_use_briefly(&v->heap, block, q.bytes, q.rounded))
-            v->ahead = 2;
-        else
-            v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
-        v->out->allocs_matched++;
+            return 3;
+        v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
     } else {
         differ(v, alloc, "a cached block at 0x%llx fits, but another was taken",
                (unsigned long long)v->heap.blocks[block].addr);
@@ -298,6 +297,7 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
             apply_segment_event(v, event);
         apply_alloc(v, q.row, q.bytes, q.rounded);
     }
+    return 1;
 }
 
 static void check_oom(verification *v, uint32_t oom, uint32_t event)
@@ -332,8 +332,9 @@ static void check_free(verification *v, uint32_t event, bool completes)
         v->block_of[row] = MV_NO_ROW;
 }
 
-/* Checks a group of segment events [event, next), and the event that follows it. */
-static void check_group(verification *v, uint32_t event, uint32_t next)
+/* Checks a group of segment events [event, next), and the event that follows it if that is a request.
+ * Returns the next event to check. */
+static uint32_t check_group(verification *v, uint32_t event, uint32_t next)
 {
     const mv_replay_script *s = v->script;
     uint8_t action = next < s->ev->count ? s->ev->action[next] : MV_ACTION_OTHER;
@@ -344,62 +345,56 @@ static void check_group(verification *v, uint32_t event, uint32_t next)
         event = s->empty_end[v->empty++];
     }
     if (action == MV_ACTION_ALLOC)
-        check_alloc(v, next, event);
-    else if (action == MV_ACTION_OOM)
+        return next + check_alloc(v, next, event);
+    if (action == MV_ACTION_OOM) {
         check_oom(v, next, event);
-    else if (event < next) {
-        differ(v, event, "memory was added although no request needed it");
-        for (; event < next; event++)
-            apply_segment_event(v, event);
+        return next + 1;
     }
+    if (event < next)
+        differ(v, event, "memory was added although no request needed it");
+    for (; event < next; event++)
+        apply_segment_event(v, event);
+    return next;
 }
 
-/* Fetches what later events will read: first the block's number, and then the block. */
-static void fetch_ahead(const verification *v, uint32_t event)
+/* Checks an event, with the events that belong to it. Returns the next event to check. */
+static uint32_t check_event(verification *v, uint32_t event)
 {
-    enum { FAR = 40, NEAR = 16 };
-    const uint32_t *row = v->script->lives->alloc_of + event;
-    uint32_t block;
+    const mv_events *ev = v->script->ev;
+    uint32_t next = event;
+    bool is_pair;
 
-    if (v->script->ev->count - event <= FAR)
-        return;
-    if (row[FAR] < v->script->lives->allocs.count)
-        __builtin_prefetch(&v->block_of[row[FAR]], 1);
-    if (row[NEAR] < v->script->lives->allocs.count && (block = v->block_of[row[NEAR]]) != MV_NO_ROW)
-        __builtin_prefetch(&v->heap.blocks[block], 1);
+    switch (ev->action[event]) {
+    case MV_ACTION_ALLOC:
+        return event + check_alloc(v, event, event);
+    case MV_ACTION_FREE_REQUESTED:
+    case MV_ACTION_FREE_COMPLETED:
+        is_pair = mv_replay_is_completed_next(v->script, event);
+        check_free(v, event, is_pair || ev->action[event] == MV_ACTION_FREE_COMPLETED);
+        return event + 1 + is_pair;
+    case MV_ACTION_OOM:
+        check_oom(v, event, event);
+        return event + 1;
+    default:
+        while (next < ev->count && mv_is_segment_action(ev->action[next]))
+            next++;
+        return next == event ? event + 1 : check_group(v, event, next);
+    }
 }
 
 static void check_events(verification *v)
 {
     const mv_events *ev = v->script->ev;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < ev->count && !v->heap.out_of_memory; i++) {
-        uint32_t next = i;
-        fetch_ahead(v, i);
-        while (next < ev->count && mv_is_segment_action(ev->action[next]))
-            next++;
-        if (v->out->gave_up) {
-            v->out->segment_events += next - i;
-            v->out->allocs += next < ev->count && ev->action[next] == MV_ACTION_ALLOC;
-        } else if (next > i || ev->action[i] == MV_ACTION_ALLOC || ev->action[i] == MV_ACTION_OOM) {
-            check_group(v, i, next);
-        } else if (ev->action[i] == MV_ACTION_FREE_REQUESTED) {
-            bool completes = mv_replay_is_completed_next(v->script, i);
-            check_free(v, i, completes);
-            i += completes;
-            next = i;
-        } else if (ev->action[i] == MV_ACTION_FREE_COMPLETED) {
-            check_free(v, i, true);
-        }
+    while (i < ev->count && !v->heap.out_of_memory && !v->out->gave_up) {
+        i = check_event(v, i);
         v->heap.effect_count = 0;
         v->out->gave_up = v->out->gave_up || mv_replay_is_endless(&v->heap);
-        if (next > i)
-            i = next < ev->count &&
-                        (ev->action[next] == MV_ACTION_ALLOC || ev->action[next] == MV_ACTION_OOM)
-                    ? next
-                    : next - 1;
-        i += v->ahead;
-        v->ahead = 0;
+    }
+    for (; i < ev->count && !v->heap.out_of_memory; i++) {
+        v->out->segment_events += mv_is_segment_action(ev->action[i]);
+        v->out->allocs += ev->action[i] == MV_ACTION_ALLOC;
     }
 }
 
