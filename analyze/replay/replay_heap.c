@@ -268,7 +268,7 @@ static inline uint32_t search(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     heap->least = block;
     if (block == MV_NO_ROW)
         return MV_NO_ROW;
-    if (heap->blocks[block].expandable)
+    if (heap->blocks[block].expandable && (!heap->conf.rules.expandable || grows(heap, block)))
         block = prefer(heap, block);
     if (block == MV_NO_ROW)
         return MV_NO_ROW;
@@ -381,8 +381,7 @@ static inline uint32_t use_low_end(mv_replay_heap *heap, uint32_t block, uint64_
     return low;
 }
 
-static inline uint32_t serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes,
-                             uint64_t rounded)
+static inline uint32_t serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
     const mv_replay_block *b = &heap->blocks[block];
     uint64_t rest = b->size - rounded, addr = b->addr + rounded;

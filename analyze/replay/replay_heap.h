@@ -65,7 +65,7 @@ typedef struct {
                          * completes all pending frees, after which the row may have a different
                          * owner */
     };
-    uint32_t home; /* for an expandable block: row of reservations; otherwise an argument for
+    uint32_t home;  /* for an expandable block: row of reservations; otherwise an argument for
                     * mv_replay_driver_free */
     uint16_t class; /* class of the size, if the block is in one */
     uint8_t state;  /* mv_replay_state */
@@ -95,9 +95,9 @@ typedef struct {
 
 /* The free and the unmapped blocks of one pool and stream. */
 typedef struct {
-    uint64_t stream;   /* value of the stream, which is not a row number */
-    uint32_t pool;     /* row of mv_replay_heap.pools */
-    bool splits_small; /* argument for mv_should_split */
+    uint64_t stream;            /* value of the stream, which is not a row number */
+    uint32_t pool;              /* row of mv_replay_heap.pools */
+    bool splits_small;          /* argument for mv_should_split */
     mv_replay_classes *classes; /* NULL: there were too many orders, and all free blocks of this one
                                  * are in a single class */
     uint32_t root;              /* for the single class: its treap */

@@ -53,8 +53,7 @@ uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     heap->orders[row] =
         (mv_replay_order){.stream = stream,
                           .pool = pool,
-                          .splits_small =
-                              heap->pools[pool].is_small || heap->conf.rules.expandable,
+                          .splits_small = heap->pools[pool].is_small || heap->conf.rules.expandable,
                           .classes = classes,
                           .root = MV_NO_ROW,
                           .unmapped = MV_NO_ROW};

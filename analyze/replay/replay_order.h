@@ -81,7 +81,7 @@ static inline void mv_order_insert_into(mv_replay_heap *heap, uint32_t block, mv
 {
     mv_replay_block *b = &heap->blocks[block];
 
-    b->class = (uint16_t)class;
+    b->class = (uint16_t) class;
     if (mv_order_is_used(c, class)) {
         mv_order_add_to_tree(heap, block);
         return;

@@ -7,7 +7,7 @@ typedef struct mv_replay {
                             * passed a script */
     mv_replay_heap heap;
     mv_replay_result result;
-    uint32_t *block_of; /* [script->ids] block of each id; MV_NO_ROW: not alive, or skipped */
+    mv_block_rows block_of; /* block of each id, if it is alive and was not skipped */
     mv_replay_reader reader;
     uint64_t enough;
     uint64_t counted; /* number of steps already subtracted from *left */
@@ -22,11 +22,12 @@ typedef struct mv_replay {
 /* A bit in an owner which shows that the allocation with this row was requested a second time. */
 #define MADE_AGAIN (1ull << 32)
 
-/* Sets the owner of a block, which is the row of an allocation, or a repeated request. */
-static inline void own(run_state *r, uint32_t block, uint64_t owner)
+/* Sets the block of an id, and the id as the block's owner. */
+static inline void own(run_state *r, uint32_t id, uint32_t block)
 {
+    r->heap.out_of_memory |= !mv_block_rows_set(&r->block_of, id, block);
     if (block != MV_NO_ROW)
-        r->heap.blocks[block].owner = owner;
+        r->heap.blocks[block].owner = id;
 }
 
 /* Whether the owner's block is still in `state`. */
@@ -45,8 +46,7 @@ static void run_alloc(run_state *r, mv_replay_op op)
     uint32_t block = mv_replay_malloc(&r->heap, op.bytes, mv_replay_stream(s, op.stream), pool,
                                       op.capturing && !s->is_joined);
 
-    r->block_of[op.id] = block;
-    own(r, block, op.id);
+    own(r, op.id, block);
     if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
         r->result.first_oom = op.event;
 }
@@ -55,7 +55,7 @@ static void run_alloc(run_state *r, mv_replay_op op)
  * request, or may already be complete because the allocator waited for all pending frees. */
 static inline uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
-    uint32_t block = r->block_of[id];
+    uint32_t block = mv_block_rows_get(&r->block_of, id);
 
     return is_in(r, block, id, state) ? block : MV_NO_ROW;
 }
@@ -71,7 +71,7 @@ static inline void run_free(run_state *r, uint32_t id, bool completes)
     else if (completes && (block = block_in(r, id, MV_REPLAY_PENDING)) != MV_NO_ROW)
         mv_replay_complete_free(&r->heap, block);
     if (completes)
-        r->block_of[id] = MV_NO_ROW;
+        mv_block_rows_clear(&r->block_of, id);
 }
 
 /* Runs a request that failed in the recorded run. If it succeeds here, the program would have
@@ -157,27 +157,24 @@ static void run_op(run_state *r, mv_replay_op op)
 static bool start(run_state *r, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
-    uint32_t rows = s->ids;
     mv_alloc_conf conf = opts->conf;
     bool anew = opts->start == MV_START_ANEW || s->start_bytes ||
                 (opts->start == MV_START_BY_SETTINGS &&
                  s->conf.rules.expandable != opts->conf.rules.expandable);
 
     conf.rules.pad = s->conf.rules.pad; /* `pad` depends on the allocator, not on its settings */
-    r->block_of = mv_push_array(&r->own, uint32_t, rows);
-    if (!r->block_of || !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
+    if (!mv_block_rows_init(&r->block_of, &r->own, s->ids) ||
+        !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
         return false;
-    for (uint32_t i = 0; i < rows; i++)
-        r->block_of[i] = MV_NO_ROW;
     r->heap.driver.rule = opts->place;
     r->heap.limit = opts->limit ? opts->limit : UINT64_MAX;
     r->heap.most_work = *r->left;
     if (!opts->strange_addresses)
         mv_replay_driver_follow(&r->heap.driver, s->segments, s->segment_count);
     if (anew)
-        mv_replay_start_anew(s, &r->heap, r->block_of);
+        mv_replay_start_anew(s, &r->heap, &r->block_of);
     else
-        mv_replay_start_as_recorded(s, &r->heap, r->block_of);
+        mv_replay_start_as_recorded(s, &r->heap, &r->block_of);
     return true;
 }
 
@@ -264,8 +261,7 @@ static inline uint32_t run_usual(run_state *r, uint32_t event, uint32_t end)
                 : mv_replay_malloc(&r->heap, bytes, stream, pool, pool != MV_DEFAULT_POOL.row);
     if (is_freed)
         return 3;
-    r->block_of[row] = block;
-    own(r, block, row);
+    own(r, row, block);
     if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
         r->result.first_oom = event;
     return 1;
@@ -318,28 +314,31 @@ static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
 mv_code mv_replay_continue(mv_replay *r, const mv_replay_next *next, uint32_t next_count,
                            uint32_t first, uint32_t count, bool *served, mv_err *err)
 {
-    uint32_t *made = mv_push_array(&r->own, uint32_t, count);
+    mv_block_rows made;
+    bool is_made = mv_block_rows_init(&made, &r->own, count);
 
     *served = !r->result.gave_up;
-    for (uint32_t i = 0; made && i < count; i++)
-        made[i] = MV_NO_ROW;
-    for (uint32_t i = 0; made && i < next_count && *served && !r->heap.out_of_memory; i++) {
+    for (uint32_t i = 0; is_made && i < next_count && *served && !r->heap.out_of_memory; i++) {
         const mv_replay_next *d = &next[i];
-        uint32_t *block = d->is_new ? &made[d->row - first] : &r->block_of[d->row];
+        mv_block_rows *rows = d->is_new ? &made : &r->block_of;
+        uint32_t row = d->is_new ? d->row - first : d->row, block = mv_block_rows_get(rows, row);
         uint64_t owner = d->is_new ? MADE_AGAIN | d->row : d->row;
         if (d->bytes) {
-            *block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
-            *served = *block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
-            own(r, *block, owner);
-        } else if (*block != MV_NO_ROW) {
-            if (is_in(r, *block, owner, MV_REPLAY_USED))
-                mv_replay_request_free(&r->heap, *block);
-            if (is_in(r, *block, owner, MV_REPLAY_PENDING))
-                mv_replay_complete_free(&r->heap, *block);
-            *block = MV_NO_ROW;
+            block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
+            *served = block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
+            r->heap.out_of_memory |= !mv_block_rows_set(rows, row, block);
+            if (block != MV_NO_ROW)
+                r->heap.blocks[block].owner = owner;
+        } else if (block != MV_NO_ROW) {
+            if (is_in(r, block, owner, MV_REPLAY_USED))
+                mv_replay_request_free(&r->heap, block);
+            if (is_in(r, block, owner, MV_REPLAY_PENDING))
+                mv_replay_complete_free(&r->heap, block);
+            mv_block_rows_clear(rows, row);
         }
     }
-    return made && !r->heap.out_of_memory ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return is_made && !r->heap.out_of_memory ? MV_OK
+                                             : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
 void mv_replay_close(mv_replay *r)

@@ -7,6 +7,7 @@
 #define MV_REPLAY_SCRIPT_H
 
 #include "analyze/lives/address_ranks.h"
+#include "analyze/replay/block_rows.h"
 #include "analyze/replay/replay.h"
 
 typedef enum {
@@ -147,7 +148,8 @@ static inline bool mv_replay_op_of(const mv_replay_script *s, mv_replay_reader *
     case MV_ACTION_OOM:
         if (ev->action[event] == MV_ACTION_ALLOC && row == MV_NO_ROW)
             return false;
-        bytes = ev->action[event] == MV_ACTION_OOM ? ev->size[event] : s->lives->allocs.requested[row];
+        bytes =
+            ev->action[event] == MV_ACTION_OOM ? ev->size[event] : s->lives->allocs.requested[row];
         pool = mv_replay_pool_id(s, row);
         *op = (mv_replay_op){.bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
                              .kind = ev->action[event] == MV_ACTION_OOM ? MV_OP_TRY : MV_OP_ALLOC,
@@ -195,12 +197,13 @@ static inline bool mv_replay_read(const mv_replay_script *s, mv_replay_reader *r
 }
 
 /* Builds the heap before the first event, as recorded, in an empty heap. `block_of` receives the
- * block of each allocation from before the first event, or MV_NO_ROW if contradictions leave no
- * block for it. */
+ * block of each allocation from before the first event, unless contradictions leave no block for
+ * it. */
 void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap *heap,
-                                 uint32_t *block_of);
+                                 mv_block_rows *block_of);
 
 /* Repeats the allocations from before the first event, in order of their addresses. */
-void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, uint32_t *block_of);
+void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap,
+                          mv_block_rows *block_of);
 
 #endif

@@ -7,10 +7,10 @@ typedef struct {
     const mv_replay_script *script;
     mv_replay_heap heap;
     mv_replay_fidelity *out;
-    uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched;  /* number of blocks visited by address after a prediction failed. They do
+    mv_block_rows block_of;
+    uint64_t searched; /* number of blocks visited by address after a prediction failed. They do
                          * not count as work of the heap, because such a visit costs much less */
-    uint32_t empty;     /* next group of releases that the program requested */
+    uint32_t empty;    /* next group of releases that the program requested */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -24,6 +24,11 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
     va_start(arguments, format);
     vsnprintf(v->out->why, sizeof v->out->why, format, arguments);
     va_end(arguments);
+}
+
+static void note_block(verification *v, uint32_t row, uint32_t block)
+{
+    v->heap.out_of_memory |= !mv_block_rows_set(&v->block_of, row, block);
 }
 
 /* ---- effects as recorded ----------------------------------------------------------------- */
@@ -109,7 +114,7 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
     if (block == MV_NO_ROW)
         return;
     mv_replay_hand_out(&v->heap, block, bytes, rounded);
-    v->block_of[row] = block;
+    note_block(v, row, block);
 }
 
 /* ---- releases ---------------------------------------------------------------------------- */
@@ -246,7 +251,7 @@ static void check_growth(verification *v, const request *q, uint32_t alloc, uint
                                           : check_segment(v, q, event, end);
     if (block != MV_NO_ROW && v->heap.blocks[block].addr == v->script->lives->allocs.addr[q->row]) {
         mv_replay_hand_out(&v->heap, block, q->bytes, q->rounded);
-        v->block_of[q->row] = block;
+        note_block(v, q->row, block);
         v->out->allocs_matched++;
         return;
     }
@@ -289,7 +294,7 @@ static uint32_t check_alloc(verification *v, uint32_t alloc, uint32_t event)
         if (mv_replay_is_brief(v->script, alloc) &&
             mv_replay_use_briefly(&v->heap, block, q.bytes, q.rounded))
             return 3;
-        v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
+        note_block(v, q.row, mv_replay_serve(&v->heap, block, q.bytes, q.rounded));
     } else {
         differ(v, alloc, "a cached block at 0x%llx fits, but another was taken",
                (unsigned long long)v->heap.blocks[block].addr);
@@ -318,7 +323,7 @@ static void check_oom(verification *v, uint32_t oom, uint32_t event)
 static void check_free(verification *v, uint32_t event, bool completes)
 {
     uint32_t row = v->script->lives->alloc_of[event];
-    uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : v->block_of[row];
+    uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : mv_block_rows_get(&v->block_of, row);
 
     if (block == MV_NO_ROW)
         return;
@@ -329,7 +334,7 @@ static void check_free(verification *v, uint32_t event, bool completes)
     else if (v->heap.blocks[block].state == MV_REPLAY_USED)
         mv_replay_request_free(&v->heap, block);
     if (completes)
-        v->block_of[row] = MV_NO_ROW;
+        mv_block_rows_clear(&v->block_of, row);
 }
 
 /* Checks a group of segment events [event, next), and the event that follows it if that is a request.
@@ -419,14 +424,12 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
     if (!script)
         code = mv_replay_script_make(&own, trace, lives, &made, err);
     if (code == MV_OK) {
-        v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
-        if (v.block_of &&
+        if (mv_block_rows_init(&v.block_of, &own, lives->allocs.count) &&
             mv_replay_heap_init(&v.heap, &own, &v.script->conf, trace->pools.count + 1)) {
             /* the real limit is not in the trace, but blocks have ages if there is any limit */
             v.heap.most_work = mv_replay_most_work(lives->events.count);
             v.heap.limit = v.script->conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
-            memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
-            mv_replay_start_as_recorded(v.script, &v.heap, v.block_of);
+            mv_replay_start_as_recorded(v.script, &v.heap, &v.block_of);
             check_events(&v);
         } else {
             v.heap.out_of_memory = true;
