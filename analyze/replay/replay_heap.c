@@ -92,6 +92,13 @@ void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block)
     heap->spare = block;
 }
 
+/* Notes the time at which a block became free. */
+static inline void set_age(mv_replay_heap *heap, uint32_t block)
+{
+    if (mv_replay_collects(heap))
+        heap->blocks[block].since = mv_replay_pool_of_block(heap, block)->calls;
+}
+
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size)
 {
     uint32_t rest = new_row(heap);
@@ -134,22 +141,40 @@ static void join_above(mv_replay_heap *heap, uint32_t low, uint32_t high)
     b->prev = a->prev;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = high;
-    b->since = mv_replay_pool_of_block(heap, high)->calls;
+    set_age(heap, high);
     mv_replay_block_drop(heap, low);
     mv_order_move(heap, high, addr, size, false);
 }
 
-static bool is_alike(const mv_replay_heap *heap, uint32_t block, uint32_t neighbour)
+/* Makes `high` part of `low`, which is in its pool. */
+static void join_below(mv_replay_heap *heap, uint32_t low, uint32_t high)
 {
-    return neighbour != MV_NO_ROW && heap->blocks[neighbour].state == heap->blocks[block].state;
+    mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
+    uint64_t size = a->size + b->size;
+
+    a->next = b->next;
+    if (a->next != MV_NO_ROW)
+        heap->blocks[a->next].prev = low;
+    set_age(heap, low);
+    mv_replay_block_drop(heap, high);
+    mv_order_move(heap, low, a->addr, size, false);
 }
 
-uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
+static inline bool is_in_state(const mv_replay_heap *heap, uint32_t block, uint8_t state)
+{
+    return block != MV_NO_ROW && heap->blocks[block].state == state;
+}
+
+static inline uint32_t settle(mv_replay_heap *heap, uint32_t block, uint8_t state)
 {
     uint32_t prev = heap->blocks[block].prev, next = heap->blocks[block].next;
-    bool joins_next = is_alike(heap, block, next);
+    bool joins_prev = is_in_state(heap, prev, state), joins_next = is_in_state(heap, next, state);
 
-    if (is_alike(heap, block, prev)) {
+    if (joins_prev && !joins_next) {
+        join_below(heap, prev, block);
+        return prev;
+    }
+    if (joins_prev) {
         mv_order_drop(heap, prev);
         absorb(heap, prev, block);
         block = prev;
@@ -158,9 +183,14 @@ uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
         join_above(heap, block, next);
         return next;
     }
-    heap->blocks[block].since = mv_replay_pool_of_block(heap, block)->calls;
+    set_age(heap, block);
     mv_order_add(heap, block);
     return block;
+}
+
+uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
+{
+    return settle(heap, block, heap->blocks[block].state);
 }
 
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
@@ -190,24 +220,28 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
     return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
 }
 
+static inline bool grows(const mv_replay_heap *heap, uint32_t block)
+{
+    return is_in_state(heap, heap->blocks[block].next, MV_REPLAY_UNMAPPED);
+}
+
 /* Returns the size to which a block could grow with the unmapped space after it. */
 static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
 {
     const mv_replay_block *b = &heap->blocks[block];
-    bool grows = b->next != MV_NO_ROW && heap->blocks[b->next].state == MV_REPLAY_UNMAPPED;
 
-    return b->size + (grows ? heap->blocks[b->next].size : 0);
+    return b->size + (grows(heap, block) ? heap->blocks[b->next].size : 0);
 }
 
 /* Chooses among several expandable blocks that are large enough: returns the block that would waste
- * the fewest bytes by growing. Without expandable_segments, returns the first block that is not
- * expandable. */
+ * the fewest bytes by growing. A block that cannot grow wastes none, because later blocks are not
+ * smaller. Without expandable_segments, returns the first block that is not expandable. */
 static uint32_t prefer(mv_replay_heap *heap, uint32_t block)
 {
     uint32_t next;
 
     if (heap->conf.rules.expandable) {
-        while (heap->blocks[block].expandable &&
+        while (heap->blocks[block].expandable && grows(heap, block) &&
                (next = mv_replay_order_next(heap, block)) != MV_NO_ROW &&
                reach_of(heap, next) < reach_of(heap, block)) {
             heap->work++;
@@ -222,7 +256,8 @@ static uint32_t prefer(mv_replay_heap *heap, uint32_t block)
     return block;
 }
 
-uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+static inline uint32_t search(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
+                              uint64_t rounded)
 {
     uint64_t max_split = heap->conf.rules.max_split, slack = heap->conf.max_non_split_rounding;
     uint32_t order = mv_replay_order_find(heap, pool, stream), block;
@@ -233,7 +268,7 @@ uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
     heap->least = block;
     if (block == MV_NO_ROW)
         return MV_NO_ROW;
-    if (heap->blocks[block].expandable)
+    if (heap->blocks[block].expandable && (!heap->conf.rules.expandable || grows(heap, block)))
         block = prefer(heap, block);
     if (block == MV_NO_ROW)
         return MV_NO_ROW;
@@ -242,6 +277,11 @@ uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
     if (rounded >= max_split && heap->blocks[block].size - rounded >= slack)
         return MV_NO_ROW;
     return block;
+}
+
+uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+{
+    return search(heap, pool, stream, rounded);
 }
 
 static uint32_t add_segment(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
@@ -273,71 +313,118 @@ void mv_replay_take(mv_replay_heap *heap, uint32_t block)
     mv_order_drop(heap, block);
 }
 
-static void note_use(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
+/* Raises the peaks to the levels with another block. */
+static inline void raise_use(mv_replay_heap *heap, uint64_t size, uint64_t bytes)
+{
+    mv_replay_raise(heap->now.allocated + size, &heap->peak.allocated);
+    mv_replay_raise(heap->now.active + size, &heap->peak.active);
+    mv_replay_raise(heap->now.requested + bytes, &heap->peak.requested);
+}
+
+static inline void note_use(mv_replay_heap *heap, uint64_t size, uint64_t bytes)
+{
+    raise_use(heap, size, bytes);
+    heap->now.allocated += size;
+    heap->now.active += size;
+    heap->now.requested += bytes;
+}
+
+/* Hands out a block that is not in its pool. */
+static inline void use(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     heap->blocks[block].state = MV_REPLAY_USED;
     heap->blocks[block].requested = bytes;
-    heap->now.allocated += heap->blocks[block].size;
-    heap->now.active += heap->blocks[block].size;
-    heap->now.requested += bytes;
-    mv_replay_raise_peaks(heap);
+    note_use(heap, heap->blocks[block].size, bytes);
 }
 
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
-    bool splits = mv_replay_pool_of_block(heap, block)->is_small || heap->conf.rules.expandable;
+    bool splits = heap->orders[heap->blocks[block].order].splits_small;
     uint64_t rest = heap->blocks[block].size - rounded;
 
     if (mv_should_split(&heap->conf.rules, rounded, rest, splits)) {
         uint32_t upper = mv_replay_block_cut(heap, block, rounded);
         if (upper == MV_NO_ROW)
             return;
-        heap->blocks[upper].since = mv_replay_pool_of_block(heap, upper)->calls;
+        set_age(heap, upper);
         mv_order_add(heap, upper);
     }
-    note_use(heap, block, bytes);
+    use(heap, block, bytes);
 }
 
-/* Allocates a new row for the low end of a block whose high end is left in its pool. */
-static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
+/* Makes the low end of a block a block that is in use. The high end is left in its pool. */
+static inline uint32_t use_low_end(mv_replay_heap *heap, uint32_t block, uint64_t bytes,
+                                   uint64_t size)
 {
     uint32_t low = new_row(heap);
-    mv_replay_block *a, *b;
+    mv_replay_block *b;
 
     if (low == MV_NO_ROW)
         return MV_NO_ROW;
-    a = &heap->blocks[low];
     b = &heap->blocks[block];
-    *a = *b;
-    a->left = a->right = a->up = MV_NO_ROW;
-    a->size = size;
-    a->next = block;
-    if (a->prev != MV_NO_ROW)
-        heap->blocks[a->prev].next = low;
+    heap->blocks[low] = (mv_replay_block){.size = size,
+                                          .addr = b->addr,
+                                          .left = MV_NO_ROW,
+                                          .right = MV_NO_ROW,
+                                          .up = MV_NO_ROW,
+                                          .order = b->order,
+                                          .prev = b->prev,
+                                          .next = block,
+                                          .requested = bytes,
+                                          .home = b->home,
+                                          .state = MV_REPLAY_USED,
+                                          .expandable = b->expandable};
+    if (b->prev != MV_NO_ROW)
+        heap->blocks[b->prev].next = low;
     b->prev = low;
-    b->since = mv_replay_pool_of_block(heap, block)->calls;
+    set_age(heap, block);
     return low;
 }
 
-uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+static inline uint32_t serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
-    bool splits = mv_replay_pool_of_block(heap, block)->is_small || heap->conf.rules.expandable;
-    uint64_t rest = heap->blocks[block].size - rounded;
-    uint64_t addr = heap->blocks[block].addr + rounded;
+    const mv_replay_block *b = &heap->blocks[block];
+    uint64_t rest = b->size - rounded, addr = b->addr + rounded;
     uint32_t low;
 
-    if (!mv_should_split(&heap->conf.rules, rounded, rest, splits)) {
+    if (!mv_should_split(&heap->conf.rules, rounded, rest, heap->orders[b->order].splits_small)) {
         mv_replay_take(heap, block);
-        note_use(heap, block, bytes);
+        use(heap, block, bytes);
         return block;
     }
-    low = cut_low_end(heap, block, rounded);
+    low = use_low_end(heap, block, bytes, rounded);
     if (low == MV_NO_ROW)
         return MV_NO_ROW;
     /* if this is the first block that was large enough, all earlier ones are too small */
     mv_order_move(heap, block, addr, rest, block == heap->least && rest >= rounded);
-    note_use(heap, low, bytes);
+    note_use(heap, rounded, bytes);
     return low;
+}
+
+static inline bool use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes,
+                               uint64_t rounded)
+{
+    const mv_replay_block *b = &heap->blocks[block];
+    bool splits = mv_should_split(&heap->conf.rules, rounded, b->size - rounded,
+                                  heap->orders[b->order].splits_small);
+
+    if (heap->spare == MV_NO_ROW || mv_replay_collects(heap) ||
+        is_in_state(heap, b->prev, MV_REPLAY_FREE) ||
+        (!splits && is_in_state(heap, b->next, MV_REPLAY_FREE)))
+        return false;
+    raise_use(heap, splits ? rounded : b->size, bytes);
+    mv_order_note_releasable(heap, block);
+    return true;
+}
+
+uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+{
+    return serve(heap, block, bytes, rounded);
+}
+
+bool mv_replay_use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+{
+    return use_briefly(heap, block, bytes, rounded);
 }
 
 static void give_back_plan(mv_replay_heap *heap)
@@ -399,15 +486,18 @@ static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uin
     return block;
 }
 
-uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
-                          bool capturing)
+static inline uint32_t take(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
+                            bool capturing, bool *is_brief)
 {
     uint64_t rounded = mv_replay_round(heap, bytes);
     uint32_t pool = mv_replay_pool_of(pool_id, rounded), block;
 
-    block = mv_replay_search(heap, pool, stream, rounded);
+    block = search(heap, pool, stream, rounded);
+    if (*is_brief && block != MV_NO_ROW && use_briefly(heap, block, bytes, rounded))
+        return block;
+    *is_brief = false;
     if (block != MV_NO_ROW)
-        return mv_replay_serve(heap, block, bytes, rounded);
+        return serve(heap, block, bytes, rounded);
     block = obtain(heap, pool, stream, rounded, capturing);
     if (block == MV_NO_ROW) {
         heap->counts.ooms++;
@@ -415,6 +505,21 @@ uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
     }
     mv_replay_hand_out(heap, block, bytes, rounded);
     return block;
+}
+
+uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
+                          bool capturing)
+{
+    bool is_brief = false;
+
+    return take(heap, bytes, stream, pool_id, capturing, &is_brief);
+}
+
+uint32_t mv_replay_malloc_briefly(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
+                                  uint32_t pool_id, bool capturing, bool *is_freed)
+{
+    *is_freed = true;
+    return take(heap, bytes, stream, pool_id, capturing, is_freed);
 }
 
 /* ---- free -------------------------------------------------------------------------------- */
@@ -434,20 +539,15 @@ void mv_replay_request_free(mv_replay_heap *heap, uint32_t block)
     heap->pending_last = block;
 }
 
-static void finish_free(mv_replay_heap *heap, uint32_t block)
+void mv_replay_free(mv_replay_heap *heap, uint32_t block)
 {
     mv_replay_block *b = &heap->blocks[block];
 
+    heap->now.allocated -= b->size;
     heap->now.active -= b->size;
     heap->now.requested -= b->requested;
     b->state = MV_REPLAY_FREE;
-    mv_replay_block_settle(heap, block);
-}
-
-void mv_replay_free(mv_replay_heap *heap, uint32_t block)
-{
-    heap->now.allocated -= heap->blocks[block].size;
-    finish_free(heap, block);
+    settle(heap, block, MV_REPLAY_FREE);
 }
 
 void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block)
@@ -463,5 +563,6 @@ void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block)
     else
         heap->pending_last = b->left;
     b->left = b->right = MV_NO_ROW;
-    finish_free(heap, block);
+    heap->now.allocated += b->size; /* the request subtracted it */
+    mv_replay_free(heap, block);
 }

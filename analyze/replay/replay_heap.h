@@ -59,15 +59,16 @@ typedef struct {
                * links of a list */
     uint64_t requested;
     union {
-        uint64_t since; /* for a free block: number of searches in the pool at the time when the
-                         * block became free, which gives its age for garbage collection */
+        uint64_t since; /* for a free block, while garbage collection is on: number of searches in
+                         * the pool at the time when the block became free, which gives its age */
         uint64_t owner; /* for a used or pending block: set by the caller. Waiting for streams
                          * completes all pending frees, after which the row may have a different
                          * owner */
     };
-    uint32_t home; /* for an expandable block: row of reservations; otherwise an argument for
+    uint32_t home;  /* for an expandable block: row of reservations; otherwise an argument for
                     * mv_replay_driver_free */
-    uint8_t state; /* mv_replay_state */
+    uint16_t class; /* class of the size, if the block is in one */
+    uint8_t state;  /* mv_replay_state */
     bool expandable;
 } mv_replay_block;
 
@@ -89,16 +90,18 @@ typedef struct {
     uint64_t words;                       /* bit i: used[i] is not 0 */
     uint64_t used[MV_REPLAY_CLASS_WORDS]; /* a bit for each class that has blocks */
     uint32_t root[MV_REPLAY_CLASSES];     /* valid if the class has blocks */
+    uint32_t first[MV_REPLAY_CLASSES];    /* first block of the class; valid as `root` is */
 } mv_replay_classes;
 
 /* The free and the unmapped blocks of one pool and stream. */
 typedef struct {
-    uint64_t stream;   /* value of the stream, which is not a row number */
-    uint32_t pool;     /* row of mv_replay_heap.pools */
-    uint32_t classes;  /* row of mv_replay_heap.classes; MV_NO_ROW: there were too many orders, and
-                        * all free blocks of this one are in a single class */
-    uint32_t root;     /* for the single class: its treap */
-    uint32_t unmapped; /* treap of unmapped blocks, sorted by address */
+    uint64_t stream;            /* value of the stream, which is not a row number */
+    uint32_t pool;              /* row of mv_replay_heap.pools */
+    bool splits_small;          /* argument for mv_should_split */
+    mv_replay_classes *classes; /* NULL: there were too many orders, and all free blocks of this one
+                                 * are in a single class */
+    uint32_t root;              /* for the single class: its treap */
+    uint32_t unmapped;          /* treap of unmapped blocks, sorted by address */
 } mv_replay_order;
 
 typedef struct {
@@ -153,8 +156,6 @@ typedef struct {
     uint32_t order_count, order_capacity, order_rows_capacity;
     mv_replay_order *orders;
     uint32_t *order_rows; /* [order_count] orders sorted by pool and stream */
-    uint32_t classes_count, classes_capacity;
-    mv_replay_classes *classes;
     uint32_t reservation_count, reservation_capacity;
     mv_replay_reservation *reservations;
     uint32_t pending_first, pending_last; /* first and last block in the queue of pending blocks */
@@ -185,6 +186,11 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
  * captures. */
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
+
+/* Does the same for a block that is freed at once, as most blocks of programs are. *is_freed is set
+ * if it was freed already (mv_replay_use_briefly). */
+uint32_t mv_replay_malloc_briefly(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
+                                  uint32_t pool_id, bool capturing, bool *is_freed);
 
 void mv_replay_request_free(mv_replay_heap *heap, uint32_t block);
 /* Requests a free and completes it at once. */
@@ -241,6 +247,10 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
  * This is faster, because the remaining bytes usually keep the block's position in the pool's
  * order. Returns the row handed out; MV_NO_ROW when out of memory. */
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
+
+/* Does what mv_replay_serve and mv_replay_free of the result together do. As the free joins the
+ * block again, only peaks change. Returns false, and does nothing, if more than that would change. */
+bool mv_replay_use_briefly(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
 /* These functions fill heap->plan with the blocks to give back. mv_replay_plan_cached plans all
  * cached blocks. mv_replay_plan_available plans the blocks that release_available_cached_blocks

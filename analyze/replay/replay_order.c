@@ -33,14 +33,14 @@ uint32_t mv_replay_order_search(mv_replay_heap *heap, uint32_t pool, uint64_t st
 uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stream)
 {
     uint32_t row = mv_replay_order_find(heap, pool, stream), place;
-    bool has_classes = heap->classes_count < MOST_WITH_CLASSES;
+    bool has_classes = heap->order_count < MOST_WITH_CLASSES;
+    mv_replay_classes *classes = NULL;
 
     if (row != MV_NO_ROW)
         return row;
     if (!mv_room(heap->arena, heap->orders, heap->order_count, heap->order_capacity) ||
         !mv_room(heap->arena, heap->order_rows, heap->order_count, heap->order_rows_capacity) ||
-        (has_classes && !mv_append(heap->arena, heap->classes, heap->classes_count,
-                                   heap->classes_capacity, (mv_replay_classes){0}))) {
+        (has_classes && !(classes = mv_push_struct(heap->arena, mv_replay_classes)))) {
         heap->out_of_memory = true;
         return MV_NO_ROW;
     }
@@ -53,7 +53,8 @@ uint32_t mv_replay_order_make(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     heap->orders[row] =
         (mv_replay_order){.stream = stream,
                           .pool = pool,
-                          .classes = has_classes ? heap->classes_count - 1 : MV_NO_ROW,
+                          .splits_small = heap->pools[pool].is_small || heap->conf.rules.expandable,
+                          .classes = classes,
                           .root = MV_NO_ROW,
                           .unmapped = MV_NO_ROW};
     return row;
@@ -80,6 +81,7 @@ static uint32_t class_before(const mv_replay_classes *c, uint32_t class)
 /* The tree that a block is in, or belongs into. */
 typedef struct {
     uint32_t *root;
+    uint32_t *first;            /* first block; NULL: it is not kept */
     mv_replay_classes *classes; /* NULL: the tree is not one of several */
     uint32_t class;
     bool by_addr; /* sorted by address only */
@@ -92,7 +94,7 @@ static tree tree_of(const mv_replay_heap *heap, const mv_replay_block *block)
     uint32_t class = classes ? mv_order_class(block->size) : 0;
 
     if (classes)
-        return (tree){&classes->root[class], classes, class, false};
+        return (tree){&classes->root[class], &classes->first[class], classes, class, false};
     if (block->state == MV_REPLAY_UNMAPPED)
         return (tree){.root = &order->unmapped, .by_addr = true};
     return (tree){.root = &order->root};
@@ -174,10 +176,14 @@ void mv_order_add_to_tree(mv_replay_heap *heap, uint32_t block)
     tree t = tree_of(heap, b);
 
     if (!is_empty(&t)) {
+        if (t.first && is_less(false, key_of(heap->blocks, block), key_of(heap->blocks, *t.first)))
+            *t.first = block;
         add_to(heap->blocks, &t, block);
         return;
     }
     *t.root = block;
+    if (t.first)
+        *t.first = block;
     b->left = b->right = b->up = MV_NO_ROW;
     if (t.classes)
         mv_order_set(t.classes, t.class);
@@ -186,6 +192,22 @@ void mv_order_add_to_tree(mv_replay_heap *heap, uint32_t block)
 void mv_replay_order_add(mv_replay_heap *heap, uint32_t block)
 {
     mv_order_add(heap, block);
+}
+
+/* Returns the previous or next block in the tree, or MV_NO_ROW. */
+static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
+{
+    uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
+
+    if (row != MV_NO_ROW) {
+        while ((up = is_after ? blocks[row].left : blocks[row].right) != MV_NO_ROW)
+            row = up;
+        return row;
+    }
+    for (row = block; (up = blocks[row].up) != MV_NO_ROW; row = up)
+        if ((is_after ? blocks[up].left : blocks[up].right) == row)
+            return up;
+    return MV_NO_ROW;
 }
 
 static bool is_in(const mv_replay_block *blocks, const tree *t, uint32_t block)
@@ -200,6 +222,8 @@ static void drop_from(mv_replay_block *blocks, const tree *t, uint32_t block)
 
     if (!is_in(blocks, t, block))
         return;
+    if (t->first && *t->first == block)
+        *t->first = neighbour(blocks, block, true);
     link = link_to(blocks, t->root, up, block);
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
         bool is_low = mv_treap_priority(low) >= mv_treap_priority(high);
@@ -220,22 +244,6 @@ void mv_order_drop_from_tree(mv_replay_heap *heap, uint32_t block)
     tree t = tree_of(heap, &heap->blocks[block]);
 
     drop_from(heap->blocks, &t, block);
-}
-
-/* Returns the previous or next block in the tree, or MV_NO_ROW. */
-static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
-{
-    uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
-
-    if (row != MV_NO_ROW) {
-        while ((up = is_after ? blocks[row].left : blocks[row].right) != MV_NO_ROW)
-            row = up;
-        return row;
-    }
-    for (row = block; (up = blocks[row].up) != MV_NO_ROW; row = up)
-        if ((is_after ? blocks[up].left : blocks[up].right) == row)
-            return up;
-    return MV_NO_ROW;
 }
 
 /* Whether a block of a tree would keep its place in it. */
@@ -294,10 +302,9 @@ static uint32_t end_of(const mv_replay_block *blocks, uint32_t root, bool last)
     return row;
 }
 
-static uint32_t first_of_class(const mv_replay_heap *heap, const mv_replay_classes *c,
-                               uint32_t class)
+static uint32_t first_of_class(const mv_replay_classes *c, uint32_t class)
 {
-    return class == MV_NO_ROW ? MV_NO_ROW : end_of(heap->blocks, c->root[class], false);
+    return class == MV_NO_ROW ? MV_NO_ROW : c->first[class];
 }
 
 static uint32_t last_of_class(const mv_replay_heap *heap, const mv_replay_classes *c,
@@ -309,30 +316,28 @@ static uint32_t last_of_class(const mv_replay_heap *heap, const mv_replay_classe
 uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
     const mv_replay_order *o = &heap->orders[order];
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = o->classes;
     uint32_t class, found;
 
-    if (o->classes == MV_NO_ROW)
+    if (!c)
         return find(heap->blocks, o->root, false, (order_key){.size = size}, false);
-    c = &heap->classes[o->classes];
     class = mv_order_class(size);
     if (mv_order_is_used(c, class)) {
         found = find(heap->blocks, c->root[class], false, (order_key){.size = size}, false);
         if (found != MV_NO_ROW)
             return found;
     }
-    return first_of_class(heap, c, mv_order_class_at(c, class + 1));
+    return first_of_class(c, mv_order_class_at(c, class + 1));
 }
 
 uint32_t mv_replay_free_before(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
     const mv_replay_order *o = &heap->orders[order];
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = o->classes;
     uint32_t class, found;
 
-    if (o->classes == MV_NO_ROW)
+    if (!c)
         return find(heap->blocks, o->root, false, (order_key){.size = size}, true);
-    c = &heap->classes[o->classes];
     class = mv_order_class(size);
     if (mv_order_is_used(c, class)) {
         found = find(heap->blocks, c->root[class], false, (order_key){.size = size}, true);
@@ -360,7 +365,7 @@ uint32_t mv_replay_order_next(const mv_replay_heap *heap, uint32_t block)
 
     if (row != MV_NO_ROW || !t.classes)
         return row;
-    return first_of_class(heap, t.classes, mv_order_class_at(t.classes, t.class + 1));
+    return first_of_class(t.classes, mv_order_class_at(t.classes, t.class + 1));
 }
 
 uint32_t mv_replay_order_prev(const mv_replay_heap *heap, uint32_t block)

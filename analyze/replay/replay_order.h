@@ -35,29 +35,25 @@ static inline void mv_order_clear(mv_replay_classes *c, uint32_t class)
 /* Returns the first class from `class` on that has blocks, or MV_NO_ROW. */
 static inline uint32_t mv_order_class_at(const mv_replay_classes *c, uint32_t class)
 {
-    uint32_t word = class / 64;
-    uint64_t rest;
+    uint32_t word = class / 64, found;
+    uint64_t rest, words;
 
     if (class >= MV_REPLAY_CLASSES)
         return MV_NO_ROW;
-    rest = c->used[word] >> class % 64;
-    if (rest)
-        return class + (uint32_t)__builtin_ctzll(rest);
-    rest = c->words >> word >> 1;
-    if (!rest)
+    /* without a branch for a class in the same word, because it would be a matter of chance */
+    rest = c->used[word] & ~(uint64_t)0 << class % 64;
+    words = (c->words >> word & ~(uint64_t)1) | (rest != 0);
+    if (!words)
         return MV_NO_ROW;
-    word += 1 + (uint32_t)__builtin_ctzll(rest);
-    return 64 * word + (uint32_t)__builtin_ctzll(c->used[word]);
+    found = word + (uint32_t)__builtin_ctzll(words);
+    return 64 * found + (uint32_t)__builtin_ctzll(found == word ? rest : c->used[found]);
 }
 
 /* Returns the classes of a block's order; NULL if the block is unmapped, or its order has none. */
 static inline mv_replay_classes *mv_order_classes(const mv_replay_heap *heap,
                                                   const mv_replay_block *block)
 {
-    uint32_t classes = heap->orders[block->order].classes;
-
-    return classes == MV_NO_ROW || block->state == MV_REPLAY_UNMAPPED ? NULL
-                                                                      : &heap->classes[classes];
+    return block->state == MV_REPLAY_UNMAPPED ? NULL : heap->orders[block->order].classes;
 }
 
 /* Whether a block of a tree is the only one. */
@@ -85,21 +81,22 @@ static inline void mv_order_insert_into(mv_replay_heap *heap, uint32_t block, mv
 {
     mv_replay_block *b = &heap->blocks[block];
 
+    b->class = (uint16_t) class;
     if (mv_order_is_used(c, class)) {
         mv_order_add_to_tree(heap, block);
         return;
     }
     mv_order_set(c, class);
-    c->root[class] = block;
+    c->root[class] = c->first[class] = block;
     b->left = b->right = b->up = MV_NO_ROW;
 }
 
-static inline void mv_order_drop_out(mv_replay_heap *heap, uint32_t block, mv_replay_classes *c,
-                                     uint32_t class)
+static inline void mv_order_drop_out(mv_replay_heap *heap, uint32_t block, mv_replay_classes *c)
 {
-    if (mv_order_is_alone(&heap->blocks[block], &c->root[class], block) &&
-        mv_order_is_used(c, class))
-        mv_order_clear(c, class);
+    const mv_replay_block *b = &heap->blocks[block];
+
+    if (mv_order_is_alone(b, &c->root[b->class], block) && mv_order_is_used(c, b->class))
+        mv_order_clear(c, b->class);
     else
         mv_order_drop_from_tree(heap, block);
 }
@@ -124,7 +121,7 @@ static inline void mv_order_drop(mv_replay_heap *heap, uint32_t block)
     mv_replay_classes *c = mv_order_classes(heap, b);
 
     if (c)
-        mv_order_drop_out(heap, block, c, mv_order_class(b->size));
+        mv_order_drop_out(heap, block, c);
     else
         mv_order_drop_from_tree(heap, block);
 }
@@ -139,10 +136,10 @@ static inline void mv_order_move(mv_replay_heap *heap, uint32_t block, uint64_t 
 {
     mv_replay_block *b = &heap->blocks[block];
     mv_replay_classes *c = mv_order_classes(heap, b);
-    uint32_t from = c ? mv_order_class(b->size) : 0, to = c ? mv_order_class(size) : 0;
+    uint32_t from = c ? b->class : 0, to = c ? mv_order_class(size) : 0;
 
     if (from != to) {
-        mv_order_drop_out(heap, block, c, from);
+        mv_order_drop_out(heap, block, c);
         b->addr = addr;
         b->size = size;
         mv_order_insert_into(heap, block, c, to);
@@ -162,18 +159,16 @@ uint32_t mv_replay_free_at_slowly(const mv_replay_heap *heap, uint32_t order, ui
 
 static inline uint32_t mv_replay_free_at(const mv_replay_heap *heap, uint32_t order, uint64_t size)
 {
-    uint32_t classes = heap->orders[order].classes, class;
-    const mv_replay_classes *c;
+    const mv_replay_classes *c = heap->orders[order].classes;
+    uint32_t class;
 
-    if (classes == MV_NO_ROW)
+    if (!c)
         return mv_replay_free_at_slowly(heap, order, size);
-    c = &heap->classes[classes];
     class = mv_order_class_at(c, mv_order_class(size));
     if (class == MV_NO_ROW)
         return MV_NO_ROW;
-    if (heap->blocks[c->root[class]].size < size || heap->blocks[c->root[class]].left != MV_NO_ROW)
-        return mv_replay_free_at_slowly(heap, order, size);
-    return c->root[class];
+    return heap->blocks[c->first[class]].size < size ? mv_replay_free_at_slowly(heap, order, size)
+                                                     : c->first[class];
 }
 
 #endif

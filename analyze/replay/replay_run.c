@@ -7,10 +7,8 @@ typedef struct mv_replay {
                             * passed a script */
     mv_replay_heap heap;
     mv_replay_result result;
-    uint32_t *block_of; /* [script->ids] block of each id; MV_NO_ROW: not alive, or skipped */
+    mv_block_rows block_of; /* block of each id, if it is alive and was not skipped */
     mv_replay_reader reader;
-    mv_replay_op next; /* next operation, if there is one */
-    bool has_next;
     uint64_t enough;
     uint64_t counted; /* number of steps already subtracted from *left */
     uint64_t *left;   /* number of steps that may still be taken */
@@ -24,15 +22,16 @@ typedef struct mv_replay {
 /* A bit in an owner which shows that the allocation with this row was requested a second time. */
 #define MADE_AGAIN (1ull << 32)
 
-/* Sets the owner of a block, which is the row of an allocation, or a repeated request. */
-static void own(run_state *r, uint32_t block, uint64_t owner)
+/* Sets the block of an id, and the id as the block's owner. */
+static inline void own(run_state *r, uint32_t id, uint32_t block)
 {
+    r->heap.out_of_memory |= !mv_block_rows_set(&r->block_of, id, block);
     if (block != MV_NO_ROW)
-        r->heap.blocks[block].owner = owner;
+        r->heap.blocks[block].owner = id;
 }
 
 /* Whether the owner's block is still in `state`. */
-static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
+static inline bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
 {
     return block != MV_NO_ROW && r->heap.blocks[block].state == state &&
            r->heap.blocks[block].owner == owner;
@@ -40,59 +39,58 @@ static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_
 
 /* Runs an alloc. The script determines whether everything uses one stream or pool, because several
  * scripts may share their operations. */
-static void run_alloc(run_state *r, const mv_replay_op *op)
+static void run_alloc(run_state *r, mv_replay_op op)
 {
     const mv_replay_script *s = r->script;
-    uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op->pool;
-    uint64_t stream = mv_replay_stream(s, op->stream);
+    uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op.pool;
+    uint32_t block = mv_replay_malloc(&r->heap, op.bytes, mv_replay_stream(s, op.stream), pool,
+                                      op.capturing && !s->is_joined);
 
-    r->block_of[op->id] =
-        mv_replay_malloc(&r->heap, op->bytes, stream, pool, op->capturing && !s->is_joined);
-    own(r, r->block_of[op->id], op->id);
-    if (r->block_of[op->id] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
-        r->result.first_oom = op->event;
+    own(r, op.id, block);
+    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = op.event;
 }
 
 /* Returns the block of an allocation if the block is in `state`. A free may occur without a
  * request, or may already be complete because the allocator waited for all pending frees. */
-static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
+static inline uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
-    uint32_t block = r->block_of[id];
+    uint32_t block = mv_block_rows_get(&r->block_of, id);
 
     return is_in(r, block, id, state) ? block : MV_NO_ROW;
 }
 
-static void run_free(run_state *r, const mv_replay_op *op, bool completes)
+static inline void run_free(run_state *r, uint32_t id, bool completes)
 {
-    uint32_t block = block_in(r, op->id, MV_REPLAY_USED);
+    uint32_t block = block_in(r, id, MV_REPLAY_USED);
 
     if (block != MV_NO_ROW && completes)
         mv_replay_free(&r->heap, block);
     else if (block != MV_NO_ROW)
         mv_replay_request_free(&r->heap, block);
-    else if (completes && (block = block_in(r, op->id, MV_REPLAY_PENDING)) != MV_NO_ROW)
+    else if (completes && (block = block_in(r, id, MV_REPLAY_PENDING)) != MV_NO_ROW)
         mv_replay_complete_free(&r->heap, block);
     if (completes)
-        r->block_of[op->id] = MV_NO_ROW;
+        mv_block_rows_clear(&r->block_of, id);
 }
 
 /* Runs a request that failed in the recorded run. If it succeeds here, the program would have
  * continued in a way that the trace does not show, so the block is freed again. */
-static void run_try(run_state *r, const mv_replay_op *op)
+static void run_try(run_state *r, mv_replay_op op)
 {
     uint64_t ooms = r->heap.counts.ooms;
-    uint64_t stream = mv_replay_stream(r->script, op->stream);
+    uint64_t stream = mv_replay_stream(r->script, op.stream);
     uint32_t block;
 
     r->result.recorded_ooms++;
     r->result.last_met = false;
-    if (op->bytes == 0 || op->bytes > MV_MOST_REQUEST)
+    if (op.bytes == 0 || op.bytes > MV_MOST_REQUEST)
         return;
     block =
-        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op->bytes), stream, 0, false);
+        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op.bytes), stream, 0, false);
     if (block == MV_NO_ROW) {
         if (r->heap.counts.ooms > ooms && r->result.first_oom == MV_NEVER)
-            r->result.first_oom = op->event;
+            r->result.first_oom = op.event;
         return;
     }
     r->result.avoided_ooms++;
@@ -136,47 +134,47 @@ static void raise_column(run_state *r)
     r->is_new_column = false;
 }
 
-static void run_op(run_state *r, const mv_replay_op *op)
+static void run_op(run_state *r, mv_replay_op op)
 {
-    r->heap.work += 1 + op->is_request; /* each event is one step */
-    if (op->kind == MV_OP_ALLOC) {
+    if (r->curve)
+        begin_columns(r, op.event);
+    r->heap.work += 1 + op.is_request; /* each event is one step */
+    if (op.kind == MV_OP_ALLOC) {
         run_alloc(r, op);
-    } else if (op->kind == MV_OP_COMPLETE || op->kind == MV_OP_FREE) {
-        run_free(r, op, op->kind == MV_OP_COMPLETE);
-    } else if (op->kind == MV_OP_TRY) {
+    } else if (op.kind == MV_OP_COMPLETE || op.kind == MV_OP_FREE) {
+        run_free(r, op.id, op.kind == MV_OP_COMPLETE);
+    } else if (op.kind == MV_OP_TRY) {
         run_try(r, op);
     } else {
-        allow_private_releases(r, op->event);
+        allow_private_releases(r, op.event);
         mv_replay_empty_cache(&r->heap);
     }
-    r->heap.effect_count = 0;
+    if (r->curve)
+        raise_column(r);
 }
 
 /* Builds the heap from before the first event. */
 static bool start(run_state *r, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
-    uint32_t rows = s->ids;
     mv_alloc_conf conf = opts->conf;
     bool anew = opts->start == MV_START_ANEW || s->start_bytes ||
                 (opts->start == MV_START_BY_SETTINGS &&
                  s->conf.rules.expandable != opts->conf.rules.expandable);
 
     conf.rules.pad = s->conf.rules.pad; /* `pad` depends on the allocator, not on its settings */
-    r->block_of = mv_push_array(&r->own, uint32_t, rows);
-    if (!r->block_of || !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
+    if (!mv_block_rows_init(&r->block_of, &r->own, s->ids) ||
+        !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
         return false;
-    for (uint32_t i = 0; i < rows; i++)
-        r->block_of[i] = MV_NO_ROW;
     r->heap.driver.rule = opts->place;
     r->heap.limit = opts->limit ? opts->limit : UINT64_MAX;
     r->heap.most_work = *r->left;
     if (!opts->strange_addresses)
         mv_replay_driver_follow(&r->heap.driver, s->segments, s->segment_count);
     if (anew)
-        mv_replay_start_anew(s, &r->heap, r->block_of);
+        mv_replay_start_anew(s, &r->heap, &r->block_of);
     else
-        mv_replay_start_as_recorded(s, &r->heap, r->block_of);
+        mv_replay_start_as_recorded(s, &r->heap, &r->block_of);
     return true;
 }
 
@@ -197,7 +195,6 @@ static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, co
         code = mv_replay_script_make(&r->own, trace, lives, &r->made, err);
     if (code == MV_OK && !start(r, opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    r->has_next = code == MV_OK && mv_replay_read(r->script, &r->reader, &r->next);
     return code;
 }
 
@@ -217,30 +214,83 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
-/* Replays only the first half of a free, because its second half is at or after `end`. */
-static void request_only(run_state *r, uint32_t end)
+/* Runs the next operation if all of it is before `end`. If only the first half of a free is, replays
+ * this half. */
+static bool run_next(run_state *r, uint32_t end)
 {
-    if (r->has_next && r->next.is_request && r->next.event + 1 == end)
-        run_free(r, &r->next, false);
+    mv_replay_reader next = r->reader;
+    mv_replay_op op;
+
+    if (!mv_replay_read(r->script, &next, &op))
+        return false;
+    if (op.event + op.is_request >= end) {
+        if (op.is_request && op.event + 1 == end)
+            run_free(r, op.id, false);
+        return false;
+    }
+    r->reader = next;
+    run_op(r, op);
+    return true;
+}
+
+/* Does the same as run_next for an alloc or a whole free, as nearly all events are, without making
+ * an operation of it. Returns the number of events; 0: it is another event. */
+static inline uint32_t run_usual(run_state *r, uint32_t event, uint32_t end)
+{
+    const mv_replay_script *s = r->script;
+    uint32_t row = s->lives->alloc_of[event], pool, block;
+    uint64_t bytes, stream;
+    bool is_freed = false;
+
+    if (row == MV_NO_ROW)
+        return 0;
+    if (s->ev->action[event] != MV_ACTION_ALLOC) {
+        if (end - event < 2 || !mv_replay_is_completed_next(s, event))
+            return 0;
+        run_free(r, row, true);
+        return 2;
+    }
+    bytes = s->lives->allocs.requested[row];
+    pool = mv_replay_pool_id(s, row);
+    stream = mv_replay_stream(s, mv_replay_stream_id(s, event));
+    if (bytes == 0 || bytes > MV_MOST_REQUEST)
+        return 0;
+    block = end - event > 2 && mv_replay_is_brief(s, event)
+                ? mv_replay_malloc_briefly(&r->heap, bytes, stream, pool,
+                                           pool != MV_DEFAULT_POOL.row, &is_freed)
+                : mv_replay_malloc(&r->heap, bytes, stream, pool, pool != MV_DEFAULT_POOL.row);
+    if (is_freed)
+        return 3;
+    own(r, row, block);
+    if (block == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = event;
+    return 1;
+}
+
+/* Runs the next operation or, if the events are the operations, up to three events. Returns false if
+ * there is none before `end`. */
+static inline bool run_some(run_state *r, uint32_t end)
+{
+    uint32_t at = r->reader.at, events = 0;
+
+    if (!r->script->is_listed && !r->curve && at < end && at < r->script->ev->count)
+        events = run_usual(r, at, end);
+    if (events == 0)
+        return run_next(r, end);
+    r->reader.at += events;
+    r->heap.work += events; /* each event is one step */
+    return true;
 }
 
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
-    const mv_replay_script *s = r->script;
-
     r->heap.most_work = r->counted + *r->left;
-    for (; r->has_next && r->next.event + r->next.is_request < end && !r->result.gave_up &&
-           !r->result.over_enough && !r->heap.out_of_memory;
-         r->has_next = mv_replay_read(s, &r->reader, &r->next)) {
-        if (r->curve)
-            begin_columns(r, r->next.event);
-        run_op(r, &r->next);
-        if (r->curve)
-            raise_column(r);
+    while (!r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory &&
+           run_some(r, end)) {
+        r->heap.effect_count = 0;
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
-    request_only(r, end);
     *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
     r->counted = r->heap.work;
     r->result.peak = r->heap.peak;
@@ -264,28 +314,31 @@ static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
 mv_code mv_replay_continue(mv_replay *r, const mv_replay_next *next, uint32_t next_count,
                            uint32_t first, uint32_t count, bool *served, mv_err *err)
 {
-    uint32_t *made = mv_push_array(&r->own, uint32_t, count);
+    mv_block_rows made;
+    bool is_made = mv_block_rows_init(&made, &r->own, count);
 
     *served = !r->result.gave_up;
-    for (uint32_t i = 0; made && i < count; i++)
-        made[i] = MV_NO_ROW;
-    for (uint32_t i = 0; made && i < next_count && *served && !r->heap.out_of_memory; i++) {
+    for (uint32_t i = 0; is_made && i < next_count && *served && !r->heap.out_of_memory; i++) {
         const mv_replay_next *d = &next[i];
-        uint32_t *block = d->is_new ? &made[d->row - first] : &r->block_of[d->row];
+        mv_block_rows *rows = d->is_new ? &made : &r->block_of;
+        uint32_t row = d->is_new ? d->row - first : d->row, block = mv_block_rows_get(rows, row);
         uint64_t owner = d->is_new ? MADE_AGAIN | d->row : d->row;
         if (d->bytes) {
-            *block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
-            *served = *block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
-            own(r, *block, owner);
-        } else if (*block != MV_NO_ROW) {
-            if (is_in(r, *block, owner, MV_REPLAY_USED))
-                mv_replay_request_free(&r->heap, *block);
-            if (is_in(r, *block, owner, MV_REPLAY_PENDING))
-                mv_replay_complete_free(&r->heap, *block);
-            *block = MV_NO_ROW;
+            block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
+            *served = block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
+            r->heap.out_of_memory |= !mv_block_rows_set(rows, row, block);
+            if (block != MV_NO_ROW)
+                r->heap.blocks[block].owner = owner;
+        } else if (block != MV_NO_ROW) {
+            if (is_in(r, block, owner, MV_REPLAY_USED))
+                mv_replay_request_free(&r->heap, block);
+            if (is_in(r, block, owner, MV_REPLAY_PENDING))
+                mv_replay_complete_free(&r->heap, block);
+            mv_block_rows_clear(rows, row);
         }
     }
-    return made && !r->heap.out_of_memory ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return is_made && !r->heap.out_of_memory ? MV_OK
+                                             : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
 void mv_replay_close(mv_replay *r)

@@ -221,6 +221,9 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint64_t i = 0; i < pools; i++)
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
+    out->is_one_stream = true;
+    for (uint32_t i = 0; i < trace->streams.count; i++)
+        out->is_one_stream = out->is_one_stream && trace->streams.value[i] == 0;
     out->has_call_ids = mv_calls_have_ids(out->ev);
     out->ids = lives->allocs.count;
     if (!list_rare(arena, out->ev, out))

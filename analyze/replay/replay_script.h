@@ -7,6 +7,7 @@
 #define MV_REPLAY_SCRIPT_H
 
 #include "analyze/lives/address_ranks.h"
+#include "analyze/replay/block_rows.h"
 #include "analyze/replay/replay.h"
 
 typedef enum {
@@ -41,7 +42,7 @@ struct mv_replay_script {
     mv_alloc_conf conf; /* recorded settings */
     bool has_call_ids;  /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* everything is on one stream and in the default pool */
-    bool is_one_stream; /* everything is on one stream */
+    bool is_one_stream; /* everything is on one stream, whose value is taken as 0 */
     bool is_listed;     /* the operations are in `ops`. Otherwise they are those of the events, and
                          * are made when they are read, because a list of them is large */
     uint32_t op_count;
@@ -86,6 +87,16 @@ static inline bool mv_replay_is_completed_next(const mv_replay_script *script, u
            action[0] == MV_ACTION_FREE_REQUESTED && action[1] == MV_ACTION_FREE_COMPLETED;
 }
 
+/* Whether the two events after an alloc free the block. */
+static inline bool mv_replay_is_brief(const mv_replay_script *script, uint32_t alloc)
+{
+    const uint32_t *row = script->lives->alloc_of + alloc;
+    const uint8_t *action = script->ev->action + alloc;
+
+    return script->ev->count - alloc > 2 && row[1] == row[0] && row[2] == row[0] &&
+           action[1] == MV_ACTION_FREE_REQUESTED && action[2] == MV_ACTION_FREE_COMPLETED;
+}
+
 /* Return the row of an allocation's or a segment's pool id, and the value of a stream in an alloc
  * or oom event. */
 static inline uint32_t mv_replay_segment_pool_id(const mv_replay_script *script,
@@ -99,7 +110,7 @@ static inline uint32_t mv_replay_segment_pool_id(const mv_replay_script *script,
 
 static inline uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
 {
-    return alloc_row == MV_NO_ROW
+    return alloc_row == MV_NO_ROW || script->trace->pools.count <= 1
                ? 0
                : mv_replay_segment_pool_id(script, script->lives->allocs.segment[alloc_row]);
 }
@@ -109,6 +120,12 @@ static inline uint64_t mv_replay_stream(const mv_replay_script *script, mv_strea
     if (script->is_joined || script->is_one_stream)
         return 0;
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
+}
+
+/* Returns the stream of an alloc or oom event; any stream if everything is on one. */
+static inline mv_stream_id mv_replay_stream_id(const mv_replay_script *script, uint32_t event)
+{
+    return script->is_one_stream ? (mv_stream_id){0} : script->ev->stream[event];
 }
 
 /* Position of the next operation. Begins as zeros. */
@@ -129,16 +146,19 @@ static inline bool mv_replay_op_of(const mv_replay_script *s, mv_replay_reader *
     switch (ev->action[event]) {
     case MV_ACTION_ALLOC:
     case MV_ACTION_OOM:
-        bytes = ev->size[event];
+        if (ev->action[event] == MV_ACTION_ALLOC && row == MV_NO_ROW)
+            return false;
+        bytes =
+            ev->action[event] == MV_ACTION_OOM ? ev->size[event] : s->lives->allocs.requested[row];
         pool = mv_replay_pool_id(s, row);
         *op = (mv_replay_op){.bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
                              .kind = ev->action[event] == MV_ACTION_OOM ? MV_OP_TRY : MV_OP_ALLOC,
                              .id = row,
                              .event = event,
-                             .stream = ev->stream[event],
+                             .stream = mv_replay_stream_id(s, event),
                              .pool = pool,
                              .capturing = pool != MV_DEFAULT_POOL.row};
-        return op->kind == MV_OP_TRY || (row != MV_NO_ROW && bytes != 0 && bytes != MV_NO_BYTES);
+        return op->kind == MV_OP_TRY || (bytes != 0 && bytes != MV_NO_BYTES);
     case MV_ACTION_FREE_REQUESTED:
     case MV_ACTION_FREE_COMPLETED:
         is_pair = mv_replay_is_completed_next(s, event);
@@ -177,12 +197,13 @@ static inline bool mv_replay_read(const mv_replay_script *s, mv_replay_reader *r
 }
 
 /* Builds the heap before the first event, as recorded, in an empty heap. `block_of` receives the
- * block of each allocation from before the first event, or MV_NO_ROW if contradictions leave no
- * block for it. */
+ * block of each allocation from before the first event, unless contradictions leave no block for
+ * it. */
 void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap *heap,
-                                 uint32_t *block_of);
+                                 mv_block_rows *block_of);
 
 /* Repeats the allocations from before the first event, in order of their addresses. */
-void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, uint32_t *block_of);
+void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap,
+                          mv_block_rows *block_of);
 
 #endif

@@ -5,7 +5,7 @@
 typedef struct {
     const mv_replay_script *script;
     mv_replay_heap *heap;
-    uint32_t *block_of;
+    mv_block_rows *block_of;
     uint32_t alloc; /* next row from before the first event */
 } start_state;
 
@@ -29,7 +29,7 @@ static void occupy(start_state *st, uint32_t block, uint32_t row)
     heap->now.allocated += heap->blocks[block].size;
     heap->now.active += heap->blocks[block].size;
     heap->now.requested += a->requested[row];
-    st->block_of[row] = block;
+    heap->out_of_memory |= !mv_block_rows_set(st->block_of, row, block);
     if (mv_alloc_was_pending(st->script->lives, row))
         mv_replay_request_free(heap, block);
 }
@@ -154,7 +154,7 @@ static uint64_t run_of(const mv_replay_script *script, const mv_key_row *rows, u
 }
 
 void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap *heap,
-                                 uint32_t *block_of)
+                                 mv_block_rows *block_of)
 {
     const mv_alloc_lives *a = &script->lives->allocs;
     start_state st = {.script = script, .heap = heap, .block_of = block_of};
@@ -175,24 +175,26 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
     heap->counts = (mv_replay_counts){0};
 }
 
-void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, uint32_t *block_of)
+void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap,
+                          mv_block_rows *block_of)
 {
     const mv_alloc_lives *a = &script->lives->allocs;
     const mv_segment_lives *s = &script->lives->segments;
 
     for (uint32_t i = 0; i < a->preexisting && !heap->out_of_memory; i++) {
-        uint32_t segment = a->segment[i];
+        uint32_t segment = a->segment[i], block;
         mv_stream_id stream = segment == MV_NO_ROW ? (mv_stream_id){0} : s->stream[segment];
         uint64_t bytes = script->start_bytes ? script->start_bytes[i] : a->requested[i];
         if (bytes == 0)
             continue;
-        block_of[i] = mv_replay_malloc(heap, bytes, mv_replay_stream(script, stream),
-                                       mv_replay_pool_id(script, i), true);
-        if (block_of[i] == MV_NO_ROW)
+        block = mv_replay_malloc(heap, bytes, mv_replay_stream(script, stream),
+                                 mv_replay_pool_id(script, i), true);
+        if (block == MV_NO_ROW)
             continue;
-        heap->blocks[block_of[i]].owner = i;
+        heap->out_of_memory |= !mv_block_rows_set(block_of, i, block);
+        heap->blocks[block].owner = i;
         if (mv_alloc_was_pending(script->lives, i))
-            mv_replay_request_free(heap, block_of[i]);
+            mv_replay_request_free(heap, block);
     }
     heap->effect_count = 0;
     heap->counts = (mv_replay_counts){0};

@@ -7,10 +7,10 @@ typedef struct {
     const mv_replay_script *script;
     mv_replay_heap heap;
     mv_replay_fidelity *out;
-    uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched;  /* number of blocks visited by address after a prediction failed. They do
+    mv_block_rows block_of;
+    uint64_t searched; /* number of blocks visited by address after a prediction failed. They do
                          * not count as work of the heap, because such a visit costs much less */
-    uint32_t empty;     /* next group of releases that the program requested */
+    uint32_t empty;    /* next group of releases that the program requested */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -24,6 +24,11 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
     va_start(arguments, format);
     vsnprintf(v->out->why, sizeof v->out->why, format, arguments);
     va_end(arguments);
+}
+
+static void note_block(verification *v, uint32_t row, uint32_t block)
+{
+    v->heap.out_of_memory |= !mv_block_rows_set(&v->block_of, row, block);
 }
 
 /* ---- effects as recorded ----------------------------------------------------------------- */
@@ -109,7 +114,7 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
     if (block == MV_NO_ROW)
         return;
     mv_replay_hand_out(&v->heap, block, bytes, rounded);
-    v->block_of[row] = block;
+    note_block(v, row, block);
 }
 
 /* ---- releases ---------------------------------------------------------------------------- */
@@ -246,7 +251,7 @@ static void check_growth(verification *v, const request *q, uint32_t alloc, uint
                                           : check_segment(v, q, event, end);
     if (block != MV_NO_ROW && v->heap.blocks[block].addr == v->script->lives->allocs.addr[q->row]) {
         mv_replay_hand_out(&v->heap, block, q->bytes, q->rounded);
-        v->block_of[q->row] = block;
+        note_block(v, q->row, block);
         v->out->allocs_matched++;
         return;
     }
@@ -259,20 +264,24 @@ static void check_growth(verification *v, const request *q, uint32_t alloc, uint
     apply_alloc(v, q->row, q->bytes, q->rounded);
 }
 
-/* Checks an alloc and the segment events [event, alloc) that it caused. */
-static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
+/* Checks an alloc and the segment events [event, alloc) that it caused. Returns the number of events
+ * from the alloc on that were checked, because they may include the free. */
+static uint32_t check_alloc(verification *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
     const mv_events *ev = v->script->ev;
-    request q = {.row = lives->alloc_of[alloc], .bytes = ev->size[alloc]};
+    request q = {.row = lives->alloc_of[alloc]};
     uint32_t block;
 
     v->out->allocs++;
-    if (q.row == MV_NO_ROW || q.bytes == 0 || q.bytes == MV_NO_BYTES)
-        return;
+    if (q.row == MV_NO_ROW)
+        return 1;
+    q.bytes = lives->allocs.requested[q.row];
+    if (q.bytes == 0 || q.bytes == MV_NO_BYTES)
+        return 1;
     q.rounded = mv_replay_round(&v->heap, q.bytes);
     q.pool = mv_replay_pool_of(mv_replay_pool_id(v->script, q.row), q.rounded);
-    q.stream = mv_replay_stream(v->script, ev->stream[alloc]);
+    q.stream = mv_replay_stream(v->script, mv_replay_stream_id(v->script, alloc));
     block = mv_replay_search(&v->heap, q.pool, q.stream, q.rounded);
     if (block == MV_NO_ROW) {
         uint32_t grown = event;
@@ -280,9 +289,12 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
             grown++;
         check_retry(v, event, grown, q.pool, q.stream, q.rounded);
         check_growth(v, &q, alloc, grown, alloc);
-    } else if (event == alloc && v->heap.blocks[block].addr == ev->addr[alloc]) {
-        v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
+    } else if (event == alloc && v->heap.blocks[block].addr == lives->allocs.addr[q.row]) {
         v->out->allocs_matched++;
+        if (mv_replay_is_brief(v->script, alloc) &&
+            mv_replay_use_briefly(&v->heap, block, q.bytes, q.rounded))
+            return 3;
+        note_block(v, q.row, mv_replay_serve(&v->heap, block, q.bytes, q.rounded));
     } else {
         differ(v, alloc, "a cached block at 0x%llx fits, but another was taken",
                (unsigned long long)v->heap.blocks[block].addr);
@@ -290,6 +302,7 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
             apply_segment_event(v, event);
         apply_alloc(v, q.row, q.bytes, q.rounded);
     }
+    return 1;
 }
 
 static void check_oom(verification *v, uint32_t oom, uint32_t event)
@@ -310,7 +323,7 @@ static void check_oom(verification *v, uint32_t oom, uint32_t event)
 static void check_free(verification *v, uint32_t event, bool completes)
 {
     uint32_t row = v->script->lives->alloc_of[event];
-    uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : v->block_of[row];
+    uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : mv_block_rows_get(&v->block_of, row);
 
     if (block == MV_NO_ROW)
         return;
@@ -321,11 +334,12 @@ static void check_free(verification *v, uint32_t event, bool completes)
     else if (v->heap.blocks[block].state == MV_REPLAY_USED)
         mv_replay_request_free(&v->heap, block);
     if (completes)
-        v->block_of[row] = MV_NO_ROW;
+        mv_block_rows_clear(&v->block_of, row);
 }
 
-/* Checks a group of segment events [event, next), and the event that follows it. */
-static void check_group(verification *v, uint32_t event, uint32_t next)
+/* Checks a group of segment events [event, next), and the event that follows it if that is a request.
+ * Returns the next event to check. */
+static uint32_t check_group(verification *v, uint32_t event, uint32_t next)
 {
     const mv_replay_script *s = v->script;
     uint8_t action = next < s->ev->count ? s->ev->action[next] : MV_ACTION_OTHER;
@@ -336,60 +350,56 @@ static void check_group(verification *v, uint32_t event, uint32_t next)
         event = s->empty_end[v->empty++];
     }
     if (action == MV_ACTION_ALLOC)
-        check_alloc(v, next, event);
-    else if (action == MV_ACTION_OOM)
+        return next + check_alloc(v, next, event);
+    if (action == MV_ACTION_OOM) {
         check_oom(v, next, event);
-    else if (event < next) {
-        differ(v, event, "memory was added although no request needed it");
-        for (; event < next; event++)
-            apply_segment_event(v, event);
+        return next + 1;
     }
+    if (event < next)
+        differ(v, event, "memory was added although no request needed it");
+    for (; event < next; event++)
+        apply_segment_event(v, event);
+    return next;
 }
 
-/* Fetches what later events will read: first the block's number, and then the block. */
-static void fetch_ahead(const verification *v, uint32_t event)
+/* Checks an event, with the events that belong to it. Returns the next event to check. */
+static uint32_t check_event(verification *v, uint32_t event)
 {
-    enum { FAR = 40, NEAR = 16 };
-    const uint32_t *row = v->script->lives->alloc_of + event;
-    uint32_t block;
+    const mv_events *ev = v->script->ev;
+    uint32_t next = event;
+    bool is_pair;
 
-    if (v->script->ev->count - event <= FAR)
-        return;
-    if (row[FAR] < v->script->lives->allocs.count)
-        __builtin_prefetch(&v->block_of[row[FAR]], 1);
-    if (row[NEAR] < v->script->lives->allocs.count && (block = v->block_of[row[NEAR]]) != MV_NO_ROW)
-        __builtin_prefetch(&v->heap.blocks[block], 1);
+    switch (ev->action[event]) {
+    case MV_ACTION_ALLOC:
+        return event + check_alloc(v, event, event);
+    case MV_ACTION_FREE_REQUESTED:
+    case MV_ACTION_FREE_COMPLETED:
+        is_pair = mv_replay_is_completed_next(v->script, event);
+        check_free(v, event, is_pair || ev->action[event] == MV_ACTION_FREE_COMPLETED);
+        return event + 1 + is_pair;
+    case MV_ACTION_OOM:
+        check_oom(v, event, event);
+        return event + 1;
+    default:
+        while (next < ev->count && mv_is_segment_action(ev->action[next]))
+            next++;
+        return next == event ? event + 1 : check_group(v, event, next);
+    }
 }
 
 static void check_events(verification *v)
 {
     const mv_events *ev = v->script->ev;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < ev->count && !v->heap.out_of_memory; i++) {
-        uint32_t next = i;
-        fetch_ahead(v, i);
-        while (next < ev->count && mv_is_segment_action(ev->action[next]))
-            next++;
-        if (v->out->gave_up) {
-            v->out->segment_events += next - i;
-            v->out->allocs += next < ev->count && ev->action[next] == MV_ACTION_ALLOC;
-        } else if (next > i || ev->action[i] == MV_ACTION_ALLOC || ev->action[i] == MV_ACTION_OOM) {
-            check_group(v, i, next);
-        } else if (ev->action[i] == MV_ACTION_FREE_REQUESTED) {
-            bool completes = mv_replay_is_completed_next(v->script, i);
-            check_free(v, i, completes);
-            i += completes;
-            next = i;
-        } else if (ev->action[i] == MV_ACTION_FREE_COMPLETED) {
-            check_free(v, i, true);
-        }
+    while (i < ev->count && !v->heap.out_of_memory && !v->out->gave_up) {
+        i = check_event(v, i);
         v->heap.effect_count = 0;
         v->out->gave_up = v->out->gave_up || mv_replay_is_endless(&v->heap);
-        if (next > i)
-            i = next < ev->count &&
-                        (ev->action[next] == MV_ACTION_ALLOC || ev->action[next] == MV_ACTION_OOM)
-                    ? next
-                    : next - 1;
+    }
+    for (; i < ev->count && !v->heap.out_of_memory; i++) {
+        v->out->segment_events += mv_is_segment_action(ev->action[i]);
+        v->out->allocs += ev->action[i] == MV_ACTION_ALLOC;
     }
 }
 
@@ -414,14 +424,12 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
     if (!script)
         code = mv_replay_script_make(&own, trace, lives, &made, err);
     if (code == MV_OK) {
-        v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
-        if (v.block_of &&
+        if (mv_block_rows_init(&v.block_of, &own, lives->allocs.count) &&
             mv_replay_heap_init(&v.heap, &own, &v.script->conf, trace->pools.count + 1)) {
             /* the real limit is not in the trace, but blocks have ages if there is any limit */
             v.heap.most_work = mv_replay_most_work(lives->events.count);
             v.heap.limit = v.script->conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
-            memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
-            mv_replay_start_as_recorded(v.script, &v.heap, v.block_of);
+            mv_replay_start_as_recorded(v.script, &v.heap, &v.block_of);
             check_events(&v);
         } else {
             v.heap.out_of_memory = true;

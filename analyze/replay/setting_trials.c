@@ -461,7 +461,7 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-enum { MOST_AT_ONCE = 4 }; /* parallel trials; each has a heap, and a row for each allocation */
+enum { MOST_AT_ONCE = 4 }; /* parallel trials; each has a heap */
 
 /* Trials that run in parallel. */
 typedef struct {

@@ -19,9 +19,9 @@ typedef struct {
     slow_allocator *slow;
     uint32_t block[LIVE]; /* MV_NO_ROW: none */
     uint64_t addr[LIVE];
-    bool waits[LIVE]; /* free requested, but not completed */
-    uint32_t streams; /* number of streams */
-    uint64_t steps;
+    bool waits[LIVE];      /* free requested, but not completed */
+    uint32_t streams;      /* number of streams */
+    uint64_t steps, brief; /* brief: blocks that were allocated and freed in one step */
 } match;
 
 static uint64_t random_size(void)
@@ -58,6 +58,30 @@ static void request(match *m, int i, const char *conf)
     cr_assert_eq(m->heap.blocks[m->block[i]].addr, m->addr[i], "%s: step %llu", conf,
                  (unsigned long long)m->steps);
     cr_assert_eq(m->heap.blocks[m->block[i]].size, slow_at(m->slow, m->addr[i])->size, "%s", conf);
+}
+
+/* Allocates a block that is freed at once. */
+static void request_briefly(match *m, const char *conf)
+{
+    uint64_t bytes = random_size(), peak = m->heap.peak.active, addr;
+    uint64_t stream = random_below(5) == 0 ? 7 * (uint64_t)random_below(m->streams) : 0;
+    unsigned pool = random_below(6) == 0;
+    bool is_freed;
+    uint32_t block = mv_replay_malloc_briefly(&m->heap, bytes, stream, pool, pool > 0, &is_freed);
+
+    addr = slow_malloc(m->slow, bytes, stream, pool, pool > 0);
+    cr_assert_eq(block == MV_NO_ROW, addr == 0, "%s: step %llu", conf,
+                 (unsigned long long)m->steps);
+    if (block == MV_NO_ROW)
+        return;
+    m->brief += is_freed;
+    cr_assert_eq(m->heap.blocks[block].addr, addr, "%s: step %llu", conf,
+                 (unsigned long long)m->steps);
+    cr_assert_eq(m->heap.peak.active, peak > m->slow->active ? peak : m->slow->active, "%s", conf);
+    if (!is_freed)
+        mv_replay_free(&m->heap, block);
+    slow_request_free(m->slow, addr);
+    slow_complete_free(m->slow, addr);
 }
 
 static void complete(match *m, int i)
@@ -99,7 +123,9 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
         m.block[i] = MV_NO_ROW;
     for (; m.steps < steps; m.steps++) {
         int i = (int)random_below(random_below(4) ? LIVE / 4 : LIVE);
-        if (m.block[i] == MV_NO_ROW) {
+        if (random_below(4) == 0) {
+            request_briefly(&m, text);
+        } else if (m.block[i] == MV_NO_ROW) {
             request(&m, i, text);
         } else {
             release(&m, i);
@@ -124,6 +150,7 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
         cr_assert_eq(m.heap.counts.segment_frees, s->segment_frees, "%s", text);
         cr_assert_eq(m.heap.counts.ooms, s->ooms, "%s", text);
     }
+    cr_assert(m.brief > 0 || mv_replay_collects(&m.heap), "%s", text);
 }
 
 LongTest(replay_random, the_simulation_equals_the_literal_allocator)
