@@ -1,4 +1,4 @@
-/* Allocates memory from the system in whole pages. Used only by base/arena.c. base/pages.c
+/* Allocates memory from the system in whole pages, for base/arena.c. base/pages.c
  * implements it for Linux, and web/system/pages.c for WebAssembly, which has no mappings. */
 #ifndef MV_BASE_PAGES_H
 #define MV_BASE_PAGES_H

@@ -658,7 +658,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 
     if (!mv_window_find(r->cli, r->trace, device, &window))
         return false;
-    mv_lives_find(&r->cli->arena, r->trace, device, &whole, err);
+    mv_input_lives(r->cli, &r->cli->arena, r->trace, device, &whole, err);
     if (err->code == MV_OK)
         mv_lives_within(&r->cli->arena, &whole, window, &lives, err);
     if (err->code == MV_OK)
@@ -712,6 +712,8 @@ int mv_cmd_leaks(mv_cli *cli)
                      .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    /* addresses and sizes are read only if a request failed, or events were folded */
+    cli->columns = MV_EVENT_action | MV_EVENT_time_us | MV_EVENT_stack | MV_EVENT_tag;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);

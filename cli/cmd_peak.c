@@ -678,7 +678,7 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     mv_leaks leaks;
     mv_lives lives;
 
-    if (mv_lives_find(&cli->arena, r->trace, device, &lives, &err) != MV_OK) {
+    if (mv_input_lives(cli, &cli->arena, r->trace, device, &lives, &err) != MV_OK) {
         mv_complain(mv_input_name(cli), &err);
         return false;
     }
@@ -775,6 +775,8 @@ int mv_cmd_peak(mv_cli *cli)
     r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (!load_rules(&r))
         return MV_EXIT_FAILED;
+    cli->columns = MV_EVENT_action | MV_EVENT_time_us | MV_EVENT_tag;
+    cli->columns_if_few = ~0u; /* they are replayed (analyze/advice/without_sites.h) */
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     r.kinds = mv_frame_kinds(&cli->arena, &trace);

@@ -52,9 +52,14 @@ struct mv_cli {
                                  * NULL: texts are rejected */
     struct mv_pieces *pieces;   /* pieces of the file (parse/pieces.h); NULL: read as a whole */
     bool reads_whole;           /* the file must be read as a whole, because a piece is damaged */
-    struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
-    bool keeps_report;          /* the report is kept even if the exit status is a failure */
-    mv_confine_fn *confine;     /* confines the process; NULL: the process has other work, so it is
+    uint32_t columns;           /* set of columns of events (MV_EVENT_addr) that the command reads
+                                 * once the lives are known, if no request failed and no option
+                                 * selects events; 0: it needs all events */
+    uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
+    const struct mv_lives *joined; /* lives found while the file was read in pieces; NULL: none */
+    struct mv_kept_files *kept;    /* files that earlier commands have read, or NULL */
+    bool keeps_report;             /* the report is kept even if the exit status is a failure */
+    mv_confine_fn *confine; /* confines the process; NULL: the process has other work, so it is
                                  * not confined */
 };
 

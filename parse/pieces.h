@@ -21,6 +21,9 @@ typedef struct mv_pieces mv_pieces;
 mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace);
 void mv_pieces_close(mv_pieces *pieces); /* `pieces` may be NULL */
 
+/* Returns the arena of the tables, for data that is released when the file is closed. */
+mv_arena *mv_pieces_arena(mv_pieces *pieces);
+
 /* Return the number of pieces, which is at least 1, and the largest number of events in a piece,
  * including its live rows. */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);

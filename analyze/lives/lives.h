@@ -73,7 +73,7 @@ typedef struct {
     uint8_t *is_expandable; /* [count] */
 } mv_segment_lives;
 
-typedef struct {
+typedef struct mv_lives {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence with the reason for `history`; never NULL */

@@ -12,7 +12,6 @@ typedef struct {
     uint32_t with_stack;    /* number of allocations and segments that are alive at the end and have
                              * a stack */
     uint32_t without_stack; /* number of allocations that are alive at the end and have no stack */
-    bool events_have_stacks;
     bool is_missing_segment_events; /* with_stack counts only segments, and there are no segment
                                      * events */
 } evidence;
@@ -37,9 +36,15 @@ static evidence gather(const mv_lives_sweep *r)
         if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER &&
             (!s->is_expandable[i] || e.is_missing_segment_events) && s->stack[i].row != MV_NO_ROW)
             e.with_stack++;
-    for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
-        e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
     return e;
+}
+
+static bool events_have_stacks(const mv_events *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->call[i] != MV_NO_CALL)
+            return true;
+    return false;
 }
 
 /* Whether the file describes the device's heap without addresses, as the files of PyTorch's
@@ -345,7 +350,7 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
 
 static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
 {
-    bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
+    bool unrecorded_survive = e->without_stack > 0 && events_have_stacks(&r->ev);
     uint32_t ring = full == NOT_FULL ? 0 : (uint32_t)r->recorded;
 
     r->lives->is_missing_segment_events =

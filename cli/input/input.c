@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "analyze/advice/without_sites.h"
 #include "analyze/events/recorder.h"
 #include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
@@ -14,6 +15,7 @@
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/input/moment_option.h"
+#include "cli/input/pieces.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/model/sums.h"
@@ -210,8 +212,9 @@ static bool takes_pieces(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
 
-    return cli->command->reads_pieces && !cli->reads_whole && !cli->kept && !o->level && !o->with &&
-           !o->from && !o->to && !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
+    return (cli->command->reads_pieces || (cli->columns && !o->at)) && !cli->reads_whole &&
+           !cli->kept && !o->level && !o->with && !o->from && !o->to &&
+           !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 
 /* Reads the file as it is, without taking a level from it. */
@@ -309,6 +312,65 @@ static bool join(mv_cli *cli, const char *path, mv_trace *trace)
     return true;
 }
 
+/* Returns the only device with events; MV_NO_ROW if there is no such device, or if events contain
+ * more than the lives show. */
+static uint32_t device_to_join(const mv_trace *trace)
+{
+    uint32_t device = MV_NO_ROW;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        if (mv_trace_events(trace, i).count == 0)
+            continue;
+        if (device != MV_NO_ROW || trace->digests[i].count[MV_ACTION_OOM] > 0)
+            return MV_NO_ROW;
+        device = i;
+    }
+    return device;
+}
+
+/* Finds the lives of the only device from the pieces of the file. Fails with MV_CORRUPT if the file
+ * must be read as a whole. */
+static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
+{
+    uint32_t device = device_to_join(trace);
+    mv_lives *lives = mv_push_struct(&cli->arena, mv_lives);
+    bool is_few;
+
+    if (!lives)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    if (device == MV_NO_ROW || mv_pieces_count(cli->pieces, device) == 1)
+        return mv_input_needs_whole(cli, err);
+    is_few = mv_trace_events(trace, device).count <= MV_WITHOUT_EVENTS;
+    if (mv_input_join_pieces(cli, trace, device, cli->columns | (is_few ? cli->columns_if_few : 0),
+                             lives, err) != MV_OK)
+        return err->code;
+    trace->devices[device].events = lives->events;
+    trace->digests = NULL; /* no events are left out */
+    cli->joined = lives;
+    return MV_OK;
+}
+
+mv_code mv_input_lives(const mv_cli *cli, mv_arena *arena, const mv_trace *trace, uint32_t device,
+                       mv_lives *out, mv_err *err)
+{
+    if (!cli->joined || cli->joined->device != device)
+        return mv_lives_find(arena, trace, device, out, err);
+    *out = *cli->joined;
+    return MV_OK;
+}
+
+static bool read_whole(mv_cli *cli, const char *path, mv_trace *trace)
+{
+    bool is_read;
+
+    mv_pieces_close(cli->pieces);
+    cli->pieces = NULL;
+    cli->reads_whole = true;
+    is_read = mv_input_read_file(cli, path, trace);
+    cli->reads_whole = false;
+    return is_read;
+}
+
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
 {
     mv_err err = {0};
@@ -322,6 +384,9 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && cli->command->needs && mv_trace_allocator(trace))
         refuse_for(cli->command, trace, &err);
+    if (err.code == MV_OK && cli->pieces && cli->columns &&
+        join_pieces(cli, trace, &err) == MV_CORRUPT)
+        return read_whole(cli, path, trace);
     if (err.code != MV_OK && cli->errors && cli->errors->count)
         return false; /* the file is a text that contains errors */
     if (err.code != MV_OK)

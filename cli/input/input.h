@@ -4,6 +4,7 @@
 
 #include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
+#include "analyze/lives/lives.h"
 #include "cli/commands.h"
 
 /* Reads the command's first file. Returns false if that fails, with a message; also returns false,
@@ -42,6 +43,10 @@ const char *mv_input_name(const mv_cli *cli);
     MEMBER("with.operators", (cli)->with ? (cli)->with->operators : 0)                         \
     MEMBER("with.outside", (cli)->with ? (cli)->with->outside : 0)                             \
     MEMBER("with.offset_us", mv_value_i64((cli)->with ? (cli)->with->offset_us : 0))
+
+/* Finds the lives of a device, unless they are known from reading the file. */
+mv_code mv_input_lives(const mv_cli *cli, mv_arena *arena, const mv_trace *trace, uint32_t device,
+                       mv_lives *out, mv_err *err);
 
 /* Finds the devices that --device selects, from *first to before *end. Without --device these are
  * all devices. Returns false, with a message, if the trace does not have that device. */

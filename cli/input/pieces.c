@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "analyze/lives/lives_join.h"
 #include "base/parallel_for.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -29,7 +30,8 @@ typedef struct {
     uint32_t device, count;
     mv_add_piece_fn *add;
     void *user;
-    uint32_t room; /* how many pieces may be in memory at the same time */
+    mv_lives_join *join; /* instead of `add` */
+    uint32_t room;       /* how many pieces may be in memory at the same time */
     pthread_mutex_t lock;
     pthread_cond_t added_one;
     uint32_t next, added; /* number of pieces that threads have taken, and that were added in
@@ -87,16 +89,45 @@ static void add_found(walk *w, piece *found)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Joins a piece after all earlier ones have their places. Several threads copy at the same time. */
+static void join_found(walk *w, uint32_t nth, piece *p)
+{
+    mv_lives_piece found;
+    bool has_failed;
+
+    if (p->err.code == MV_OK)
+        mv_lives_join_look(w->join, &p->arena, &p->trace, &p->lives, &found, &p->err);
+    pthread_mutex_lock(&w->lock);
+    while (w->added != nth && w->err.code == MV_OK)
+        pthread_cond_wait(&w->added_one, &w->lock);
+    has_failed = w->err.code != MV_OK;
+    if (!has_failed && p->err.code == MV_OK)
+        mv_lives_join_place(w->join, &found, &p->err);
+    if (!has_failed)
+        w->err = p->err;
+    has_failed = w->err.code != MV_OK;
+    w->added++;
+    pthread_cond_broadcast(&w->added_one);
+    pthread_mutex_unlock(&w->lock);
+    if (!has_failed)
+        mv_lives_join_copy(w->join, &found);
+    mv_arena_release(&p->arena);
+}
+
 static void work(void *user, uint32_t thread)
 {
     walk *w = user;
     uint32_t nth;
     piece *p;
 
-    (void)thread;
     while ((p = take(w, &nth)) != NULL) {
+        if (w->join)
+            p = &w->pieces[thread]; /* a piece is still in use after later ones have their places */
         find(w, nth, p);
-        add_found(w, p);
+        if (w->join)
+            join_found(w, nth, p);
+        else
+            add_found(w, p);
     }
 }
 
@@ -139,19 +170,50 @@ static void walk_all(walk *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
-                            mv_add_piece_fn *add_piece, void *user, mv_err *err)
+static walk *begin_walk(mv_cli *cli, const mv_trace *trace, uint32_t device, mv_err *err)
 {
     walk *w = mv_push_struct(&cli->arena, walk);
 
-    if (!w)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pieces");
-    *w = (walk){.cli = cli, .trace = trace, .device = device, .add = add_piece, .user = user};
+    if (!w) {
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pieces");
+        return NULL;
+    }
+    *w = (walk){.cli = cli, .trace = trace, .device = device};
     w->err.offset = MV_NO_OFFSET;
     w->count = cli->pieces ? mv_pieces_count(cli->pieces, device) : 1;
+    return w;
+}
+
+mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
+                            mv_add_piece_fn *add_piece, void *user, mv_err *err)
+{
+    walk *w = begin_walk(cli, trace, device, err);
+
+    if (!w)
+        return err->code;
+    w->add = add_piece;
+    w->user = user;
     walk_all(w);
     if (w->err.code == MV_CORRUPT && cli->pieces)
         return mv_input_needs_whole(cli, err);
+    if (w->err.code != MV_OK)
+        *err = w->err;
+    return w->err.code;
+}
+
+mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device, uint32_t columns,
+                             mv_lives *out, mv_err *err)
+{
+    walk *w = begin_walk(cli, trace, device, err);
+
+    if (!w)
+        return err->code;
+    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS);
+    w->join = mv_lives_join_begin(mv_pieces_arena(cli->pieces), trace, device, columns);
+    if (!w->join)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);
+    walk_all(w);
+    mv_lives_join_end(w->join, w->err.code == MV_OK ? out : NULL, &w->err);
     if (w->err.code != MV_OK)
         *err = w->err;
     return w->err.code;

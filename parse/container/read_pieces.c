@@ -170,6 +170,11 @@ void mv_pieces_need(mv_pieces *p, uint32_t columns)
         p->load.absent = absent;
 }
 
+mv_arena *mv_pieces_arena(mv_pieces *p)
+{
+    return &p->tables;
+}
+
 uint32_t mv_pieces_count(const mv_pieces *p, uint32_t device)
 {
     uint32_t count = device < p->trace->device_count ? p->devices[device].count : 0;
@@ -206,6 +211,7 @@ static bool take_chunks(mv_load *load, const piece *from, mv_load_table *t)
                           .total = (uint32_t)t->rows,
                           .is_cut = from->first_chunk + from->chunks < t->chunk_count,
                           .block = living->block,
+                          .event = living->event,
                           .older = living->older,
                           .older_addr = living->older_addr,
                           .older_block = living->older_block};

@@ -244,7 +244,8 @@ mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *r
     code = mv_rows_decode_chunk(load, &t, &chunk);
     if (code == MV_OK && !are_beginnings(rows, (uint32_t)from->head.first_row))
         code = MV_CORRUPT;
-    *out = (mv_living){.first = (uint32_t)from->head.first_row, .block = rows->block};
+    *out = (mv_living){
+        .first = (uint32_t)from->head.first_row, .block = rows->block, .event = rows->event};
     while (out->count < count && rows->event[out->count] != MV_NO_ROW)
         out->count++;
     out->older = count - out->count;

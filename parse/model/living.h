@@ -23,6 +23,7 @@ typedef struct mv_living {
     bool is_cut;           /* later events are missing, so the final heap cannot be used */
     const uint64_t *block; /* [count] bytes that the block of each alloc occupies; 0 in other
                             * rows */
+    const uint32_t *event; /* [count] event number of each live row */
     uint32_t older;        /* number of blocks from before the first event; these blocks have no
                             * rows */
     const uint64_t *older_addr, *older_block; /* [older] addresses and sizes of these blocks */

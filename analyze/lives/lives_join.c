@@ -1,0 +1,577 @@
+#include "analyze/lives/lives_join.h"
+
+#include "analyze/lives/block_size.h"
+#include "base/grow.h"
+#include "base/pages.h"
+#include "parse/model/build.h"
+#include "parse/model/tables.h"
+
+enum { HAS_SMALL = 1, HAS_LARGE = 2 };
+
+/* A block that is alive at the end of the pieces so far. */
+typedef struct {
+    uint32_t event, row; /* in the whole trace and in its table */
+    uint32_t freed;
+    mv_stack_id stack;
+    uint64_t block;
+} alive_block;
+
+/* The end of a block, or its size, if a later piece than that of its birth shows it. */
+typedef struct {
+    uint32_t row, freed, completed;
+    mv_stack_id stack;
+    uint64_t block;
+} late_end;
+
+/* A segment that is alive at the end of the pieces so far. */
+typedef struct {
+    uint32_t event, row;
+} alive_segment;
+
+typedef struct {
+    alive_block *rows;
+    uint32_t count, capacity;
+} alive_blocks;
+
+struct mv_lives_join {
+    mv_arena scratch; /* the join itself is allocated in it */
+    mv_arena *arena;
+    const mv_trace *trace;
+    uint64_t most_small; /* largest request for the small pool */
+    mv_lives lives;      /* the whole table */
+    uint32_t columns;    /* set of columns of the events */
+    uint32_t next;       /* number of events placed */
+    uint32_t segments;   /* number of segments placed */
+    alive_blocks alive, before;
+    struct {
+        alive_segment *rows;
+        uint32_t count, capacity;
+    } held;
+    struct {
+        late_end *rows;
+        uint32_t count, capacity;
+    } late;
+    struct {
+        mv_event_row *rows;
+        uint32_t count, capacity;
+    } marks;
+    uint32_t *mark_events;
+    uint32_t mark_event_count, mark_event_capacity;
+    uint8_t *sizes; /* [segments] */
+    uint32_t sizes_capacity;
+};
+
+static mv_code needs_whole(mv_err *err)
+{
+    return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "%s", "lives of pieces");
+}
+
+static mv_code no_memory(const mv_lives_join *j, mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", j->lives.device);
+}
+
+/* ---- begin ------------------------------------------------------------------------------- */
+
+/* Returns the largest request that rounds to a block of the small pool. Rounding keeps the order. */
+static uint64_t most_small_of(const mv_trace *trace)
+{
+    mv_block_rules rules = mv_block_rules_of(trace);
+    uint64_t low = 0, high = MV_SMALL_REQUEST;
+
+    while (low < high) {
+        uint64_t middle = (low + high + 1) / 2;
+        if (mv_round_request(&rules, middle) <= MV_SMALL_REQUEST)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        void *values;
+        if (!(j->columns & 1u << i))
+            continue;
+        values = mv_arena_push(j->arena, events, c->size);
+        if (!values)
+            return false;
+        mv_column_set(&j->lives.events, c, values);
+    }
+    j->lives.events.count = (uint32_t)events;
+    j->lives.alloc_of = mv_push_unset(j->arena, uint32_t, events);
+    if (!mv_alloc_lives_push(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
+        return false;
+    mv_arena_clear(j->arena, j->lives.allocs.inexact, allocs);
+    return true;
+}
+
+mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                   uint32_t columns)
+{
+    const mv_digest *digest = &trace->digests[device];
+    mv_arena scratch;
+    mv_lives_join *j;
+    uint64_t events = 0;
+
+    mv_arena_init(&scratch, arena->budget);
+    j = mv_push_struct(&scratch, mv_lives_join);
+    if (!j)
+        return NULL;
+    *j = (mv_lives_join){.scratch = scratch,
+                         .arena = arena,
+                         .trace = trace,
+                         .most_small = most_small_of(trace),
+                         .columns = columns,
+                         .lives = {.device = device,
+                                   .history = digest->history,
+                                   .history_why = digest->history_why,
+                                   .ring = digest->ring}};
+    for (unsigned i = 0; i < MV_ACTION_COUNT; i++)
+        events += digest->count[i];
+    if (events < MV_NO_ROW && make_columns(j, events, digest->count[MV_ACTION_ALLOC]))
+        return j;
+    mv_lives_join_end(j, NULL, NULL);
+    return NULL;
+}
+
+/* ---- look -------------------------------------------------------------------------------- */
+
+/* Returns the number of rows whose births are before row `count` of the events. */
+static uint32_t born_before(const uint32_t *birth, uint32_t rows, uint32_t count)
+{
+    uint32_t old = 0;
+
+    while (old < rows && birth[old] < count)
+        old++;
+    return old;
+}
+
+/* Whether no segment event cut a segment. The rows of segments are then in order of birth. */
+static bool are_uncut(const mv_segment_lives *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE || (i > 0 && s->birth[i] <= s->birth[i - 1]))
+            return false;
+    return true;
+}
+
+/* Lists the blocks alive at the end of the piece. Returns false if a block's size is uncertain. */
+static bool list_alive(mv_lives_piece *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (a->completed[i] == MV_NEVER)
+            p->alive[p->alive_count++] = i;
+        else if (a->inexact[i] && i >= p->allocs.old)
+            return false;
+    }
+    return true;
+}
+
+static void add_mark(mv_lives_piece *p, uint32_t event)
+{
+    p->marks[p->mark_count++] = event;
+}
+
+/* Lists segment events, and the first allocation in each segment. */
+static void list_marks(const mv_lives_join *j, mv_lives_piece *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    const mv_events *e = p->events;
+    uint32_t row = p->allocs.old;
+
+    for (uint32_t i = p->living.count; i < e->count; i++) {
+        uint32_t segment;
+        if (e->action[i] != MV_ACTION_ALLOC) {
+            if (mv_is_segment_action(e->action[i]))
+                add_mark(p, i);
+            continue;
+        }
+        segment = a->segment[row];
+        if (segment != MV_NO_ROW) {
+            if (!p->sizes[segment])
+                add_mark(p, i);
+            p->sizes[segment] |= a->requested[row] <= j->most_small ? HAS_SMALL : HAS_LARGE;
+        }
+        row++;
+    }
+}
+
+static uint64_t count_segment_events(const mv_lives_piece *p)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = p->living.count; i < p->events->count; i++)
+        count += mv_is_segment_action(p->events->action[i]);
+    return count;
+}
+
+mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *piece,
+                           const mv_lives *lives, mv_lives_piece *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    const mv_segment_lives *s = &lives->segments;
+
+    *out = (mv_lives_piece){.events = &lives->events,
+                            .lives = lives,
+                            .living = mv_living_of(piece, lives->device),
+                            .alive = mv_push_unset(arena, uint32_t, a->count),
+                            .sizes = mv_push_array(arena, uint8_t, s->count)};
+    out->allocs.old = born_before(a->birth, a->count, out->living.count);
+    out->segments.old = born_before(s->birth, s->count, out->living.count);
+    out->allocs.row = mv_push_array(arena, uint32_t, out->allocs.old);
+    out->segments.row = mv_push_array(arena, uint32_t, out->segments.old);
+    out->marks = mv_push_array(arena, uint32_t, count_segment_events(out) + s->count);
+    if (!out->alive || !out->sizes || !out->allocs.row || !out->segments.row || !out->marks)
+        return no_memory(j, err);
+    out->is_certain =
+        a->preexisting == 0 && out->living.older == 0 && are_uncut(s) && list_alive(out);
+    if (out->is_certain)
+        list_marks(j, out);
+    return MV_OK;
+}
+
+/* ---- place ------------------------------------------------------------------------------- */
+
+/* Returns the number in the whole trace of an event of a piece that is not a live row. */
+static uint32_t number_of(const mv_lives_piece *p, uint32_t event)
+{
+    return event - p->living.count + p->living.first;
+}
+
+static uint32_t end_of(const mv_lives_piece *p, uint32_t event, uint32_t before)
+{
+    if (event == MV_NEVER)
+        return MV_NEVER;
+    return event < p->living.count ? before : number_of(p, event);
+}
+
+static uint32_t alloc_row(const mv_lives_piece *p, uint32_t row)
+{
+    return row < p->allocs.old ? p->allocs.row[row] : row - p->allocs.old + p->allocs.first;
+}
+
+static uint32_t segment_row(const mv_lives_piece *p, uint32_t row)
+{
+    return row < p->segments.old ? p->segments.row[row] : row - p->segments.old + p->segments.first;
+}
+
+/* Matches the live blocks of a piece with those that earlier pieces left alive. */
+static mv_code match_blocks(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+
+    if (p->allocs.old != j->before.count)
+        return needs_whole(err);
+    for (uint32_t i = 0; i < p->allocs.old; i++) {
+        alive_block *was = &j->before.rows[i];
+        uint32_t freed = end_of(p, a->freed[i], was->freed);
+        late_end end = {was->row, freed, end_of(p, a->completed[i], MV_NEVER), a->stack[i],
+                        a->block[i]};
+        if (p->living.event[a->birth[i]] != was->event)
+            return needs_whole(err);
+        p->allocs.row[i] = was->row;
+        if ((freed != was->freed || end.completed != MV_NEVER || end.block != was->block ||
+             end.stack.row != was->stack.row) &&
+            !mv_append(&j->scratch, j->late.rows, j->late.count, j->late.capacity, end))
+            return no_memory(j, err);
+        was->freed = freed;
+        was->block = end.block;
+        was->stack = end.stack;
+    }
+    return MV_OK;
+}
+
+/* Lists the blocks that are alive after a piece. */
+static bool keep_alive(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+
+    j->alive.count = 0;
+    if (!mv_room_for(&j->scratch, j->alive.rows, (uint64_t)p->alive_count, j->alive.capacity))
+        return false;
+    for (uint32_t i = 0; i < p->alive_count; i++) {
+        uint32_t row = p->alive[i];
+        j->alive.rows[j->alive.count++] =
+            row < p->allocs.old ? j->before.rows[row]
+                                : (alive_block){number_of(p, a->birth[row]), alloc_row(p, row),
+                                                end_of(p, a->freed[row], MV_NEVER), a->stack[row],
+                                                a->inexact[row] ? MV_NO_BYTES : a->block[row]};
+    }
+    return true;
+}
+
+static mv_code match_segments(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
+{
+    const mv_segment_lives *s = &p->lives->segments;
+
+    if (p->segments.old != j->held.count)
+        return needs_whole(err);
+    for (uint32_t i = 0; i < p->segments.old; i++) {
+        if (p->living.event[s->birth[i]] != j->held.rows[i].event)
+            return needs_whole(err);
+        p->segments.row[i] = j->held.rows[i].row;
+    }
+    p->segments.first = j->segments;
+    j->segments += s->count - p->segments.old;
+    j->held.count = 0;
+    if (!mv_room_for(&j->scratch, j->held.rows, (uint64_t)s->count, j->held.capacity) ||
+        !mv_room_for(&j->scratch, j->sizes, (uint64_t)j->segments, j->sizes_capacity))
+        return no_memory(j, err);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t row = segment_row(p, i);
+        j->sizes[row] |= p->sizes[i];
+        if (s->death[i] == MV_NEVER)
+            j->held.rows[j->held.count++] = (alive_segment){
+                i < p->segments.old ? p->living.event[s->birth[i]] : number_of(p, s->birth[i]),
+                row};
+    }
+    return MV_OK;
+}
+
+static bool keep_marks(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const mv_events *e = p->events;
+
+    for (uint32_t i = 0; i < p->mark_count; i++) {
+        uint32_t at = p->marks[i];
+        mv_event_row row = {.action = e->action[at],
+                            .addr = e->addr[at],
+                            .size = e->size[at],
+                            .stream = e->stream[at],
+                            .time_us = e->time_us[at],
+                            .stack = e->stack[at],
+                            .call = e->call[at],
+                            .tag = e->tag[at]};
+        if (!mv_append(&j->scratch, j->marks.rows, j->marks.count, j->marks.capacity, row) ||
+            !mv_append(&j->scratch, j->mark_events, j->mark_event_count, j->mark_event_capacity,
+                       number_of(p, at)))
+            return false;
+    }
+    return true;
+}
+
+mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
+{
+    mv_lives *whole = &j->lives;
+    uint32_t events = p->events->count - p->living.count;
+    uint32_t allocs = p->lives->allocs.count - p->allocs.old;
+    alive_blocks before = j->alive;
+
+    if (!p->is_certain || p->living.first != j->next || events > whole->events.count - j->next ||
+        allocs > j->trace->digests[whole->device].count[MV_ACTION_ALLOC] - whole->allocs.count)
+        return needs_whole(err);
+    j->alive = j->before;
+    j->before = before;
+    p->allocs.first = whole->allocs.count;
+    whole->allocs.count += allocs;
+    j->next += events;
+    if (match_blocks(j, p, err) != MV_OK || match_segments(j, p, err) != MV_OK)
+        return err->code;
+    return keep_alive(j, p) && keep_marks(j, p) ? MV_OK : no_memory(j, err);
+}
+
+/* ---- copy -------------------------------------------------------------------------------- */
+
+static bool is_zero(const char *values, uint64_t bytes)
+{
+    return bytes == 0 || (values[0] == 0 && memcmp(values, values + 1, bytes - 1) == 0);
+}
+
+/* Copies rows to a part of a column, whose pages are mapped at once, which is faster than one by
+ * one. */
+static void copy_rows(void *to, uint64_t first, const void *from, uint64_t old, uint64_t count,
+                      uint64_t size)
+{
+    char *at = (char *)to + first * size;
+
+    mv_pages_take(at, count * size);
+    memcpy(at, (const char *)from + old * size, count * size);
+}
+
+/* Columns of zeros are not written, so that they take no memory. */
+static void copy_events(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    uint64_t count = p->events->count - p->living.count;
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        void *to = mv_column_of(&j->lives.events, c);
+        const char *from = mv_column_of(p->events, c);
+        uint32_t old = p->living.count;
+        if (to && !is_zero(from + (uint64_t)old * c->size, count * c->size))
+            copy_rows(to, p->living.first, from, old, count, c->size);
+    }
+}
+
+static void copy_rows_of_events(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const uint32_t *from = p->lives->alloc_of + p->living.count;
+    const uint8_t *action = p->events->action + p->living.count;
+    uint32_t *to = j->lives.alloc_of + p->living.first;
+    uint32_t count = p->events->count - p->living.count, old = p->allocs.old;
+    uint32_t shift = p->allocs.first - old;
+
+    mv_pages_take(to, count * sizeof *to);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = from[i];
+        if (row >= old && row != MV_NO_ROW && !mv_is_segment_action(action[i]))
+            to[i] = row + shift;
+        else
+            to[i] = row == MV_NO_ROW                  ? MV_NO_ROW
+                    : mv_is_segment_action(action[i]) ? segment_row(p, row)
+                                                      : p->allocs.row[row];
+    }
+}
+
+static void copy_numbers(const mv_lives_piece *p, uint32_t *column, const uint32_t *from)
+{
+    uint32_t old = p->allocs.old, count = p->lives->allocs.count - old;
+    uint32_t shift = p->living.first - p->living.count;
+    uint32_t *to = column + p->allocs.first;
+
+    mv_pages_take(to, count * sizeof *to);
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = from[old + i] == MV_NEVER ? MV_NEVER : from[old + i] + shift;
+}
+
+static void copy_allocs(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const mv_alloc_lives *from = &p->lives->allocs;
+    mv_alloc_lives *to = &j->lives.allocs;
+    uint32_t old = p->allocs.old, first = p->allocs.first, count = from->count - old;
+    uint32_t *segment = to->segment + first;
+
+    copy_rows(to->addr, first, from->addr, old, count, sizeof *to->addr);
+    copy_rows(to->requested, first, from->requested, old, count, sizeof *to->requested);
+    copy_rows(to->block, first, from->block, old, count, sizeof *to->block);
+    copy_rows(to->stack, first, from->stack, old, count, sizeof *to->stack);
+    copy_numbers(p, to->birth, from->birth);
+    copy_numbers(p, to->freed, from->freed);
+    copy_numbers(p, to->completed, from->completed);
+    mv_pages_take(segment, count * sizeof *segment);
+    for (uint32_t i = 0; i < count; i++)
+        segment[i] = from->segment[old + i] == MV_NO_ROW ? MV_NO_ROW
+                                                         : segment_row(p, from->segment[old + i]);
+}
+
+void mv_lives_join_copy(mv_lives_join *j, const mv_lives_piece *p)
+{
+    copy_events(j, p);
+    copy_rows_of_events(j, p);
+    copy_allocs(j, p);
+}
+
+/* ---- end --------------------------------------------------------------------------------- */
+
+/* Whether the size of a block that is alive at the end is uncertain. */
+static bool has_unknown_size(const mv_lives_join *j)
+{
+    for (uint32_t i = 0; i < j->alive.count; i++)
+        if (j->alive.rows[i].block == MV_NO_BYTES)
+            return true;
+    return false;
+}
+
+static void settle_late(mv_lives_join *j)
+{
+    mv_alloc_lives *a = &j->lives.allocs;
+
+    for (uint32_t i = 0; i < j->late.count; i++) {
+        const late_end *end = &j->late.rows[i];
+        a->freed[end->row] = end->freed;
+        a->completed[end->row] = end->completed;
+        a->stack[end->row] = end->stack;
+        a->block[end->row] = end->block;
+    }
+}
+
+/* Makes the trace of the segment events and of the first allocation in each segment. */
+static bool make_marks(mv_lives_join *j, mv_trace *out)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    mv_events *events;
+
+    *out = *j->trace;
+    out->digests = NULL;
+    out->living = NULL;
+    out->devices = mv_push_array(&j->scratch, mv_device, out->device_count);
+    if (!out->devices)
+        return false;
+    events = &out->devices[j->lives.device].events;
+    events->count = j->marks.count;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        char *values = mv_arena_push(&j->scratch, j->marks.count + 1ull, c->size);
+        if (!values)
+            return false;
+        mv_column_set(events, c, values);
+        for (uint32_t k = 0; k < j->marks.count; k++)
+            memcpy(values + (uint64_t)k * c->size, (const char *)&j->marks.rows[k] + c->row_at,
+                   c->size);
+    }
+    return true;
+}
+
+/* Whether the sizes of blocks in a segment depend on which of them came first. Pieces do not show
+ * this if the first one is gone. */
+static bool depends_on_first(const mv_lives_join *j, uint32_t segment, uint32_t mark)
+{
+    return j->sizes[segment] == (HAS_SMALL | HAS_LARGE) &&
+           j->marks.rows[mark].action != MV_ACTION_SEGMENT_MAP;
+}
+
+static mv_code find_segments(mv_lives_join *j, mv_err *err)
+{
+    mv_segment_lives *s = &j->lives.segments;
+    mv_trace marks;
+    mv_lives lives;
+
+    if (!make_marks(j, &marks))
+        return no_memory(j, err);
+    if (mv_lives_find(&j->scratch, &marks, j->lives.device, &lives, err) != MV_OK)
+        return err->code;
+    if (lives.segments.count != j->segments)
+        return needs_whole(err);
+    if (!mv_segment_lives_push(j->arena, j->segments, s))
+        return no_memory(j, err);
+    s->count = j->segments;
+    for (uint32_t i = 0; i < s->count; i++) {
+        mv_segment_lives_copy(&lives.segments, i, s, i);
+        if (s->birth[i] == MV_BEFORE || depends_on_first(j, i, s->birth[i]))
+            return needs_whole(err);
+        s->birth[i] = j->mark_events[s->birth[i]];
+        if (s->death[i] != MV_NEVER)
+            s->death[i] = j->mark_events[s->death[i]];
+    }
+    return MV_OK;
+}
+
+mv_code mv_lives_join_end(mv_lives_join *j, mv_lives *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code = MV_OK;
+
+    if (!j)
+        return MV_OK;
+    if (out && (has_unknown_size(j) || j->next != j->lives.events.count ||
+                j->lives.allocs.count != j->trace->digests[j->lives.device].count[MV_ACTION_ALLOC]))
+        code = needs_whole(err);
+    if (out && code == MV_OK)
+        code = find_segments(j, err);
+    if (out && code == MV_OK) {
+        settle_late(j);
+        *out = j->lives;
+    }
+    scratch = j->scratch; /* the join itself is allocated in this arena */
+    mv_arena_release(&scratch);
+    return code;
+}

@@ -1,0 +1,123 @@
+/* Lives joined from pieces equal those of the whole trace, which are the slow model. */
+#include "analyze/lives/digests.h"
+#include "analyze/lives/lives_join.h"
+#include "base/text.h"
+#include "parse/model/tables.h"
+#include "parse/pieces.h"
+#include "parse/readers.h"
+#include "parse/writers.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/in_process.h"
+#include "tests/fixture/sweeps.h"
+
+static const char *path_of_file(void)
+{
+    return mv_arena_printf(mvt_memory(), "%s/joined.bin", mvt_folder_path());
+}
+
+static void write_file(const mv_trace *trace, uint32_t chunk_rows)
+{
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err()),
+                          .chunk_rows = chunk_rows};
+    mv_sink sink;
+
+    cr_assert_not_null(opts.digests);
+    opts.spans = spans;
+    mvt_ok(mv_sink_open(&sink, path_of_file(), mvt_err()));
+    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+}
+
+/* Joins the pieces of the file. Returns MV_CORRUPT if the whole file is needed. */
+static mv_code join_file(mv_pieces *pieces, const mv_trace *trace, uint32_t device,
+                         uint32_t columns, mv_lives *out)
+{
+    mv_lives_join *join = mv_lives_join_begin(mvt_memory(), trace, device, columns);
+    mv_err err = {0};
+
+    cr_assert_not_null(join);
+    for (uint32_t i = 0; i < mv_pieces_count(pieces, device) && err.code == MV_OK; i++) {
+        mv_lives_piece found;
+        mv_trace piece;
+        mv_lives lives;
+        if (mv_pieces_read(pieces, mvt_memory(), device, i, &piece, &err) == MV_OK &&
+            mv_lives_find(mvt_memory(), &piece, device, &lives, &err) == MV_OK &&
+            mv_lives_join_look(join, mvt_memory(), &piece, &lives, &found, &err) == MV_OK &&
+            mv_lives_join_place(join, &found, &err) == MV_OK)
+            mv_lives_join_copy(join, &found);
+    }
+    mv_lives_join_end(join, err.code == MV_OK ? out : NULL, &err);
+    return err.code;
+}
+
+static void same_events(const mv_events *a, const mv_events *b, uint32_t columns, const char *name)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+
+    cr_assert_eq(a->count, b->count, "%s", name);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        const void *joined = mv_column_of(a, c);
+        if (columns & 1u << i)
+            cr_expect(memcmp(joined, mv_column_of(b, c), a->count * (size_t)c->size) == 0, "%s %s",
+                      name, c->name);
+        else
+            cr_expect_null(joined, "%s %s", name, c->name);
+    }
+}
+
+static uint32_t joined, refused; /* devices */
+
+static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t device,
+                         uint32_t columns, const char *name)
+{
+    mv_trace entire;
+    mv_lives a, b;
+    const char *difference;
+
+    if (join_file(pieces, tables, device, columns, &a) == MV_CORRUPT) {
+        refused++;
+        return;
+    }
+    joined++;
+    mvt_ok(mv_trace_read(mvt_memory(), path_of_file(), NULL, &entire, mvt_err()));
+    mvt_ok(mv_lives_find(mvt_memory(), &entire, device, &b, mvt_err()));
+    difference = mvt_lives_difference(&a, &b);
+    cr_expect_null(difference, "%s device %u: %s", name, device, difference);
+    same_events(&a.events, &b.events, columns, name);
+    cr_expect_eq(a.history, b.history, "%s", name);
+    cr_expect_str_eq(a.history_why, b.history_why, "%s", name);
+    cr_expect_eq(a.ring, b.ring, "%s", name);
+    cr_expect_eq(a.has_no_heap + a.is_missing_allocs + a.is_missing_memory_events +
+                     a.is_missing_segment_events + a.has_later_events,
+                 0);
+    cr_expect_eq(b.has_no_heap + b.is_missing_allocs + b.is_missing_memory_events +
+                     b.is_missing_segment_events + b.has_later_events,
+                 0);
+}
+
+static void check(const mv_trace *trace, const char *name)
+{
+    enum { SOME = MV_EVENT_action | MV_EVENT_time_us, ALL = 0xff };
+    static const uint32_t rows[] = {32, 200};
+    mv_trace tables;
+    mv_pieces *pieces;
+
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_file(trace, rows[i]);
+        pieces = mv_pieces_open(mvt_memory(), path_of_file(), &tables);
+        for (uint32_t d = 0; pieces && d < tables.device_count; d++)
+            if (mv_pieces_count(pieces, d) > 1)
+                check_device(pieces, &tables, d, i % 2 ? SOME : ALL, name);
+        mv_pieces_close(pieces);
+    }
+}
+
+Test(lives_join, equals_the_lives_of_the_whole)
+{
+    joined = refused = 0;
+    mvt_each_snapshot(check);
+    printf("joined %u refused %u\n", joined, refused);
+    cr_expect_geq(joined, 20);
+}
