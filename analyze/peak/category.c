@@ -585,14 +585,14 @@ typedef struct {
 static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    bool *is_open = mv_push_array(scratch, bool, s->trace->stacks.count);
+    bool *is_open = mv_push_array(scratch, bool, s->trace->stacks.count), is_any_open = false;
     uint32_t most = 0;
     voter *rows;
 
     for (uint32_t i = 0; is_open && i < a->count; i++)
         if (s->out->of_alloc[i] == OPEN)
-            is_open[a->stack[i].row] = true;
-    for (uint32_t i = 0; is_open && i < a->count; i++)
+            is_any_open = is_open[a->stack[i].row] = true;
+    for (uint32_t i = 0; is_any_open && i < a->count; i++)
         most += a->stack[i].row != MV_NO_ROW && is_open[a->stack[i].row];
     rows = is_open ? mv_push_array(scratch, voter, most) : NULL;
     *count = 0;
