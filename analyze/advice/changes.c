@@ -274,8 +274,7 @@ static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_e
             continue;
         bin = mv_steps_bin(&facts->steps, a->birth[i]);
         if (last_row == MV_NO_ROW || facts->layers.loop[i] != last_loop || bin != last_bin ||
-            (facts->layers.loop[i] == MV_NO_ROW ? i != last_row + 1
-                                                : facts->layers.index[i] != last_index))
+            (facts->layers.loop[i] ? facts->layers.index[i] != last_index : i != last_row + 1))
             ++*count;
         (*instance)[i] = *count - 1;
         last_row = i;

@@ -226,7 +226,7 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint32_t *leak_of;  /* leak of each row; NULL: no term needs the leaks, or there are no
+    const uint32_t *leak_of;  /* mv_leaks.leak_of; NULL: no term needs the leaks, or there are no
                                * leaks */
     mv_categories categories; /* categories; their name is NULL if no term needs them */
 } filter_matcher;
@@ -319,7 +319,7 @@ static row_facts alloc_facts(const filter_matcher *m, uint32_t i)
                      .bytes = a->block[i],
                      .life = life_of(a->birth[i], a->freed[i]),
                      .pool = mv_alloc_pool(m->lives, i),
-                     .leak = m->leak_of ? m->leak_of[i] + 1 : 0,
+                     .leak = m->leak_of ? m->leak_of[i] : 0,
                      .category = m->categories.of_alloc ? m->categories.of_alloc[i] : 0,
                      .row = i};
 

@@ -15,14 +15,14 @@ static int64_t *rise_of_groups(mv_leak_state *w)
     int64_t *rise = mv_push_array(w->scratch, int64_t, w->sites.groups);
     uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps, from = 0;
 
-    for (uint32_t i = 0; rise && i < a->count; i++) {
-        uint32_t end;
+    for (uint32_t k = 0; rise && k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k], end;
         int64_t *of;
 
         if (!mv_floor_holds(&w->floor, a, i, &from))
             continue;
         end = mv_floor_bin(&w->floor, a->freed[i]);
-        of = &rise[w->sites.group[mv_site_of(&w->sites, a->stack[i])]];
+        of = &rise[mv_leak_group_of(w, i)];
         *of += from <= last && end > last ? (int64_t)a->block[i] : 0;
         *of -= from <= first && end > first ? (int64_t)a->block[i] : 0;
     }
@@ -75,13 +75,13 @@ bool mv_floor_without_gone(mv_leak_state *w)
 
     if (!stays)
         return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->freed[i] == MV_NEVER)
-            stays[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] = 1;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (mv_floor_holds(&w->floor, a, i, &from) &&
-            !stays[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
-            mv_leak_explain(w, i);
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++)
+        if (a->freed[w->floor.lasting.row[k]] == MV_NEVER)
+            stays[mv_leak_group_of(w, w->floor.lasting.row[k])] = 1;
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++)
+        if (mv_floor_holds(&w->floor, a, w->floor.lasting.row[k], &from) &&
+            !stays[mv_leak_group_of(w, w->floor.lasting.row[k])])
+            mv_leak_explain(w, w->floor.lasting.row[k]);
     if (!mv_leak_floor_rises(w, "lines of which nothing is alive at the end"))
         return false;
     if (w->out->floor.rises) /* it still rises, so these lines are not the reason */

@@ -33,7 +33,6 @@ typedef struct {
 
 typedef struct {
     mv_arena *scratch;
-    const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
     const mv_outer *outer;
@@ -54,7 +53,8 @@ static site_row *find_rows(const search *s)
     site_row *rows = mv_push_array(s->scratch, site_row, s->sites->count);
     uint32_t bin = 0;
 
-    for (uint32_t i = a->preexisting; rows && i < a->count; i++) {
+    for (uint32_t k = a->preexisting; rows && k < s->floor->lasting.count; k++) {
+        uint32_t i = s->floor->lasting.row[k];
         site_row *row = &rows[mv_site_of(s->sites, a->stack[i])];
 
         while (bin < s->steps->count && s->steps->at[bin] <= a->birth[i])
@@ -88,18 +88,16 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
 }
 
 /* Sets `has_backward`. Returns false when out of memory. */
-static bool look_for_backward(search *s)
+static bool look_for_backward(search *s, const mv_leak_state *w)
 {
-    const uint16_t *marks = mv_stack_marks(s->scratch, s->trace, s->sites->kinds);
-    const mv_alloc_lives *a = &s->lives->allocs;
+    const uint16_t *marks = mv_stack_marks(s->scratch, w->trace, s->sites->kinds);
 
-    for (uint32_t i = a->preexisting; marks && !s->has_backward && i < a->count; i++)
-        s->has_backward =
-            a->stack[i].row < s->trace->stacks.count && marks[a->stack[i].row] & MV_MARK_BACKWARD;
+    for (uint32_t k = 0; marks && !s->has_backward && k < s->sites->stacks; k++)
+        s->has_backward = w->stacks[k].births > 0 && marks[k] & MV_MARK_BACKWARD;
     return marks != NULL;
 }
 
-/* Fills `held` and `asked` for one site. */
+/* Fills `held` and `asked` for one site. Blocks that live only within one bin do not count. */
 static void measure(const search *s, uint32_t site)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -107,8 +105,8 @@ static void measure(const search *s, uint32_t site)
 
     for (uint32_t b = 0; b < bins; b++)
         s->held[b] = s->asked[b] = 0;
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t bin;
+    for (uint32_t k = a->preexisting; k < s->floor->lasting.count; k++) {
+        uint32_t i = s->floor->lasting.row[k], bin;
 
         if (mv_site_of(s->sites, a->stack[i]) != site)
             continue;
@@ -226,7 +224,14 @@ static bool make_room(search *s, mv_growing_blocks *out)
     return s->held && s->asked && s->kept && out->blocks;
 }
 
-static void look_for_growth(search *s, const site_row *rows, mv_growing_blocks *out)
+/* Finds the work of the steps, unless it is known. Few runs have a candidate that needs it. */
+static bool find_work(search *s)
+{
+    return s->work.by_group ||
+           mv_step_work_find(s->scratch, s->lives, s->sites, s->outer, s->steps, &s->work);
+}
+
+static bool look_for_growth(search *s, const site_row *rows, mv_growing_blocks *out)
 {
     s->least_rises = LEAST_RISES;
     for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
@@ -235,49 +240,47 @@ static void look_for_growth(search *s, const site_row *rows, mv_growing_blocks *
         if (!is_candidate(s, &rows[site], site))
             continue;
         seen++;
+        if (!find_work(s))
+            return false;
         measure(s, site);
         if (evaluate(s, &block))
             out->blocks[out->count++] = block;
     }
+    return true;
 }
 
-static void look_for_doubt(search *s, const site_row *rows, mv_growing_blocks *out)
+static bool look_for_doubt(search *s, const site_row *rows, mv_growing_blocks *out)
 {
     s->least_rises = DOUBTFUL_RISES;
     for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
         if (!is_candidate(s, &rows[site], site))
             continue;
         seen++;
+        if (!find_work(s))
+            return false;
         measure(s, site);
         out->is_doubtful = out->is_doubtful || may_grow(s, site);
     }
+    return true;
 }
 
-bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                            const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
-                            const mv_floor *floor, mv_growing_blocks *out)
+bool mv_growing_blocks_find(const mv_leak_state *w, mv_growing_blocks *out)
 {
-    search s = {.scratch = scratch,
-                .trace = trace,
-                .lives = lives,
-                .sites = sites,
-                .outer = outer,
-                .steps = steps,
-                .floor = floor,
+    search s = {.scratch = w->scratch,
+                .lives = w->lives,
+                .sites = &w->sites,
+                .outer = &w->outer,
+                .steps = &w->out->steps,
+                .floor = &w->floor,
                 .first = 1};
     site_row *rows;
 
     *out = (mv_growing_blocks){0};
-    if (floor->bins < s.first + DOUBTFUL_RISES + 1)
+    if (w->floor.bins < s.first + DOUBTFUL_RISES + 1)
         return true;
     rows = find_rows(&s);
-    if (!rows)
+    if (!rows || !look_for_backward(&s, w) || !make_room(&s, out) ||
+        !look_for_growth(&s, rows, out))
         return false;
-    if (!look_for_backward(&s) || !make_room(&s, out) ||
-        !mv_step_work_find(scratch, lives, sites, outer, steps, &s.work))
-        return false;
-    look_for_growth(&s, rows, out);
-    if (out->count == 0 && steps->count <= DOUBTFUL_STEPS)
-        look_for_doubt(&s, rows, out);
-    return true;
+    return out->count > 0 || s.steps->count > DOUBTFUL_STEPS || look_for_doubt(&s, rows, out);
 }

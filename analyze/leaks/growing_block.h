@@ -17,8 +17,7 @@
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 
-#include "analyze/code/sites.h"
-#include "analyze/steps/step_floor.h"
+#include "analyze/leaks/leak_state.h"
 
 /* A site whose block grows from one step mark to the next. */
 typedef struct {
@@ -37,8 +36,6 @@ typedef struct {
 
 /* Finds the growing blocks. Takes time linear in the number of allocations, except for the few
  * sites whose blocks grow. Returns false when out of memory. */
-bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                            const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
-                            const mv_floor *floor, mv_growing_blocks *out);
+bool mv_growing_blocks_find(const mv_leak_state *w, mv_growing_blocks *out);
 
 #endif

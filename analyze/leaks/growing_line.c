@@ -22,10 +22,13 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     uint64_t *older = mv_push_array(w->scratch, uint64_t, w->sites.groups);
     uint32_t last = w->floor.bins - 2, from = 0;
 
-    for (uint32_t i = 0; older && i < a->count; i++)
+    for (uint32_t k = 0; older && k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+
         if (mv_floor_holds(&w->floor, a, i, &from) && from + FLOORS_OF_REQUEST <= last &&
             w->floor.moment[last] <= a->freed[i])
-            older[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] += a->requested[i];
+            older[mv_leak_group_of(w, i)] += a->requested[i];
+    }
     return older;
 }
 

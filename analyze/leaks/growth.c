@@ -55,15 +55,15 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
     while (set_up < s->alive && s->born[set_up] < first)
         set_up++;
 
-    mv_sort_rows(NULL, s->lived, s->freed, MV_RISING_VALUES(uint32_t));
+    mv_sort_rows(NULL, s->lived, s->outlived, MV_RISING_VALUES(uint32_t));
     for (;;) {
-        while (i < s->freed && s->lived[i] <= age)
+        while (i < s->outlived && s->lived[i] <= age)
             i++;
         while (old > set_up && s->marks - s->born[old - 1] <= age)
             old--;
-        if ((uint64_t)(s->freed - i) * EXCUSE_SHARE <= old - set_up)
+        if ((uint64_t)(s->outlived - i) * EXCUSE_SHARE <= old - set_up)
             return age;
-        age = s->lived[i]; /* in range: freed > i */
+        age = s->lived[i]; /* in range: outlived > i */
     }
 }
 

@@ -34,8 +34,9 @@ typedef struct {
     uint32_t alive;
     bool sizes_recur; /* most of the sizes occur in several bins */
     bool is_one_size; /* most blocks have the same size */
-    uint32_t *lived;  /* [freed] age in bins of each freed block; mv_growth_evaluate sorts it */
     uint32_t freed;
+    uint32_t outlived; /* number of freed blocks that outlived the bin of their birth */
+    uint32_t *lived;   /* [outlived] age in bins of each of these; mv_growth_evaluate sorts it */
 } mv_growth_site;
 
 typedef enum {

@@ -2,6 +2,7 @@
 #include "analyze/heap/segment_growth.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
+#include "parse/model/digest.h"
 
 static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t first, uint32_t end,
                              uint64_t *out, mv_err *err)
@@ -42,10 +43,11 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
 /* Returns the last failure that shows how much memory the device had left, or MV_NEVER. */
 static uint32_t informative_oom(const mv_events *e)
 {
-    for (uint32_t i = e->count; i-- > 0;)
-        if (e->action[i] == MV_ACTION_OOM && e->addr[i] != MV_NO_BYTES)
-            return i;
-    return MV_NEVER;
+    uint32_t last = MV_NEVER;
+
+    for (uint32_t i = 0; (i = mv_next_action(e, i, MV_ACTION_OOM)) < e->count; i++)
+        last = e->addr[i] != MV_NO_BYTES ? i : last;
+    return last;
 }
 
 /* Finds the capacity from the last sample of a capture: the size of the device minus the bytes used
@@ -53,7 +55,8 @@ static uint32_t informative_oom(const mv_events *e)
 static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, uint64_t *out)
 {
     const mv_samples *s = &trace->samples;
-    uint64_t reserved = mv_moment_levels(lives, lives->events.count - 1).reserved;
+    uint64_t reserved =
+        s->count > 0 ? mv_moment_levels(lives, lives->events.count - 1).reserved : 0;
 
     for (uint32_t i = s->count; i-- > 0;)
         if (s->device[i] == (int32_t)lives->device && s->used[i] >= reserved &&
@@ -92,16 +95,13 @@ static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_li
 /* Returns the first out-of-memory event after the last block of every leak. */
 static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
 {
-    const mv_events *e = &lives->events;
-    uint32_t last = 0;
+    uint32_t last = 0, oom;
 
     for (uint32_t i = 0; i < leaks->count; i++)
         if (leaks->leaks[i].last_event > last)
             last = leaks->leaks[i].last_event;
-    for (uint32_t i = last; leaks->count > 0 && i < e->count; i++)
-        if (e->action[i] == MV_ACTION_OOM)
-            return i;
-    return MV_NEVER;
+    oom = leaks->count > 0 ? mv_next_action(&lives->events, last, MV_ACTION_OOM) : MV_NEVER;
+    return oom < lives->events.count ? oom : MV_NEVER;
 }
 
 /* Returns the mean duration of all complete steps in microseconds, or -1 if it is unknown. */

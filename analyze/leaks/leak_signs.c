@@ -1,81 +1,83 @@
 #include "analyze/leaks/leak_signs.h"
 
-typedef struct {
-    mv_arena *arena;
-    const mv_trace *trace;
-    const mv_lives *lives;
-    const mv_sites *sites;
-    const mv_leaks *found;
-    const uint32_t *leak_of;
-    mv_leak_signs *signs;
-} search;
-
-static uint32_t leak_of_row(const search *s, uint32_t row)
-{
-    return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
-}
-
 /* Returns the pool of a block, or the default pool if the block's pool is unknown. */
-static uint32_t pool_of(const search *s, uint32_t row)
+static uint32_t pool_of(const mv_leak_state *w, uint32_t row)
 {
-    mv_pool_id pool = mv_alloc_pool(s->lives, row);
+    mv_pool_id pool = mv_alloc_pool(w->lives, row);
 
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
 }
 
 /* Measures the leaks' blocks. The blocks are in order of birth, so a pool that differs from the
  * latest one counts as a new pool. */
-static void measure_blocks(const search *s, uint32_t *latest_pool)
+static void measure_blocks(const mv_leak_state *w, const uint32_t *leak_of, uint32_t *latest_pool,
+                           mv_leak_signs *signs)
 {
-    const mv_alloc_lives *a = &s->lives->allocs;
+    const mv_alloc_lives *a = &w->lives->allocs;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        mv_leak_signs *signs;
-        uint32_t *latest;
+    for (uint32_t k = a->preexisting; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k], leak, pool;
 
-        if (!s->found->is_leaked[i])
+        if (!w->out->is_leaked[i])
             continue;
-        signs = &s->signs[leak_of_row(s, i)];
-        if (a->requested[i] > signs->largest_block)
-            signs->largest_block = a->requested[i];
-        latest = &latest_pool[leak_of_row(s, i)];
-        signs->private_pools += pool_of(s, i) != MV_DEFAULT_POOL.row && pool_of(s, i) != *latest;
-        *latest = pool_of(s, i);
+        leak = leak_of[mv_site_of(&w->sites, a->stack[i])];
+        pool = pool_of(w, i);
+        if (a->requested[i] > signs[leak].largest_block)
+            signs[leak].largest_block = a->requested[i];
+        signs[leak].private_pools += pool != MV_DEFAULT_POOL.row && pool != latest_pool[leak];
+        latest_pool[leak] = pool;
     }
 }
 
-static bool look_for_backward(const search *s)
-{
-    const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t stacks = s->trace->stacks.count, count = 0;
-    uint8_t *is_backward = mv_push_array(s->arena, uint8_t, stacks);
-    uint32_t *births = mv_push_array(s->arena, uint32_t, a->count);
+/* The rows [from, next) are not allocations of the backward pass; `next` is one, or the end. */
+typedef struct {
+    const mv_alloc_lives *allocs;
+    const uint8_t *is_backward; /* [stacks] */
+    uint32_t stacks, from, next;
+} backward_search;
 
-    if (!is_backward || !births)
-        return false;
-    for (uint32_t k = 0; k < stacks; k++)
-        is_backward[k] = mv_stack_is_backward(s->trace, (mv_stack_id){k});
-    for (uint32_t i = a->preexisting; i < a->count; i++)
-        if (a->stack[i].row < stacks && is_backward[a->stack[i].row])
-            births[count++] = a->birth[i];
-    for (uint32_t k = 0; k < s->found->count; k++) {
-        const mv_leak *leak = &s->found->leaks[k];
-        s->signs[k].has_backward = mv_lower_bound_u32(births, count, leak->first_event) <
-                                   mv_lower_bound_u32(births, count, leak->last_event);
+/* Returns the birth of the first allocation of the backward pass that was born at or after an
+ * event. */
+static uint32_t backward_after(backward_search *s, uint32_t event)
+{
+    const mv_alloc_lives *a = s->allocs;
+    uint32_t older = a->preexisting, row, end;
+
+    row = older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, event);
+    end = row < s->from ? s->from : a->count;
+    if (row < s->from || row > s->next) {
+        s->from = row;
+        while (row < end && (a->stack[row].row >= s->stacks || !s->is_backward[a->stack[row].row]))
+            row++;
+        s->next = row < end || end == a->count ? row : s->next;
     }
-    return true;
+    return s->next < a->count ? a->birth[s->next] : MV_NEVER;
 }
 
-bool mv_leak_signs_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                        const mv_sites *sites, const mv_leaks *found, const uint32_t *leak_of,
-                        mv_leak_signs *signs)
+static bool look_for_backward(const mv_leak_state *w, mv_leak_signs *signs)
 {
-    const search s = {scratch, trace, lives, sites, found, leak_of, signs};
+    uint8_t *is_backward = mv_push_array(w->scratch, uint8_t, w->sites.stacks);
+    uint32_t end = w->lives->allocs.count;
+    backward_search s = {&w->lives->allocs, is_backward, w->sites.stacks, end, end};
+    bool has_backward = false;
 
-    uint32_t *latest_pool = mv_push_array(scratch, uint32_t, found->count);
+    for (uint32_t k = 0; is_backward && k < w->sites.stacks; k++) {
+        is_backward[k] =
+            w->stacks[k].births > 0 && mv_stack_is_backward(w->trace, (mv_stack_id){k});
+        has_backward = has_backward || is_backward[k];
+    }
+    for (uint32_t k = 0; has_backward && k < w->out->count; k++)
+        signs[k].has_backward =
+            backward_after(&s, w->out->leaks[k].first_event) < w->out->leaks[k].last_event;
+    return is_backward != NULL;
+}
+
+bool mv_leak_signs_find(const mv_leak_state *w, const uint32_t *leak_of, mv_leak_signs *signs)
+{
+    uint32_t *latest_pool = mv_push_array(w->scratch, uint32_t, w->out->count);
 
     if (!latest_pool)
         return false;
-    measure_blocks(&s, latest_pool);
-    return look_for_backward(&s);
+    measure_blocks(w, leak_of, latest_pool, signs);
+    return look_for_backward(w, signs);
 }

@@ -3,14 +3,12 @@
 #ifndef MV_LEAK_SIGNS_H
 #define MV_LEAK_SIGNS_H
 
-#include "analyze/code/sites.h"
 #include "analyze/leaks/leak_kind.h"
+#include "analyze/leaks/leak_state.h"
 
-/* Fills [found->count] rows of `signs`, except for the fields kept_by_modules and has_bulks.
- * `leak_of` maps each site to its row of `found`, or to MV_NO_ROW. In `found`, the rows' events,
- * the steps and is_leaked must be set. Returns false when out of memory. O(n log n). */
-bool mv_leak_signs_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                        const mv_sites *sites, const mv_leaks *found, const uint32_t *leak_of,
-                        mv_leak_signs *signs);
+/* Fills [w->out->count] rows of `signs`, except for the fields kept_by_modules and has_bulks.
+ * `leak_of` maps each site to its row of w->out->leaks, or to MV_NO_ROW. In w->out, the rows'
+ * events, the steps and is_leaked must be set. Returns false when out of memory. */
+bool mv_leak_signs_find(const mv_leak_state *w, const uint32_t *leak_of, mv_leak_signs *signs);
 
 #endif

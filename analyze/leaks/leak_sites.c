@@ -7,6 +7,7 @@
 #include "analyze/leaks/growing_line.h"
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
+#include "base/parallel_for.h"
 #include "base/sort.h"
 #include "base/text.h"
 
@@ -48,25 +49,80 @@ bool mv_leak_floor_rises(mv_leak_state *w, const char *what)
     return true;
 }
 
-void mv_leak_sites_count(mv_leak_state *w)
+/* ---- counts ------------------------------------------------------------------------------ */
+
+/* With fewer rows, a thread costs more than it saves. */
+enum { MOST_PARTS = 16, PART_ROWS = 1 << 16 };
+
+typedef struct {
+    const mv_alloc_lives *allocs;
+    uint32_t stacks, parts;
+    mv_stack_use *uses; /* [parts][stacks + 1] */
+} counting;
+
+static void count_part(void *user, uint32_t part)
 {
-    const mv_alloc_lives *a = &w->lives->allocs;
-    const mv_site_use *before = NULL;
+    const counting *c = user;
+    const mv_alloc_lives *a = c->allocs;
+    uint64_t born = a->count - a->preexisting;
+    uint32_t first = a->preexisting + (uint32_t)(born * part / c->parts);
+    uint32_t end = a->preexisting + (uint32_t)(born * (part + 1) / c->parts);
+    mv_stack_use *uses = c->uses + (uint64_t)part * (c->stacks + 1);
 
-    for (uint32_t i = 0; i < a->count; i++)
-        w->alive_blocks += a->freed[i] == MV_NEVER;
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        mv_site_use *use = mv_leak_use_of(w, i);
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t stack = a->stack[i].row, age = a->freed[i] - a->birth[i];
+        mv_stack_use *use = &uses[stack < c->stacks ? stack : c->stacks];
 
-        if (a->freed[i] == MV_NEVER) {
-            use->occasions += use->occasions == 0 || use != before;
-            use->alive++;
-        } else {
-            use->freed++;
-        }
-        before = use;
+        use->births++;
+        if (a->freed[i] != MV_NEVER && age > use->longest)
+            use->longest = age;
     }
 }
+
+/* Fills w->stacks. */
+static bool count_stacks(mv_leak_state *w)
+{
+    uint32_t stacks = w->sites.stacks, least = stacks > PART_ROWS ? stacks : PART_ROWS;
+    uint32_t parts = 1 + w->lives->allocs.count / least;
+    counting c = {&w->lives->allocs, stacks, parts < MOST_PARTS ? parts : MOST_PARTS, NULL};
+
+    w->stacks = c.uses = mv_push_array(w->scratch, mv_stack_use, c.parts * ((uint64_t)stacks + 1));
+    if (!c.uses)
+        return false;
+    mv_parallel_for(c.parts, 0, count_part, &c);
+    for (uint32_t i = stacks + 1; i < c.parts * (stacks + 1); i++) {
+        mv_stack_use *sum = &c.uses[i % (stacks + 1)];
+        sum->births += c.uses[i].births;
+        sum->longest = c.uses[i].longest > sum->longest ? c.uses[i].longest : sum->longest;
+    }
+    return true;
+}
+
+bool mv_leak_sites_count(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    if (!count_stacks(w))
+        return false;
+    for (uint32_t k = 0; k <= w->sites.stacks; k++)
+        w->uses[w->sites.of_stack[k]].freed += w->stacks[k].births;
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+        mv_site_use *use = mv_leak_use_of(w, i);
+        bool is_alive = a->freed[i] == MV_NEVER;
+
+        w->alive_blocks += is_alive;
+        use->outlived += !is_alive; /* or fewer, if the block is only part of a floor */
+        if (i < a->preexisting || !is_alive)
+            continue;
+        use->occasions += use->occasions == 0 || use != mv_leak_use_of(w, i - 1);
+        use->alive++;
+        use->freed--;
+    }
+    return true;
+}
+
+/* ---- births ------------------------------------------------------------------------------ */
 
 /* Allocates the arrays that list the blocks of the candidate sites. */
 static bool make_room(mv_leak_state *w)
@@ -81,8 +137,8 @@ static bool make_room(mv_leak_state *w)
         if (!is_candidate(use))
             continue;
         alive += use->alive;
-        freed += use->freed;
-        use->alive = use->freed = 0;
+        freed += use->outlived;
+        use->alive = use->outlived = 0;
     }
     w->alive_row = mv_push_array(w->scratch, uint32_t, alive);
     w->born = mv_push_array(w->scratch, uint32_t, alive);
@@ -98,8 +154,8 @@ static void fill_rows(mv_leak_state *w, const uint8_t *candidate)
     const mv_steps *steps = &w->out->steps;
     uint32_t bin = 0;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t site = mv_site_of(&w->sites, a->stack[i]);
+    for (uint32_t k = a->preexisting; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k], site = mv_site_of(&w->sites, a->stack[i]);
         mv_site_use *use = &w->uses[site];
 
         while (bin < steps->count && steps->at[bin] <= a->birth[i])
@@ -109,10 +165,8 @@ static void fill_rows(mv_leak_state *w, const uint8_t *candidate)
         if (a->freed[i] == MV_NEVER) {
             w->alive_row[use->first_alive + use->alive] = i;
             w->born[use->first_alive + use->alive++] = bin;
-        } else {
-            bool within = bin == steps->count || a->freed[i] < steps->at[bin];
-            uint32_t end = within ? bin : mv_steps_bin(steps, a->freed[i]);
-            w->lived[use->first_freed + use->freed++] = end - bin;
+        } else if (bin < steps->count && a->freed[i] >= steps->at[bin]) {
+            w->lived[use->first_freed + use->outlived++] = mv_steps_bin(steps, a->freed[i]) - bin;
         }
     }
 }
@@ -317,7 +371,8 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
                            .born = w->born + use->first_alive,
                            .alive = use->alive,
                            .lived = w->lived + use->first_freed,
-                           .freed = use->freed};
+                           .freed = use->freed,
+                           .outlived = use->outlived};
     size_habit habit = sizes_of(w, use);
     const char *loop;
 
@@ -376,8 +431,11 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
+    bool has_state = false;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++)
+    for (uint32_t k = 0; k < w->sites.stacks; k++)
+        has_state = has_state || (w->stacks[k].births > 0 && marks[k] & MV_MARK_STATE);
+    for (uint32_t i = a->preexisting; has_state && i < a->count; i++)
         if (makes_state(w, marks, a->stack[i]))
             mv_leak_explain(w, i);
     return mv_leak_floor_rises(w, "the state of optimizers");
@@ -393,9 +451,12 @@ static bool check_state(mv_leak_state *w)
 
     if (!marks || !blocks)
         return false;
-    for (uint32_t i = 0; i < a->count; i++)
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+
         if (a->freed[i] == MV_NEVER)
             blocks[count++] = (alive_block){a->block[i], makes_state(w, marks, a->stack[i])};
+    }
     if (!state_is_due(w->scratch, blocks, count))
         return true;
     for (uint32_t s = 0; s < w->sites.count; s++)
@@ -558,8 +619,7 @@ static bool add_growing_blocks(mv_leak_state *w)
 {
     mv_growing_blocks found;
 
-    if (!mv_growing_blocks_find(w->scratch, w->trace, w->lives, &w->sites, &w->outer,
-                                &w->out->steps, &w->floor, &found))
+    if (!mv_growing_blocks_find(w, &found))
         return false;
     for (uint32_t i = 0; i < found.count; i++) {
         mv_site_use *use = &w->uses[found.blocks[i].site];
@@ -572,9 +632,12 @@ static bool add_growing_blocks(mv_leak_state *w)
                 return false;
             continue;
         }
-        for (uint32_t row = w->lives->allocs.preexisting; row < w->lives->allocs.count; row++)
+        for (uint32_t k = w->lives->allocs.preexisting; k < w->floor.lasting.count; k++) {
+            uint32_t row = w->floor.lasting.row[k];
+
             if (w->lives->allocs.freed[row] == MV_NEVER && mv_leak_use_of(w, row) == use)
                 leak_block(w, use, row);
+        }
         use->bytes_per_step = found.blocks[i].bytes_per_step;
         use->is_growing_block = true;
         use->growth.confidence = 1 - ldexp(1, -(int)(found.blocks[i].steps / 2));
@@ -598,7 +661,8 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
 {
     const mv_alloc_lives *a = &w->lives->allocs;
 
-    for (uint32_t row = a->preexisting; row < a->count; row++) {
+    for (uint32_t k = a->preexisting; k < w->floor.lasting.count; k++) {
+        uint32_t row = w->floor.lasting.row[k];
         uint32_t site = mv_site_of(&w->sites, a->stack[row]), line = of_group[w->sites.group[site]];
         mv_site_use *use = &w->uses[site];
 

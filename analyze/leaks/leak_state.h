@@ -16,6 +16,7 @@ typedef struct {
     uint32_t occasions;    /* number of runs of consecutive allocations from which the site kept a
                             * block */
     uint32_t first_alive;  /* index of the site's first entry in alive_row and born */
+    uint32_t outlived;     /* number of freed blocks that outlived the bin of their birth */
     uint32_t first_freed;  /* index of the site's first entry in lived */
     uint64_t leaked_bytes, retained_bytes, in_progress_bytes;
     uint64_t bytes_per_step;
@@ -24,6 +25,12 @@ typedef struct {
     bool is_growing_block;
     mv_growth growth;
 } mv_site_use;
+
+/* The allocations of one stack, without those from before the trace. */
+typedef struct {
+    uint32_t births;
+    uint32_t longest; /* the most events between the birth and the free of a freed block */
+} mv_stack_use;
 
 /* The requested bytes and the birth bin of a live block. */
 typedef struct {
@@ -49,11 +56,13 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_sites sites;
+    mv_stack_use *stacks;  /* [sites.stacks + 1] the last entry is for MV_NO_STACK */
     mv_site_use *uses;     /* [sites.count] */
     uint32_t *alive_row;   /* [alive_blocks] rows of live blocks, by site, in order of birth */
     uint32_t *born;        /* birth bin of each block in alive_row */
     mv_sized_block *sized; /* buffer for the live blocks of one site */
-    uint32_t *lived;       /* ages in bins of freed blocks, by site */
+    uint32_t *lived;       /* ages in bins of freed blocks that outlived the bin of their birth, by
+                            * site */
     uint32_t *kept;        /* buffer for the rows of one site's blocks */
     uint32_t alive_blocks; /* number of live blocks of all sites, including blocks from before the
                             * trace */
@@ -94,6 +103,11 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
 
+static inline uint32_t mv_leak_group_of(const mv_leak_state *w, uint32_t row)
+{
+    return w->sites.group[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
+}
+
 /* Marks a block as explained, so that its bytes do not count towards a rise of the floors that
  * contain it. */
 static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
@@ -114,8 +128,9 @@ static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
  * when out of memory. */
 bool mv_leak_floor_rises(mv_leak_state *w, const char *what);
 
-/* Counts each site's live and freed blocks. */
-void mv_leak_sites_count(mv_leak_state *w);
+/* Counts the blocks of each stack, and each site's live and freed blocks. Requires that the floor
+ * is set. Returns false when out of memory. */
+bool mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds up their bytes in `uses`. Requires that steps,
  * floor and outer are set. Returns false when out of memory. */

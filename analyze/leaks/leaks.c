@@ -36,7 +36,8 @@ static void add_retained(mv_leak_state *w)
     const mv_alloc_lives *a = &w->lives->allocs;
     mv_leaks *out = w->out;
 
-    for (uint32_t i = 0; i < a->count; i++) {
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
         mv_site_use *use;
 
         if (a->freed[i] != MV_NEVER)
@@ -120,8 +121,7 @@ static bool explain(mv_leak_state *w, const uint32_t *leak_of)
     mv_leak_signs *signs = mv_push_array(w->scratch, mv_leak_signs, w->out->count);
     uint32_t kept = blocks_kept_by_modules(w);
 
-    if (!signs ||
-        !mv_leak_signs_find(w->scratch, w->trace, w->lives, &w->sites, w->out, leak_of, signs))
+    if (!signs || !mv_leak_signs_find(w, leak_of, signs))
         return false;
     for (uint32_t k = 0; k < w->out->count; k++) {
         mv_leak *leak = &w->out->leaks[k];
@@ -175,9 +175,11 @@ static bool name_blocks(mv_leak_state *w, const uint32_t *leak_of_site, const ui
         return false;
     for (uint32_t k = 0; k < out->count; k++)
         row_of[out->leaks[k].found] = k;
-    for (uint32_t i = 0; i < w->lives->allocs.count; i++) {
-        uint32_t site = mv_site_of(&w->sites, w->lives->allocs.stack[i]);
-        out->leak_of[i] = out->is_leaked[i] ? row_of[joined[leak_of_site[site]]] : MV_NO_ROW;
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+        if (out->is_leaked[i])
+            out->leak_of[i] =
+                row_of[joined[leak_of_site[mv_site_of(&w->sites, w->lives->allocs.stack[i])]]] + 1;
     }
     return true;
 }
@@ -263,7 +265,11 @@ static bool find_in_progress(mv_leak_state *w)
 
     if (!marks)
         return false;
-    for (uint32_t i = a->count; i-- > a->preexisting && a->birth[i] >= w->out->steps.under_way;) {
+    for (uint32_t k = w->floor.lasting.count; k-- > a->preexisting;) {
+        uint32_t i = w->floor.lasting.row[k];
+
+        if (a->birth[i] < w->out->steps.under_way)
+            break;
         if (a->freed[i] != MV_NEVER || w->out->is_leaked[i] ||
             outlives_steps(w, marks, a->stack[i]))
             continue;
@@ -286,7 +292,6 @@ typedef struct {
     bool has_stacks;    /* at least one allocation has a stack */
     bool comes_back;    /* result of mv_floor_comes_back: a line recurs, and the lowest level of
                       * allocated bytes does not rise */
-    uint32_t calls;     /* number of outermost module calls that can be distinguished */
 } no_growth;
 
 /* Counts the runs of allocations, each within one outermost module call. */
@@ -306,11 +311,10 @@ static uint32_t count_calls(const mv_leak_state *w)
 
 static bool look_without_growth(mv_leak_state *w, no_growth *o)
 {
-    const mv_alloc_lives *a = &w->lives->allocs;
-
     uint32_t most = BLOCKS_OF_A_LIST - 1;
 
-    *o = (no_growth){.list = MV_NO_ROW, .born = a->count - a->preexisting};
+    *o = (no_growth){.list = MV_NO_ROW,
+                     .born = w->lives->allocs.count - w->lives->allocs.preexisting};
     for (uint32_t s = 0; s < w->sites.count; s++) {
         uint32_t place = mv_outer_of(&w->outer, w->sites.stack[s]);
 
@@ -323,9 +327,8 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
         if (w->uses[s].occasions > o->occasions)
             o->occasions = w->uses[s].occasions;
     }
-    for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
-        o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
-    o->calls = count_calls(w);
+    for (uint32_t k = 0; k < w->sites.stacks; k++)
+        o->has_stacks = o->has_stacks || (w->stacks[k].births > 0 && k != MV_EMPTY_STACK.row);
     /* in a program with steps, a third of the recording may be shorter than one step; and if events
      * were lost, they may have contained steps */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
@@ -405,15 +408,16 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
 
 /* Decides the verdict if a module call, or the end of an optimizer's step, shows that the program
  * has steps. Two calls may belong to one complete step and the unfinished step. */
-static void decide_with_calls(mv_leak_state *w, const no_growth *o)
+static void decide_with_calls(mv_leak_state *w)
 {
     const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
+    uint32_t calls = count_calls(w);
 
-    if (o->calls <= 2)
+    if (calls <= 2)
         set_unknown(w->out, "one step at most",
                     mv_arena_printf(w->arena,
                                     "the recording shows one step at most, within %s of the model",
-                                    o->calls == 2 ? "two calls" : "one call"),
+                                    calls == 2 ? "two calls" : "one call"),
                     settle);
     else
         set_unknown(w->out, "no steps found", "no steps were found in the trace", settle);
@@ -442,7 +446,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
                 : "the recording contains fewer than two steps, since older events are lost",
             mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)
-        decide_with_calls(w, o);
+        decide_with_calls(w);
     else if (o->list != MV_NO_ROW)
         set_unknown(out, "no steps found", why_list(w, o->list), mark_steps(w));
     else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
@@ -693,11 +697,9 @@ static bool find_floor(mv_leak_state *w, mv_err *err)
 {
     w->uses = mv_push_array(w->scratch, mv_site_use, w->sites.count);
     w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
-    if (!w->uses || !w->out->is_leaked ||
-        !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
-        return false;
-    mv_leak_sites_count(w);
-    return true;
+    return w->uses && w->out->is_leaked &&
+           mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) &&
+           measure_floor(w, err) && mv_leak_sites_count(w);
 }
 
 static bool find_growth(mv_leak_state *w)

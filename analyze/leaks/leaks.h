@@ -171,8 +171,8 @@ typedef struct {
     uint32_t pile_count;
     mv_pile *piles;     /* [pile_count] sorted by at_peak, largest first */
     uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
-    uint32_t *leak_of;  /* [lives.allocs.count] row of `leaks` to which the allocation belongs, or
-                         * MV_NO_ROW; NULL: no leaks */
+    uint32_t *leak_of;  /* [lives.allocs.count] row of `leaks` to which the allocation belongs, plus
+                         * 1; 0: it belongs to none; NULL: no leaks */
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;

@@ -41,9 +41,9 @@ bool mv_made_once_explain(mv_leak_state *w)
             end++;
         grows[list[i].group] = count_rises(w, list, i, end) > MOST_RISES;
     }
-    for (uint32_t i = 0; i < a->count; i++)
-        if (mv_floor_holds(&w->floor, a, i, &from) &&
-            !grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
-            mv_leak_explain(w, i);
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++)
+        if (mv_floor_holds(&w->floor, a, w->floor.lasting.row[k], &from) &&
+            !grows[mv_leak_group_of(w, w->floor.lasting.row[k])])
+            mv_leak_explain(w, w->floor.lasting.row[k]);
     return mv_leak_floor_rises(w, "blocks made once or twice by a line");
 }

@@ -137,14 +137,12 @@ static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *siz
 static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint32_t count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint64_t most = 0;
     uint32_t from = 0, end;
 
-    for (uint32_t i = 0; i < a->count; i++)
-        most += mv_floor_holds(s->floor, a, i, &from) && is_wanted(a, i, size, count) ? 2 : 0;
-    s->changes = mv_push_array(scratch, change, most);
-    from = 0;
-    for (uint32_t i = 0; s->changes && i < a->count; i++) {
+    s->changes = mv_push_array(scratch, change, 2 * (uint64_t)s->floor->lasting.count);
+    for (uint32_t k = 0; s->changes && k < s->floor->lasting.count; k++) {
+        uint32_t i = s->floor->lasting.row[k];
+
         if (!mv_floor_holds(s->floor, a, i, &from) || !is_wanted(a, i, size, count))
             continue;
         end = mv_floor_bin(s->floor, a->freed[i]);
@@ -218,11 +216,12 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
         of_kept[s] = held[s];
     for (uint32_t i = 0; i < count; i++)
         add_block(&of_kept[kept[i].site], floor, &lives->allocs, kept[i].row);
-    for (uint32_t i = 0; i < lives->allocs.count; i++) {
-        quarters *q = &held[mv_site_of(sites, lives->allocs.stack[i])];
+    for (uint32_t k = 0; k < floor->lasting.count; k++) {
+        uint32_t row = floor->lasting.row[k];
+        quarters *q = &held[mv_site_of(sites, lives->allocs.stack[row])];
 
-        if (mv_floor_holds(floor, &lives->allocs, i, &from) && q->cut[CUTS - 1] > 0)
-            add_block(q, floor, &lives->allocs, i);
+        if (mv_floor_holds(floor, &lives->allocs, row, &from) && q->cut[CUTS - 1] > 0)
+            add_block(q, floor, &lives->allocs, row);
     }
     *held_sums = held;
     *kept_sums = of_kept;

@@ -1,5 +1,4 @@
-/* Finds old live blocks (mv_older in leaks.h). Requires only that the lives and the sites are
- * set. */
+/* Finds old live blocks (mv_older in leaks.h). Requires that the sites are counted. */
 #include "analyze/leaks/leak_state.h"
 
 #include "base/sort.h"
@@ -32,12 +31,17 @@ static old_block *list_blocks(mv_leak_state *w, uint32_t *count)
     *count = 0;
     if (!longest || !blocks)
         return NULL;
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t *of = &longest[w->sites.group[mv_site_of(&w->sites, a->stack[i])]];
+    for (uint32_t k = 0; k <= w->sites.stacks; k++) {
+        uint32_t *of = &longest[w->sites.group[w->sites.of_stack[k]]];
+        *of = w->stacks[k].longest > *of ? w->stacks[k].longest : *of;
+    }
+    for (uint32_t i = 0; i < a->preexisting; i++) {
+        uint32_t *of = &longest[mv_leak_group_of(w, i)];
         if (a->freed[i] != MV_NEVER && age_of(w->lives, i) > *of)
             *of = age_of(w->lives, i);
     }
-    for (uint32_t i = 0; i < a->count; i++) {
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
         uint32_t site = mv_site_of(&w->sites, a->stack[i]), group = w->sites.group[site];
         if (a->freed[i] == MV_NEVER && age_of(w->lives, i) > longest[group])
             blocks[(*count)++] = (old_block){site, group, age_of(w->lives, i), a->block[i]};

@@ -62,7 +62,7 @@ typedef struct {
     mv_frame_id *leaf; /* [stacks] innermost Python frame, or MV_NO_FRAME */
     uint8_t *collects; /* [stacks] 1: the collector is on the stack */
     uint32_t *bins_of; /* [frames] number of bins in which an allocation has this frame as its
-                        * leaf */
+                        * leaf; 0 if no old block has a freeing stack */
     uint32_t count;
     old_block *blocks;
     uint64_t *places; /* buffer for the places of one group */
@@ -144,6 +144,15 @@ static bool look_at_stacks(search *s)
     return true;
 }
 
+/* Whether an old block has a freeing stack. */
+static bool shows_frees(const search *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (mv_alloc_freeing_stack(s->w->lives, s->blocks[i].row).row != MV_NO_ROW)
+            return true;
+    return false;
+}
+
 /* Fills `bins_of`. */
 static bool count_bins(search *s)
 {
@@ -154,7 +163,7 @@ static bool count_bins(search *s)
     s->bins_of = mv_push_array(s->w->scratch, uint32_t, frames);
     if (!latest || !s->bins_of)
         return false;
-    for (uint32_t i = a->preexisting, bin = 0; i < a->count; i++) {
+    for (uint32_t i = a->preexisting, bin = 0, end = shows_frees(s) ? a->count : 0; i < end; i++) {
         mv_frame_id leaf = leaf_of(s, a->stack[i]);
 
         while (bin < s->w->out->steps.count && s->w->out->steps.at[bin] <= a->birth[i])
@@ -208,25 +217,21 @@ static bool list_old(search *s)
     const mv_alloc_lives *a = &w->lives->allocs;
     const mv_steps *steps = &w->out->steps;
 
-    for (int pass = 0; pass < 2; pass++) {
-        uint32_t bin = 0;
+    uint32_t bin = 0;
 
-        s->count = 0;
-        for (uint32_t i = a->preexisting; i < a->count; i++) {
-            while (bin < steps->count && steps->at[bin] <= a->birth[i])
-                bin++;
-            if (a->freed[i] == MV_NEVER || bin == steps->count || a->freed[i] < steps->at[bin])
-                continue;
-            if (pass > 0)
-                s->blocks[s->count] = (old_block){
-                    w->sites.group[mv_site_of(&w->sites, a->stack[i])],
-                    (uint32_t)mv_lower_bound_u32(s->births, s->born, a->freed[i]), i, bin, false};
-            s->count++;
-        }
-        if (pass == 0)
-            s->blocks = mv_push_array(w->scratch, old_block, s->count);
-        if (!s->blocks)
-            return false;
+    s->blocks = mv_push_array(w->scratch, old_block, w->floor.lasting.count);
+    if (!s->blocks)
+        return false;
+    for (uint32_t k = a->preexisting; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+
+        while (bin < steps->count && steps->at[bin] <= a->birth[i])
+            bin++;
+        if (a->freed[i] == MV_NEVER || bin == steps->count || a->freed[i] < steps->at[bin])
+            continue;
+        s->blocks[s->count++] = (old_block){
+            mv_leak_group_of(w, i), (uint32_t)mv_lower_bound_u32(s->births, s->born, a->freed[i]),
+            i, bin, false};
     }
     mv_sort_rows(w->scratch, s->blocks, s->count, MV_RISING(old_block, group),
                  MV_RISING(old_block, gap));
@@ -317,28 +322,29 @@ static bool find_left(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
     const mv_steps *steps = &s->w->out->steps;
+    const mv_floor *floor = &s->w->floor;
     uint64_t *held = mv_push_array(s->w->scratch, uint64_t, s->w->sites.groups);
     mv_key_row *frees = mv_push_array(s->w->scratch, mv_key_row, s->count);
-    uint8_t *is_old = mv_push_array(s->w->scratch, uint8_t, a->count);
-    uint32_t born = a->preexisting, freed = 0;
+    uint32_t born = a->preexisting, freed = 0, bin = 0;
 
-    if (!held || !frees || !is_old)
+    if (!held || !frees)
         return false;
-    for (uint32_t i = a->preexisting; i < a->count; i++)
-        is_old[i] = a->freed[i] == MV_NEVER;
-    for (uint32_t i = 0; i < s->count; i++) {
-        is_old[s->blocks[i].row] = 1;
+    for (uint32_t i = 0; i < s->count; i++)
         frees[i] = (mv_key_row){s->blocks[i].gap, i};
-    }
     mv_sort_rows(s->w->scratch, frees, s->count, MV_RISING(mv_key_row, key));
     mv_sort_rows(s->w->scratch, s->bulks, s->bulk_count, MV_RISING(bulk, gap));
     for (uint32_t i = 0; i < s->bulk_count; i++) {
         group_bulks *g = &s->of[s->bulks[i].at];
         uint32_t start = steps->at[s->bulks[i].bin - 1];
 
-        for (; born < a->count && a->birth[born] < start; born++)
-            if (is_old[born])
-                held[s->w->sites.group[mv_site_of(&s->w->sites, a->stack[born])]] += a->block[born];
+        for (; born < floor->lasting.count && a->birth[floor->lasting.row[born]] < start; born++) {
+            uint32_t row = floor->lasting.row[born];
+
+            while (steps->at[bin] <= a->birth[row]) /* the bin ends at `start` at the latest */
+                bin++;
+            if (a->freed[row] >= steps->at[bin])
+                held[mv_leak_group_of(s->w, row)] += a->block[row];
+        }
         for (; freed < s->count && frees[freed].key <= s->bulks[i].gap; freed++)
             held[s->blocks[frees[freed].row].group] -= a->block[s->blocks[frees[freed].row].row];
         g->leaves_more = g->leaves_more && (g->left == MV_NO_BYTES || held[g->group] > g->left);
@@ -370,8 +376,8 @@ static bool explain_alive(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t group = s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])];
+    for (uint32_t k = a->preexisting; k < s->w->floor.lasting.count; k++) {
+        uint32_t i = s->w->floor.lasting.row[k], group = mv_leak_group_of(s->w, i);
 
         if (a->freed[i] == MV_NEVER && s->emptied[group] != MV_NEVER &&
             a->birth[i] > s->emptied[group])
@@ -552,12 +558,12 @@ static change *list_waiting(search *s, uint32_t *count)
         list[(*count)++] =
             (change){s->of[at].pile, a->freed[b->row], -(int64_t)a->block[b->row], -1};
     }
-    for (uint32_t i = a->preexisting; list && i < a->count; i++) {
-        uint32_t at, bin;
+    for (uint32_t k = a->preexisting; list && k < s->w->floor.lasting.count; k++) {
+        uint32_t i = s->w->floor.lasting.row[k], at, bin;
 
         if (a->freed[i] != MV_NEVER)
             continue;
-        at = s->at_group[s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])]];
+        at = s->at_group[mv_leak_group_of(s->w, i)];
         bin = mv_steps_bin(steps, a->birth[i]);
         if (at != MV_NO_ROW && a->birth[i] > s->of[at].youngest && bin < steps->count)
             list[(*count)++] = (change){s->of[at].pile, steps->at[bin], (int64_t)a->block[i], 1};

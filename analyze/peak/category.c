@@ -2,13 +2,14 @@
 
 #include "analyze/code/libraries.h"
 #include "analyze/code/stack_marks.h"
-#include "analyze/steps/phases.h"
+#include "analyze/lives/lasting.h"
 #include "analyze/steps/step_ranges.h"
-#include "analyze/steps/steps.h"
+#include "base/grow.h"
 #include "base/names.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "parse/model/digest.h"
 
 /* Default sizes of cuBLAS and cuBLASLt workspaces. Each thread and stream has separate workspaces.
  * The sizes are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
@@ -28,12 +29,10 @@ typedef struct {
     const uint16_t *by_rule; /* category of each stack according to a rule, or OPEN; NULL: there are
                               * no rules */
     const bool *keeps;       /* for each stack, the result of find_keepers */
-    mv_phases phases;
-    mv_step_ranges ranges; /* ranges in which optimizers step */
-    uint32_t last_end;     /* end of the last run; MV_NEVER: the trace ends within the last run */
+    mv_step_ranges ranges;   /* ranges in which optimizers step */
+    uint32_t last_end;       /* end of the last run; MV_NEVER: the trace ends within the last run */
     uint32_t failure_count;
     uint32_t *failures; /* [failure_count] oom events, ascending */
-    mv_steps steps;     /* set only if there are no backward passes */
     mv_categories *out;
 } category_search;
 
@@ -175,6 +174,7 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
+    uint32_t next_mark; /* first mark of a step after the birth, or MV_NEVER */
     uint32_t run;       /* run (of one phase) in which the allocation was born */
     bool outlives;      /* it was not freed before the end of its run */
     bool is_open;       /* its run has not ended and the allocation is alive, or a request failed in
@@ -223,18 +223,19 @@ static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
  * existing memory. */
 static uint32_t run_end(const category_search *s, uint32_t run)
 {
-    return run + 1 < s->phases.count ? mv_phases_end(&s->phases, run) : s->last_end;
+    return run + 1 < s->out->phases.count ? mv_phases_end(&s->out->phases, run) : s->last_end;
 }
 
 static void find_last_end(category_search *s)
 {
     const mv_events *e = &s->lives->events;
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t last = s->phases.count - 1, newest = a->count ? a->birth[a->count - 1] : MV_BEFORE;
+    uint32_t last = s->out->phases.count - 1,
+             newest = a->count ? a->birth[a->count - 1] : MV_BEFORE;
     int64_t start_us;
 
     s->last_end = MV_NEVER;
-    if (s->phases.count == 0 || s->phases.phase[last] != MV_PHASE_BACKWARD ||
+    if (s->out->phases.count == 0 || s->out->phases.phase[last] != MV_PHASE_BACKWARD ||
         s->ranges.count == 0 || newest == MV_BEFORE)
         return;
     start_us = s->ranges.start_us[s->ranges.count - 1];
@@ -245,15 +246,22 @@ static void find_last_end(category_search *s)
             return;
 }
 
-static candidate candidate_of(const category_search *s, uint32_t row)
+/* Must be called for allocations in order of birth. `bin` is the bin of an earlier allocation, and
+ * is moved to that of this one. */
+static candidate candidate_of(const category_search *s, uint32_t row, uint32_t *bin)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
+    const mv_steps *steps = &s->out->steps;
     candidate c = {.birth = a->birth[row], .freed = a->freed[row]};
     uint32_t end;
 
+    while (c.birth != MV_BEFORE && *bin < steps->count && steps->at[*bin] <= c.birth)
+        ++*bin;
+    c.next_mark = *bin < steps->count ? steps->at[*bin] : MV_NEVER;
+
     c.marks = s->marks[a->stack[row].row];
     look_at_ranges(s, &c);
-    c.run = c.birth == MV_BEFORE ? MV_NO_ROW : mv_phases_at(&s->phases, c.birth);
+    c.run = c.birth == MV_BEFORE ? MV_NO_ROW : mv_phases_at(&s->out->phases, c.birth);
     if (c.run == MV_NO_ROW) {
         c.outlives = true;
         return c;
@@ -262,7 +270,7 @@ static candidate candidate_of(const category_search *s, uint32_t row)
     c.failed = has_failed(s, c.birth, c.freed < end ? c.freed : end);
     c.is_open = (end == MV_NEVER && c.freed == MV_NEVER) || (c.failed && c.freed < end);
     c.outlives = end != MV_NEVER && c.freed >= end;
-    c.before_calls = c.birth < s->phases.first_call[c.run];
+    c.before_calls = c.birth < s->out->phases.first_call[c.run];
     return c;
 }
 
@@ -272,15 +280,15 @@ static bool is_freed_in(const category_search *s, const candidate *c, mv_phase p
 
     if (c->freed == MV_NEVER)
         return false;
-    run = mv_phases_at(&s->phases, c->freed);
-    return run != MV_NO_ROW && s->phases.phase[run] == phase;
+    run = mv_phases_at(&s->out->phases, c->freed);
+    return run != MV_NO_ROW && s->out->phases.phase[run] == phase;
 }
 
 /* Whether a backward pass follows the run. */
 static bool leads_to_backward(const category_search *s, uint32_t run)
 {
-    return run != MV_NO_ROW && run + 1 < s->phases.count &&
-           s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
+    return run != MV_NO_ROW && run + 1 < s->out->phases.count &&
+           s->out->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
 /* Whether the block was allocated before any module call and is still alive after the next backward
@@ -288,7 +296,7 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
 static bool is_there_for_steps(const category_search *s, const candidate *c)
 {
     return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
-           c->freed >= mv_phases_end(&s->phases, c->run + 1);
+           c->freed >= mv_phases_end(&s->out->phases, c->run + 1);
 }
 
 /* Whether the block is alive from before the trace until the end of the trace. Such a block is not
@@ -303,13 +311,10 @@ static bool spans_trace(const candidate *c)
  * end, so the blocks that are freed in the step of their birth are temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
-    bool has_steps = s->steps.source != MV_STEPS_NONE;
+    bool has_steps = s->out->steps.source != MV_STEPS_NONE;
 
-    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps && !c->failed) {
-        uint32_t bin = mv_steps_bin(&s->steps, c->birth);
-        if (bin == s->steps.count || c->freed < s->steps.at[bin])
-            return MV_CATEGORY_TEMPORARY;
-    }
+    if (c->birth != MV_BEFORE && c->freed < c->next_mark && has_steps && !c->failed)
+        return MV_CATEGORY_TEMPORARY;
     if (spans_trace(c))
         return MV_CATEGORY_UNKNOWN;
     return c->marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
@@ -317,7 +322,7 @@ static uint16_t forward_without_backward(const category_search *s, const candida
 
 static uint16_t forward(const category_search *s, const candidate *c)
 {
-    if (!s->phases.has_backward)
+    if (!s->out->phases.has_backward)
         return forward_without_backward(s, c);
     if (c->is_open)
         return OPEN;
@@ -388,7 +393,7 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
 static bool find_keepers(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
+    uint32_t stacks = s->trace->stacks.count, last = s->out->phases.count - 1, first = a->count;
     uint32_t least = MV_NEVER; /* the earliest event that frees a block born later */
     uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the next block from each
                                                                 * stack */
@@ -398,9 +403,9 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
     s->keeps = keeps;
     if (!next || !frees || !keeps)
         return false;
-    if (s->phases.count == 0 || s->phases.phase[last] != MV_PHASE_OPTIMIZER)
+    if (s->out->phases.count == 0 || s->out->phases.phase[last] != MV_PHASE_OPTIMIZER)
         return true;
-    while (first > a->preexisting && a->birth[first - 1] >= s->phases.start[last])
+    while (first > a->preexisting && a->birth[first - 1] >= s->out->phases.start[last])
         first--;
     for (uint32_t i = a->count; i-- > first;) {
         uint32_t stack = a->stack[i].row;
@@ -469,12 +474,12 @@ static bool is_workspace(const category_search *s, const workspace_use *use, uns
         s->lives->allocs.freed[use->first[size]] != MV_NEVER)
         return false;
     birth = s->lives->allocs.birth[use->first[size]];
-    if (!s->phases.has_backward)
+    if (!s->out->phases.has_backward)
         return use->taken[size] == 1;
     if (birth == MV_BEFORE)
         return true;
-    run = mv_phases_at(&s->phases, birth);
-    return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
+    run = mv_phases_at(&s->out->phases, birth);
+    return run != MV_NO_ROW && mv_phases_end(&s->out->phases, run) != MV_NEVER;
 }
 
 /* Marks the workspaces of stacks with `mark`. Threads of the backward pass have no Python line, so
@@ -497,10 +502,16 @@ static void mark_workspaces_of(category_search *s, const workspace_use *of_stack
 static bool mark_workspaces(mv_arena *scratch, category_search *s)
 {
     workspace_use *of_stack = mv_push_array(scratch, workspace_use, s->trace->stacks.count);
-    bool known[SIZES] = {false};
+    bool known[SIZES] = {false}, is_kept = false;
+    mv_lasting lasting;
 
-    if (!of_stack)
+    if (!of_stack || !mv_lasting_find(scratch, &s->lives->allocs, NULL, 0, &lasting))
         return false;
+    for (uint32_t i = 0; i < lasting.count; i++)
+        is_kept = is_kept || (s->lives->allocs.freed[lasting.row[i]] == MV_NEVER &&
+                              workspace_size(s->lives->allocs.requested[lasting.row[i]]) >= 0);
+    if (!is_kept)
+        return true;
     count_workspaces(s, of_stack);
     mark_workspaces_of(s, of_stack, MV_MARK_MATMUL, known);
     mark_workspaces_of(s, of_stack, MV_MARK_BACKWARD, known);
@@ -550,7 +561,7 @@ static void apply_names(category_search *s)
 
 /* ---- all allocations --------------------------------------------------------------------- */
 
-static uint16_t first_answer(const category_search *s, uint32_t row)
+static uint16_t first_answer(const category_search *s, uint32_t row, uint32_t *bin)
 {
     uint32_t stack = s->lives->allocs.stack[row].row;
     candidate c;
@@ -559,7 +570,7 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
         return MV_CATEGORY_UNKNOWN;
     if (s->by_rule && s->by_rule[stack] != OPEN)
         return s->by_rule[stack];
-    c = candidate_of(s, row);
+    c = candidate_of(s, row, bin);
     return decide(s, &c);
 }
 
@@ -574,14 +585,14 @@ typedef struct {
 static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    bool *is_open = mv_push_array(scratch, bool, s->trace->stacks.count);
+    bool *is_open = mv_push_array(scratch, bool, s->trace->stacks.count), is_any_open = false;
     uint32_t most = 0;
     voter *rows;
 
     for (uint32_t i = 0; is_open && i < a->count; i++)
         if (s->out->of_alloc[i] == OPEN)
-            is_open[a->stack[i].row] = true;
-    for (uint32_t i = 0; is_open && i < a->count; i++)
+            is_any_open = is_open[a->stack[i].row] = true;
+    for (uint32_t i = 0; is_any_open && i < a->count; i++)
         most += a->stack[i].row != MV_NO_ROW && is_open[a->stack[i].row];
     rows = is_open ? mv_push_array(scratch, voter, most) : NULL;
     *count = 0;
@@ -645,15 +656,12 @@ static bool settle_open(mv_arena *scratch, category_search *s)
 static bool list_failures(mv_arena *scratch, category_search *s)
 {
     const mv_events *e = &s->lives->events;
-    uint32_t count = 0;
+    uint32_t capacity = 0;
 
-    for (uint32_t i = 0; i < e->count; i++)
-        count += e->action[i] == MV_ACTION_OOM;
-    s->failures = mv_push_array(scratch, uint32_t, count);
-    for (uint32_t i = 0; s->failures && count && i < e->count; i++)
-        if (e->action[i] == MV_ACTION_OOM)
-            s->failures[s->failure_count++] = i;
-    return s->failures != NULL;
+    for (uint32_t i = 0; (i = mv_next_action(e, i, MV_ACTION_OOM)) < e->count; i++)
+        if (!mv_append(scratch, s->failures, s->failure_count, capacity, i))
+            return false;
+    return true;
 }
 
 static mv_code prepare(mv_arena *arena, mv_arena *scratch, category_search *s, const uint8_t *kinds,
@@ -666,13 +674,13 @@ static mv_code prepare(mv_arena *arena, mv_arena *scratch, category_search *s, c
     s->marks = mv_stack_marks(scratch, s->trace, kinds);
     if (!s->out->of_alloc || !s->marks || !apply_stacks(arena, scratch, s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    code = mv_phases_find(scratch, s->lives, s->marks, &s->phases, err);
+    code = mv_phases_find(arena, s->lives, s->marks, &s->out->phases, err);
     if (code == MV_OK)
         code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
     if (code == MV_OK && !(list_failures(scratch, s) && find_keepers(scratch, s)))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    if (code == MV_OK && !s->phases.has_backward)
-        code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);
+    if (code == MV_OK && !s->out->phases.has_backward)
+        code = mv_steps_find(arena, s->trace, s->lives, &s->out->steps, err);
     if (code == MV_OK)
         find_last_end(s);
     return code;
@@ -701,9 +709,11 @@ static void decide_part(void *user, uint32_t part)
     const deciding *d = user;
     uint32_t first = d->first + part * PART_ALLOCS;
     uint32_t end = d->end - first > PART_ALLOCS ? first + PART_ALLOCS : d->end;
+    uint32_t birth = d->s->lives->allocs.birth[first], bin;
 
+    bin = birth == MV_BEFORE ? 0 : mv_steps_bin(&d->s->out->steps, birth);
     for (uint32_t i = first; i < end; i++)
-        d->s->out->of_alloc[i] = first_answer(d->s, i);
+        d->s->out->of_alloc[i] = first_answer(d->s, i, &bin);
 }
 
 static mv_code settle(mv_category_search *c, mv_err *err)

@@ -22,6 +22,8 @@
 #include "analyze/lives/lives.h"
 #include "analyze/peak/rules.h"
 #include "analyze/peak/tensors.h"
+#include "analyze/steps/phases.h"
+#include "analyze/steps/steps.h"
 
 #define MV_CATEGORY_LIST(X)               \
     X(PARAMETER, "parameter")             \
@@ -46,6 +48,8 @@ typedef struct {
     const char **name;  /* [count] */
     uint16_t *of_alloc; /* [lives.allocs.count] category of each allocation */
     mv_tensor_blocks tensors;
+    mv_phases phases;
+    mv_steps steps; /* set only if there are no backward passes */
 } mv_categories;
 
 /* Finds the category of every allocation. When a request fails, stack unwinding frees the memory of

@@ -1,6 +1,10 @@
 #include "analyze/peak/curve.h"
 
+#include "analyze/lives/lasting.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
+
+enum { PIECE_EVENTS = 1 << 16 }; /* with fewer events, a thread costs more than it saves */
 
 /* Adds two numbers. The sizes in a damaged file may add up to more than 64 bits, so sums wrap. */
 static int64_t plus(int64_t a, int64_t b)
@@ -15,27 +19,62 @@ static int64_t minus(int64_t a, int64_t b)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* Adds up the bytes that each part holds at the window's first moment. */
-static bool start_parts(mv_arena *arena, mv_curve *out)
+/* Divides the window into pieces, unless they would be small compared with the number of parts. */
+static void divide(mv_curve *out)
 {
-    const mv_lives *lives = &out->lives;
-    uint32_t event = out->window.first - 1;
+    uint32_t events = out->window.end - out->window.first;
+    uint32_t least = out->parts > PIECE_EVENTS ? out->parts : PIECE_EVENTS;
 
-    out->before = mv_push_array(arena, int64_t, out->parts);
-    for (uint32_t i = 0; out->before && i < lives->allocs.count; i++)
-        if (mv_alloc_is_allocated(lives, i, event))
-            out->before[out->part_of[i]] =
-                plus(out->before[out->part_of[i]], (int64_t)lives->allocs.block[i]);
-    return out->before != NULL;
+    out->pieces = events / least < MV_CURVE_PIECES ? 1 + events / least : MV_CURVE_PIECES;
+    for (uint32_t k = 0; k <= out->pieces; k++)
+        out->first[k] = out->window.first + (uint32_t)((uint64_t)events * k / out->pieces);
+}
+
+/* Adds a row to the changes from the first moment of one piece to that of the next. */
+static void add_row(mv_curve *out, uint32_t row)
+{
+    const mv_alloc_lives *a = &out->lives.allocs;
+    uint64_t from =
+        a->birth[row] == MV_BEFORE ? 0 : mv_upper_bound_u32(out->first, out->pieces, a->birth[row]);
+    uint64_t to = mv_upper_bound_u32(out->first, out->pieces, a->freed[row]);
+    int64_t *before = out->before + out->part_of[row], bytes = (int64_t)a->block[row];
+
+    if (from >= to)
+        return;
+    before[from * out->parts] = plus(before[from * out->parts], bytes);
+    if (to < out->pieces)
+        before[to * out->parts] = minus(before[to * out->parts], bytes);
+}
+
+/* Adds up the bytes that each part holds at the first moment of each piece. */
+static bool start_pieces(mv_arena *arena, mv_curve *out)
+{
+    const mv_alloc_lives *a = &out->lives.allocs;
+    mv_lasting lasting;
+    mv_arena scratch;
+    bool has_memory;
+
+    divide(out);
+    mv_arena_init(&scratch, arena->budget);
+    out->before = mv_push_array(arena, int64_t, (uint64_t)out->pieces * out->parts);
+    has_memory = out->before && mv_lasting_find(&scratch, a, out->first, out->pieces, &lasting);
+    for (uint32_t i = 0; has_memory && i < lasting.count; i++) {
+        uint32_t row = lasting.row[i];
+        if (!mv_alloc_was_pending(&out->lives, row))
+            add_row(out, row);
+    }
+    for (uint64_t i = out->parts; has_memory && i < (uint64_t)out->pieces * out->parts; i++)
+        out->before[i] = plus(out->before[i], out->before[i - out->parts]);
+    mv_arena_release(&scratch);
+    return has_memory;
 }
 
 mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
                       const uint32_t *part_of, uint32_t parts, mv_curve *out, mv_err *err)
 {
     *out = (mv_curve){.parts = parts, .lives = *lives, .window = window, .part_of = part_of};
-    if (!mv_level_steps_init(arena, lives, &out->steps) || !start_parts(arena, out))
+    if (!mv_level_steps_init(arena, lives, &out->steps) || !start_pieces(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the curve of %u events", lives->events.count);
-    mv_level_steps_seek(&out->steps, window.first);
     return MV_OK;
 }
 
@@ -52,15 +91,22 @@ typedef struct {
     const mv_curve *curve;
     mv_level_steps steps;
     uint32_t event;   /* event of the next change, or an earlier one */
+    uint32_t end;     /* the walk ends before this event */
     bool is_prepared; /* the event has prepared changes, some of which may be done */
 } walk;
 
-static walk walk_along(const mv_curve *curve)
+static walk walk_along(const mv_curve *curve, uint32_t first, uint32_t end)
 {
-    walk w = {.curve = curve, .steps = curve->steps, .event = curve->window.first};
+    walk w = {.curve = curve, .steps = curve->steps, .event = first, .end = end};
 
     w.steps.lives = &curve->lives;
+    mv_level_steps_seek(&w.steps, first);
     return w;
+}
+
+static walk walk_along_all(const mv_curve *curve)
+{
+    return walk_along(curve, curve->window.first, curve->window.end);
 }
 
 /* Returns false if the step does not change the allocated bytes. The rows of such steps may be rows
@@ -83,7 +129,7 @@ static inline bool next_change(walk *w, change *out)
     const mv_curve *c = w->curve;
     mv_level_step step;
 
-    for (; w->event < c->window.end; w->event++, w->is_prepared = false) {
+    for (; w->event < w->end; w->event++, w->is_prepared = false) {
         w->is_prepared = w->is_prepared || mv_level_steps_prepared(&w->steps, w->event);
         if (!w->is_prepared && mv_level_own_change(&c->lives, w->event, &step)) {
             w->event++;
@@ -103,14 +149,14 @@ static bool is_gone(const uint8_t *gone, uint32_t part)
     return gone && gone[part];
 }
 
-/* Returns the level at the window's first moment. */
-static int64_t first_level(const mv_curve *curve, const uint8_t *gone)
+/* Returns the level at the first moment of a piece, given the bytes of the parts at that moment. */
+static int64_t level_of(const mv_curve *curve, const int64_t *bytes, const uint8_t *gone)
 {
     int64_t level = 0;
 
     for (uint32_t p = 0; p < curve->parts; p++)
         if (!is_gone(gone, p))
-            level = plus(level, curve->before[p]);
+            level = plus(level, bytes[p]);
     return level;
 }
 
@@ -123,8 +169,8 @@ static void raise(mv_curve_top *top, int64_t level, uint32_t event)
 mv_curve_top mv_curve_peak(const mv_curve *curve, const uint8_t *gone)
 {
     mv_curve_top top = {0, MV_BEFORE};
-    int64_t level = first_level(curve, gone);
-    walk w = walk_along(curve);
+    int64_t level = level_of(curve, curve->before, gone);
+    walk w = walk_along_all(curve);
     change at;
 
     raise(&top, level, MV_BEFORE);
@@ -140,7 +186,7 @@ mv_curve_top mv_curve_peak(const mv_curve *curve, const uint8_t *gone)
 
 void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
 {
-    walk w = walk_along(curve);
+    walk w = walk_along_all(curve);
     change at;
 
     for (uint32_t p = 0; p < curve->parts; p++)
@@ -165,6 +211,7 @@ typedef struct {
     int64_t *bytes;  /* [parts] bytes that each part holds now */
     uint32_t *since; /* [parts] moment at which each part last changed */
     int64_t *best;   /* [parts] highest level so far without each part */
+    mv_curve_top top;
 } sweep;
 
 static void push_level(sweep *s, uint32_t moment, int64_t level)
@@ -205,18 +252,29 @@ static void close_part(sweep *s, uint32_t part, uint32_t now)
     s->since[part] = now;
 }
 
-static void sweep_all(sweep *s, const uint8_t *gone, mv_curve_top *top)
+/* The sweeps along the pieces of a curve. */
+typedef struct {
+    const uint8_t *gone;
+    sweep pieces[MV_CURVE_PIECES];
+} sweeps;
+
+static void sweep_piece(void *user, uint32_t piece)
 {
+    const uint8_t *gone = ((sweeps *)user)->gone;
+    sweep *s = &((sweeps *)user)->pieces[piece];
     const mv_curve *c = s->curve;
-    walk w = walk_along(c);
+    const int64_t *before = c->before + (uint64_t)piece * c->parts;
+    walk w = walk_along(c, c->first[piece], c->first[piece + 1]);
     uint32_t moment = 1;
-    int64_t level = first_level(c, gone);
+    int64_t level = level_of(c, before, gone);
     change at;
 
     for (uint32_t p = 0; p < c->parts; p++)
-        s->bytes[p] = is_gone(gone, p) ? 0 : c->before[p];
+        s->bytes[p] = is_gone(gone, p) ? 0 : before[p];
+    s->top = (mv_curve_top){0, MV_BEFORE};
     push_level(s, 0, level);
-    raise(top, level, MV_BEFORE);
+    if (piece == 0)
+        raise(&s->top, level, MV_BEFORE);
     for (bool is_left = next_change(&w, &at); is_left; moment++) {
         uint32_t now = at.event;
         for (; is_left && at.event == now; is_left = next_change(&w, &at)) {
@@ -227,34 +285,51 @@ static void sweep_all(sweep *s, const uint8_t *gone, mv_curve_top *top)
             level = plus(level, at.bytes);
         }
         push_level(s, moment, level);
-        raise(top, level, now);
+        raise(&s->top, level, now);
     }
     for (uint32_t p = 0; p < c->parts; p++)
         close_part(s, p, moment);
+}
+
+/* Allocates the arrays of all sweeps. Returns false when out of memory. */
+static bool begin_sweeps(mv_arena *scratch, const mv_curve *curve, sweeps *all)
+{
+    for (uint32_t k = 0; k < curve->pieces; k++) {
+        /* an allocation changes the level at most twice */
+        uint64_t events = curve->first[k + 1] - curve->first[k];
+        uint64_t changes = 2 * (uint64_t)curve->lives.allocs.count;
+        sweep *s = &all->pieces[k];
+
+        s->curve = curve;
+        s->maxima = mv_push_array(scratch, maximum, (events < changes ? events : changes) + 1);
+        s->bytes = mv_push_array(scratch, int64_t, curve->parts);
+        s->since = mv_push_array(scratch, uint32_t, curve->parts);
+        s->best = mv_push_array(scratch, int64_t, curve->parts);
+        if (!s->maxima || !s->bytes || !s->since || !s->best)
+            return false;
+    }
+    return true;
 }
 
 uint64_t *mv_curve_peaks_without(mv_arena *arena, const mv_curve *curve, const uint8_t *gone,
                                  mv_curve_top *top)
 {
     uint64_t *out = mv_push_array(arena, uint64_t, curve->parts);
-    /* an allocation changes the level at most twice */
-    uint64_t events = (uint64_t)curve->window.end - curve->window.first;
-    uint64_t changes = 2 * (uint64_t)curve->lives.allocs.count;
+    sweeps all = {.gone = gone};
     mv_arena scratch;
-    sweep s = {.curve = curve};
     bool is_ready;
 
     *top = (mv_curve_top){0, MV_BEFORE};
     mv_arena_init(&scratch, arena->budget);
-    s.maxima = mv_push_array(&scratch, maximum, (events < changes ? events : changes) + 1);
-    s.bytes = mv_push_array(&scratch, int64_t, curve->parts);
-    s.since = mv_push_array(&scratch, uint32_t, curve->parts);
-    s.best = mv_push_array(&scratch, int64_t, curve->parts);
-    is_ready = out && s.maxima && s.bytes && s.since && s.best;
+    is_ready = out && begin_sweeps(&scratch, curve, &all);
     if (is_ready)
-        sweep_all(&s, gone, top);
-    for (uint32_t p = 0; is_ready && p < curve->parts; p++)
-        out[p] = (uint64_t)s.best[p];
+        mv_parallel_for(curve->pieces, 0, sweep_piece, &all);
+    for (uint32_t k = 0; is_ready && k < curve->pieces; k++) {
+        const sweep *s = &all.pieces[k];
+        raise(top, (int64_t)s->top.bytes, s->top.event);
+        for (uint32_t p = 0; p < curve->parts; p++)
+            out[p] = (uint64_t)s->best[p] > out[p] ? (uint64_t)s->best[p] : out[p];
+    }
     mv_arena_release(&scratch);
     return is_ready ? out : NULL;
 }

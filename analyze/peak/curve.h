@@ -9,6 +9,8 @@
 #include "analyze/lives/position.h"
 #include "analyze/totals/level_steps.h"
 
+enum { MV_CURVE_PIECES = 16 };
+
 /* The curve has a level after each event of the window, and one at the window's first moment. The
  * changes are not stored, because they follow from the columns of the lives, which must outlive the
  * curve. */
@@ -17,8 +19,10 @@ typedef struct {
     mv_lives lives;
     mv_window window;
     const uint32_t *part_of; /* [allocs.count] */
-    int64_t *before;         /* [parts] bytes that each part holds at the window's first moment */
-    mv_level_steps steps;    /* at the window's first event */
+    uint32_t pieces; /* the window is divided into pieces, which several threads can follow */
+    uint32_t first[MV_CURVE_PIECES + 1]; /* [pieces + 1] first event of each piece */
+    int64_t *before; /* [pieces][parts] bytes that each part holds at the first moment of a piece */
+    mv_level_steps steps;
 } mv_curve;
 
 /* A highest level, and the first event after which it is reached (MV_BEFORE: the window's first
@@ -39,7 +43,7 @@ mv_curve_top mv_curve_peak(const mv_curve *curve, const uint8_t *gone);
 
 /* Returns, for each part, the highest level of the curve without this part and without the parts in
  * `gone`, which may be NULL: [parts]. The levels are exact. Sets *top to mv_curve_peak(curve, gone).
- * O(n log n) for all parts together. Returns NULL when out of memory. */
+ * O(n log n) for all parts together, on several threads. Returns NULL when out of memory. */
 uint64_t *mv_curve_peaks_without(mv_arena *arena, const mv_curve *curve, const uint8_t *gone,
                                  mv_curve_top *top);
 

@@ -294,11 +294,11 @@ static bool name_layers(const group_search *g, named_alloc *rows)
     name = mv_push_array(g->scratch, const char *, all);
     for (uint32_t i = 0; first && name && i < g->lives->allocs.count; i++) {
         const char **text;
-        if (layers.loop[i] == MV_NO_ROW)
+        if (!layers.loop[i])
             continue;
-        text = &name[first[layers.loop[i]] + layers.index[i]];
+        text = &name[first[layers.loop[i] - 1] + layers.index[i]];
         if (!*text)
-            *text = layer_name(g, &layers.loops[layers.loop[i]], layers.index[i]);
+            *text = layer_name(g, &layers.loops[layers.loop[i] - 1], layers.index[i]);
         rows[i].text = *text;
     }
     return first && name;

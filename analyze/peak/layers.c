@@ -3,9 +3,9 @@
 #include "analyze/code/open_range.h"
 #include "analyze/code/sites.h"
 #include "analyze/code/stack_marks.h"
-#include "analyze/steps/phases.h"
-#include "analyze/steps/steps.h"
 #include "base/grow.h"
+#include "base/parallel_for.h"
+#include "base/search.h"
 #include "base/texts.h"
 
 enum {
@@ -25,6 +25,20 @@ typedef struct {
     uint32_t first, end; /* rows of the run; there may be rows without a site in between */
 } visit;
 
+/* How visits are split into parts, each of which starts at every `every`-th visit to `place`. */
+typedef struct {
+    uint32_t place, every;
+    uint32_t from, to;     /* visits from the first visit to `place` up to the end of the line's
+                            * visits */
+    uint32_t count;        /* number of parts */
+    uint32_t first, depth; /* the line's first visit, and the number of frames up to the line */
+} splitting;
+
+/* Forward rows [first, end) of one pass, with the visits of these rows and the loops among them. */
+typedef struct {
+    uint32_t first, end;
+} row_range;
+
 typedef struct {
     mv_arena *arena, *scratch;
     const mv_trace *trace;
@@ -35,9 +49,10 @@ typedef struct {
     mv_frame_id *path;    /* Python frames of each site, outermost first */
     uint8_t *is_call;     /* [frames.count] 1: the frame calls a module */
     uint32_t *place;      /* [sites.count] */
-    visit *visits;        /* visits of the current pass */
-    uint32_t count, capacity;
-    uint32_t *seen; /* [sites.count] indexed by place: equal to `now` if the place was seen in the
+    const visit *visits;  /* visits of the current pass */
+    splitting *found;     /* loops of the current pass */
+    uint32_t found_count;
+    uint32_t *seen; /* [sites.count] indexed by place or site: equal to `now` if it was seen in the
                      * current count */
     uint32_t now;
     mv_layers *out;
@@ -141,14 +156,6 @@ static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* How visits are split into parts, each of which starts at every `every`-th visit to `place`. */
-typedef struct {
-    uint32_t place, every;
-    uint32_t from, to; /* visits from the first visit to `place` up to the end of the line's
-                        * visits */
-    uint32_t count;    /* number of parts */
-} splitting;
-
 /* Returns the end of the part that starts at visit `at`. */
 static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at)
 {
@@ -249,7 +256,7 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
         for (uint32_t i = from; i < to; i++)
             visits += s->visits[i].place == s->visits[from].place;
         for (uint32_t every = 1; every <= MOST_VISITS && 2 * every <= visits; every++) {
-            *out = (splitting){s->visits[from].place, every, from, to, visits / every};
+            *out = (splitting){s->visits[from].place, every, from, to, visits / every, first, 0};
             if (visits % every != 0)
                 continue;
             drop_end(s, out);
@@ -298,9 +305,9 @@ static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *b
     s->ran_out_of_memory |= !first;
 }
 
-static void number_layers(layer_search *s, uint32_t first, const splitting *by, uint32_t depth)
+static void number_layers(layer_search *s, const splitting *by)
 {
-    uint32_t loop = loop_at(s, s->visits[first].site, depth), part = 0;
+    uint32_t loop = loop_at(s, s->visits[by->first].site, by->depth), part = 0;
 
     if (loop == MV_NO_ROW)
         return;
@@ -308,11 +315,11 @@ static void number_layers(layer_search *s, uint32_t first, const splitting *by, 
         keep_starts(s, &s->out->loops[loop], by);
     for (uint32_t at = by->from, end; at < by->to; at = end, part++) {
         end = part_end(s, by, at);
-        for (uint32_t v = part == 0 ? first : at; v < end; v++)
+        for (uint32_t v = part == 0 ? by->first : at; v < end; v++)
             for (uint32_t row = s->visits[v].first; row < s->visits[v].end; row++)
                 if (mv_site_of(&s->sites, s->lives->allocs.stack[row]) == s->visits[v].site &&
                     s->categories->of_alloc[row] != MV_CATEGORY_WORKSPACE) {
-                    s->out->loop[row] = loop;
+                    s->out->loop[row] = loop + 1;
                     s->out->index[row] = part;
                 }
     }
@@ -344,17 +351,51 @@ static bool name_calls(layer_search *s)
     return true;
 }
 
-/* Looks for loops in visits [from, to), whose paths have the first `depth` frames in common. */
-static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
+/* Returns how many frames the paths of visits [from, to) have in common. The first `depth` frames
+ * are known to be common. */
+static uint32_t common_depth(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
+{
+    uint32_t site = s->visits[from].site, least = path_length(s, site);
+
+    s->now++;
+    for (uint32_t i = from; i < to && least > depth; i++) {
+        uint32_t other = s->visits[i].site, length = path_length(s, other), at = depth;
+        if (s->seen[other] == s->now)
+            continue;
+        s->seen[other] = s->now;
+        least = length < least ? length : least;
+        while (at < least && path_of(s, site)[at].row == path_of(s, other)[at].row)
+            at++;
+        least = at;
+    }
+    return least;
+}
+
+/* Whether the line at this depth is a loop over visits [from, to). Adds it to `found`. */
+static bool add_loop(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
 {
     splitting by;
     bool calls = depth > 0 && may_loop(s, s->visits[from].site, depth);
 
     for (uint32_t i = from; i < to && calls; i++)
         calls = calls_module(s, s->visits[i].site, depth);
-    if (calls && split(s, from, to, &by)) {
-        number_layers(s, from, &by, depth);
-        return;
+    if (!calls || !split(s, from, to, &by))
+        return false;
+    by.depth = depth;
+    s->found[s->found_count++] = by;
+    return true;
+}
+
+/* Looks for loops in visits [from, to), whose paths have the first `depth` frames in common. */
+static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
+{
+    uint32_t common = common_depth(s, from, to, depth);
+
+    for (;; depth++) {
+        if (add_loop(s, from, to, depth))
+            return;
+        if (depth >= common || depth >= MOST_DEPTH)
+            break;
     }
     for (uint32_t at = from, end; at < to && depth < MOST_DEPTH; at = end) {
         uint32_t site = s->visits[at].site;
@@ -370,65 +411,150 @@ static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t dept
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* Adds a row to the current pass. Returns false when out of memory. */
-static bool add_row(layer_search *s, uint32_t row)
-{
-    uint32_t site = mv_site_of(&s->sites, s->lives->allocs.stack[row]);
+/* Passes that follow each other, whose loops several threads find. Each thread takes one pass in
+ * LANES. */
+enum { LANES = 8, BATCH_ROWS = 1 << 20 };
 
-    if (path_length(s, site) == 0)
-        return true;
-    if (s->count > 0 && s->visits[s->count - 1].site == site) {
-        s->visits[s->count - 1].end = row + 1;
-        return true;
-    }
-    return mv_append(s->scratch, s->visits, s->count, s->capacity,
-                     (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
+typedef struct {
+    const layer_search *s;
+    const row_range *passes; /* [count] */
+    uint32_t count;
+    uint32_t *seen; /* [LANES][sites.count] see layer_search.seen */
+    uint32_t now[LANES];
+    visit *visits;    /* room for a visit for each row from the first row of the first pass */
+    splitting *found; /* room for a loop for every three rows, since a loop has more than two
+                        * visits */
+    uint32_t *counts; /* [count] number of loops in each pass */
+} batch;
+
+static visit *visits_of(const batch *b, uint32_t pass)
+{
+    return b->visits + (b->passes[pass].first - b->passes[0].first);
 }
 
-/* Finds the loops in each pass. A pass is a run of the forward phase or, if there are no backward
- * passes, the part of a run within one step. The marks of steps may change from layer to layer. */
-static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
+static splitting *found_in(const batch *b, uint32_t pass)
+{
+    return b->found + (b->passes[pass].first - b->passes[0].first) / 3 + pass;
+}
+
+/* Lists the visits of a pass, and returns their number. */
+static uint32_t list_visits(const layer_search *s, row_range pass, visit *visits)
+{
+    uint32_t count = 0;
+
+    for (uint32_t row = pass.first; row < pass.end; row++) {
+        uint32_t site = mv_site_of(&s->sites, s->lives->allocs.stack[row]);
+
+        if (path_length(s, site) == 0)
+            continue;
+        if (count > 0 && visits[count - 1].site == site)
+            visits[count - 1].end = row + 1;
+        else
+            visits[count++] =
+                (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1};
+    }
+    return count;
+}
+
+static void look_at_lane(void *user, uint32_t lane)
+{
+    batch *b = user;
+    layer_search s = *b->s;
+
+    s.seen = b->seen + (uint64_t)lane * s.sites.count;
+    s.now = b->now[lane];
+    for (uint32_t k = lane; k < b->count; k += LANES) {
+        uint32_t count = list_visits(&s, b->passes[k], visits_of(b, k));
+        s.visits = visits_of(b, k);
+        s.found = found_in(b, k);
+        s.found_count = 0;
+        if (count > 2)
+            look_into(&s, 0, count, 0);
+        b->counts[k] = s.found_count;
+    }
+    b->now[lane] = s.now;
+}
+
+static void find_in_batch(layer_search *s, batch *b)
+{
+    mv_parallel_for(LANES < b->count ? LANES : b->count, 0, look_at_lane, b);
+    for (uint32_t k = 0; k < b->count; k++) {
+        s->visits = visits_of(b, k);
+        for (uint32_t i = 0; i < b->counts[k]; i++)
+            number_layers(s, found_in(b, k) + i);
+    }
+}
+
+/* Lists the passes. A pass is a run of the forward phase or, if there are no backward passes, the
+ * part of a run within one step. The marks of steps may change from layer to layer. */
+static bool list_passes(layer_search *s, row_range **passes, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t run = MV_NO_ROW, bin = 0, now = MV_NO_ROW, step = 0;
+    const mv_phases *phases = &s->categories->phases;
+    const mv_steps *steps = &s->categories->steps;
+    uint32_t capacity = 0, older = a->preexisting, step = 0;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) { /* in order of birth */
-        while (now + 1 < phases->count && phases->start[now + 1] <= a->birth[i])
-            now++; /* if `now` is MV_NO_ROW, it becomes 0 */
-        while (!phases->has_backward && step < steps->count && steps->at[step] <= a->birth[i])
-            step++;
-        if (now != run || step != bin) {
-            if (s->count > 2)
-                look_into(s, 0, s->count, 0);
-            s->count = 0;
-            run = now;
-            bin = step;
+    for (uint32_t run = 0, next; run < phases->count; run++)
+        for (uint32_t at = phases->start[run], end = mv_phases_end(phases, run); at < end;
+             at = next) {
+            row_range rows;
+
+            while (!phases->has_backward && step < steps->count && steps->at[step] <= at)
+                step++;
+            next = !phases->has_backward && step < steps->count && steps->at[step] < end
+                       ? steps->at[step]
+                       : end;
+            rows.first =
+                older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, at);
+            rows.end =
+                older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, next);
+            if (phases->phase[run] == MV_PHASE_FORWARD && rows.end > rows.first + 2 &&
+                !mv_append(s->scratch, *passes, *count, capacity, rows))
+                return false;
         }
-        if (run != MV_NO_ROW && phases->phase[run] == MV_PHASE_FORWARD && !add_row(s, i))
-            return false;
-    }
-    if (s->count > 2)
-        look_into(s, 0, s->count, 0);
     return true;
 }
 
-static bool prepare(layer_search *s, uint16_t **marks)
+static bool find_loops(layer_search *s)
+{
+    row_range *passes = NULL;
+    uint32_t count = 0, most = 0;
+    batch b = {.s = s,
+               .seen = mv_push_array(s->scratch, uint32_t, LANES * (uint64_t)s->sites.count)};
+
+    if (!b.seen || !list_passes(s, &passes, &count))
+        return false;
+    for (uint32_t k = 0; k < count; k++)
+        most = passes[k].end - passes[k].first > most ? passes[k].end - passes[k].first : most;
+    most = most > BATCH_ROWS ? most : BATCH_ROWS;
+    most = most < s->lives->allocs.count ? most : s->lives->allocs.count;
+    b.visits = mv_push_array(s->scratch, visit, most);
+    b.found = mv_push_array(s->scratch, splitting, most / 3 + (uint64_t)count);
+    b.counts = mv_push_array(s->scratch, uint32_t, count);
+    if (!b.visits || !b.found || !b.counts)
+        return false;
+    for (uint32_t k = 0, end; k < count; k = end) {
+        for (end = k + 1; end < count && passes[end].end - passes[k].first <= most;)
+            end++;
+        b.passes = passes + k;
+        b.count = end - k;
+        find_in_batch(s, &b);
+    }
+    return true;
+}
+
+static bool prepare(layer_search *s)
 {
     const mv_trace *trace = s->trace;
     uint32_t count = s->lives->allocs.count;
 
     s->is_call = mv_push_array(s->scratch, uint8_t, trace->frames.count);
-    s->seen = mv_push_array(s->scratch, uint32_t, s->sites.count);
     s->out->loop = mv_push_array(s->arena, uint32_t, count);
     s->out->index = mv_push_array(s->arena, uint32_t, count);
-    *marks = mv_stack_marks(s->scratch, trace, s->sites.kinds);
-    if (!s->is_call || !s->seen || !s->out->loop || !s->out->index || !*marks || !find_paths(s) ||
-        !find_places(s))
+    if (!s->is_call || !s->out->loop || !s->out->index || !find_paths(s) || !find_places(s))
         return false;
     for (uint32_t i = 0; i < trace->frames.count; i++)
         s->is_call[i] = mv_frame_calls_module(trace, s->sites.kinds, (mv_frame_id){i});
-    for (uint32_t i = 0; i < count; i++)
-        s->out->loop[i] = MV_NO_ROW;
     return true;
 }
 
@@ -442,17 +568,12 @@ mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                       .lives = lives,
                       .categories = categories,
                       .out = out};
-    mv_phases phases;
-    mv_steps steps;
-    uint16_t *marks;
     bool found = false;
 
     *out = (mv_layers){0};
     mv_arena_init(&scratch, arena->budget);
-    if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK && prepare(&s, &marks) &&
-        mv_phases_find(&scratch, lives, marks, &phases, err) == MV_OK &&
-        mv_steps_find(&scratch, trace, lives, &steps, err) == MV_OK)
-        found = find_loops(&s, &phases, &steps) && !s.ran_out_of_memory && name_calls(&s);
+    if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK)
+        found = prepare(&s) && find_loops(&s) && !s.ran_out_of_memory && name_calls(&s);
     mv_arena_release(&scratch);
     return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "layers");
 }

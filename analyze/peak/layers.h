@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     uint32_t loop_count;
     mv_layer_loop *loops; /* [loop_count] sorted by first occurrence */
-    uint32_t *loop;       /* [allocs.count] row of `loops`, or MV_NO_ROW */
+    uint32_t *loop;       /* [allocs.count] row of `loops`, plus 1; 0: none */
     uint32_t *index;      /* [allocs.count] number of the call within its pass, from 0 */
 } mv_layers;
 

@@ -2,7 +2,6 @@
 
 #include "analyze/code/open_range.h"
 #include "analyze/code/sites.h"
-#include "analyze/lives/alive.h"
 #include "base/sort.h"
 
 enum { SOME_ALLOCS = 1 << 18 }; /* number of allocations per piece */
@@ -15,8 +14,7 @@ typedef struct {
     uint32_t *first_part;     /* [sites.groups] first part of each group + 1; 0: none */
     uint32_t *next_part;      /* next part of the same group + 1; 0: none */
     uint32_t unattributed;    /* the part for allocations without a stack, or MV_NO_ROW */
-    mv_alive alive;           /* rows that are allocated at the given moment */
-    mv_string_id *annotation; /* [alive.count] */
+    mv_string_id *annotation; /* [out->alive.count] */
 } site_search;
 
 struct mv_peak_search {
@@ -24,6 +22,7 @@ struct mv_peak_search {
     mv_arena scratch;
     mv_moment at;
     mv_peak_opts opts;
+    uint32_t allocs;                /* number of allocations per piece */
     uint32_t pieces;                /* number of pieces done so far */
     mv_category_search *categories; /* NULL once the categories have been found */
     site_search t;
@@ -98,13 +97,13 @@ static void find_most(mv_arena *scratch, share *shares, uint32_t count, uint32_t
 
 static bool find_annotations(mv_arena *scratch, site_search *t)
 {
-    uint32_t *birth = mv_push_array(scratch, uint32_t, t->alive.count);
+    uint32_t *birth = mv_push_array(scratch, uint32_t, t->out->alive.count);
 
     if (!birth)
         return false;
-    for (uint32_t i = 0; i < t->alive.count; i++)
-        birth[i] = t->lives->allocs.birth[t->alive.row[i]];
-    t->annotation = mv_within_find(scratch, t->trace, t->lives->device, birth, t->alive.count);
+    for (uint32_t i = 0; i < t->out->alive.count; i++)
+        birth[i] = t->lives->allocs.birth[t->out->alive.row[i]];
+    t->annotation = mv_within_find(scratch, t->trace, t->lives->device, birth, t->out->alive.count);
     return t->annotation != NULL;
 }
 
@@ -112,7 +111,7 @@ static bool find_annotations(mv_arena *scratch, site_search *t)
 static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *site_of_part)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
-    uint32_t count = t->alive.count, parts = t->out->curve.parts;
+    uint32_t count = t->out->alive.count, parts = t->out->curve.parts;
     share *stacks = mv_push_array(scratch, share, count);
     share *ranges = mv_push_array(scratch, share, count);
     share *tags = mv_push_array(scratch, share, count);
@@ -123,7 +122,7 @@ static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *si
     if (!stacks || !ranges || !tags || !stack || !range || !tag)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = t->alive.row[i];
+        uint32_t row = t->out->alive.row[i];
         stacks[i] = (share){t->out->part_of[row], a->stack[row].row, a->block[row]};
         ranges[i] = (share){t->out->part_of[row], t->annotation[i].row, a->block[row]};
         tags[i] = (share){t->out->part_of[row], mv_alloc_tag(t->lives, row).row, a->block[row]};
@@ -142,17 +141,18 @@ static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *si
 
 static bool sum_ranges(mv_arena *arena, mv_arena *scratch, site_search *t)
 {
-    share *shares = mv_push_array(scratch, share, t->alive.count);
+    share *shares = mv_push_array(scratch, share, t->out->alive.count);
     mv_peak_range *ranges;
     uint32_t count = 0;
 
-    t->out->ranges = ranges = mv_push_array(arena, mv_peak_range, t->alive.count);
+    t->out->ranges = ranges = mv_push_array(arena, mv_peak_range, t->out->alive.count);
     if (!shares || !ranges)
         return false;
-    for (uint32_t i = 0; i < t->alive.count; i++)
-        shares[i] = (share){0, t->annotation[i].row, t->lives->allocs.block[t->alive.row[i]]};
-    mv_sort_rows(scratch, shares, t->alive.count, MV_RISING(share, part), MV_RISING(share, key));
-    for (uint32_t i = 0; i < t->alive.count; i++) {
+    for (uint32_t i = 0; i < t->out->alive.count; i++)
+        shares[i] = (share){0, t->annotation[i].row, t->lives->allocs.block[t->out->alive.row[i]]};
+    mv_sort_rows(scratch, shares, t->out->alive.count, MV_RISING(share, part),
+                 MV_RISING(share, key));
+    for (uint32_t i = 0; i < t->out->alive.count; i++) {
         if (count == 0 || ranges[count - 1].name.row != shares[i].key)
             ranges[count++] = (mv_peak_range){.name.row = shares[i].key};
         ranges[count - 1].bytes += shares[i].bytes;
@@ -194,14 +194,14 @@ static bool make_sites(mv_arena *arena, mv_arena *scratch, site_search *t, mv_mo
     uint32_t *site_of_part = mv_push_array(scratch, uint32_t, out->curve.parts);
     mv_err err = {0};
 
-    if (mv_alive_allocs(scratch, t->lives, at.event, &t->alive, &err) != MV_OK)
+    if (mv_alive_allocs(arena, t->lives, at.event, &out->alive, &err) != MV_OK)
         return false;
     out->sites = mv_push_array(arena, mv_peak_site, out->curve.parts);
     out->category_bytes = mv_push_array(arena, uint64_t, out->categories.count);
     if (!site_of_part || !out->sites || !out->category_bytes)
         return false;
-    for (uint32_t i = 0; i < t->alive.count; i++)
-        count_block(t, t->alive.row[i], site_of_part);
+    for (uint32_t i = 0; i < t->out->alive.count; i++)
+        count_block(t, t->out->alive.row[i], site_of_part);
     if (!find_annotations(scratch, t) || !describe_sites(scratch, t, site_of_part) ||
         !sum_ranges(arena, scratch, t))
         return false;
@@ -236,6 +236,7 @@ mv_peak_search *mv_peak_search_begin(mv_arena *arena, const mv_trace *trace, con
         .arena = arena,
         .at = at,
         .opts = opts,
+        .allocs = SOME_ALLOCS,
         .t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW}};
     mv_arena_init(&s->scratch, arena->budget);
     return s;
@@ -258,7 +259,7 @@ static mv_code find_categories(mv_peak_search *s, mv_err *err)
                                                  s->opts.rules, &s->t.out->categories);
     if (!s->categories)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    code = mv_category_search_some(s->categories, SOME_ALLOCS, &again, err);
+    code = mv_category_search_some(s->categories, s->allocs, &again, err);
     if (code != MV_OK || !again)
         end_categories(s);
     else
@@ -309,6 +310,7 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
 
     if (!s)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
+    s->allocs = UINT32_MAX;
     for (bool again = true; again && code == MV_OK;)
         code = mv_peak_search_some(s, &again, err);
     mv_peak_search_end(s);

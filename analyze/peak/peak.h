@@ -11,6 +11,7 @@
 #ifndef MV_PEAK_H
 #define MV_PEAK_H
 
+#include "analyze/lives/alive.h"
 #include "analyze/peak/category.h"
 #include "analyze/peak/curve.h"
 #include "analyze/totals/bounds.h"
@@ -56,6 +57,7 @@ typedef struct {
     mv_curve curve;
     mv_peak_part *parts; /* [curve.parts] */
     uint32_t *part_of;   /* [allocs.count] part of the curve to which each allocation belongs */
+    mv_alive alive;      /* allocations that make up `sites`: those allocated at that moment */
 } mv_attribution;
 
 typedef struct {

@@ -1,6 +1,5 @@
 #include "analyze/peak/site_layers.h"
 
-#include "analyze/lives/alive.h"
 #include "base/sort.h"
 
 /* A block that is allocated at the given moment and belongs to a loop. */
@@ -24,20 +23,16 @@ static bool list_blocks(mv_arena *scratch, const mv_lives *lives, const mv_layer
                         const mv_attribution *found, layer_block **out, uint32_t *count)
 {
     uint32_t *site = sites_of_parts(scratch, found);
-    mv_alive alive;
-    mv_err err = {0};
 
+    *out = mv_push_array(scratch, layer_block, found->alive.count);
     *count = 0;
-    if (!site || mv_alive_allocs(scratch, lives, found->at.event, &alive, &err) != MV_OK)
-        return false;
-    *out = mv_push_array(scratch, layer_block, alive.count);
-    for (uint32_t i = 0; *out && i < alive.count; i++) {
-        uint32_t row = alive.row[i], of = site[found->part_of[row]];
-        if (layers->loop[row] != MV_NO_ROW && of != MV_NO_ROW)
-            (*out)[(*count)++] =
-                (layer_block){of, layers->loop[row], layers->index[row], lives->allocs.block[row]};
+    for (uint32_t i = 0; site && *out && i < found->alive.count; i++) {
+        uint32_t row = found->alive.row[i], of = site[found->part_of[row]];
+        if (layers->loop[row] && of != MV_NO_ROW)
+            (*out)[(*count)++] = (layer_block){of, layers->loop[row] - 1, layers->index[row],
+                                               lives->allocs.block[row]};
     }
-    return *out != NULL;
+    return site && *out;
 }
 
 /* Adds a block to the layers of a loop; blocks must be added in order. */

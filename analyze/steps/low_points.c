@@ -97,14 +97,17 @@ static uint32_t first_from(const mv_low_points *points, uint64_t event)
 }
 
 static bool find_changes(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives,
-                         const mv_low_points *points, mv_low_line *of_group, low_changes *out)
+                         const mv_floor *floor, const mv_low_points *points, mv_low_line *of_group,
+                         low_changes *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
 
     uint32_t from = 0, to, group;
 
-    out->rows = mv_push_array(scratch, low_change, 2 * (uint64_t)a->count);
-    for (uint32_t i = 0; out->rows && i < a->count; i++) { /* in order of birth */
+    out->rows = mv_push_array(scratch, low_change, 2 * (uint64_t)floor->lasting.count);
+    for (uint32_t k = 0; out->rows && k < floor->lasting.count; k++) { /* in order of birth */
+        uint32_t i = floor->lasting.row[k];
+
         while (from < points->count && points->event[from] + 1 < a->birth[i] + 1)
             from++;
         if (from == points->count || !mv_alloc_is_allocated(lives, i, points->event[from]))
@@ -140,12 +143,13 @@ static uint64_t least_held(const low_change *rows, uint64_t first, uint64_t end)
 }
 
 static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
-                      const mv_lives *lives, const mv_low_points *points, mv_low_held *out)
+                      const mv_lives *lives, const mv_floor *floor, const mv_low_points *points,
+                      mv_low_held *out)
 {
     low_changes changes = {0};
 
     out->lines = mv_push_array(arena, mv_low_line, sites->groups);
-    if (!out->lines || !find_changes(scratch, sites, lives, points, out->lines, &changes))
+    if (!out->lines || !find_changes(scratch, sites, lives, floor, points, out->lines, &changes))
         return false;
     for (uint64_t first = 0, end; first < changes.count; first = end) {
         const low_change *row = &changes.rows[first];
@@ -182,7 +186,7 @@ mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     if (code == MV_OK && points.count >= 2) {
         out->points = points.count;
         code = mv_sites_find(&scratch, trace, &sites, err);
-        if (code == MV_OK && !add_lines(arena, &scratch, &sites, lives, &points, out))
+        if (code == MV_OK && !add_lines(arena, &scratch, &sites, lives, floor, &points, out))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lines at low points");
     }
     mv_arena_release(&scratch);

@@ -98,6 +98,20 @@ static void join_parts(search *s)
         take(out, ++bin, (int64_t)line->before[line->parts], events);
 }
 
+/* Lists the allocations that are alive at a mark or at the moment of a floor. */
+static bool find_lasting(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
+                         const mv_steps *steps, mv_floor *out)
+{
+    uint32_t *moment = mv_push_array(scratch, uint32_t, 2 * (uint64_t)out->bins);
+    uint32_t moments = steps->count + out->bins;
+
+    for (uint32_t b = 0; moment && b < moments; b++)
+        moment[b] = b < out->bins ? out->moment[b] : steps->at[b - out->bins];
+    if (moment)
+        mv_sort_rows(scratch, moment, moments, MV_RISING_VALUES(uint32_t));
+    return moment && mv_lasting_find(arena, &lives->allocs, moment, moments, &out->lasting);
+}
+
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err)
 {
@@ -118,6 +132,7 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
     if (has_memory) {
         mv_parallel_for(line.parts, 0, find_part, &s);
         join_parts(&s);
+        has_memory = find_lasting(arena, &scratch, lives, steps, out);
     }
     mv_arena_release(&scratch);
     return has_memory ? MV_OK

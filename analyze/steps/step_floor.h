@@ -9,6 +9,7 @@
 #ifndef MV_STEP_FLOOR_H
 #define MV_STEP_FLOOR_H
 
+#include "analyze/lives/lasting.h"
 #include "analyze/steps/outer_call.h"
 #include "analyze/steps/steps.h"
 #include "base/search.h"
@@ -20,6 +21,8 @@ typedef struct {
                        * first moment */
     uint64_t *most;   /* [bins] largest number of bytes allocated within the bin */
     uint32_t *moment; /* [bins] the event directly after the moment at which `least` was reached */
+    mv_lasting lasting; /* allocations that outlive the bin of their birth or are part of a floor;
+                         * usually few. They begin with all preexisting rows */
 } mv_floor;
 
 /* Returns the first bin whose floor comes after an event; `bins` if there is no such bin. In this
@@ -32,7 +35,7 @@ static inline uint32_t mv_floor_bin(const mv_floor *floor, uint32_t event)
 
 /* Whether an allocation is part of the floor of any bin; most allocations are not. Must be called
  * for allocations in order of birth, with *from initially 0; sets *from to the first bin whose
- * floor comes after the birth. */
+ * floor comes after the birth. All such allocations are in `lasting`. */
 static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *allocs, uint32_t row,
                                   uint32_t *from)
 {

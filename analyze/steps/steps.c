@@ -308,7 +308,6 @@ typedef struct {
     series_set *set;
     const mv_lives *lives;
     const mv_outer *outer;
-    uint32_t row; /* the first allocation at or after the latest mark */
 } within_search;
 
 /* Whether `row` and the allocation before it belong to the same outermost call. Backward passes lie
@@ -331,19 +330,17 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
 {
     within_search *s = user;
     const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t older = a->preexisting;
     char name[NAME_BYTES];
     series *row;
 
     if (is_of_library(text))
         return;
-    if (s->row > a->count || (s->row > a->preexisting && a->birth[s->row - 1] >= at))
-        s->row = a->preexisting;
-    while (s->row < a->count && (a->birth[s->row] == MV_BEFORE || a->birth[s->row] < at))
-        s->row++;
     name_without_numbers(text, name);
     row = set_find(s->set, name, is_moment);
     if (row)
-        row->within += lies_within(s, s->row);
+        row->within += lies_within(
+            s, older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, at));
 }
 
 /* Drops series with vague names, because they may mark layers, or time steps within a pass. */
@@ -387,7 +384,7 @@ static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trac
 {
     bool counts_all = trace->origin.level && trace->origin.first_call_frame < trace->frames.count;
     series_set set = {.names.arena = scratch, .counts_all = counts_all};
-    within_search within = {&set, lives, outer, lives->allocs.preexisting};
+    within_search within = {&set, lives, outer};
     const series *best;
     collector c;
 
@@ -458,9 +455,10 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
         !mv_period_find(arena, scratch, lives, outer, &inferred.at, &inferred.count,
                         &inferred.stack))
         return false;
-    inferred.is_of_lines = !call_modules(lives, outer, &inferred);
-    if (inferred.count > 0 && steps_cover(&inferred, lives) > steps_cover(&named, lives))
+    if (inferred.count > 0 && steps_cover(&inferred, lives) > steps_cover(&named, lives)) {
         named = inferred;
+        named.is_of_lines = !call_modules(lives, outer, &inferred);
+    }
     if (named.count >= 2)
         *out = named;
     return true;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "analyze/totals/level_steps.h"
+#include "base/parallel_for.h"
+#include "base/search.h"
 
 static uint32_t event_before(uint32_t next_event)
 {
@@ -91,19 +93,63 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     return true;
 }
 
-mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event)
+/* ---- the levels at a moment -------------------------------------------------------------- */
+
+/* Work is divided into at most PARTS parts. If they are smaller than this, a thread costs more than
+ * it saves. */
+enum { PARTS = 16, PART_ROWS = 1 << 16 };
+
+static uint32_t parts_of(uint32_t rows)
 {
+    return rows / PART_ROWS < PARTS ? 1 + rows / PART_ROWS : PARTS;
+}
+
+typedef struct {
+    const mv_lives *lives;
+    uint32_t event, rows, parts;
+    mv_levels sum[PARTS];
+} adding;
+
+static void add_part(void *user, uint32_t part)
+{
+    adding *all = user;
+    const mv_lives *lives = all->lives;
     const mv_alloc_lives *a = &lives->allocs;
+    uint32_t end = (uint32_t)((uint64_t)all->rows * (part + 1) / all->parts);
     mv_levels sum = {0};
 
-    for (uint32_t i = 0; i < a->count; i++) {
-        if (mv_alloc_is_allocated(lives, i, event))
+    for (uint32_t i = (uint32_t)((uint64_t)all->rows * part / all->parts); i < end; i++) {
+        if (mv_alloc_is_allocated(lives, i, all->event))
             sum.allocated += a->block[i];
-        if (!mv_alloc_is_active(lives, i, event))
+        if (!mv_alloc_is_active(lives, i, all->event))
             continue;
         sum.active += a->block[i];
         sum.requested += a->requested[i];
     }
+    all->sum[part] = sum;
+}
+
+static void add_levels(mv_levels *to, const mv_levels *from)
+{
+    to->allocated += from->allocated;
+    to->active += from->active;
+    to->requested += from->requested;
+    to->reserved += from->reserved;
+}
+
+mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    adding all = {.lives = lives, .event = event, .rows = a->preexisting};
+    mv_levels sum = {0};
+
+    if (event != MV_BEFORE) /* later rows were born after the event */
+        all.rows += (uint32_t)mv_upper_bound_u32(a->birth + a->preexisting,
+                                                 a->count - a->preexisting, event);
+    all.parts = parts_of(all.rows);
+    mv_parallel_for(all.parts, 0, add_part, &all);
+    for (uint32_t i = 0; i < all.parts; i++)
+        add_levels(&sum, &all.sum[i]);
     for (uint32_t i = 0; i < lives->segments.count; i++)
         if (mv_segment_is_held(lives, i, event))
             sum.reserved += lives->segments.size[i];
@@ -131,24 +177,64 @@ static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
     return kind == MV_MOMENT_RESERVED_PEAK ? levels->reserved : levels->allocated;
 }
 
-/* Goes through the events up to the end of the window, and keeps the moment with the highest
- * level. */
+/* The peak of one part of the window. Its bytes, and the change over the whole part, are counted
+ * from the beginning of the part. */
+typedef struct {
+    mv_moment peak; /* the event is MV_BEFORE if no event of the part counts */
+    mv_levels change;
+} part_peak;
+
+typedef struct {
+    const mv_lives *lives;
+    const mv_level_steps *steps;
+    mv_moment_query ask; /* with the window cut to the events */
+    uint32_t parts;
+    part_peak found[PARTS];
+} peak_search;
+
+static void find_part(void *user, uint32_t part)
+{
+    peak_search *s = user;
+    mv_window window = s->ask.window;
+    uint64_t events = window.end - window.first;
+    uint32_t first = window.first + (uint32_t)(events * part / s->parts);
+    uint32_t end = window.first + (uint32_t)(events * (part + 1) / s->parts);
+    part_peak p = {.peak.event = MV_BEFORE};
+    mv_level_steps steps = *s->steps;
+
+    mv_level_steps_seek(&steps, first);
+    for (uint32_t i = first; i < end; i++) {
+        mv_levels_follow(&p.change, &steps, i);
+        if (s->ask.of_level && mv_moment_filled(s->lives, i, window.end) != i)
+            continue;
+        if (p.peak.event == MV_BEFORE ||
+            (int64_t)height(&p.change, s->ask.kind) > (int64_t)height(&p.peak.bytes, s->ask.kind))
+            p.peak = (mv_moment){.event = i, .bytes = p.change};
+    }
+    s->found[part] = p;
+}
+
+/* Finds the first moment in the window that has the highest level. */
 static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_query ask, mv_moment *out)
 {
-    mv_window window = mv_window_cut(ask.window, lives->events.count);
-    mv_levels now = mv_moment_levels(lives, MV_BEFORE);
     mv_level_steps steps;
+    peak_search s = {.lives = lives, .steps = &steps, .ask = ask};
+    mv_levels now;
 
+    s.ask.window = mv_window_cut(ask.window, lives->events.count);
+    out->event = event_before(s.ask.window.first);
+    out->bytes = now = mv_moment_levels(lives, out->event);
+    s.parts = parts_of(s.ask.window.end - s.ask.window.first);
     if (!mv_level_steps_init(scratch, lives, &steps))
         return false;
-    *out = (mv_moment){.event = MV_BEFORE, .bytes = now};
-    for (uint32_t i = 0; i < window.end; i++) {
-        mv_levels_follow(&now, &steps, i);
-        if (ask.of_level && i >= window.first && mv_moment_filled(lives, i, window.end) != i)
-            continue;
-        if (i + 1 == window.first ||
-            (i >= window.first && height(&now, ask.kind) > height(&out->bytes, ask.kind)))
-            *out = (mv_moment){.event = i, .bytes = now};
+    mv_parallel_for(s.parts, 0, find_part, &s);
+    for (uint32_t i = 0; i < s.parts; i++) {
+        mv_moment *peak = &s.found[i].peak;
+        add_levels(&peak->bytes, &now);
+        if (peak->event != MV_BEFORE &&
+            height(&peak->bytes, ask.kind) > height(&out->bytes, ask.kind))
+            *out = *peak;
+        add_levels(&now, &s.found[i].change);
     }
     return true;
 }

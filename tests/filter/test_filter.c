@@ -559,7 +559,7 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
     case MV_FILTER_ADDR:
         return a->addr[i] <= t->value && t->value < a->addr[i] + a->block[i];
     case MV_FILTER_LEAK:
-        return w->leaks->is_leaked[i] && (t->value == 0 || w->leaks->leak_of[i] + 1 == t->value);
+        return w->leaks->is_leaked[i] && (t->value == 0 || w->leaks->leak_of[i] == t->value);
     case MV_FILTER_SITE:
         return t->value != MV_NO_ROW && a->stack[i].row != MV_NO_ROW &&
                mv_culprit_frame(w->trace, NULL, a->stack[i]).row == t->value;

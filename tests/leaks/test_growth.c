@@ -10,7 +10,8 @@ static mv_growth evaluate(const char *alive, bool sizes_recur, const uint32_t *l
                           uint32_t freed)
 {
     uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
-    mv_growth_site site = {.marks = bins - 1, .born = born, .lived = ages, .freed = freed};
+    mv_growth_site site = {
+        .marks = bins - 1, .born = born, .freed = freed, .outlived = freed, .lived = ages};
 
     for (uint32_t bin = 0; bin < bins; bin++)
         for (int k = alive[bin] - '0'; k > 0 && alive[bin] != '.'; k--)
@@ -82,12 +83,12 @@ Test(growth, a_cache_by_key_fills_unevenly)
         .marks = 30, .born = born, .alive = 10, .sizes_recur = true, .lived = lived};
 
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_NONE);
-    site.freed = 2;
+    site.freed = site.outlived = 2;
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_NONE);
-    site.freed = 3;
+    site.freed = site.outlived = 3;
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY,
                  "requests; most blocks are kept");
-    site.freed = 0;
+    site.freed = site.outlived = 0;
     site.is_one_size = true;
     cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY);
 }
@@ -134,8 +135,13 @@ Test(growth, chance_does_not_end_growth)
 Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
-    mv_growth_site site = {
-        .marks = 60, .born = born, .alive = 10, .sizes_recur = true, .lived = lived, .freed = 12};
+    mv_growth_site site = {.marks = 60,
+                           .born = born,
+                           .alive = 10,
+                           .sizes_recur = true,
+                           .freed = 12,
+                           .outlived = 12,
+                           .lived = lived};
 
     for (uint32_t i = 0; i < 12; i++)
         lived[i] = 45;

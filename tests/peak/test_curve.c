@@ -1,6 +1,7 @@
 /* The curve of allocated bytes without some of its parts, compared with a sum after every event. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
+#include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
 
 enum { PARTS = 7 };
@@ -120,6 +121,46 @@ Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
         check_run(opts, 0, UINT32_MAX);
         check_run(opts, 20, 60);
         check_run(opts, 30, 30);
+    }
+}
+
+/* A window of more than 2^16 events is divided into pieces, for several threads. The walk of
+ * mv_curve_peak along all events is not. */
+Test(curve, the_pieces_of_a_long_trace_add_up)
+{
+    enum { BLOCKS = 60000, WAITING = 1000, KEPT = 5000 };
+    mvt_trace *t = mvt_new();
+    run r = {.t = t};
+    mv_moment peak;
+    mv_curve_top top;
+    uint64_t *without;
+
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        mvt_alloc(t, .addr = i << 20, .bytes = 512 * (1 + (i < BLOCKS / 2 ? i : BLOCKS - i) % 977));
+        if (i >= WAITING && (i - WAITING) % KEPT > 0)
+            mvt_free(t, .addr = (i - WAITING) << 20);
+    }
+    r.lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    r.part_of = mv_push_array(mvt_arena(t), uint32_t, BLOCKS);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        r.part_of[i] = i % KEPT == 0 ? 0 : 1 + i * 2654435761u % (PARTS - 1);
+    for (uint32_t first = 0; first < 2; first++) {
+        mv_moment_query ask = {.kind = MV_MOMENT_PEAK,
+                               .window = {first * 1000, r.lives.events.count}};
+        uint8_t gone[PARTS] = {0};
+        mvt_ok(mv_curve_find(mvt_arena(t), &r.lives, ask.window, r.part_of, PARTS, &r.curve,
+                             mvt_err()));
+        cr_assert_gt(r.curve.pieces, 1);
+        without = mv_curve_peaks_without(mvt_arena(t), &r.curve, NULL, &top);
+        cr_expect(top.bytes == mv_curve_peak(&r.curve, NULL).bytes);
+        cr_expect(top.event == mv_curve_peak(&r.curve, NULL).event);
+        for (uint32_t p = 0; p < PARTS; p++) {
+            gone[p] = 1;
+            cr_expect_eq(without[p], mv_curve_peak(&r.curve, gone).bytes, "part %u", p);
+            gone[p] = 0;
+        }
+        mvt_ok(mv_moment_find(mvt_arena(t), &r.lives, ask, &peak, mvt_err()));
+        cr_expect(peak.event == top.event && peak.bytes.allocated == top.bytes);
     }
 }
 

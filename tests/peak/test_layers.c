@@ -194,10 +194,10 @@ Test(layers, a_loop_outside_of_modules_has_no_layers)
 Test(layers, every_allocation_is_in_the_call_that_made_it)
 {
     survey s = survey_of(trace_of(".abc|abbc|abc.", MODEL));
-    static const uint32_t none = MV_NO_ROW, expected[] = {9, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 9};
+    static const uint32_t expected[] = {9, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 9};
 
     for (uint32_t i = 0; i < 12; i++) {
-        cr_expect_eq(s.layers.loop[i], expected[i] == 9 ? none : 0, "row %u", i);
+        cr_expect_eq(s.layers.loop[i], expected[i] != 9, "row %u", i);
         cr_expect(expected[i] == 9 || s.layers.index[i] == expected[i], "row %u", i);
     }
 }
@@ -244,7 +244,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     uint64_t held[4] = {0}; /* at the end of the run */
 
     for (uint32_t i = 0; i < s.lives.allocs.count; i++)
-        if (s.layers.loop[i] != MV_NO_ROW && s.lives.allocs.freed[i] == MV_NEVER)
+        if (s.layers.loop[i] && s.lives.allocs.freed[i] == MV_NEVER)
             held[s.layers.index[i]] += s.lives.allocs.block[i];
     /* m.blocks[1].up has the hook. It keeps 2 MiB in each of 12 steps. */
     cr_expect_eq(held[0] + held[2] + held[3], 0);
