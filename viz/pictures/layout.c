@@ -1,10 +1,13 @@
 #include "viz/pictures/layout.h"
 
 #include "base/grow.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
 
 /* There can be 16^8 rows, which is enough for any row number. */
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 };
+
+enum { PIECE = 1 << 10 /* number of elements whose sites are found by one thread at a time */ };
 
 typedef struct {
     uint32_t alloc;
@@ -138,10 +141,18 @@ static bool make_elements(mv_arena *arena, sweep *s)
         e->members++;
         s->element_of[i] = l->element_count - 1;
     }
-    for (uint32_t i = 0; i < l->element_count; i++)
-        if (!l->elements[i].is_one_site)
-            find_majority(s, &l->elements[i]);
     return true;
+}
+
+static void find_sites(void *user, uint32_t piece)
+{
+    const sweep *s = user;
+    const mv_layout *l = s->out;
+    uint64_t end = (piece + (uint64_t)1) * PIECE;
+
+    for (uint64_t i = (uint64_t)piece * PIECE; i < end && i < l->element_count; i++)
+        if (l->elements[i].columns > 0 && !l->elements[i].is_one_site)
+            find_majority(s, &l->elements[i]);
 }
 
 /* ---- the sweep --------------------------------------------------------------------------- */
@@ -304,6 +315,8 @@ mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_o
     mv_arena_init(&s.scratch, arena->budget);
     done = make_columns(arena, &s) && make_elements(arena, &s) && prepare(&s) && run(&s) &&
            sort_samples(arena, &s);
+    if (done)
+        mv_parallel_for(out->element_count / PIECE + 1, 0, find_sites, &s);
     mv_arena_release(&s.scratch);
     return done ? MV_OK : no_memory(err);
 }
