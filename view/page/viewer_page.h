@@ -38,7 +38,7 @@ typedef struct {
  * 23 MB. Longer traces than MV_PAGE_QUICK_EVENTS are compressed in a seventh of the time, as long
  * as the page fits in MV_PAGE_BYTES. */
 #define MV_PAGE_EVENTS       6000000
-#define MV_PAGE_QUICK_EVENTS 1000000
+#define MV_PAGE_QUICK_EVENTS 250000
 #define MV_PAGE_BYTES        25000000
 
 /* The events of the trace that are missing from a page. */
