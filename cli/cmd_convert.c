@@ -52,7 +52,7 @@ static bool choose(const mv_cli *cli, write_fn **write)
 static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_page_gap *gap, mv_err *err)
 {
-    mv_viewer_page_opts page = {.write = *opts};
+    mv_viewer_page_opts page = {.write = *opts, .most_events = mv_page_most_events(cli)};
 
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
         mv_arena work;
@@ -60,7 +60,7 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
         if (!mv_device_is_used(trace, i))
             continue;
         mv_arena_init(&work, &cli->budget);
-        if (mv_lives_find(&work, trace, i, &lives, err) == MV_OK)
+        if (mv_lives_find_ranked(&work, trace, i, &lives, err) == MV_OK)
             mv_viewer_page_evaluate(&cli->arena, &work, trace, &lives, &page, err);
         mv_arena_release(&work);
         if (err->code != MV_OK)
@@ -121,15 +121,6 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     if (err.code != MV_OK)
         mv_complain(err.code == MV_IO ? NULL : path, &err);
     return err.code == MV_OK;
-}
-
-static uint64_t count_events(const mv_trace *trace)
-{
-    uint64_t events = trace->host_events.count;
-
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        events += trace->devices[i].events.count;
-    return events;
 }
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                   \
@@ -244,7 +235,7 @@ int mv_cmd_convert(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (write == mv_plain_write && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         warn_of_losses(cli, &trace);
-    w.events = count_events(&trace);
+    w.events = trace.host_events.count + mv_events_of_all(&trace);
     w.bytes_in =
         trace.origin.file_bytes == MV_NO_BYTES ? trace.origin.data_bytes : trace.origin.file_bytes;
     if (mv_table_is_wanted(cli))

@@ -106,6 +106,8 @@ typedef struct {
                               * ascending */
     mv_bitmap stays;         /* rows of lives that must be kept */
     mv_bitmap kept;          /* rows in `stays`, and further rows within the limit */
+    uint32_t least;          /* all other rows with this weight and above are within the limit */
+    mv_bitmap lightest;      /* rows with the next lower weight, some of which are kept */
     uint32_t pairs;          /* number of pairs, which are sorted by `below` */
     uint32_t *below, *above; /* [pairs] rows: if the lower row is kept, the row above it is kept,
                               * too */
@@ -158,16 +160,25 @@ static int by_number(const void *left, const void *right, const void *context)
     return (a > b) - (a < b);
 }
 
+/* Returns the first failed request at or after an event; the number of events: there is none. */
+static uint32_t next_failure(const mv_events *e, uint32_t event)
+{
+    const uint8_t *at =
+        event < e->count ? memchr(e->action + event, MV_ACTION_OOM, e->count - event) : NULL;
+
+    return at ? (uint32_t)(at - e->action) : e->count;
+}
+
 static mv_code find_moments(thinning *t, mv_err *err)
 {
     const mv_events *e = &t->lives->events;
-    mv_totals totals;
     uint32_t failures = 0;
+    mv_totals totals;
 
     if (mv_totals_find(t->work, t->trace, t->lives, &totals, err) != MV_OK)
         return err->code;
-    for (uint32_t i = 0; i < e->count; i++)
-        failures += e->action[i] == MV_ACTION_OOM;
+    for (uint32_t i = next_failure(e, 0); i < e->count; i = next_failure(e, i + 1))
+        failures++;
     t->moment = mv_push_array(t->work, uint32_t, 4 * (3 + totals.pool_count) + failures);
     if (!t->moment)
         return no_memory(err);
@@ -176,9 +187,8 @@ static mv_code find_moments(thinning *t, mv_err *err)
     add_peak(t, &totals.kinds[1].peak);
     for (uint32_t i = 0; i < totals.pool_count; i++)
         add_peak(t, &totals.pools[i].peak);
-    for (uint32_t i = 0; i < e->count; i++)
-        if (e->action[i] == MV_ACTION_OOM)
-            t->moment[t->moments++] = i;
+    for (uint32_t i = next_failure(e, 0); i < e->count; i = next_failure(e, i + 1))
+        t->moment[t->moments++] = i;
     mv_sort_by(t->work, t->moment, t->moments, sizeof *t->moment, by_number, NULL);
     return MV_OK;
 }
@@ -233,7 +243,8 @@ static bool mark_what_stays(thinning *t)
 {
     uint32_t rows = t->lives->allocs.count;
 
-    if (!mv_bitmap_init(t->work, rows, &t->stays) || !mv_bitmap_init(t->work, rows, &t->kept))
+    if (!mv_bitmap_init(t->work, rows, &t->stays) || !mv_bitmap_init(t->work, rows, &t->kept) ||
+        !mv_bitmap_init(t->work, rows, &t->lightest))
         return false;
     for_pieces(rows, mark_piece, t);
     return true;
@@ -252,37 +263,89 @@ static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, ui
     return a->addr[row] + a->block[row];
 }
 
+typedef struct {
+    const thinning *t;
+    mv_block_rules rules;
+    mv_map latest;       /* by address where such a block ends: row of the latest block born there
+                          * + 1 */
+    mv_bitmap with_rest; /* such blocks */
+    mv_bitmap above;     /* blocks that are born at such an address */
+} pair_search;
+
+static void find_with_rest(void *user, uint32_t piece)
+{
+    pair_search *s = user;
+    uint32_t end = end_of_piece(piece, s->t->lives->allocs.count);
+
+    for (uint32_t i = piece * PIECE; i < end; i++)
+        if (end_with_rest(s->t, &s->rules, i) > 0)
+            mv_bitmap_set(&s->with_rest, i);
+}
+
+static void find_above(void *user, uint32_t piece)
+{
+    pair_search *s = user;
+    const mv_alloc_lives *a = &s->t->lives->allocs;
+    uint32_t end = end_of_piece(piece, a->count);
+
+    for (uint32_t i = piece * PIECE; i < end; i++)
+        if (mv_map_find(&s->latest, a->addr[i]) != MV_NOT_IN_MAP)
+            mv_bitmap_set(&s->above, i);
+}
+
+/* Puts the ends of the blocks with left-over bytes into the map, and counts the blocks. */
+static bool map_ends(pair_search *s, uint32_t *count)
+{
+    uint32_t rows = s->t->lives->allocs.count;
+
+    *count = 0;
+    for (uint32_t i = mv_bitmap_next(&s->with_rest, 0, rows); i < rows;
+         i = mv_bitmap_next(&s->with_rest, i + 1, rows), ++*count)
+        if (!mv_map_put(&s->latest, end_with_rest(s->t, &s->rules, i), 0))
+            return false;
+    return true;
+}
+
+static void add_pairs(thinning *t, pair_search *s)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t with_rest = mv_bitmap_next(&s->with_rest, 0, a->count);
+    uint32_t above = mv_bitmap_next(&s->above, 0, a->count);
+
+    while (with_rest < a->count) {
+        if (with_rest <= above) {
+            uint32_t row = mv_map_find(&s->latest, end_with_rest(t, &s->rules, with_rest));
+            if (row > 0 && a->completed[row - 1] > a->birth[with_rest]) {
+                t->below[t->pairs] = with_rest;
+                t->above[t->pairs++] = row - 1;
+            }
+            with_rest = mv_bitmap_next(&s->with_rest, with_rest + 1, a->count);
+        } else {
+            mv_map_put(&s->latest, a->addr[above], above + 1);
+            above = mv_bitmap_next(&s->above, above + 1, a->count);
+        }
+    }
+}
+
 /* Finds pairs of a block with such left-over bytes and the block directly above it at that time. */
 static bool find_pairs(thinning *t)
 {
-    const mv_alloc_lives *a = &t->lives->allocs;
-    mv_block_rules rules = mv_block_rules_of(t->trace);
-    mv_map latest = {.arena = t->work}; /* by address: row of the latest block born there + 1 */
-    uint32_t most = 0, row;
-    uint64_t end;
+    pair_search s = {.t = t, .rules = mv_block_rules_of(t->trace), .latest = {.arena = t->work}};
+    uint32_t rows = t->lives->allocs.count, most;
 
-    for (row = 0; row < a->count; row++)
-        if ((end = end_with_rest(t, &rules, row)) > 0) {
-            if (!mv_map_put(&latest, end, 0))
-                return false;
-            most++;
-        }
+    if (!mv_bitmap_init(t->work, rows, &s.with_rest) || !mv_bitmap_init(t->work, rows, &s.above))
+        return false;
+    for_pieces(rows, find_with_rest, &s);
+    if (!map_ends(&s, &most))
+        return false;
+    if (most == 0)
+        return true;
     t->below = mv_push_array(t->work, uint32_t, most);
     t->above = mv_push_array(t->work, uint32_t, most);
-    if (most > 0 && (!t->below || !t->above))
+    if (!t->below || !t->above)
         return false;
-    for (row = 0; most > 0 && row < a->count; row++) {
-        end = end_with_rest(t, &rules, row);
-        if (end > 0) {
-            uint32_t above = mv_map_find(&latest, end);
-            if (above > 0 && a->completed[above - 1] > a->birth[row]) {
-                t->below[t->pairs] = row;
-                t->above[t->pairs++] = above - 1;
-            }
-        }
-        if (mv_map_find(&latest, a->addr[row]) != MV_NOT_IN_MAP)
-            mv_map_put(&latest, a->addr[row], row + 1);
-    }
+    for_pieces(rows, find_above, &s);
+    add_pairs(t, &s);
     return true;
 }
 
@@ -341,24 +404,40 @@ static bool count_costs(thinning *t)
     return true;
 }
 
+/* Keeps the rows whose weight is above the lowest kept weight. */
+static void keep_heavy_piece(void *user, uint32_t piece)
+{
+    thinning *t = user;
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t end = end_of_piece(piece, a->count);
+
+    for (uint32_t first = piece * PIECE; first < end; first += 64) {
+        uint64_t stays = t->stays.word[first / 64], heavy = 0, last = 0;
+        for (uint32_t i = first; i < end && i < first + 64; i++) {
+            uint32_t weight = stays >> (i - first) & 1 ? 0 : weight_of(a, i) + 1;
+            heavy |= (uint64_t)(weight > t->least) << (i - first);
+            last |= (uint64_t)(weight == t->least && weight > 0) << (i - first);
+        }
+        t->kept.word[first / 64] = stays | heavy;
+        t->lightest.word[first / 64] = last;
+    }
+}
+
 /* Keeps the heaviest rows within `room` events. Of the rows with the lowest kept weight, keeps
  * those that were born first. */
 static void keep_heaviest(thinning *t, uint64_t room)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
-    uint32_t least = WEIGHTS;
 
-    memcpy(t->kept.word, t->stays.word, (a->count / 64 + (a->count % 64 > 0)) * sizeof(uint64_t));
-    while (least > 0 && t->cost[least - 1] <= room)
-        room -= t->cost[--least];
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t weight, events = a->freed[i] == a->completed[i] ? 2 : 3;
-        if (mv_bitmap_has(&t->stays, i))
+    for (t->least = WEIGHTS; t->least > 0 && t->cost[t->least - 1] <= room;)
+        room -= t->cost[--t->least];
+    for_pieces(a->count, keep_heavy_piece, t);
+    for (uint32_t i = mv_bitmap_next(&t->lightest, 0, a->count); i < a->count && room > 1;
+         i = mv_bitmap_next(&t->lightest, i + 1, a->count)) {
+        uint32_t events = a->freed[i] == a->completed[i] ? 2 : 3;
+        if (events > room)
             continue;
-        weight = weight_of(a, i);
-        if (weight < least && (weight + 1 < least || events > room))
-            continue;
-        room -= weight < least ? events : 0;
+        room -= events;
         mv_bitmap_set(&t->kept, i);
     }
     keep_above(t, &t->kept);
@@ -487,35 +566,48 @@ static bool push_events(mv_arena *arena, uint32_t count, mv_events *out)
     return is_whole_table;
 }
 
+typedef struct {
+    const mv_events *from;
+    const mv_bitmap *kept;
+    mv_events *to;
+} copying;
+
+static void copy_piece(void *user, uint32_t piece)
+{
+    const copying *c = user;
+    uint32_t end = end_of_piece(piece, c->from->count),
+             row = mv_bitmap_below(c->kept, piece * PIECE);
+
+    for (uint32_t i = mv_bitmap_next(c->kept, piece * PIECE, end); i < end;
+         i = mv_bitmap_next(c->kept, i + 1, end), row++) {
+#define COPY(T, number, name, kind, ...) c->to->name[row] = c->from->name[i];
+        MV_EVENT_COLUMNS(COPY, )
+#undef COPY
+    }
+}
+
 static bool copy_events(mv_arena *arena, const mv_events *from, const mv_bitmap *kept,
                         mv_events *to)
 {
-    uint32_t row = 0;
+    copying c = {from, kept, to};
 
     if (!push_events(arena, mv_bitmap_below(kept, from->count), to))
         return false;
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (!mv_bitmap_has(kept, i))
-            continue;
-#define COPY(T, number, name, kind, ...) to->name[row] = from->name[i];
-        MV_EVENT_COLUMNS(COPY, )
-#undef COPY
-        row++;
-    }
+    for_pieces(from->count, copy_piece, &c);
     return true;
 }
 
-static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trace, uint32_t device,
-                           const thin_ask *ask, mv_thinned *out, mv_err *err)
+/* Thins the events of one device. Everything that is temporary is allocated in `work`. */
+static mv_code thin_events(mv_arena *arena, mv_arena *work, const mv_trace *trace,
+                           const mv_lives *lives, const thin_ask *ask, mv_thinned *out, mv_err *err)
 {
-    mv_bitmap *kept = &out->kept[device];
-    mv_events *events = &out->trace.devices[device].events;
-    thinning t = {.work = work, .trace = trace, .pauses = ask->pauses, .events = kept};
-    mv_lives lives;
+    mv_bitmap *kept = &out->kept[lives->device];
+    mv_events *events = &out->trace.devices[lives->device].events;
+    thinning t = {
+        .work = work, .trace = trace, .lives = lives, .pauses = ask->pauses, .events = kept};
 
-    if (mv_lives_find(work, trace, device, &lives, err) != MV_OK)
-        return err->code;
-    t.lives = &lives;
+    if (!mv_bitmap_init(arena, lives->events.count, kept))
+        return no_memory(err);
     if (!t.pauses && find_moments(&t, err) != MV_OK)
         return err->code;
     if (!mark_what_stays(&t) || !find_pairs(&t))
@@ -523,13 +615,15 @@ static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trac
     keep_above(&t, &t.stays);
     if (!count_costs(&t))
         return no_memory(err);
-    choose(&t, share_of(ask, lives.events.count));
-    if (!find_most_missing(&t, &out->most_bytes))
+    choose(&t, share_of(ask, lives->events.count));
+    if (!find_most_missing(&t, &out->most_bytes) ||
+        !copy_events(arena, &lives->events, kept, events))
         return no_memory(err);
-    return copy_events(arena, &lives.events, kept, events) ? MV_OK : no_memory(err);
+    out->left_out += lives->events.count - events->count;
+    return MV_OK;
 }
 
-static uint64_t count_events(const mv_trace *trace)
+uint64_t mv_events_of_all(const mv_trace *trace)
 {
     uint64_t count = 0;
 
@@ -575,38 +669,71 @@ static void add_note(const thin_ask *ask, mv_thinned *out)
     mv_note_describe(note, text, (uint64_t)length);
 }
 
-static mv_code thin(mv_arena *arena, const mv_trace *trace, const thin_ask *ask, mv_thinned *out,
-                    mv_err *err)
+static mv_code begin(mv_arena *arena, const mv_trace *trace, mv_thinned *out, mv_err *err)
 {
     out->trace.devices = mv_push_array(arena, mv_device, trace->device_count);
     out->kept = mv_push_array(arena, mv_bitmap, trace->device_count);
-    if (!out->trace.devices || !out->kept)
-        return no_memory(err);
+    return out->trace.devices && out->kept ? MV_OK : no_memory(err);
+}
+
+static mv_code thin_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                           const mv_lives *lives, const thin_ask *ask, mv_thinned *out, mv_err *err)
+{
+    mv_lives own;
+    mv_arena work;
+
+    mv_arena_init(&work, arena->budget);
+    if (lives || mv_lives_find(&work, trace, device, &own, err) == MV_OK)
+        thin_events(arena, &work, trace, lives ? lives : &own, ask, out, err);
+    mv_arena_release(&work);
+    return err->code;
+}
+
+/* Thins the devices that are not thinned yet. */
+static mv_code end(mv_arena *arena, const mv_trace *trace, const thin_ask *ask, mv_thinned *out,
+                   mv_err *err)
+{
     for (uint32_t i = 0; i < trace->device_count; i++) {
-        uint32_t events = trace->devices[i].events.count;
-        mv_arena work;
-        if (!mv_bitmap_init(arena, events, &out->kept[i]))
+        if (trace->devices[i].events.count == 0 && !mv_bitmap_init(arena, 0, &out->kept[i]))
             return no_memory(err);
-        mv_arena_init(&work, arena->budget);
-        if (events > 0)
-            thin_device(arena, &work, trace, i, ask, out, err);
-        mv_arena_release(&work);
-        if (err->code != MV_OK)
+        if (!out->kept[i].word && thin_device(arena, trace, i, NULL, ask, out, err) != MV_OK)
             return err->code;
-        out->left_out += events - out->trace.devices[i].events.count;
     }
     return move_calls(arena, out) ? MV_OK : no_memory(err);
+}
+
+mv_code mv_downsample_begin(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
+                            mv_thinned *out, mv_err *err)
+{
+    *out = (mv_thinned){.trace = *trace, .most_events = most_events};
+    return mv_events_of_all(trace) > most_events ? begin(arena, trace, out, err) : MV_OK;
+}
+
+mv_code mv_downsample_device(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             mv_thinned *out, mv_err *err)
+{
+    thin_ask ask = {.most = out->most_events, .all = mv_events_of_all(trace)};
+
+    if (!out->kept || lives->events.count == 0)
+        return MV_OK;
+    return thin_device(arena, trace, lives->device, lives, &ask, out, err);
+}
+
+mv_code mv_downsample_end(mv_arena *arena, const mv_trace *trace, mv_thinned *out, mv_err *err)
+{
+    thin_ask ask = {.most = out->most_events, .all = mv_events_of_all(trace)};
+
+    if (out->kept && end(arena, trace, &ask, out, err) == MV_OK)
+        add_note(&ask, out);
+    return err->code;
 }
 
 mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
                             mv_thinned *out, mv_err *err)
 {
-    thin_ask ask = {.most = most_events, .all = count_events(trace)};
-
-    *out = (mv_thinned){.trace = *trace};
-    if (ask.all > most_events && thin(arena, trace, &ask, out, err) == MV_OK)
-        add_note(&ask, out);
-    return err->code;
+    if (mv_downsample_begin(arena, trace, most_events, out, err) != MV_OK)
+        return err->code;
+    return mv_downsample_end(arena, trace, out, err);
 }
 
 mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
@@ -616,7 +743,8 @@ mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *
     uint64_t calls;
 
     *out = (mv_thinned){.trace = *trace};
-    if (pauses->count == 0 || thin(arena, trace, &ask, out, err) != MV_OK)
+    if (pauses->count == 0 || begin(arena, trace, out, err) != MV_OK ||
+        end(arena, trace, &ask, out, err) != MV_OK)
         return err->code;
     if (drop_paused_heap_calls(arena, &out->trace, pauses, &calls, err) == MV_OK) {
         out->left_out += calls;
@@ -627,7 +755,7 @@ mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *
 
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned)
 {
-    uint64_t kept = count_events(&thinned->trace);
+    uint64_t kept = mv_events_of_all(&thinned->trace);
     char size[MV_SIZE_TEXT], missing[MV_COUNT_TEXT], all[MV_COUNT_TEXT];
 
     if (thinned->left_out == 0)

@@ -17,16 +17,19 @@
 #ifndef MV_THIN_H
 #define MV_THIN_H
 
+#include "analyze/lives/lives.h"
 #include "analyze/thin/pauses.h"
 #include "base/bitmap.h"
 
 typedef struct {
-    mv_trace trace;      /* the thinner trace, which shares everything with the original except
+    mv_trace trace;       /* the thinner trace, which shares everything with the original except
                           * events and their counts */
-    uint64_t left_out;   /* number of events removed from all devices */
-    uint64_t most_bytes; /* the most by which a device's allocated bytes are too low at any
+    uint64_t left_out;    /* number of events removed from all devices */
+    uint64_t most_bytes;  /* the most by which a device's allocated bytes are too low at any
                           * moment */
-    mv_bitmap *kept;     /* [trace.device_count] a set of the original events that were kept */
+    mv_bitmap *kept;      /* [trace.device_count] a set of the original events that were kept; NULL:
+                          * all were kept */
+    uint64_t most_events; /* the maximum, if events are downsampled */
 } mv_thinned;
 
 /* Reduces the events of all devices together to `most_events`, in proportion. If more than
@@ -34,6 +37,15 @@ typedef struct {
  * one device at a time. `trace` must outlive the result. */
 mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
                             mv_thinned *out, mv_err *err);
+
+/* Do the same in steps, for callers that have found the lives of some or all devices anyway:
+ * mv_downsample_begin, mv_downsample_device for each of these devices, mv_downsample_end. The lives
+ * are not needed afterwards. */
+mv_code mv_downsample_begin(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
+                            mv_thinned *out, mv_err *err);
+mv_code mv_downsample_device(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             mv_thinned *out, mv_err *err);
+mv_code mv_downsample_end(mv_arena *arena, const mv_trace *trace, mv_thinned *out, mv_err *err);
 
 /* Part of the note in a file whose last pause does not end. */
 #define MV_PAUSED_TO_THE_END " in pauses, up to the end,"
@@ -43,6 +55,9 @@ mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t mos
  * during a pause are not. The note is MV_NOTE_THINNED. */
 mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
                        mv_thinned *out, mv_err *err);
+
+/* Returns the number of events of all devices. */
+uint64_t mv_events_of_all(const mv_trace *trace);
 
 /* Returns "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL
  * if no events were removed or when out of memory. */

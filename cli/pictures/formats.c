@@ -69,6 +69,7 @@ static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place 
                            mv_arena *work, mv_err *err)
 {
     count_page(d, lives, place);
+    d->page.most_events = mv_page_most_events(d->cli);
     if (mv_page_open_at(d, lives, place, work, err) != MV_OK)
         return err->code;
     return mv_viewer_page_evaluate(&d->cli->arena, work, d->trace, lives, &d->page, err);

@@ -120,16 +120,22 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
     return search(d, lives, place, work, err);
 }
 
+uint64_t mv_page_most_events(const mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+
+    if (!mv_option_given(o, MV_HAS(MOST_EVENTS)))
+        return 0;
+    return o->most_events ? o->most_events : UINT64_MAX;
+}
+
 mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,
                     mv_sink *sink, mv_page_gap *gap, mv_err *err)
 {
-    const mv_options *o = &cli->options;
     mv_page_gap found = {0};
 
-    if (mv_option_given(o, MV_HAS(MOST_EVENTS)))
-        page->most_events = o->most_events ? o->most_events : UINT64_MAX;
     if (mv_viewer_page_write(&cli->scratch, trace, page, sink, &found, err) == MV_OK &&
-        found.words && !mv_option_given(o, MV_HAS(QUIET)))
+        found.words && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "%s (--most-events 0: keep all)", found.words);
     if (gap)
         *gap = found;

@@ -135,7 +135,10 @@ mv_flame_fn mv_flame_of_memory, mv_flame_of_segments;
 mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                         mv_err *err);
 
-/* Writes a page that contains at most --most-events events, and reports on standard error what was
+/* Returns --most-events, in the form of mv_viewer_page_opts.most_events. */
+uint64_t mv_page_most_events(const mv_cli *cli);
+
+/* Writes a page that contains at most page->most_events events, and reports on standard error what was
  * omitted. Also sets *gap, unless `gap` is NULL. */
 mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,
                     mv_sink *sink, mv_page_gap *gap, mv_err *err);

@@ -24,7 +24,8 @@ enum { LIVING_BYTES = 10 };
  * but takes twice the time. Level 16 makes it a fifth smaller and takes one second more. Level 19
  * takes another two seconds, and the result is hardly any smaller. With tables that fit into a
  * CPU's cache, level 16 takes a quarter less time, and the result is 1 % larger. */
-enum { LEVEL = 3, TIGHT_LEVEL = 16, TIGHT_HASH_LOG = 17, TIGHT_CHAIN_LOG = 18 };
+enum { TIGHT_HASH_LOG = 17, TIGHT_CHAIN_LOG = 18 };
+static const int levels[] = {[MV_WRITE_QUICK] = 3, [MV_WRITE_SMALL] = 9, [MV_WRITE_SMALLEST] = 16};
 
 /* Shortest repetition that is looked for in a column that is compressed separately. Without shorter
  * ones, a file of 50 million events is 4 % larger, but takes a tenth less time to decompress. */
@@ -140,7 +141,8 @@ static void pack(void *user, uint32_t i)
 {
     snapshot *s = user;
     waiting_chunk *c = &s->waiting[i];
-    bool is_tight = s->opts && s->opts->is_tight;
+    mv_write_size size = s->opts ? s->opts->size : MV_WRITE_QUICK;
+    bool is_tight = size != MV_WRITE_QUICK;
     size_t packed;
 
     c->head.codec = MV_WIRE_CODEC_NONE;
@@ -148,7 +150,7 @@ static void pack(void *user, uint32_t i)
     c->stored = c->raw;
     if (c->head.raw_bytes < LEAST_WORTH_COMPRESSING)
         return;
-    ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, is_tight ? TIGHT_LEVEL : LEVEL);
+    ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, levels[size]);
     if (is_tight) {
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_hashLog, TIGHT_HASH_LOG);
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_chainLog, TIGHT_CHAIN_LOG);

@@ -90,6 +90,28 @@ LongTest(snapshot, hundreds_of_thousands_of_random_events_come_back)
     check_round_trip(&trace, "random");
 }
 
+Test(snapshot, smaller_containers_have_the_same_rows)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+    uint64_t larger = UINT64_MAX;
+
+    for (mv_write_size size = MV_WRITE_QUICK; size <= MV_WRITE_SMALLEST; size++) {
+        const char *path = mvt_temp_file((mv_span){0});
+        mv_trace back;
+        mv_sink sink;
+        mv_span data;
+        mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+        mvt_ok(mv_snapshot_write(mvt_memory(), &trace, &(mv_write_opts){.size = size}, &sink,
+                                 mvt_err()));
+        mvt_ok(mv_sink_commit(&sink, mvt_err()));
+        data = mvt_file(mvt_memory(), path);
+        cr_expect_lt(data.length, larger, "size %d", (int)size);
+        larger = data.length;
+        mvt_ok(mv_trace_read_bytes(mvt_memory(), data, &back, mvt_err()));
+        cr_expect_null(mvt_difference(&trace, &back));
+    }
+}
+
 LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
 {
     const uint32_t counts[] = {65535, 65536, 65537, 131072};

@@ -21,7 +21,7 @@ static void stop(const char *form, const char *what)
 /* Writes into memory from malloc. Returns NULL if memory is out. */
 static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write, bool is_tight)
 {
-    mv_write_opts opts = {.is_tight = is_tight};
+    mv_write_opts opts = {.size = is_tight ? MV_WRITE_SMALLEST : MV_WRITE_QUICK};
     mv_sink sink = {0};
     size_t length = 0;
     char *data = NULL;

@@ -44,6 +44,19 @@ Test(viewer_page, every_command_has_the_same_container_inside)
         "<script type=\"text/plain\" id=\"snapshot\" \n</body>\n</html>\n");
 }
 
+/* With --device, the lives of the other devices are not known when events are left out. */
+Test(viewer_page, a_page_of_one_device_lacks_the_same_events)
+{
+    mvt_run r =
+        mvt_sh("f=$SNAPS/two_devices.pickle; $MEMVIZ convert -q --most-events 9 $f x.html && "
+               "$MEMVIZ trace_plot -q --most-events 9 --device 1 $f -o y.html && "
+               "%s x.html >x.bin && %s y.html | cmp - x.bin && "
+               "$MEMVIZ info x.bin",
+               unpack, unpack);
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+}
+
 /* Pages are mailed, so the title by itself must show the problem. */
 Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
 {

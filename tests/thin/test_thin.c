@@ -73,16 +73,11 @@ static void expect_missing(const pair *p, const char *name)
 
 static void check(const mv_trace *trace, const char *name)
 {
-    uint64_t all = 0;
+    uint64_t all = mv_events_of_all(trace);
 
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        all += trace->devices[i].events.count;
     for (uint32_t part = 0; part <= 4; part++) {
         pair p = thin(trace, all * part / 4);
-        uint64_t kept = 0;
-        for (uint32_t i = 0; i < trace->device_count; i++)
-            kept += p.thinned.trace.devices[i].events.count;
-        cr_assert_eq(kept + p.thinned.left_out, all, "%s", name);
+        cr_assert_eq(mv_events_of_all(&p.thinned.trace) + p.thinned.left_out, all, "%s", name);
         cr_assert_eq(p.thinned.trace.notes[MV_NOTE_THINNED].count, p.thinned.left_out);
         cr_assert(part < 4 || p.thinned.left_out == 0);
         if (trace->device_count == 0)
@@ -128,4 +123,33 @@ LongTest(thin, random_heaps_keep_sizes_and_peaks)
 LongTest(thin, every_snapshot_keeps_sizes_and_peaks)
 {
     mvt_each_snapshot(check);
+}
+
+/* A page of one device contains all devices, but the command has found the lives of one. */
+static void check_steps(const mv_trace *trace, const char *name)
+{
+    uint64_t most = mv_events_of_all(trace) / 2;
+    mv_thinned whole, steps;
+    mv_lives lives;
+
+    if (trace->device_count == 0)
+        return;
+    mvt_ok(mv_trace_downsample(mvt_memory(), trace, most, &whole, mvt_err()));
+    lives = mvt_lives(mvt_memory(), trace, trace->device_count - 1);
+    mvt_ok(mv_downsample_begin(mvt_memory(), trace, most, &steps, mvt_err()));
+    mvt_ok(mv_downsample_device(mvt_memory(), trace, &lives, &steps, mvt_err()));
+    mvt_ok(mv_downsample_end(mvt_memory(), trace, &steps, mvt_err()));
+    cr_assert_eq(steps.left_out, whole.left_out, "%s", name);
+    cr_assert_eq(steps.most_bytes, whole.most_bytes, "%s", name);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const mv_events *a = &whole.trace.devices[i].events, *b = &steps.trace.devices[i].events;
+        cr_assert_eq(a->count, b->count, "%s", name);
+        for (uint32_t j = 0; j < a->count; j++)
+            cr_assert(a->addr[j] == b->addr[j] && a->action[j] == b->action[j], "%s", name);
+    }
+}
+
+Test(thin, devices_whose_lives_are_known_are_thinned_with_them)
+{
+    mvt_each_snapshot(check_steps);
 }

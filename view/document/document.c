@@ -426,7 +426,7 @@ static mv_code evaluate_all(const mv_document *d, mv_document_device *v, bool *a
 static piece_fn *const of_reports[] = {
     evaluate_leaks, evaluate_outlook, evaluate_growths, evaluate_fragmentation,
     evaluate_ooms,  evaluate_peak,    evaluate_all};
-enum { OF_REPORTS = sizeof of_reports / sizeof *of_reports };
+enum { OF_REPORTS = sizeof of_reports / sizeof *of_reports, FIRST_OF_HEAP = 2 };
 
 static bool run_reports(const mv_document *d, mv_document_device *v)
 {
@@ -449,55 +449,75 @@ bool mv_document_run_reports(mv_document *d, uint32_t device_row)
 
 /* ---- picture and reports at the same time ------------------------------------------------ */
 
+/* The reports except the last, in two parts. Each part has a copy of the device with its own
+ * arena. */
+enum { OF_LEAKS, OF_HEAP, COPIES };
+
 typedef struct {
     mv_document *document;
-    mv_document_device *reported; /* a copy of the device with its own arena, for the reports */
     mv_budget *budget;
 } preparation;
+
+static void run_part(const mv_document *d, mv_document_device *v, uint32_t first, uint32_t end)
+{
+    for (v->pieces = first; v->pieces < end && run_reports(d, v);)
+        ;
+}
 
 static void prepare_part(void *user, uint32_t part)
 {
     const preparation *p = user;
+    mv_document *d = p->document;
 
     if (part == 0)
-        while (mv_document_show(p->document, 0, p->budget))
-            ;
+        run_part(d, &d->reported[OF_LEAKS], 0, FIRST_OF_HEAP);
+    else if (part == 2)
+        run_part(d, &d->reported[OF_HEAP], FIRST_OF_HEAP, OF_REPORTS - 1);
     else
-        while (run_reports(p->document, p->reported))
+        while (mv_document_show(d, 0, p->budget))
             ;
 }
 
-/* Moves the reports from the copy, which remains, because reports may point into it. */
+static bool push_copies(mv_document *d, mv_budget *budget)
+{
+    const mv_document_device *v = d->devices;
+
+    d->reported = mv_push_array(&d->arena, mv_document_device, COPIES);
+    for (uint32_t i = 0; d->reported && i < COPIES; i++) {
+        mv_document_device *copy = &d->reported[i];
+        copy->device = v->device;
+        copy->events = v->events;
+        copy->lives = v->lives;
+        copy->has_lives = true;
+        mv_arena_init(&copy->arena, budget);
+    }
+    return d->reported;
+}
+
+/* Moves the reports from the copies, which remain, because reports may point into them. */
 static void take_reports(mv_document_device *v, const mv_document_device *reported)
 {
-    v->leaks = reported->leaks;
-    v->outlook = reported->outlook;
-    v->fragmentation = reported->fragmentation;
-    v->ooms = reported->ooms;
-    v->growths = reported->growths;
-    v->headline = reported->headline;
-    v->badge = reported->badge;
+    v->leaks = reported[OF_LEAKS].leaks;
+    v->outlook = reported[OF_LEAKS].outlook;
+    v->fragmentation = reported[OF_HEAP].fragmentation;
+    v->ooms = reported[OF_HEAP].ooms;
+    v->growths = reported[OF_HEAP].growths;
 }
 
 bool mv_document_prepare(mv_document *d, mv_budget *budget)
 {
     mv_document_device *v = d->devices;
-    preparation p = {d, mv_push_struct(&d->arena, mv_document_device), budget};
+    preparation p = {d, budget};
 
-    if (!p.reported)
+    if (!push_copies(d, budget))
         return false;
-    p.reported->device = v->device;
-    p.reported->events = v->events;
-    p.reported->lives = v->lives;
-    p.reported->has_lives = true;
-    mv_arena_init(&p.reported->arena, budget);
-    d->reported = p.reported;
-    mv_parallel_for(2, 0, prepare_part, &p);
-    if (v->stage != MV_DEVICE_SHOWN || p.reported->stage != MV_DEVICE_REPORTED)
+    mv_parallel_for(3, 0, prepare_part, &p);
+    if (v->stage != MV_DEVICE_SHOWN || d->reported[OF_LEAKS].is_unevaluated ||
+        d->reported[OF_HEAP].is_unevaluated)
         return false;
-    take_reports(v, p.reported);
-    set_stage(&v->stage, MV_DEVICE_REPORTED);
-    return true;
+    take_reports(v, d->reported);
+    run_part(d, v, OF_REPORTS - 1, OF_REPORTS);
+    return v->stage == MV_DEVICE_REPORTED;
 }
 
 /* ---- moving data out of memory ----------------------------------------------------------- */
@@ -535,7 +555,7 @@ void mv_document_release(mv_document *d)
         return;
     for (uint32_t i = 0; i < d->device_count; i++)
         release_device(&d->devices[i]);
-    if (d->reported)
-        release_device(d->reported);
+    for (uint32_t i = 0; d->reported && i < COPIES; i++)
+        release_device(&d->reported[i]);
     release_trace(d);
 }

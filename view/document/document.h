@@ -113,7 +113,7 @@ struct mv_document {
     mv_document_device *devices;
     uint32_t outline_count;       /* 0 if the trace is short or memory ran out */
     mv_outline *outlines;         /* [outline_count] */
-    mv_document_device *reported; /* the device whose reports mv_document_prepare made */
+    mv_document_device *reported; /* copies of the device, for reports of mv_document_prepare */
 };
 
 /* The stages, in the order in which a loader runs them. The arenas belong to the document. */

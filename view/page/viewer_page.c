@@ -3,6 +3,7 @@
 #include "analyze/advice/headline.h"
 #include "analyze/ranks/summary.h"
 #include "analyze/thin/thin.h"
+#include "base/parallel_for.h"
 #include "view/page/letters.h"
 #include "view/page/page_file.h"
 #include "viz/scene/markup.h"
@@ -13,12 +14,23 @@
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
-                                const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
+/* The work on a device: the verdict, and leaving out events, at the same time. */
+typedef struct {
+    mv_arena *arena, *work; /* for the events, and for the verdict */
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_viewer_page_opts *page;
+    mv_headline headline;
+    mv_err err[2];
+} evaluation;
+
+static mv_code find_headline(evaluation *e, mv_err *err)
 {
     mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .no_advice = true};
+    mv_arena *work = e->work;
+    const mv_trace *trace = e->trace;
+    const mv_lives *lives = e->lives;
     mv_fragmentation fragmentation;
-    mv_headline headline;
     mv_leaks leaks;
     mv_sites sites;
     mv_ooms ooms;
@@ -29,18 +41,59 @@ mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace 
                                 .ooms = &ooms,
                                 .fragmentation = &fragmentation};
 
-    if (page->is_alarm)
-        return MV_OK;
     if (mv_leaks_find(work, trace, lives, &leaks, err) != MV_OK ||
         mv_sites_find(work, trace, &sites, err) != MV_OK ||
         mv_ooms_find(work, trace, lives, &sites, MV_ALL_EVENTS, &ooms, err) != MV_OK ||
-        mv_fragmentation_find(work, trace, lives, &sites, opts, &fragmentation, err) != MV_OK ||
-        mv_headline_find(work, &reports, &headline, err) != MV_OK)
+        mv_fragmentation_find(work, trace, lives, &sites, opts, &fragmentation, err) != MV_OK)
         return err->code;
-    if (page->verdict && headline.alarms == 0)
+    return mv_headline_find(work, &reports, &e->headline, err);
+}
+
+static void evaluate_part(void *user, uint32_t part)
+{
+    evaluation *e = user;
+
+    if (part == 0 && !e->page->is_alarm)
+        find_headline(e, &e->err[0]);
+    else if (part == 1 && e->page->thinned)
+        mv_downsample_device(e->arena, e->trace, e->lives, e->page->thinned, &e->err[1]);
+}
+
+static uint64_t most_events(const mv_viewer_page_opts *opts)
+{
+    return opts->most_events ? opts->most_events : MV_PAGE_EVENTS;
+}
+
+/* Begins to leave out events, unless the page contains other levels than the one that is
+ * evaluated. */
+static mv_code begin_thinning(mv_arena *arena, const mv_trace *trace, mv_viewer_page_opts *page,
+                              mv_err *err)
+{
+    if (page->thinned || mv_trace_as_read(trace) != trace)
         return MV_OK;
-    page->is_alarm = headline.alarms > 0;
-    page->verdict = mv_arena_text(arena, headline.line, strlen(headline.line));
+    page->thinned = mv_push_struct(arena, mv_thinned);
+    if (!page->thinned)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
+    return mv_downsample_begin(arena, trace, most_events(page), page->thinned, err);
+}
+
+mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
+                                const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
+{
+    evaluation e = {.arena = arena, .work = work, .trace = trace, .lives = lives, .page = page};
+
+    if (begin_thinning(arena, trace, page, err) != MV_OK)
+        return err->code;
+    mv_parallel_for(2, 0, evaluate_part, &e);
+    for (int i = 0; i < 2; i++)
+        if (e.err[i].code != MV_OK) {
+            *err = e.err[i];
+            return err->code;
+        }
+    if (page->is_alarm || (page->verdict && e.headline.alarms == 0))
+        return MV_OK;
+    page->is_alarm = e.headline.alarms > 0;
+    page->verdict = mv_arena_text(arena, e.headline.line, strlen(e.headline.line));
     return page->verdict ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
 }
 
@@ -221,25 +274,41 @@ static uint64_t room_in(uint64_t page)
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
 }
 
+/* Leaves out events, as far as mv_viewer_page_evaluate has not done so. */
+static mv_code thin(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
+                    mv_thinned *out, mv_err *err)
+{
+    if (!opts->thinned)
+        return mv_trace_downsample(scratch, trace, most_events(opts), out, err);
+    *out = *opts->thinned;
+    return mv_downsample_end(scratch, trace, out, err);
+}
+
+/* Makes the container. If it is larger than `room`, it is compressed further, and after that more
+ * events are left out. */
 static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
                     uint64_t room, contents *out, mv_err *err)
 {
-    uint64_t most = opts->most_events ? opts->most_events : MV_PAGE_EVENTS, all = 0;
     mv_write_opts write = opts->write;
+    uint64_t most;
 
-    write.is_tight = true;
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        all += trace->devices[i].events.count;
-    most = most < all ? most : all;
+    if (thin(scratch, trace, opts, &out->thinned, err) != MV_OK)
+        return err->code;
+    most = mv_events_of_all(&out->thinned.trace);
+    write.size = most > MV_PAGE_QUICK_EVENTS ? MV_WRITE_SMALL : MV_WRITE_SMALLEST;
     out->packed.arena = scratch;
-    for (int tries = 0; tries < 4; tries++) {
+    for (int tries = 0; tries < 5; tries++) {
         out->packed.length = 0;
-        if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK ||
-            pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
+        if (pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
             return err->code;
         if (opts->most_events || out->packed.length <= room || most == 0)
             break;
-        most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
+        if (write.size == MV_WRITE_SMALLEST) {
+            most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
+            if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK)
+                return err->code;
+        }
+        write.size = MV_WRITE_SMALLEST;
     }
     out->has_session = opts->session;
     if (opts->session)

@@ -1,6 +1,7 @@
 #include "view/timeline/stack_shapes.h"
 
 #include "analyze/filter/isolate.h"
+#include "base/parallel_for.h"
 #include "viz/core/column_spikes.h"
 
 enum {
@@ -113,27 +114,97 @@ static uint64_t place_of(uint64_t group, uint64_t rows)
     return 2 * row + is_leak;
 }
 
+/* The groups of some of the rows. */
+typedef struct {
+    uint32_t *first;         /* [places] the first row of each group + 1; 0: none */
+    uint32_t count, *places; /* [count] the groups in the order of their first rows */
+} site_part;
+
+enum { SITE_PARTS = 16, SITE_PART_ROWS = 1 << 16 };
+
+typedef struct {
+    mv_stack *stack;
+    uint64_t rows; /* number of groups that are rows of a table */
+    uint32_t parts;
+    site_part part[SITE_PARTS];
+    uint32_t *site; /* [places] index in stack->sites + 1 */
+} site_search;
+
+static uint32_t row_of_part(const site_search *f, uint32_t part)
+{
+    return (uint32_t)((uint64_t)f->stack->lives->allocs.count * part / f->parts);
+}
+
+/* Sets site_of to the places of the groups, for now. */
+static void find_places(void *user, uint32_t part)
+{
+    const site_search *f = user;
+    mv_stack *s = f->stack;
+    site_part p = f->part[part];
+    uint32_t end = row_of_part(f, part + 1);
+
+    for (uint32_t i = row_of_part(f, part); i < end; i++) {
+        uint64_t group = mv_colour_group(&s->colouring, mv_stack_rank(s, i));
+        uint32_t place = (uint32_t)place_of(group, f->rows);
+        s->site_of[i] = place;
+        if (p.first[place])
+            continue;
+        p.first[place] = i + 1;
+        p.places[p.count++] = place;
+    }
+    ((site_search *)user)->part[part].count = p.count;
+}
+
+static void number_places(void *user, uint32_t part)
+{
+    const site_search *f = user;
+    uint32_t end = row_of_part(f, part + 1);
+
+    for (uint32_t i = row_of_part(f, part); i < end; i++)
+        f->stack->site_of[i] = f->site[f->stack->site_of[i]] - 1;
+}
+
+/* Numbers the sites in the order of their first rows. */
+static void add_sites(site_search *f, const site_part *part)
+{
+    mv_stack *s = f->stack;
+
+    for (uint32_t i = 0; i < part->count; i++) {
+        uint32_t *site = &f->site[part->places[i]], row = part->first[part->places[i]] - 1;
+        if (*site)
+            continue;
+        s->sites[s->site_count] = (mv_stack_site){
+            .group = mv_colour_group(&s->colouring, mv_stack_rank(s, row)), .row = row};
+        *site = ++s->site_count;
+    }
+}
+
 static bool find_sites(mv_stack *s)
 {
     const mv_trace *t = s->plot->trace;
     uint32_t count = s->lives->allocs.count, stacks = t->stacks.count, frames = t->frames.count;
     uint64_t rows = (stacks > frames ? stacks : frames) + (uint64_t)MV_COLOUR_STEPS + 1;
-    uint32_t *site = mv_push_array(&s->scratch, uint32_t, 2 * (rows + 3));
+    uint64_t places = 2 * (rows + 3);
+    site_search f = {.stack = s, .rows = rows};
 
+    f.parts = count / SITE_PART_ROWS < SITE_PARTS ? count / SITE_PART_ROWS + 1 : SITE_PARTS;
+    f.parts = mv_parallel_for_threads(f.parts, 0);
     s->colouring = mv_plot_colouring(s->plot);
-    s->site_of = mv_push_array(&s->scratch, uint32_t, count);
-    s->sites = mv_push_array(&s->scratch, mv_stack_site, 2 * (rows + 3));
-    if (!site || !s->site_of || !s->sites)
+    s->site_of = mv_push_unset(&s->scratch, uint32_t, count);
+    s->sites = mv_push_array(&s->scratch, mv_stack_site, places);
+    f.site = mv_push_array(&s->scratch, uint32_t, places);
+    if (!s->site_of || !s->sites || !f.site)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t group = mv_colour_group(&s->colouring, mv_stack_rank(s, i));
-        uint32_t *at = &site[place_of(group, rows)];
-        if (*at == 0) {
-            s->sites[s->site_count] = (mv_stack_site){.group = group, .row = i};
-            *at = ++s->site_count;
-        }
-        s->site_of[i] = *at - 1;
+    for (uint32_t i = 0; i < f.parts; i++) {
+        f.part[i].first = mv_push_array(&s->scratch, uint32_t, places);
+        f.part[i].places = mv_push_array(&s->scratch, uint32_t, places);
+        if (!f.part[i].first || !f.part[i].places)
+            return false;
     }
+    mv_parallel_for(f.parts, 0, find_places, &f);
+    for (uint32_t i = 0; i < f.parts; i++)
+        add_sites(&f, &f.part[i]);
+    mv_parallel_for(f.parts, 0, number_places, &f);
     return true;
 }
 

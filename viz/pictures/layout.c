@@ -1,28 +1,37 @@
 #include "viz/pictures/layout.h"
 
+#include "base/bitmap.h"
 #include "base/grow.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
 
 /* There can be 16^8 rows, which is enough for any row number. */
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 };
 
+/* Numbers of elements and of allocations that a thread looks at before it takes others. */
+enum { PIECE = 1 << 10, ROWS = 1 << 15 };
+
+/* Allocations of one element, born one after another, that are alive at the same columns. */
 typedef struct {
-    uint32_t alloc;
-    uint32_t next; /* next end before the same column, plus 1 */
-} column_end;
+    uint64_t bytes;
+    uint32_t element;
+    uint32_t born, end; /* first column at which they are alive, and after that, first column at
+                         * which they are gone, or the number of columns */
+    uint32_t next;      /* the next row with the same end, plus 1 */
+} stay;
 
 typedef struct {
     mv_arena scratch;
     const mv_lives *lives;
     const mv_layout_opts *opts;
     mv_layout *out;
-    uint32_t *element_of; /* [allocs] element of each allocation; MV_NO_ROW: not in the
-                                    window */
-    uint32_t *until;      /* [columns] number of events before each column, ascending */
-    uint32_t *ends_at;    /* [columns] the allocations that were alive at an earlier column,
-                                    and end before each column: row of `ends`, plus 1 */
-    uint32_t end_count, end_capacity;
-    column_end *ends;
+    uint32_t *until;   /* [columns] number of events before each column, ascending */
+    mv_bitmap inside;  /* allocations in the window */
+    mv_bitmap staying; /* those of them that are alive at some column */
+    uint32_t stay_count;
+    stay *stays;       /* [stay_count] in order of birth */
+    uint32_t *ends_at; /* [columns] the allocations that were alive at an earlier column, and end
+                             before each column: row of `stays`, plus 1 */
     uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] for each element, live[k] for FAN^k of
                                     them */
     uint64_t length[MOST_LEVELS];
@@ -93,7 +102,7 @@ static void find_majority(const sweep *s, mv_element *e)
     double lead = 0, own = 0, all = 0;
 
     for (uint32_t i = e->first; i < e->first + e->count; i++) {
-        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        double weight = mv_bitmap_has(&s->inside, i) ? weight_of(s, i) : 0;
         if (s->opts->site_of[i] == e->site) {
             lead += weight;
         } else if (weight > lead) {
@@ -104,11 +113,71 @@ static void find_majority(const sweep *s, mv_element *e)
         }
     }
     for (uint32_t i = e->first; i < e->first + e->count; i++) {
-        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        double weight = mv_bitmap_has(&s->inside, i) ? weight_of(s, i) : 0;
         all += weight;
         own += s->opts->site_of[i] == e->site ? weight : 0;
     }
     e->is_mixed = own < all * 0.75;
+}
+
+/* Calls `piece` for each piece of the allocations. */
+static void for_rows(sweep *s, void (*piece)(void *user, uint32_t i))
+{
+    mv_parallel_for(s->lives->allocs.count / ROWS + 1, 0, piece, s);
+}
+
+static uint32_t end_of_rows(const sweep *s, uint32_t piece)
+{
+    uint64_t end = (piece + (uint64_t)1) * ROWS;
+
+    return end < s->lives->allocs.count ? (uint32_t)end : s->lives->allocs.count;
+}
+
+/* Most allocations end before the next column, and so are in none. */
+static void mark_rows(void *user, uint32_t piece)
+{
+    sweep *s = user;
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t end = end_of_rows(s, piece), columns = s->out->column_count, c = 0;
+
+    for (uint32_t i = piece * ROWS; i < end; i++) {
+        if (!is_in_window(s, i))
+            continue;
+        mv_bitmap_set(&s->inside, i);
+        while (i >= a->preexisting && c < columns && s->until[c] <= a->birth[i])
+            c++;
+        if (i < a->preexisting || (c < columns && a->freed[i] >= s->until[c]))
+            mv_bitmap_set(&s->staying, i);
+    }
+}
+
+/* Returns the first column at or after `from` whose instant is not before an event. */
+static uint32_t column_after(const sweep *s, uint32_t from, uint32_t event)
+{
+    mv_bisect b = mv_bisect_over(from, s->out->column_count);
+
+    if (from < s->out->column_count && s->until[from] > event)
+        return from;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, s->until[b.middle] <= event);
+    return (uint32_t)b.low;
+}
+
+/* Adds an allocation of the last element, in order of birth. */
+static void add_stay(sweep *s, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    stay *last = s->stay_count ? &s->stays[s->stay_count - 1] : NULL;
+    stay now = {.bytes = a->block[alloc], .element = s->out->element_count - 1};
+
+    now.born = last ? last->born : 0;
+    if (alloc >= a->preexisting)
+        now.born = column_after(s, now.born, a->birth[alloc]);
+    now.end = column_after(s, now.born + (alloc >= a->preexisting), a->freed[alloc]);
+    if (last && last->element == now.element && last->born == now.born && last->end == now.end)
+        last->bytes += now.bytes;
+    else
+        s->stays[s->stay_count++] = now;
 }
 
 static bool make_elements(mv_arena *arena, sweep *s)
@@ -118,13 +187,17 @@ static bool make_elements(mv_arena *arena, sweep *s)
     mv_element *e = NULL;
     uint64_t run_bytes = 0;
 
+    if (!mv_bitmap_init(&s->scratch, a->count, &s->inside) ||
+        !mv_bitmap_init(&s->scratch, a->count, &s->staying))
+        return false;
+    for_rows(s, mark_rows);
+    mv_bitmap_tally(&s->staying);
     l->elements = mv_push_array(arena, mv_element, (uint64_t)a->count + 1);
-    s->element_of = mv_push_array(&s->scratch, uint32_t, a->count);
-    if (!l->elements || !s->element_of)
+    s->stays = mv_push_array(&s->scratch, stay, mv_bitmap_below(&s->staying, a->count));
+    if (!l->elements || !s->stays)
         return false;
     for (uint32_t i = 0; i < a->count; i++) {
-        s->element_of[i] = MV_NO_ROW;
-        if (!is_in_window(s, i))
+        if (!mv_bitmap_has(&s->inside, i))
             continue;
         if (e && continues_run(s, e, run_bytes, i)) {
             e->is_one_site = e->is_one_site && e->site == s->opts->site_of[i];
@@ -136,12 +209,21 @@ static bool make_elements(mv_arena *arena, sweep *s)
         }
         e->count = i - e->first + 1;
         e->members++;
-        s->element_of[i] = l->element_count - 1;
+        if (mv_bitmap_has(&s->staying, i))
+            add_stay(s, i);
     }
-    for (uint32_t i = 0; i < l->element_count; i++)
-        if (!l->elements[i].is_one_site)
-            find_majority(s, &l->elements[i]);
     return true;
+}
+
+static void find_sites(void *user, uint32_t piece)
+{
+    const sweep *s = user;
+    const mv_layout *l = s->out;
+    uint64_t end = (piece + (uint64_t)1) * PIECE;
+
+    for (uint64_t i = (uint64_t)piece * PIECE; i < end && i < l->element_count; i++)
+        if (l->elements[i].columns > 0 && !l->elements[i].is_one_site)
+            find_majority(s, &l->elements[i]);
 }
 
 /* ---- the sweep --------------------------------------------------------------------------- */
@@ -160,31 +242,32 @@ static bool alloc_tree(sweep *s)
     return true;
 }
 
-static bool prepare(sweep *s)
+static bool find_columns(sweep *s)
 {
     const mv_layout *l = s->out;
 
-    s->ends_at = mv_push_array(&s->scratch, uint32_t, l->column_count);
     s->until = mv_push_array(&s->scratch, uint32_t, l->column_count);
     for (uint32_t c = 0, latest = 0; s->until && c < l->column_count; c++) {
         if (l->instant[c] != MV_BEFORE && l->instant[c] + 1 > latest)
             latest = l->instant[c] + 1;
         s->until[c] = latest;
     }
-    return s->ends_at && s->until && alloc_tree(s);
+    return s->until;
+}
+
+static bool prepare(sweep *s)
+{
+    s->ends_at = mv_push_array(&s->scratch, uint32_t, s->out->column_count);
+    return s->ends_at && alloc_tree(s);
 }
 
 /* Adds bytes to the sums, or subtracts them (two's complement). */
-static void change(sweep *s, uint32_t alloc, uint64_t bytes)
+static void change(sweep *s, uint32_t element, uint64_t bytes)
 {
-    uint32_t at = s->element_of[alloc];
-
-    if (at == MV_NO_ROW)
-        return;
-    if (alloc < s->lives->allocs.preexisting)
+    if (s->out->elements[element].first < s->lives->allocs.preexisting)
         s->preexisting += bytes;
-    for (uint32_t level = 0; level < s->levels; level++, at >>= FAN_BITS)
-        s->live[level][at] += bytes;
+    for (uint32_t level = 0; level < s->levels; level++, element >>= FAN_BITS)
+        s->live[level][element] += bytes;
 }
 
 static bool add_sample(sweep *s, mv_sample sample)
@@ -230,43 +313,24 @@ static bool take_column(sweep *s, uint32_t column)
     return true;
 }
 
-/* Adds an allocation that is alive at a column, and notes its end. */
-static bool add_alloc(sweep *s, uint32_t alloc)
-{
-    const mv_alloc_lives *a = &s->lives->allocs;
-    mv_bisect b = mv_bisect_over(0, s->out->column_count);
-
-    change(s, alloc, a->block[alloc]);
-    if (a->freed[alloc] >= s->lives->events.count)
-        return true;
-    while (mv_bisect_next(&b))
-        mv_bisect_narrow(&b, s->until[b.middle] <= a->freed[alloc]);
-    if (b.low == s->out->column_count)
-        return true;
-    if (!mv_append(&s->scratch, s->ends, s->end_count, s->end_capacity,
-                   (column_end){alloc, s->ends_at[b.low]}))
-        return false;
-    s->ends_at[b.low] = s->end_count;
-    return true;
-}
-
-/* Goes through the columns. Most allocations end before the next column, and so are in none. */
+/* Goes through the columns. */
 static bool run(sweep *s)
 {
-    const mv_alloc_lives *a = &s->lives->allocs;
-    mv_layout *l = s->out;
-    uint32_t born = a->preexisting;
+    uint32_t columns = s->out->column_count, born = 0;
 
-    for (uint32_t i = 0; i < a->preexisting; i++)
-        if (!add_alloc(s, i))
-            return false;
-    for (uint32_t c = 0; c < l->column_count; c++) {
-        uint32_t until = s->until[c];
-        for (uint32_t end = s->ends_at[c]; end; end = s->ends[end - 1].next)
-            change(s, s->ends[end - 1].alloc, -a->block[s->ends[end - 1].alloc]);
-        for (; born < a->count && a->birth[born] < until; born++)
-            if (a->freed[born] >= until && !add_alloc(s, born))
-                return false;
+    for (uint32_t c = 0; c < columns; c++) {
+        for (uint32_t end = s->ends_at[c]; end; end = s->stays[end - 1].next)
+            change(s, s->stays[end - 1].element, -s->stays[end - 1].bytes);
+        for (; born < s->stay_count && s->stays[born].born <= c; born++) {
+            stay *row = &s->stays[born];
+            if (row->end <= c)
+                continue;
+            change(s, row->element, row->bytes);
+            if (row->end == columns)
+                continue;
+            row->next = s->ends_at[row->end];
+            s->ends_at[row->end] = born + 1;
+        }
         if (!take_column(s, c))
             return false;
     }
@@ -302,8 +366,10 @@ mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_o
 
     *out = (mv_layout){.from = opts->from, .to = opts->to};
     mv_arena_init(&s.scratch, arena->budget);
-    done = make_columns(arena, &s) && make_elements(arena, &s) && prepare(&s) && run(&s) &&
-           sort_samples(arena, &s);
+    done = make_columns(arena, &s) && find_columns(&s) && make_elements(arena, &s) && prepare(&s) &&
+           run(&s) && sort_samples(arena, &s);
+    if (done)
+        mv_parallel_for(out->element_count / PIECE + 1, 0, find_sites, &s);
     mv_arena_release(&s.scratch);
     return done ? MV_OK : no_memory(err);
 }

@@ -22,7 +22,7 @@ typedef struct {
     uint32_t first, count; /* the allocations [first, first + count) of the lives table */
     uint32_t members;      /* number of allocations that are alive in the window */
     uint32_t site;         /* the call site with the largest part of the element, in bytes x
-                              events */
+                              events; of an element without samples, any of its call sites */
     bool is_one_site;      /* the whole element belongs to one call site */
     bool is_mixed;         /* no call site has as much as three quarters of the element */
     uint32_t samples;      /* index of the element's first sample in mv_layout.samples */
