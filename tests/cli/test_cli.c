@@ -2,7 +2,6 @@
 #include "base/texts.h"
 #include "cli/input/input.h"
 #include "tests/cli/fixture_runs.h"
-#include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
 
 LongTest(cli, wrong_usage_is_reported_in_one_line)

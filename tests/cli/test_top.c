@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "cli/live/followed.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 

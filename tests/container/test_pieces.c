@@ -1,10 +1,7 @@
 /* Reports on a container read piece by piece equal those on the whole file, which is the slow
  * model. */
 #include "analyze/lives/digests.h"
-#include "capture/wire.h"
-#include "parse/model/tables.h"
 #include "parse/pieces.h"
-#include "parse/readers.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"

@@ -4,7 +4,6 @@
 #include "analyze/totals/moment.h"
 #include "base/text.h"
 #include "parse/kineto/kineto.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "capture/wire_folded.h"
-#include "parse/live_readers.h"
-#include "parse/readers.h"
 #include "tests/fixture/fixture_live.h"
 
 enum { LATE_US = 2000000 };

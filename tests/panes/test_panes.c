@@ -1,6 +1,5 @@
 /* The panes next to the timeline, on every real snapshot: what they contain, whether they are
  * legible, and where clicks lead. */
-#include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"

@@ -1,6 +1,5 @@
 /* Captured files on the command line: `info` on them, and every command on a live file, on the
  * finalised file, and on compact msgpack. */
-#include <unistd.h>
 
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"

@@ -2,7 +2,6 @@
  * is complete. */
 
 #include "analyze/thin/thin.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_live.h"
 
 static mv_pauses pauses_of(const mv_trace *trace, const char *start_after, const char *stop_after)

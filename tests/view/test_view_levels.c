@@ -6,7 +6,6 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/document/level_calls.h"
 #include "view/frame/file_badge.h"
-#include "view/panes/listing.h"
 
 #include <math.h>
 

@@ -2,11 +2,8 @@
  * legible. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/intents/writable.h"
 #include "view/panes/panels.h"
-#include "view/timeline/pane_timeline.h"
 #include "view/timeline/plot.h"
-#include "viz/scene/fullness_scale.h"
 
 static const float widths[] = {360, 390, 600, 640, 820, 1100};
 enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };

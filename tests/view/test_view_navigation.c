@@ -1,5 +1,4 @@
 /* Moving in the viewer, and going back and forward; what it copies, and the files it writes. */
-#include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

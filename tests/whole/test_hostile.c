@@ -1,7 +1,6 @@
 /* Hostile files: their contents must never control the terminal, in any report, message or file
  * name. Every --json report must be JSON, and every output must end. */
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include "cli/report/sheet.h"
 #include "export/export.h"

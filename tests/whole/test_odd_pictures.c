@@ -1,7 +1,6 @@
 /* Every command that draws, on almost empty inputs and on inputs that no program makes. The result
  * must be a true picture that names the missing data, or one clear line if there is nothing to
  * draw. */
-#include <unistd.h>
 
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
