@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
 
-#include <unistd.h>
-
 static mv_ledger_series series_of(mvt_calls *c)
 {
     const mv_trace *trace = mvt_calls_done(c);
@@ -213,14 +211,7 @@ LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
 
 static const char *file_of(mvt_calls *c)
 {
-    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
-    char *path = mv_arena_text(mvt_memory(), "/tmp/memviz-series-XXXXXX", 25);
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    close(file);
-    return path;
+    return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
 static double used_at(const char *path, const char *at)
@@ -257,7 +248,6 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
     cr_expect(strstr(run.out, "         0 B    40.0 MiB         0 B  NCCL\n"), "%s", run.out);
     cr_expect(strstr(run.out, "         0 B    8.00 MiB    5.00 MiB  unexplained\n"), "%s",
               run.out);
-    unlink(path);
 }
 
 /* The block's event comes first, and the mark 20 microseconds later, before NCCL's call. */
@@ -271,7 +261,6 @@ Test(ledger_series, at_accepts_events_times_marks_peak_and_end)
     cr_assert_eq(used_at(path, "end"), (double)(100 * MIB));
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 1000s %s", path).status, 1);
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at @nothing %s", path).status, 1);
-    unlink(path);
 }
 
 /* Events have the same numbers as in the other reports. They count calls, starting at the first
@@ -298,7 +287,6 @@ Test(ledger_series, at_accepts_them_without_pytorch_events)
     cr_assert_eq(used_at(path, "end"), (double)(3 * MIB));
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 99 %s", path).status, 1);
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
-    unlink(path);
 }
 
 static const char *residue_of(mvt_calls *c)
@@ -446,7 +434,6 @@ Test(ledger_series, reports_on_the_whole_device_add_other_use)
                          path);
     cr_expect_eq(run.err[0], 0, "%s", run.err);
     mvt_sh("rm %s.folded", path);
-    unlink(path);
 }
 
 /* Blocks of PyTorch's allocator have no library, so they are the group without a name. */
@@ -469,5 +456,4 @@ Test(ledger_series, memory_by_library_adds_up)
     cr_expect(strstr(run.out, "   40.0 MiB   40 %       1  NCCL\n"), "%s", run.out);
     cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by library -o x.svg %s", path).status, 2);
     cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by use %s", path).status, 2);
-    unlink(path);
 }

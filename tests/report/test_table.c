@@ -2,6 +2,7 @@
  * every report must have the same rows, keys and values in JSON and in CSV. */
 #include "cli/report/table.h"
 #include "tests/cli/fixture_runs.h"
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -90,28 +91,22 @@ static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main
 static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
-    static char text[8192];
     static mv_cli cli;
-    char *file[] = {"f.pickle"}, path[] = "/tmp/mv-table-XXXXXX";
-    mv_err err = {0};
-    int fd = mkstemp(path);
+    const char *path = mvt_temp_file((mv_span){0});
+    char *file[] = {"f.pickle"};
 
     cli = (mv_cli){.command = &command,
                    .options = {.given = given, .table = table, .file = file, .files = 1}};
     cli.budget.limit = 1 << 24;
     mv_arena_init(&cli.scratch, &cli.budget);
-    cr_assert(fd >= 0 && mv_out_open(&cli.out, path, &err) == MV_OK);
+    mvt_ok(mv_out_open(&cli.out, path, mvt_err()));
     if (mv_table_is_wanted(&cli))
         cr_assert_eq(mv_table_put(&cli, &limit), MV_EXIT_DONE);
     else
         mv_table_print(&cli, &toy_table, &limit, NULL, "\n");
     mvt_ok(mv_out_close(&cli.out, mvt_err()));
     mv_arena_release(&cli.scratch);
-    FILE *in = fopen(path, "r");
-    text[fread(text, 1, sizeof text - 1, in)] = 0;
-    fclose(in);
-    remove(path);
-    return text;
+    return mvt_text(path);
 }
 
 Test(table, json_has_objects_nulls_lists_and_maps)

@@ -502,9 +502,8 @@ Test(view_going, views_are_exported)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
-    char folder[] = "/tmp/memviz-export-XXXXXX";
+    const char *folder = mvt_temp_folder();
 
-    cr_assert_not_null(mkdtemp(folder));
     setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/fixture/page.html", 1);
     mv_view_do(view, MV_DO_show_tables, 0);
     mv_view_frame(view, 1280, 720, 0);
@@ -517,7 +516,6 @@ Test(view_going, views_are_exported)
     mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
     cr_assert(view->is_alarm && *view->message);
-    rmdir(folder);
 }
 
 /* ---- comparing --------------------------------------------------------------------------- */
