@@ -10,11 +10,8 @@
 static const char *written(const char *name, const char *text)
 {
     const char *path = mv_arena_printf(mvt_memory(), "%s/%s", mvt_temp_folder(), name);
-    FILE *file = fopen(path, "w");
 
-    cr_assert_not_null(file);
-    fputs(text, file);
-    fclose(file);
+    mvt_file_put(path, (mv_span){(const uint8_t *)text, strlen(text)});
     return path;
 }
 

@@ -1,5 +1,5 @@
 #include "parse/source/sink.h"
-#include "tests/fixture/fixture_test.h"
+#include "tests/fixture/fixture.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,13 +31,7 @@ static unsigned files_in_folder(void)
 
 static void expect_content(const char *want)
 {
-    char text[256] = {0};
-    FILE *file = fopen(target, "rb");
-
-    cr_assert_not_null(file);
-    cr_assert_lt(fread(text, 1, sizeof text, file), sizeof text);
-    fclose(file);
-    cr_assert_str_eq(text, want);
+    cr_assert_str_eq(mvt_text(target), want);
 }
 
 static void write_target(const char *text)
