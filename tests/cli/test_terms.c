@@ -40,8 +40,7 @@ Test(terms, help_prints_all_or_one)
 
     cr_assert_eq(all.status, 0);
     for (const mv_term *t = mv_terms; t->name; t++) {
-        char line[64];
-        snprintf(line, sizeof line, "  %s ", t->name);
+        const char *line = mvt_format("  %s ", t->name);
         cr_assert_not_null(strstr(all.out, line), "%s", t->name);
     }
     cr_assert_eq(one.status, 0);

@@ -259,11 +259,10 @@ Test(culprit, nodes_of_the_backward_pass)
     };
 
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
-        char stack[2000];
 
-        snprintf(stack, sizeof stack,
-                 UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
-                 frames[i][0]);
+        const char *stack =
+            mvt_format(UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
+                       frames[i][0]);
         expect_label(stack, frames[i][1]);
     }
 }

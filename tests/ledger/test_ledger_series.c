@@ -1,7 +1,6 @@
 /* The ledger over time: at each sample it equals the ledger at that time, and adds up. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
@@ -62,8 +61,7 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
                                   .size = 1 + mvt_random(&random, MIB),
                                   .result = mvt_random(&random, 20) == 0 ? 2 : 0};
             mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
-            const char *path =
-                mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
+            const char *path = mvt_format("/lib/lib%u.so", (unsigned)(key % libraries));
             if (action == MV_API_ALLOC_HOST)
                 args.addr += (uint64_t)1 << 40;
             args.library = path;

@@ -81,9 +81,8 @@ static void write_event(mvt_live *l, uint32_t i)
 {
     uint64_t addr = 0x7f0000000000 + (uint64_t)(i / 2 % 7) * 4096;
     uint32_t thread = i % 3 == 0;
-    char stack[64];
 
-    snprintf(stack, sizeof stack, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+    const char *stack = mvt_format("f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
     if (i % 2 == 0)
         mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .device = i / 2 % 7 == 3,
                        .stack = mvt_live_stack(l, stack));

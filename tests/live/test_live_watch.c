@@ -30,9 +30,8 @@ static uint32_t dice(program *p, uint32_t sides)
 
 static uint32_t some_stack(program *p)
 {
-    char text[64];
+    const char *text = mvt_format("f%u:a.py:%u;main:a.py:1", dice(p, 3), dice(p, 7));
 
-    snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", dice(p, 3), dice(p, 7));
     return mvt_live_stack(p->live, text);
 }
 
@@ -345,7 +344,6 @@ static void fold(const char *path, uint64_t kept)
     mv_fold all = {.alive = alive};
     uint64_t count = 0;
     mv_live_record *rows = mv_push_array(mvt_memory(), mv_live_record, 4096);
-    char name[512];
     mv_span folded;
 
     cr_assert_not_null(tail);
@@ -360,7 +358,7 @@ static void fold(const char *path, uint64_t kept)
     all.places = mv_live_follow_places(tail, mvt_memory(), &all.place_count, &all.start);
     all.start = MV_LIVE_CHUNK_BYTES;
     cr_assert(mv_fold_bytes(mvt_memory(), &all, &folded));
-    snprintf(name, sizeof name, "%s" MV_FOLDED_SUFFIX, path);
+    const char *name = mvt_format("%s" MV_FOLDED_SUFFIX, path);
     unlink(name);
     mvt_file_put(name, folded);
     mv_live_follow_close(tail);
@@ -370,10 +368,9 @@ static void fold(const char *path, uint64_t kept)
 static void follow_bounded(uint32_t kept)
 {
     program *p = start(kept);
-    char name[512];
 
     run(p, 500);
-    snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
+    const char *name = mvt_format("%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
     mvt_file_put(name, mvt_live_bytes(p->live));
     looking l = look_at(name, SPAN_US);
     for (uint32_t i = 0; i < 6; i++) {

@@ -59,10 +59,9 @@ static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
                            const mv_table_column *column, uint64_t bad)
 {
     void *values = mv_column_of(mv_table_of(trace, table, 0), column);
-    char name[96];
     uint64_t was = 0;
 
-    snprintf(name, sizeof name, "%s.%s", mv_wire_kind_name(table->kind), column->name);
+    const char *name = mvt_format("%s.%s", mv_wire_kind_name(table->kind), column->name);
     memcpy(&was, values, column->size);
     memcpy(values, &bad, column->size);
     cr_assert_not_null(mvt_unsound(trace), "%s", name);

@@ -29,8 +29,7 @@ static void end_trace(mvt_opcodes *w)
 
 static void put_frame(mvt_opcodes *w, const char *function, int line)
 {
-    mvt_spell(
-        w, mv_arena_printf(mvt_memory(), "}('name''%s''filename''a.py''line'#%du", function, line));
+    mvt_spell(w, mvt_format("}('name''%s''filename''a.py''line'#%du", function, line));
 }
 
 /* ---- the two ways ------------------------------------------------------------------------ */
@@ -323,9 +322,8 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
         memcpy(both + first.length, rest.data, rest.length);
         read_bytes((mv_span){both, first.length + rest.length}, &trace);
         cr_expect_eq(trace.notes[MV_NOTE_TRAILING].count, rest.length);
-        cr_expect_str_eq(
-            trace.notes[MV_NOTE_TRAILING].first,
-            mv_arena_printf(mvt_memory(), "%s %u on", cases[i].text, (unsigned)first.length));
+        cr_expect_str_eq(trace.notes[MV_NOTE_TRAILING].first,
+                         mvt_format("%s %u on", cases[i].text, (unsigned)first.length));
     }
 }
 
@@ -516,7 +514,7 @@ Test(pickle, a_file_of_one_object_is_not_a_snapshot)
 
 static void put_setting(mvt_opcodes *w, const char *name, int value)
 {
-    mvt_spell(w, mv_arena_printf(mvt_memory(), "'%s'#%d", name, value));
+    mvt_spell(w, mvt_format("'%s'#%d", name, value));
 }
 
 static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
@@ -528,14 +526,14 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
      * entry 9. */
     MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
-        mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
+        mvt_put_text(w, mvt_format("k%d", i));
         if (i > 0) {
             MVT_OPS(w, "h\x09");
             continue;
         }
         MVT_OPS(w, "}q\x09(");
         for (int j = 0; j < pairs; j++) {
-            put_setting(w, mv_arena_printf(mvt_memory(), "%d", j), j);
+            put_setting(w, mvt_format("%d", j), j);
         }
         MVT_OPS(w, "u");
     }

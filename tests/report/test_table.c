@@ -114,18 +114,17 @@ Test(table, json_has_objects_nulls_lists_and_maps)
     static const char rest[] =
         "\"words\":[\"x\",\"y,z\"],\"parts\":[{\"part\":0,\"even\":true},{\"part\":1,\"even\":"
         "false}]";
-    char expected[2048];
 
-    snprintf(expected, sizeof expected,
-             "{\"memviz\":\"" MV_PROGRAM_VERSION
-             "\",\n\"command\":\"toy\",\n\"file\":\"f.pickle\",\n\"toys\":["
-             "{\"name\":\"plain\",\"bytes\":3145728,\"change\":-1024,\"peak\":{\"at\":{\"event\":7,"
-             "\"half\":0.5},\"pair\":[1,2]},%s,\"known\":{\"it\":true,\"why\":null}},"
-             "{\"name\":\"a, \\\"b\\\"\",\"bytes\":512,\"change\":1024,\"peak\":{\"at\":{\"event\":"
-             "null,\"half\":0.5},\"pair\":[1,2]},%s},"
-             "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":null,\"words\":"
-             "[\"x\",\"y,z\"]}],\n\"lengths\":{\"plain\":5,\"a, \\\"b\\\"\":6}\n}\n",
-             rest, rest);
+    const char *expected = mvt_format(
+        "{\"memviz\":\"" MV_PROGRAM_VERSION
+        "\",\n\"command\":\"toy\",\n\"file\":\"f.pickle\",\n\"toys\":["
+        "{\"name\":\"plain\",\"bytes\":3145728,\"change\":-1024,\"peak\":{\"at\":{\"event\":7,"
+        "\"half\":0.5},\"pair\":[1,2]},%s,\"known\":{\"it\":true,\"why\":null}},"
+        "{\"name\":\"a, \\\"b\\\"\",\"bytes\":512,\"change\":1024,\"peak\":{\"at\":{\"event\":"
+        "null,\"half\":0.5},\"pair\":[1,2]},%s},"
+        "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":null,\"words\":"
+        "[\"x\",\"y,z\"]}],\n\"lengths\":{\"plain\":5,\"a, \\\"b\\\"\":6}\n}\n",
+        rest, rest);
     cr_assert_str_eq(printed(MV_HAS(JSON), NULL, 3), expected);
 }
 

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
 #include "tests/fixture/fixture_live.h"
@@ -232,7 +231,7 @@ static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *p
 Test(served, a_live_file_has_a_version_for_each_read)
 {
     const char *folder = mvt_serve_folder();
-    char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
+    char *path = mvt_format("%s/a.live", folder);
     mvt_live *l = mvt_live_new();
     mv_served_files_answer answer;
     uint64_t bytes, more;
@@ -321,7 +320,7 @@ LongTest(served, named_files_come_before_those_of_full_folders)
 
     each_file(folder, 0, MV_SERVED_MOST + 10, true);
     mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
-    paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
+    paths[1] = mvt_format("%s/named", other);
     mv_served_files *served = serve(mvt_memory(), paths, 2, MIB);
     mv_served_files_list list = look(served);
     cr_expect_eq(list.left_out, 11);
@@ -345,7 +344,7 @@ static const char *hole_file(const char *folder)
 {
     static const uint8_t empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0},
                          skipped[] = {0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff};
-    const char *path = mv_arena_printf(mvt_memory(), "%s/hole", folder);
+    const char *path = mvt_format("%s/hole", folder);
     int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     off_t at = sizeof empty;
     bool is_made = pwrite(fd, empty, sizeof empty, 0) == sizeof empty;
@@ -362,9 +361,8 @@ Test(served, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     const char *folder = mvt_serve_folder();
     mv_budget budget = {.limit = MIB};
     mv_container_file made;
-    char path[512];
 
-    snprintf(path, sizeof path, "%s/pipe", folder);
+    const char *path = mvt_format("%s/pipe", folder);
     cr_assert_eq(mkfifo(path, 0600), 0);
     cr_expect_eq(mv_container_file_make(&budget, path, show_nothing, NULL, &made, mvt_err()),
                  MV_IO);

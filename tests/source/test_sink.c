@@ -247,10 +247,9 @@ static int open_test_folder(void)
 Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 {
     int at = open_test_folder();
-    char moved[128];
     mv_err err;
 
-    snprintf(moved, sizeof moved, "%s.moved", folder);
+    const char *moved = mvt_format("%s.moved", folder);
     cr_assert_eq(rename(folder, moved), 0);
     cr_assert_eq(write_in(at, target, &err), MV_OK, "%s", err.detail);
     cr_assert_eq(rename(moved, folder), 0);
@@ -262,14 +261,13 @@ Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 Test(sink, in_a_folder_only_files_are_replaced)
 {
     int at = open_test_folder();
-    char other[128];
     mv_err err;
 
     cr_assert_eq(mkfifo(target, 0600), 0);
     cr_assert_eq(write_in(at, target, &err), MV_IO);
     cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
     cr_assert_eq(unlink(target), 0);
-    snprintf(other, sizeof other, "%s/other", folder);
+    const char *other = mvt_format("%s/other", folder);
     cr_assert_eq(symlink("other", target), 0);
     cr_assert_eq(write_in(at, target, &err), MV_OK);
     cr_assert_neq(access(other, F_OK), 0, "what the link named is not written");

@@ -561,9 +561,8 @@ Test(session, an_invalid_session_that_is_dropped_changes_nothing)
 Test(session, saving_on_a_full_disk_keeps_the_old_one)
 {
     mv_view *view = mvt_view("mlp_train");
-    char name[200];
 
-    snprintf(name, sizeof name, "%s/kept.session", mvt_temp_folder());
+    const char *name = mvt_format("%s/kept.session", mvt_temp_folder());
     mvt_view_frame(view);
     cr_assert(mv_export_write(view, name), "%s", view->message);
     const char *before = mvt_text(name);

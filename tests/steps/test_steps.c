@@ -31,9 +31,8 @@ static void work(mvt_trace *t, uint64_t bytes, const char *stack)
 
 static void annotate(mvt_trace *t, const char *format, int number)
 {
-    char name[64];
+    const char *name = mvt_format(format, number);
 
-    snprintf(name, sizeof name, format, number);
     mvt_annotate(t, name, true, 0);
 }
 

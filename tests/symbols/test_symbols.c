@@ -119,9 +119,8 @@ Test(symbols, functions_lines_and_inlined_calls_are_found)
 static const char *copy_by(const char *command)
 {
     const char *path = mvt_temp_file((mv_span){0});
-    char line[1024];
 
-    snprintf(line, sizeof line, "%s %s %s", command, MV_SYMBOL_SAMPLE, path);
+    const char *line = mvt_format("%s %s %s", command, MV_SYMBOL_SAMPLE, path);
     cr_assert_eq(system(line), 0, "%s", line);
     return path;
 }
@@ -147,13 +146,12 @@ Test(symbols, without_debugging_information_the_functions_stay)
 /* A file other than the loaded one must give no symbols. */
 static void expect_addresses(sample *s, const char *path)
 {
-    char name[300];
 
     resolve(s, path);
     cr_assert_eq(s->out.first[3], 3, "%s", path);
     cr_expect_eq(s->out.missing, 1);
-    snprintf(name, sizeof name, "%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-             (unsigned long)s->plain);
+    const char *name = mvt_format("%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
+                                  (unsigned long)s->plain);
     expect_frame(s, 2, name, path, MV_NO_LINE);
 }
 
@@ -181,11 +179,10 @@ Test(symbols, without_a_build_id_a_file_is_identified_by_path)
 
 Test(symbols, names_that_are_not_files_print_nothing)
 {
-    char pipe_path[64];
     sample s;
 
     start(&s);
-    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.so", mvt_temp_folder());
+    const char *pipe_path = mvt_format("%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(pipe_path, 0600), 0);
     expect_addresses(&s, "/no/such/libfoo.so");
     expect_addresses(&s, "/");
@@ -214,9 +211,8 @@ static void expect_not_opened(const char *path)
 
 Test(symbols, names_that_are_not_files_are_not_opened)
 {
-    char path[64];
+    const char *path = mvt_format("%s/pipe.so", mvt_temp_folder());
 
-    snprintf(path, sizeof path, "%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(path, 0600), 0);
     expect_not_opened(path);
     cr_assert_eq(unlink(path), 0);

@@ -702,9 +702,8 @@ static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *w
     mv_device device;
     mv_trace cut = without_beginning(trace, &device, first);
     mv_series tail;
-    char what[96];
 
-    snprintf(what, sizeof what, "%s from event %u", name, first);
+    const char *what = mvt_format("%s from event %u", name, first);
     mv_lives lives = mvt_lives(arena, &cut, 0);
     mvt_ok(mv_totals_series(arena, &lives, &tail, mvt_err()));
     expect_tail(&lives, &tail, whole, what);

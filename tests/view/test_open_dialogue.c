@@ -21,9 +21,8 @@ static const char *make_folder(void)
     snprintf(path, sizeof path, "%s/runs", folder);
     cr_assert_eq(mkdir(path, 0700), 0);
     for (int i = 0; i < 5; i++) {
-        char command[600];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        snprintf(command, sizeof command, "cp %s %s", mvt_snapshot("no_history"), path);
+        const char *command = mvt_format("cp %s %s", mvt_snapshot("no_history"), path);
         cr_assert_eq(system(command), 0);
         utime(path, &(struct utimbuf){1000000 + i * 1000, 1000000 + i * 1000});
     }
@@ -75,9 +74,8 @@ Test(open_dialogue, sessions_are_marked)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    char command[300];
 
-    snprintf(command, sizeof command, "touch -d '2999-01-01' %s/a.pickle.session", folder);
+    const char *command = mvt_format("touch -d '2999-01-01' %s/a.pickle.session", folder);
     cr_assert_eq(system(command), 0);
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, folder);

@@ -447,10 +447,10 @@ Test(view_going, copied_text_cannot_run_commands)
     clipboard clip = {""};
     mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = &clip});
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
-    char path[4200];
 
     mvt_poison(mvt_memory(), &trace, &one, 1, true);
-    snprintf(path, sizeof path, "%s%s", mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), harm);
+    const char *path =
+        mvt_format("%s%s", mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), harm);
     cr_assert_eq(rename(mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), path), 0);
     mvt_view_open(view, path);
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
@@ -481,9 +481,8 @@ Test(view_going, text_is_pasted_into_fields)
 
 static void export_as(mv_view *view, const char *folder, const char *name, const char *magic)
 {
-    char path[600];
+    const char *path = mvt_format("%s/%s", folder, name);
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
     mvt_view_key(view, 'E', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
     mvt_view_key(view, 'U', MV_MOD_CTRL);
