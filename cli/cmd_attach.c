@@ -1,7 +1,6 @@
 /* memviz attach: records a Python process that is already running. */
 #include <inttypes.h>
 #include <signal.h>
-#include <time.h>
 
 #include "base/duration.h"
 #include "base/text.h"

@@ -1,9 +1,7 @@
 /* memviz convert: writes a snapshot in a different format. */
 #include "analyze/lives/digests.h"
 #include "analyze/ranks/summary.h"
-#include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -11,7 +9,6 @@
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/model/sums.h"
-#include "parse/writers.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);

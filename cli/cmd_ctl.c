@@ -1,6 +1,5 @@
 /* memviz ctl: controls a run that is being recorded. */
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* memviz floor: the least memory that any allocator could have reserved for this run. */
 #include "analyze/floor/floor_costs.h"
-#include "analyze/levels/levels.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"

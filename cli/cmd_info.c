@@ -1,5 +1,4 @@
 /* memviz info: prints a file's format, devices, history and oddities. */
-#include <time.h>
 
 #include "analyze/events/recorder.h"
 #include "analyze/lives/digests.h"

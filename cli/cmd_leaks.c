@@ -1,16 +1,12 @@
 /* memviz leaks: finds memory that grows step by step and is never freed. The culprit's line comes
  * first. */
-#include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/leaks/pile_words.h"
-#include "analyze/levels/levels.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/steps/low_points.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -20,7 +16,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
-#include "cli/report/table.h"
 #include "parse/model/living.h"
 
 /* Number of rows of each list in text without --limit, and number of other lines. */

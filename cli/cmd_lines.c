@@ -1,8 +1,6 @@
 /* memviz lines: profiles memory by line of code. */
-#include <stdio.h>
 
 #include "analyze/code/labels.h"
-#include "analyze/levels/levels.h"
 #include "analyze/peak/lines.h"
 #include "base/text.h"
 #include "cli/complain.h"
@@ -16,7 +14,6 @@
 #include "cli/report/doubts.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "cli/report/table.h"
 #include "parse/pieces.h"
 
 /* Number of rows in text without --limit, and number of characters of source shown next to them. */

@@ -1,10 +1,7 @@
 /* memviz memory: live bytes by stack, as a tree in text, or with -o as a flame graph. */
-#include <stdio.h>
 
 #include "analyze/flame/module_tree.h"
-#include "analyze/levels/levels.h"
 #include "analyze/ranks/summary.h"
-#include "base/size.h"
 #include "base/sort.h"
 #include "cli/complain.h"
 #include "cli/input/filter_option.h"
@@ -18,7 +15,6 @@
 #include "cli/report/doubts.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "parse/model/living.h"
 
 enum {
     TEXT_ROWS = 30,

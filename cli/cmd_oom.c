@@ -14,7 +14,6 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
-#include "parse/model/digest.h"
 #include "parse/model/living.h"
 
 /* Number of rows of each list in text without --limit, and number of other lines. */

@@ -2,7 +2,6 @@
  * measures how long they take. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/texts.h"

@@ -3,7 +3,6 @@
 #include "analyze/fit/size_functions.h"
 
 #include <limits.h>
-#include <string.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE) | MV_HAS(OUTPUT))
 #define GATE_OPTIONS   (MV_HAS(FAIL_ON) | MV_HAS(PAGE))

@@ -6,7 +6,6 @@
 #include "cli/options.h"
 #include "cli/report/out.h"
 #include "parse/error_text/error_text.h"
-#include "parse/model/trace.h"
 
 /* Exit statuses. Scripts rely on them. */
 enum {

@@ -20,13 +20,8 @@
 #ifndef MV_GATE_H
 #define MV_GATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analyze/fragmentation/fragmentation.h"
-#include "analyze/leaks/leaks.h"
 #include "analyze/oom/oom.h"
-#include "analyze/totals/totals.h"
 
 /* id, word, whether a bound follows, meaning */
 #define MV_GATE_LIST(X)                                                        \

@@ -3,10 +3,6 @@
 #ifndef MV_OPTIONS_H
 #define MV_OPTIONS_H
 
-#include <assert.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cli/gate.h"
 
 /* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */

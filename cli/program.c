@@ -8,7 +8,6 @@
 
 #include "base/nearest.h"
 #include "base/processors.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"

@@ -117,6 +117,22 @@ def pickle_bad(name, code, body):
     bad(name, code, "pickle", program(body))
 
 
+def segment_bad(name, code, /, **changes):
+    pickle_bad(name, code, snapshot(segments=sequence(segment(**changes))))
+
+
+def block_bad(name, code, /, **changes):
+    segment_bad(name, code, blocks=sequence(block(**changes)))
+
+
+def event_bad(name, code, /, **changes):
+    pickle_bad(name, code, snapshot(traces=sequence(sequence(event(**changes)))))
+
+
+def frame_bad(name, code, /, **changes):
+    event_bad(name, code, frames=sequence(frame(**changes)))
+
+
 def make_not_a_snapshot():
     bad("empty", "FORMAT", "pickle", b"")
     bad("json", "FORMAT", "pickle", b'{"segments": [], "device_traces": []}')
@@ -151,9 +167,8 @@ def make_forbidden():
     pickle_bad("os_system_stack_global", "FORBIDDEN",
                text("os") + text("system") + b"\x93" + command + b"\x85R")
     pickle_bad("os_system_inst", "FORBIDDEN", b"(" + command + b"ios\nsystem\n")
-    pickle_bad("os_system_in_an_event", "FORBIDDEN",
-               snapshot(traces=sequence(sequence(event(
-                   user_metadata=b"cposix\nsystem\n" + command + b"\x85R")))))
+    event_bad("os_system_in_an_event", "FORBIDDEN",
+              user_metadata=b"cposix\nsystem\n" + command + b"\x85R")
     pickle_bad("reduce", "FORBIDDEN", text("x") + b")R")
     pickle_bad("build", "FORBIDDEN", b"}}b")
     pickle_bad("newobj", "FORBIDDEN", text("x") + b")\x81")
@@ -218,41 +233,23 @@ def make_wrong_values():
     pickle_bad("traces_is_string", "TYPE", snapshot(traces=text("none")))
     pickle_bad("traces_of_events", "TYPE", snapshot(traces=sequence(event())))
     pickle_bad("trace_of_segments", "TYPE", snapshot(traces=sequence(sequence(segment()))))
-    pickle_bad("event_addr_is_string", "TYPE",
-               snapshot(traces=sequence(sequence(event(addr=text("0x7f0000000000"))))))
-    pickle_bad("event_size_is_float", "TYPE",
-               snapshot(traces=sequence(sequence(event(size=b"G" + struct.pack(">d", 512.0))))))
-    pickle_bad("event_size_is_negative", "RANGE",
-               snapshot(traces=sequence(sequence(event(size=integer(-512))))))
-    pickle_bad("event_action_is_integer", "TYPE",
-               snapshot(traces=sequence(sequence(event(action=integer(1))))))
-    pickle_bad("event_time_is_list", "TYPE",
-               snapshot(traces=sequence(sequence(event(time_us=sequence())))))
-    pickle_bad("event_stream_is_dict", "TYPE",
-               snapshot(traces=sequence(sequence(event(stream=dictionary())))))
-    pickle_bad("event_frames_is_string", "TYPE",
-               snapshot(traces=sequence(sequence(event(frames=text("f"))))))
-    pickle_bad("event_frames_of_integers", "TYPE",
-               snapshot(traces=sequence(sequence(event(frames=sequence(integer(1)))))))
-    pickle_bad("frame_line_is_string", "TYPE",
-               snapshot(traces=sequence(sequence(event(frames=sequence(frame(line=text("3"))))))))
-    pickle_bad("frame_name_is_integer", "TYPE",
-               snapshot(traces=sequence(sequence(event(frames=sequence(frame(name=integer(3))))))))
-    pickle_bad("event_pool_of_three", "TYPE",
-               snapshot(traces=sequence(sequence(
-                   event(pool_id=integer(0) + integer(0) + integer(0) + b"\x87")))))
-    pickle_bad("segment_device_is_huge", "RANGE",
-               snapshot(segments=sequence(segment(device=integer(1 << 40)))))
-    pickle_bad("segment_device_is_string", "TYPE",
-               snapshot(segments=sequence(segment(device=text("cuda:0")))))
-    pickle_bad("segment_blocks_is_integer", "TYPE",
-               snapshot(segments=sequence(segment(blocks=integer(1)))))
-    pickle_bad("segment_blocks_of_frames", "TYPE",
-               snapshot(segments=sequence(segment(blocks=sequence(frame())))))
-    pickle_bad("block_size_is_none", "TYPE",
-               snapshot(segments=sequence(segment(blocks=sequence(block(size=b"N"))))))
-    pickle_bad("block_state_is_integer", "TYPE",
-               snapshot(segments=sequence(segment(blocks=sequence(block(state=integer(1)))))))
+    event_bad("event_addr_is_string", "TYPE", addr=text("0x7f0000000000"))
+    event_bad("event_size_is_float", "TYPE", size=b"G" + struct.pack(">d", 512.0))
+    event_bad("event_size_is_negative", "RANGE", size=integer(-512))
+    event_bad("event_action_is_integer", "TYPE", action=integer(1))
+    event_bad("event_time_is_list", "TYPE", time_us=sequence())
+    event_bad("event_stream_is_dict", "TYPE", stream=dictionary())
+    event_bad("event_frames_is_string", "TYPE", frames=text("f"))
+    event_bad("event_frames_of_integers", "TYPE", frames=sequence(integer(1)))
+    frame_bad("frame_line_is_string", "TYPE", line=text("3"))
+    frame_bad("frame_name_is_integer", "TYPE", name=integer(3))
+    event_bad("event_pool_of_three", "TYPE", pool_id=integer(0) + integer(0) + integer(0) + b"\x87")
+    segment_bad("segment_device_is_huge", "RANGE", device=integer(1 << 40))
+    segment_bad("segment_device_is_string", "TYPE", device=text("cuda:0"))
+    segment_bad("segment_blocks_is_integer", "TYPE", blocks=integer(1))
+    segment_bad("segment_blocks_of_frames", "TYPE", blocks=sequence(frame()))
+    block_bad("block_size_is_none", "TYPE", size=b"N")
+    block_bad("block_state_is_integer", "TYPE", state=integer(1))
     pickle_bad("annotations_is_integer", "TYPE", snapshot(external_annotations=integer(1)))
     pickle_bad("settings_is_list", "TYPE", snapshot(allocator_settings=sequence(integer(1))))
     pickle_bad("key_is_integer", "TYPE", b"}(K\1K\2u")
@@ -264,8 +261,7 @@ def make_graphs():
     pickle_bad("dict_in_itself", "CYCLE", b"}q\0(" + text("segments") + b"h\0u")
     pickle_bad("list_in_itself_by_dup", "CYCLE", b"]2a")
     pickle_bad("cycle_of_two", "CYCLE", b"]q\0(]q\1(h\0ee")
-    pickle_bad("frames_in_themselves", "CYCLE",
-               snapshot(traces=sequence(sequence(event(frames=b"]q\0(h\0e")))))
+    event_bad("frames_in_themselves", "CYCLE", frames=b"]q\0(h\0e")
     deep = 100000
     for name, code, body in (
         ("hundred_thousand_marks", "DEPTH", MARK * deep),
@@ -287,8 +283,7 @@ def make_graphs():
     frames = b"](" + frame() + b"eq\0"
     for i in range(40):
         frames += b"](" + (b"h" + bytes([i])) * 10 + b"eq" + bytes([i + 1])
-    pickle_bad("billion_frames", "TYPE",
-               snapshot(traces=sequence(sequence(event(frames=frames)))))
+    event_bad("billion_frames", "TYPE", frames=frames)
 
 
 def make_pickles():

@@ -19,18 +19,6 @@ mv_span mv_sample(void)
     return (mv_span){0};
 }
 
-int mv_cmd_attach(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
-}
-
-int mv_cmd_ctl(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
-}
-
 bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed)
 {
     (void)cli;
@@ -39,35 +27,20 @@ bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed)
     return true;
 }
 
-int mv_cmd_top(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
-}
-
-int mv_cmd_dry_run(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
-}
-
-int mv_cmd_run(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
-}
-
-int mv_cmd_serve(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot serve files: use memviz on the machine itself");
-}
-
-int mv_cmd_mcp(mv_cli *cli)
-{
-    (void)cli;
-    return mv_complain_of(NULL, "a page cannot serve files: use memviz on the machine itself");
-}
+/* A command that reports what a page cannot do. */
+#define LEFT_OUT(command, what)                                                                  \
+    int command(mv_cli *cli)                                                                     \
+    {                                                                                            \
+        (void)cli;                                                                               \
+        return mv_complain_of(NULL, "a page cannot " what ": use memviz on the machine itself"); \
+    }
+LEFT_OUT(mv_cmd_attach, "reach processes")
+LEFT_OUT(mv_cmd_ctl, "reach processes")
+LEFT_OUT(mv_cmd_top, "reach processes")
+LEFT_OUT(mv_cmd_dry_run, "start programs")
+LEFT_OUT(mv_cmd_run, "start programs")
+LEFT_OUT(mv_cmd_serve, "serve files")
+LEFT_OUT(mv_cmd_mcp, "serve files")
 
 const mv_table mv_report_attach = {0}, mv_report_ctl = {0}, mv_report_serve = {0};
 

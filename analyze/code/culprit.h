@@ -17,8 +17,6 @@
 #ifndef MV_CULPRIT_H
 #define MV_CULPRIT_H
 
-#include <string.h>
-
 #include "parse/model/trace.h"
 
 typedef enum {

@@ -17,7 +17,6 @@
 
 #include "analyze/diff/stack_match.h"
 #include "analyze/heap/reserved_parts.h"
-#include "analyze/totals/moment.h"
 
 typedef enum { MV_DIFF_GROWN, MV_DIFF_SHRUNK, MV_DIFF_NEW, MV_DIFF_GONE } mv_diff_status;
 

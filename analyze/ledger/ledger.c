@@ -1,7 +1,5 @@
 #include "analyze/ledger/ledger.h"
 
-#include <stdio.h>
-
 #include "analyze/code/libraries.h"
 #include "analyze/totals/moment.h"
 #include "base/size.h"

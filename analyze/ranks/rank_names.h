@@ -7,8 +7,6 @@
 #ifndef MV_RANK_NAMES_H
 #define MV_RANK_NAMES_H
 
-#include <stdint.h>
-
 #include "base/arena.h"
 
 typedef struct {

@@ -4,8 +4,6 @@
 #ifndef MV_SHARED_PARTS_H
 #define MV_SHARED_PARTS_H
 
-#include <pthread.h>
-
 #include "analyze/ranks/summary.h"
 #include "base/map.h"
 

@@ -10,7 +10,6 @@
 #include "capture/record/recorder.h"
 
 #include <errno.h>
-#include <stddef.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -8,9 +8,6 @@
 #ifndef MV_HOOKS_H
 #define MV_HOOKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "capture/hooks/cuda_types.h"
 #include "capture/record/recorder.h"
 

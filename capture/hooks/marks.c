@@ -4,7 +4,6 @@
 #include "capture/memviz.h"
 
 #include "capture/hooks/hooks.h"
-#include "capture/record/recorder.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -15,7 +15,6 @@
 #include "capture/hooks/nvtx_text.h"
 #include "capture/record/recorder.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>

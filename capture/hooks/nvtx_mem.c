@@ -12,7 +12,6 @@
 #include "capture/hooks/heaps.h"
 #include "capture/hooks/nvtx_text.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>

@@ -3,8 +3,6 @@
 #include "capture/record/pages.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };

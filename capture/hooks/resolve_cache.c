@@ -8,8 +8,6 @@
 #include "capture/stacks/loader_list.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 enum {
     BUCKETS = 1024,

@@ -7,9 +7,6 @@
 #ifndef MV_LIVE_CHUNK_H
 #define MV_LIVE_CHUNK_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-
 #include "capture/live/live_file.h"
 #include "capture/wire_live.h"
 

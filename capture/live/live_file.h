@@ -26,9 +26,6 @@
 #include "capture/live/confined.h"
 
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 enum {

@@ -2,10 +2,8 @@
 
 #include "capture/record/process.h"
 #include "capture/record/recorder.h"
-#include "capture/record/stack.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 
 static atomic_uint_fast64_t launches, waits;

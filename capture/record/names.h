@@ -8,10 +8,7 @@
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 
-#include <stddef.h>
-
 #include "capture/record/id_table.h"
-#include "capture/record/stack.h"
 #include "capture/record/thread_state.h"
 
 /* Takes the lock. Returns false if the lock is busy and the settings forbid waiting. */

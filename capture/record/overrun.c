@@ -1,6 +1,5 @@
 #include "capture/record/overrun.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -5,7 +5,6 @@
 
 #include "capture/live/confined.h"
 
-#include <stddef.h>
 #include <sys/mman.h>
 
 /* Returns memory filled with zeros. When out of memory, returns NULL and sets errno. */

@@ -15,7 +15,6 @@
 #include "capture/record/process_facts.h"
 #include "capture/record/stack_table.h"
 #include "capture/record/status.h"
-#include "capture/record/thread_state.h"
 #include "capture/wire_status.h"
 
 enum {

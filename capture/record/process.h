@@ -18,12 +18,8 @@
 #define MV_PROCESS_H
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "capture/live/live_chunk.h"
-#include "capture/live/live_file.h"
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
 

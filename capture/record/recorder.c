@@ -1,9 +1,7 @@
 #include "capture/record/recorder.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "capture/record/clock.h"
@@ -13,7 +11,6 @@
 #include "capture/record/sampler.h"
 #include "capture/record/stack_table.h"
 #include "capture/record/status.h"
-#include "capture/record/thread_state.h"
 #include "capture/wire_leb128.h"
 
 enum {

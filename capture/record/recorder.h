@@ -22,9 +22,6 @@
 #ifndef MV_CAPTURE_RECORD_RECORDER_H
 #define MV_CAPTURE_RECORD_RECORDER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "capture/wire_live.h"
 
 /* A variable in the frame of a hook, which exists while the thread is in the hook. */

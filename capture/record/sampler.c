@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,7 +13,6 @@
 
 #include "capture/live/apart.h"
 #include "capture/record/process.h"
-#include "capture/record/signals.h"
 #include "capture/wire_status.h"
 
 enum {

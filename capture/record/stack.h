@@ -6,9 +6,6 @@
 #ifndef MV_STACK_H
 #define MV_STACK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "capture/wire_live.h"
 
 typedef enum { MV_STACKS_NONE, MV_STACKS_PYTHON, MV_STACKS_NATIVE, MV_STACKS_ALL } mv_stacks_wanted;

@@ -1,8 +1,6 @@
 #include "capture/record/status.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,9 +1,6 @@
 #include "capture/record/thread_state.h"
 
-#include <limits.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 
 #include "capture/stacks/loader_list.h"
 
-#include <link.h>
 #include <stddef.h>
 #include <string.h>
 

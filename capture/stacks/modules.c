@@ -5,8 +5,6 @@
 #include "capture/record/stack.h"
 #include "capture/stacks/loader_list.h"
 
-#include <link.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -16,9 +16,6 @@
 #include "capture/stacks/elf_symbols.h"
 #include "capture/stacks/loader_list.h"
 
-#include <link.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <unwind.h>
 

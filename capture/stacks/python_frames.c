@@ -12,8 +12,6 @@
 #include "capture/stacks/safe_read.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
 enum {

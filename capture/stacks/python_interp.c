@@ -4,7 +4,6 @@
 #include "capture/stacks/elf_symbols.h"
 #include "capture/stacks/safe_read.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

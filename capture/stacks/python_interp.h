@@ -5,9 +5,6 @@
 #ifndef MV_PYTHON_INTERP_H
 #define MV_PYTHON_INTERP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "capture/stacks/python_layout.h"
 
 typedef struct {

@@ -7,7 +7,6 @@
 #ifndef MV_FOLLOWED_H
 #define MV_FOLLOWED_H
 
-#include "analyze/leaks/leaks.h"
 #include "cli/commands.h"
 #include "parse/live/live_watch.h"
 

@@ -36,12 +36,9 @@
 #ifndef MV_FIELDS_H
 #define MV_FIELDS_H
 
-#include <stdio.h>
-
 #include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "cli/report/sheet.h"
-#include "parse/model/trace.h"
 
 typedef struct mv_table mv_table;
 typedef struct mv_rows mv_rows;

@@ -10,8 +10,6 @@
 #ifndef MV_OUT_H
 #define MV_OUT_H
 
-#include <string.h>
-
 #include "base/escape.h"
 #include "base/numbers.h"
 #include "cli/report/pager.h"

@@ -10,7 +10,6 @@
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"
 #include "base/duration.h"
-#include "base/intern.h"
 #include "base/sort.h"
 #include "base/thread.h"
 #include "cli/input/folder_files.h"
@@ -18,7 +17,6 @@
 #include "cli/serve/container_file.h"
 #include "parse/live/live_progress.h"
 #include "parse/model/sums.h"
-#include "parse/readers.h"
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 #include "parse/live/live_facts.h"
 
 #include "base/numbers.h"
-#include "capture/wire_folded.h"
 #include "parse/live/read_live.h"
 #include "parse/live/varint.h"
 

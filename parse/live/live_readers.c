@@ -1,7 +1,6 @@
 #include "parse/live_readers.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

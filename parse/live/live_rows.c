@@ -1,7 +1,6 @@
 #include "parse/live/live_rows.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/grow.h"

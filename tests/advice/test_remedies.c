@@ -106,8 +106,7 @@ Test(remedies, the_report_on_a_failure_names_the_cheapest)
                                         "varlen1_frag"};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char file[128];
-        snprintf(file, sizeof file, "$SNAPS/../oom/%s.pickle.zst", files[i]);
+        const char *file = mvt_format("$SNAPS/../oom/%s.pickle.zst", files[i]);
         cJSON *target = target_of("oom", file);
         const cJSON *remedy = cJSON_GetObjectItem(last_oom(file), "remedy");
         cr_expect_str_eq(mvt_json_text(remedy, "name"), mvt_json_text(first_of(target), "name"));
@@ -152,8 +151,7 @@ Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
     cJSON_ArrayForEach(site, cJSON_GetObjectItem(report, "sites"))
     {
         const char *culprit = mvt_json_text(site, "culprit");
-        char where[64];
-        snprintf(where, sizeof where, "%.*s", (int)strcspn(culprit, " "), culprit);
+        const char *where = mvt_format("%.*s", (int)strcspn(culprit, " "), culprit);
         const cJSON *whatif = mvt_json_here(
             0, "$MEMVIZ whatif --json --drop site:%s $SNAPS/frag_pinned_by_small.pickle", where);
         const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(whatif, "runs"), 0);

@@ -2,7 +2,6 @@
 
 #include <regex.h>
 
-#include "base/text.h"
 #include "base/texts.h"
 #include "tests/fixture/fixture_test.h"
 

@@ -78,11 +78,10 @@ Test(processors, groups_of_version_1)
 
 static bool write_text(const char *folder, const char *name, const char *text)
 {
-    char path[512];
     FILE *file;
     bool is_written;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    const char *path = mvt_format("%s/%s", folder, name);
     file = fopen(path, "w");
     if (!file)
         return false;
@@ -96,9 +95,8 @@ Test(processors, the_limit_of_a_real_group_is_found)
     bool is_first = access("/sys/fs/cgroup/memory", F_OK) == 0;
     const char *top = is_first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
     uint64_t before = mv_group_memory(""), limit;
-    char group[256];
 
-    snprintf(group, sizeof group, "%s/memviz-test-%d", top, (int)getpid());
+    const char *group = mvt_format("%s/memviz-test-%d", top, (int)getpid());
     if (mkdir(group, 0755) != 0)
         mvt_skip("no right to create control groups");
     bool is_in =

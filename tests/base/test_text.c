@@ -1,4 +1,3 @@
-#include "base/text.h"
 
 #include "base/texts.h"
 #include "tests/fixture/fixture_test.h"

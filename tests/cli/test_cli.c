@@ -2,7 +2,6 @@
 #include "base/texts.h"
 #include "cli/input/input.h"
 #include "tests/cli/fixture_runs.h"
-#include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
 
 LongTest(cli, wrong_usage_is_reported_in_one_line)
@@ -285,8 +284,7 @@ Test(cli, man_page_names_every_option_in_use)
     for (const mv_command *c = mv_commands; c->name; c++)
         used |= c->options;
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
+        const char *name = mvt_format("--%s", mv_option_table[i].name);
         cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name),
                   "%s is missing from the man page", name);
     }
@@ -311,8 +309,7 @@ Test(cli, man_page_names_every_word_of_an_option)
         const mv_option *o = &mv_option_table[i];
         const char *page = o->words ? man_of_option(o->name) : "";
         for (const char *word = o->words; word && *word; word += strspn(word, " ")) {
-            char one[40];
-            snprintf(one, sizeof one, "%.*s", (int)strcspn(word, " "), word);
+            const char *one = mvt_format("%.*s", (int)strcspn(word, " "), word);
             cr_expect(strstr(page, one), "--%s of %s is missing from the man page: %s", o->name,
                       one, page);
             word += strlen(one);
@@ -336,7 +333,6 @@ Test(cli, man_page_names_the_commands_of_each_gate)
 
     for (unsigned gate = 0; gate < MV_GATE_COUNT; gate++) {
         const char *at = strstr(page, names[gate]), *end, *next;
-        char list[600];
         cr_assert(at, "no%s", names[gate]);
         at += strlen(names[gate]);
         end = strstr(at, "\n.B ");
@@ -344,7 +340,7 @@ Test(cli, man_page_names_the_commands_of_each_gate)
         cr_assert(end);
         if (next && next < end)
             end = next;
-        snprintf(list, sizeof list, "%.*s", (int)(end - at), at);
+        const char *list = mvt_format("%.*s", (int)(end - at), at);
         for (const mv_command *c = mv_commands; c->name; c++)
             cr_expect(!c->gates || !strstr(list, c->name) == !(c->gates & (1u << gate)), "%s: %s",
                       names[gate], c->name);

@@ -25,20 +25,26 @@ static bool echo(void *user, const char *line, int link, char *answer)
     return true;
 }
 
-static void open_server(server *s)
+static void close_server(void *of)
 {
-    *s = (server){0};
+    server *s = of;
+
+    mv_control_close(&s->control);
+    cr_expect_eq(s->status.page->control, 0);
+    mv_run_status_close(&s->status);
+}
+
+/* The server is open until the test ends, or until mvt_end_now. */
+static server *open_server(void)
+{
+    server *s = mv_push_struct(mvt_memory(), server);
+
     mv_run_status_open(&s->status);
     mv_control_open(&s->control, &s->status, echo, s);
     cr_assert_geq(s->control.socket, 0);
     cr_assert_eq(s->status.page->control, (uint32_t)s->control.name);
-}
-
-static void close_server(server *s)
-{
-    mv_control_close(&s->control);
-    cr_expect_eq(s->status.page->control, 0);
-    mv_run_status_close(&s->status);
+    mvt_at_end(close_server, s);
+    return s;
 }
 
 static int connect_client(const server *s)
@@ -84,96 +90,85 @@ static uint32_t open_files(void)
 
 Test(control, a_line_is_answered_even_in_pieces)
 {
-    server s;
-
-    open_server(&s);
-    int link = connect_client(&s);
+    server *s = open_server();
+    int link = connect_client(s);
     say(link, "sta");
-    mv_control_serve(&s.control);
-    cr_expect_eq(s.lines, 0);
+    mv_control_serve(&s->control);
+    cr_expect_eq(s->lines, 0);
     say(link, "tus\n");
-    expect_answer(&s, link, "got status\n");
-    link = connect_client(&s);
+    expect_answer(s, link, "got status\n");
+    link = connect_client(s);
     cr_assert_eq(send(link, "mark a\0b\n", 9, 0), 9);
-    expect_answer(&s, link, "got mark a\n");
-    close_server(&s);
+    expect_answer(s, link, "got mark a\n");
 }
 
 Test(control, silent_clients_do_not_keep_others_out)
 {
     uint32_t before = open_files();
     int links[200], link;
-    server s;
 
-    open_server(&s);
+    server *s = open_server();
     for (int i = 0; i < 200; i++)
-        links[i] = connect_client(&s);
-    link = connect_client(&s);
+        links[i] = connect_client(s);
+    link = connect_client(s);
     say(link, "status\n");
-    expect_answer(&s, link, "got status\n");
-    cr_expect_eq(s.lines, 1);
+    expect_answer(s, link, "got status\n");
+    cr_expect_eq(s->lines, 1);
     for (int i = 0; i < 200; i++)
         close(links[i]);
-    close_server(&s);
+    mvt_end_now(s);
     cr_expect_eq(open_files(), before);
 }
 
 Test(control, two_hundred_clients_are_answered)
 {
-    server s;
-
-    open_server(&s);
+    server *s = open_server();
     for (int i = 0; i < 200; i++) {
         pid_t child = fork();
         if (child == 0) {
-            int link = connect_client(&s);
+            int link = connect_client(s);
             say(link, "status\n");
             _exit(0);
         }
         cr_assert_gt(child, 0);
     }
-    while (s.lines < 200)
-        mv_control_serve(&s.control);
+    while (s->lines < 200)
+        mv_control_serve(&s->control);
     while (wait(NULL) > 0)
         ;
-    close_server(&s);
 }
 
 Test(control, an_endless_line_is_refused)
 {
     static char text[MV_CONTROL_LINE];
-    server s;
 
     memset(text, 'x', sizeof text - 1);
-    open_server(&s);
-    int link = connect_client(&s);
+    server *s = open_server();
+    int link = connect_client(s);
     say(link, text);
-    expect_answer(&s, link, "error the request is too long\n");
-    cr_expect_eq(s.lines, 0);
-    close_server(&s);
+    expect_answer(s, link, "error the request is too long\n");
+    cr_expect_eq(s->lines, 0);
 }
 
 Test(control, another_user_is_refused)
 {
-    server s;
     int status;
 
     if (getuid() != 0)
         return; /* only root can become another user */
-    open_server(&s);
+    server *s = open_server();
     pid_t child = fork();
     if (child == 0) {
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         int link = socket(AF_UNIX, SOCK_STREAM, 0);
         snprintf(at.sun_path, sizeof at.sun_path, "/proc/%d/fd/%u", (int)getppid(),
-                 s.status.page->control);
+                 s->status.page->control);
         if (setuid(65534) != 0)
             _exit(2);
         _exit(connect(link, (struct sockaddr *)&at, sizeof at) != 0 && errno == EACCES ? 0 : 1);
     }
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_expect_eq(status, 0);
-    close_server(&s);
 }
 
 Test(control, without_a_free_descriptor_no_client_is_polled_for)

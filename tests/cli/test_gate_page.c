@@ -1,11 +1,5 @@
 /* --format md and junit: gates and report as a page for CI. */
 #include "tests/cli/fixture_runs.h"
-#include "tests/fixture/fixture_program.h"
-
-static mvt_run page_of(const char *format, const char *rest)
-{
-    return mvt_here("$MEMVIZ %s --format %s", rest, format);
-}
 
 static bool begins(const char *text, const char *with)
 {
@@ -14,51 +8,53 @@ static bool begins(const char *text, const char *with)
 
 Test(gate_page, junit_has_a_case_for_each_gate)
 {
-    mvt_run r = page_of("junit", "leaks --fail-on any $SNAPS/leak_cycle.pickle");
+    static const mvt_expected_run all[] = {
+        {"leaks --fail-on any $SNAPS/leak_cycle.pickle", 3,
+         "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\"", ""},
+        {NULL, 3, "name=\"leak\">\n    <failure message=\"", ""},
+        {NULL, 3, "name=\"unknown\"/>", ""},
+        {NULL, 3, "<system-out>LEAK  train.py:125", ""},
+        {NULL, 3, "-&gt; objects created in", ""},
+    };
 
-    cr_expect_eq(r.status, 3);
-    cr_expect(strstr(r.out, "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""), "%s", r.out);
-    cr_expect(strstr(r.out, "name=\"leak\">\n    <failure message=\""), "%s", r.out);
-    cr_expect(strstr(r.out, "name=\"unknown\"/>"), "%s", r.out);
-    cr_expect(strstr(r.out, "<system-out>LEAK  train.py:125"), "%s", r.out);
-    cr_expect(strstr(r.out, "-&gt; objects created in"), "%s", r.out);
+    MVT_EXPECT_RUNS("$MEMVIZ --format junit %s", all);
 }
 
 Test(gate_page, junit_distinguishes_unknown_met_and_waived)
 {
-    mvt_run r = page_of("junit", "leaks --fail-on leak $SNAPS/ring.pickle");
-    mvt_run waived = page_of("junit", "leaks --fail-on leak,known $SNAPS/ring.pickle");
-    mvt_run fine = page_of("junit", "stats --fail-on 'peak>70GiB' $SNAPS/gpt_train.pickle");
+    static const mvt_expected_run all[] = {
+        {"leaks --fail-on leak $SNAPS/ring.pickle", 4, "failures=\"0\" errors=\"1\" skipped=\"0\"",
+         ""},
+        {NULL, 4, "<error message=\"", ""},
+        {"leaks --fail-on leak,known $SNAPS/ring.pickle", 0,
+         "failures=\"0\" errors=\"0\" skipped=\"1\"", ""},
+        {NULL, 0, "<skipped message=\"", ""},
+        {"stats --fail-on 'peak>70GiB' $SNAPS/gpt_train.pickle", 0, "name=\"peak&gt;70.0 GiB\"/>",
+         ""},
+    };
 
-    cr_expect_eq(r.status, 4);
-    cr_expect(strstr(r.out, "failures=\"0\" errors=\"1\" skipped=\"0\""), "%s", r.out);
-    cr_expect(strstr(r.out, "<error message=\""), "%s", r.out);
-    cr_expect_eq(waived.status, 0);
-    cr_expect(strstr(waived.out, "failures=\"0\" errors=\"0\" skipped=\"1\""), "%s", waived.out);
-    cr_expect(strstr(waived.out, "<skipped message=\""), "%s", waived.out);
-    cr_expect_eq(fine.status, 0);
-    cr_expect(strstr(fine.out, "name=\"peak&gt;70.0 GiB\"/>"), "%s", fine.out);
+    MVT_EXPECT_RUNS("$MEMVIZ --format junit %s", all);
 }
 
 /* A rank that was not read must not count as passed, whatever tool reads the results file. */
 Test(gate_page, a_file_that_cannot_be_read_is_an_error)
 {
-    mvt_run r = page_of("junit", "--fail-on leak none.pickle $SNAPS/leak_cycle.pickle");
-    mvt_run md = page_of("md", "--fail-on leak none.pickle $SNAPS/gpt_train.pickle");
-    mvt_run alone = page_of("junit", "leaks --fail-on leak none.pickle");
+    static const mvt_expected_run all[] = {
+        {"junit --fail-on leak none.pickle $SNAPS/leak_cycle.pickle", 1,
+         "tests=\"2\" failures=\"1\" errors=\"1\"", NULL},
+        {NULL, 1, "name=\"files\">", NULL},
+        {"md --fail-on leak none.pickle $SNAPS/gpt_train.pickle", 1,
+         "triage: a file could not be read\n", NULL},
+        {"junit leaks --fail-on leak none.pickle", 1, NULL, NULL},
+    };
 
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.out, "tests=\"2\" failures=\"1\" errors=\"1\""), "%s", r.out);
-    cr_expect(strstr(r.out, "name=\"files\">"), "%s", r.out);
-    cr_expect_eq(md.status, 1);
-    cr_expect(strstr(md.out, "triage: a file could not be read\n"), "%s", md.out);
-    cr_expect_eq(alone.status, 1);
-    cr_expect_str_empty(alone.out);
+    MVT_EXPECT_RUNS("$MEMVIZ --format %s 2>no", all);
 }
 
 Test(gate_page, markdown_has_a_row_for_each_reason)
 {
-    mvt_run r = page_of("md", "--fail-on any $SNAPS/leak_cycle.pickle $SNAPS/ring.pickle");
+    mvt_run r =
+        mvt_here("$MEMVIZ --format md --fail-on any $SNAPS/leak_cycle.pickle $SNAPS/ring.pickle");
 
     cr_expect_eq(r.status, 3);
     cr_expect(begins(r.out, "### memviz triage: a gate is met\n\n| gate |"), "%s", r.out);
@@ -74,7 +70,7 @@ Test(gate_page, markdown_has_a_row_for_each_reason)
 /* Without gates, only the report is printed. */
 Test(gate_page, markdown_needs_no_gate)
 {
-    mvt_run r = page_of("md", "stats $SNAPS/gpt_train.pickle");
+    mvt_run r = mvt_here("$MEMVIZ --format md stats $SNAPS/gpt_train.pickle");
 
     cr_expect_eq(r.status, 0);
     cr_expect(begins(r.out, "### memviz stats: report\n\n    device 0"), "%s", r.out);

@@ -85,11 +85,10 @@ Test(memory, limit_and_depth_omit_small_and_deep_rows)
     mvt_run usual = mvt_here("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
     mvt_run four = mvt_here("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
     mvt_run flat = mvt_here("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
-    char hidden[80];
 
     cr_expect_lt(rows_in(usual.out), rows_in(all.out));
     cr_expect_eq(rows_in(four.out), 4);
-    snprintf(hidden, sizeof hidden, "  %u more; --limit 0 shows all\n", rows_in(all.out) - 4);
+    const char *hidden = mvt_format("  %u more; --limit 0 shows all\n", rows_in(all.out) - 4);
     cr_expect_not_null(strstr(four.out, hidden), "%s", four.out);
     cr_expect_null(strstr(all.out, "more;"));
     cr_expect_null(strstr(flat.out, "      train.py"), "%s", flat.out);

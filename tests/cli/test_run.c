@@ -2,7 +2,6 @@
  * that remain. $MARKING (tests/programs/marking.c) is recorded through its marks. */
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
 /* Tells the process that `leave` started to end, and waits until it has ended. */
@@ -416,9 +415,7 @@ Test(run, a_program_with_few_open_files_runs_without_being_recorded)
     static const char said[] = "nothing is recorded: the limit on open files (ulimit -n)";
 
     for (int files = 4; files < 9; files++)
-        expect_err(mv_arena_printf(mvt_memory(),
-                                   "ulimit -n %d; $MEMVIZ run -o a.bin $MARKING mark x exit 5",
-                                   files),
+        expect_err(mvt_format("ulimit -n %d; $MEMVIZ run -o a.bin $MARKING mark x exit 5", files),
                    5, said);
     expect_err("ulimit -n 5; $MEMVIZ run no-such-program", 127, "no-such-program: No such file");
     expect("ulimit -n 32; $MEMVIZ run -q -o a.bin $MARKING mark x exit 5; echo $?; ls", 0,

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "cli/live/followed.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 
@@ -136,8 +135,6 @@ Test(top, a_verdict_is_computed_again_only_for_new_records)
     mvt_live *l = mvt_live_new();
     mv_followed f = {0};
     mv_trace trace;
-    mv_span bytes;
-    FILE *file;
 
     mv_arena_init(&cli.arena, &cli.budget);
     mv_arena_init(&cli.scratch, &cli.budget);
@@ -153,10 +150,7 @@ Test(top, a_verdict_is_computed_again_only_for_new_records)
         cr_expect_eq(mv_followed_judged(&f, 0).verdict == MV_VERDICT_LEAK, i == 0);
         cr_expect_gt(f.judged_ms, 1);
         mvt_live_block(l, .addr = 0x7f0000001000, .size = 512);
-        bytes = mvt_live_bytes(l);
-        file = fopen(path, "r+b");
-        cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-        fclose(file);
+        mvt_file_put(path, mvt_live_bytes(l));
     }
     mv_followed_close(&f);
     mv_arena_release(&cli.arena);
@@ -182,14 +176,8 @@ Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
     path = mvt_temp_file(mvt_live_bytes(l));
     cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
     for (; made < 640; made++) {
-        mv_span bytes;
-        FILE *file;
-
         mvt_live_block(l, .addr = 0x7f0000000000 + made * 512, .size = 512);
-        bytes = mvt_live_bytes(l);
-        file = fopen(path, "r+b");
-        cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-        fclose(file);
+        mvt_file_put(path, mvt_live_bytes(l));
         f.judged_ms = f.next_ms = 1;
         cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
         judged += f.judged_ms > 1;

@@ -511,8 +511,7 @@ Test(triage, all_failures_and_leaks_are_counted)
     mvt_segment_alloc(t, .addr = next, .bytes = 4 << 20, .stack = "main:train.py:1");
     for (int step = 0; step < STEPS; step++) {
         for (int i = 0; i < LINES; i++) {
-            char stack[64];
-            snprintf(stack, sizeof stack, "keep:train.py:%d", 10 + i);
+            const char *stack = mvt_format("keep:train.py:%d", 10 + i);
             mvt_alloc(t, .addr = next, .bytes = 512 * (uint64_t)(i + 1), .stack = stack);
             next += 512 * (uint64_t)(i + 1);
         }

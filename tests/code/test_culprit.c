@@ -10,21 +10,18 @@ static const mv_trace *one_stack(mvt_trace *t, const char *stack)
     return mvt_done(t);
 }
 
-static mv_frame_kind kind_of(const char *frame)
+static void expect_kind(mv_frame_kind kind, const char *frame)
 {
-    mvt_trace *t = mvt_new();
-    const mv_trace *trace = one_stack(t, frame);
+    const mv_trace *trace = one_stack(mvt_new(), frame);
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, mv_trace_events(trace, 0).stack[0], &count);
-    mv_frame_kind kind = mv_frame_kind_of(trace, frames[0]);
 
-    return kind;
+    cr_expect_eq(mv_frame_kind_of(trace, frames[0]), kind, "%s", frame);
 }
 
 static void expect_label(const char *stack, const char *label)
 {
-    mvt_trace *t = mvt_new();
-    const mv_trace *trace = one_stack(t, stack);
+    const mv_trace *trace = one_stack(mvt_new(), stack);
     char text[128];
 
     cr_expect_str_eq(
@@ -34,43 +31,43 @@ static void expect_label(const char *stack, const char *label)
 
 Test(culprit, own_code_is_the_users_in_any_folder)
 {
-    cr_expect_eq(kind_of("f:train.py:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:/home/u/pytorch/examples/train.py:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:/home/u/torch/train.py:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:/home/u/lib/models.py:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:/tmp/ipykernel_77/123.py:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:<ipython-input-3-ab>:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("<module>:<stdin>:1"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:1"), MV_FRAME_USER);
+    expect_kind(MV_FRAME_USER, "f:train.py:1");
+    expect_kind(MV_FRAME_USER, "f:/home/u/pytorch/examples/train.py:1");
+    expect_kind(MV_FRAME_USER, "f:/home/u/torch/train.py:1");
+    expect_kind(MV_FRAME_USER, "f:/home/u/lib/models.py:1");
+    expect_kind(MV_FRAME_USER, "f:/tmp/ipykernel_77/123.py:1");
+    expect_kind(MV_FRAME_USER, "f:<ipython-input-3-ab>:1");
+    expect_kind(MV_FRAME_USER, "<module>:<stdin>:1");
+    expect_kind(MV_FRAME_USER, "<module>:/home/u/bin/launch:1");
 }
 
 Test(culprit, installed_code_is_distinguished_from_torch)
 {
-    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torch/nn/modules/module.py:1"),
-                 MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torchvision/models/resnet.py:1"),
-                 MV_FRAME_PACKAGE);
-    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/torch/_ops.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/timm/layers.py:1"), MV_FRAME_PACKAGE);
-    cr_expect_eq(kind_of("f:/usr/lib/python3.12/contextlib.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:\\env\\Lib\\site-packages\\torch\\_tensor.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:/src/pytorch/torch/nn/functional.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:torch/optim/adam.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("f:<frozen importlib._bootstrap>:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("call:/tmp/torchinductor_u/ab/cab.py:1"), MV_FRAME_FRAMEWORK);
-    cr_expect_eq(kind_of("forward:<eval_with_key>.3 from x:1"), MV_FRAME_FRAMEWORK);
+    expect_kind(MV_FRAME_FRAMEWORK,
+                "f:/v/lib/python3.12/site-packages/torch/nn/modules/module.py:1");
+    expect_kind(MV_FRAME_PACKAGE,
+                "f:/v/lib/python3.12/site-packages/torchvision/models/resnet.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:/usr/lib/python3/dist-packages/torch/_ops.py:1");
+    expect_kind(MV_FRAME_PACKAGE, "f:/usr/lib/python3/dist-packages/timm/layers.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:/usr/lib/python3.12/contextlib.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:\\env\\Lib\\site-packages\\torch\\_tensor.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:/src/pytorch/torch/nn/functional.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:torch/optim/adam.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "f:<frozen importlib._bootstrap>:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "call:/tmp/torchinductor_u/ab/cab.py:1");
+    expect_kind(MV_FRAME_FRAMEWORK, "forward:<eval_with_key>.3 from x:1");
 }
 
 Test(culprit, native_frames_are_distinguished_from_noise)
 {
-    cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("execute_native_thread_routine:thread48.o:0"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("f:train:0"), MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("cudnnCreate:/usr/lib/libcudnn.so.9:0"), MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("torch::unwind::unwind():??:0"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:ceval.c:0"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("_start:??:0"), MV_FRAME_NOISE);
+    expect_kind(MV_FRAME_NATIVE, "at::native::empty_cuda(long):??:0");
+    expect_kind(MV_FRAME_NATIVE, "conv:Conv_v8.cpp:0");
+    expect_kind(MV_FRAME_NOISE, "execute_native_thread_routine:thread48.o:0");
+    expect_kind(MV_FRAME_NATIVE, "f:train:0");
+    expect_kind(MV_FRAME_NATIVE, "cudnnCreate:/usr/lib/libcudnn.so.9:0");
+    expect_kind(MV_FRAME_NOISE, "torch::unwind::unwind():??:0");
+    expect_kind(MV_FRAME_NOISE, "_PyEval_EvalFrameDefault:ceval.c:0");
+    expect_kind(MV_FRAME_NOISE, "_start:??:0");
 }
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
@@ -103,8 +100,7 @@ Test(culprit, without_a_user_frame_the_best_frame_is_the_culprit)
 
 Test(culprit, label_is_cut_to_its_buffer)
 {
-    mvt_trace *t = mvt_new();
-    const mv_trace *trace = one_stack(t, "some_function:train.py:118");
+    const mv_trace *trace = one_stack(mvt_new(), "some_function:train.py:118");
     char text[8];
 
     mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text);
@@ -122,9 +118,8 @@ static bool is_shown(const mv_trace *trace, mv_stack_id stack, uint32_t index)
 
 Test(culprit, user_view_hides_native_frames_that_python_called)
 {
-    mvt_trace *t = mvt_new();
-    const mv_trace *trace =
-        one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4");
+    const mv_trace *trace = one_stack(
+        mvt_new(), "torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4");
     mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
 
     cr_expect_not(is_shown(trace, stack, 0));
@@ -135,8 +130,7 @@ Test(culprit, user_view_hides_native_frames_that_python_called)
 
 Test(culprit, user_view_never_hides_a_whole_stack)
 {
-    mvt_trace *t = mvt_new();
-    const mv_trace *trace = one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0");
+    const mv_trace *trace = one_stack(mvt_new(), "torch::unwind::unwind():??:0;at::empty:??:0");
     mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
 
     cr_expect_not(is_shown(trace, stack, 0));
@@ -172,13 +166,12 @@ Test(culprit, real_snapshots_name_the_script)
 
 Test(culprit, native_frames_of_captures_have_kinds)
 {
-    cr_expect_eq(kind_of("at::empty:/v/site-packages/torch/lib/libtorch_cpu.so:-1"),
-                 MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("cfunction_call:/usr/bin/python3.12:-1"), MV_FRAME_NATIVE);
-    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_INFORMATIVE);
-    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:7"), MV_FRAME_USER);
-    cr_expect_eq(kind_of("f:/home/u/train.py:-1"), MV_FRAME_USER);
+    expect_kind(MV_FRAME_NATIVE, "at::empty:/v/site-packages/torch/lib/libtorch_cpu.so:-1");
+    expect_kind(MV_FRAME_NATIVE, "cfunction_call:/usr/bin/python3.12:-1");
+    expect_kind(MV_FRAME_NOISE, "_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1");
+    expect_kind(MV_FRAME_INFORMATIVE, "main:/home/u/train:-1");
+    expect_kind(MV_FRAME_USER, "<module>:/home/u/bin/launch:7");
+    expect_kind(MV_FRAME_USER, "f:/home/u/train.py:-1");
 }
 
 Test(culprit, the_programs_own_native_code_is_to_blame)
@@ -266,11 +259,10 @@ Test(culprit, nodes_of_the_backward_pass)
     };
 
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
-        char stack[2000];
 
-        snprintf(stack, sizeof stack,
-                 UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
-                 frames[i][0]);
+        const char *stack =
+            mvt_format(UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
+                       frames[i][0]);
         expect_label(stack, frames[i][1]);
     }
 }

@@ -152,10 +152,9 @@ LongTest(labels, random_tables_have_no_two_equal_rows)
         table t = {.t = mvt_new()};
 
         for (int i = 0; i < 40; i++) {
-            char stack[400];
-            snprintf(stack, sizeof stack, "%s%smake:util.py:%u%s%s", inner[mvt_random(&seed, 4)],
-                     inner[mvt_random(&seed, 4)], 1 + mvt_random(&seed, 2),
-                     outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)]);
+            const char *stack = mvt_format(
+                "%s%smake:util.py:%u%s%s", inner[mvt_random(&seed, 4)], inner[mvt_random(&seed, 4)],
+                1 + mvt_random(&seed, 2), outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)]);
             add(&t, stack, 512 * (1 + mvt_random(&seed, 4)), 0);
         }
         const char **labels = labels_of(&t, round % 2);

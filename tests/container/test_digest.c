@@ -25,10 +25,9 @@ static const char *const snapshots[] = {
 static mv_trace read_without_events(const char *name)
 {
     mv_read_opts opts = {.digest_suffices = true};
-    char path[4096];
     mv_trace trace;
 
-    snprintf(path, sizeof path, "%s/%s", mvt_folder_path(), name);
+    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
     mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
     return trace;
 }
@@ -92,7 +91,6 @@ static void make_odd(void)
     mvt_trace *t = mvt_new();
     mv_err err = {0};
     mv_write_opts opts = {0};
-    char path[4096];
     mv_sink sink;
 
     mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20, .time_us = 50);
@@ -101,7 +99,7 @@ static void make_odd(void)
     const mv_trace *trace = mvt_done(t);
     opts.digests = mv_digests_make(mvt_memory(), trace, NULL, &err);
     cr_assert_not_null(opts.digests);
-    snprintf(path, sizeof path, "%s/odd.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/odd.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, &err));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, &err));
     mvt_ok(mv_sink_commit(&sink, &err));
@@ -147,10 +145,9 @@ Test(digest, events_are_read_if_a_request_may_have_failed)
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_read_opts opts = {.digest_suffices = true, .needs_failures = true};
-        char path[4096];
         mv_trace trace;
         cr_assert_eq(mvt_here("$MEMVIZ convert -q $SNAPS/%s c.bin", cases[i].name).status, 0);
-        snprintf(path, sizeof path, "%s/c.bin", mvt_folder_path());
+        const char *path = mvt_format("%s/c.bin", mvt_folder_path());
         mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
         cr_expect_eq(trace.digests == NULL, cases[i].is_read, "%s", cases[i].name);
     }

@@ -117,12 +117,11 @@ static void write_whole_and_parts(const mv_trace *trace)
 {
     const mv_spans *spans = NULL;
     mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err())};
-    char path[4096];
     mv_sink sink;
 
     cr_assert_not_null(opts.digests);
     opts.spans = spans;
-    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
@@ -163,10 +162,9 @@ static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
 {
     mv_read_opts opts = {.part = &part};
     uint32_t rows = 0;
-    char path[4096];
     mv_trace trace;
 
-    snprintf(path, sizeof path, "%s/%s", mvt_folder_path(), name);
+    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
     mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
     for (uint32_t i = 0; i < trace.devices[device].events.count; i++)
         rows += trace.devices[device].events.addr[i] != 0;

@@ -1,10 +1,7 @@
 /* Reports on a container read piece by piece equal those on the whole file, which is the slow
  * model. */
 #include "analyze/lives/digests.h"
-#include "capture/wire.h"
-#include "parse/model/tables.h"
 #include "parse/pieces.h"
-#include "parse/readers.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -12,10 +9,9 @@
 
 static void write_file(const mv_trace *trace, const char *name, const mv_write_opts *opts)
 {
-    char path[4096];
     mv_sink sink;
 
-    snprintf(path, sizeof path, "%s/%s", mvt_folder_path(), name);
+    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, opts, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
@@ -36,10 +32,7 @@ static void write_both(const mv_trace *trace, uint32_t chunk_rows)
 
 static mv_pieces *open_pieces(mv_trace *trace)
 {
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
-    return mv_pieces_open(mvt_memory(), path, trace);
+    return mv_pieces_open(mvt_memory(), mvt_format("%s/pieces.bin", mvt_folder_path()), trace);
 }
 
 static uint32_t pieces_of_file(uint32_t device)
@@ -184,12 +177,11 @@ Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
 /* Reads as if there were no memory for the file, which can be mapped only once. */
 static mv_trace read_unmapped(const mv_read_opts *opts)
 {
-    char path[4096];
     mv_source source;
     mv_trace trace;
     mv_span file;
 
-    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/pieces.bin", mvt_folder_path());
     mvt_ok(mv_source_open_file(mvt_memory(), path, &source, mvt_err()));
     cr_assert(mv_source_map_rest(&source, &file));
     cr_assert_not(mv_source_map_rest(&source, &file));
@@ -200,10 +192,9 @@ static mv_trace read_unmapped(const mv_read_opts *opts)
 
 static mv_trace read_mapped(const mv_read_opts *opts)
 {
-    char path[4096];
     mv_trace trace;
 
-    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/pieces.bin", mvt_folder_path());
     mvt_ok(mv_trace_read(mvt_memory(), path, opts, &trace, mvt_err()));
     return trace;
 }
@@ -281,14 +272,13 @@ Test(pieces, writing_in_pieces_gives_the_same_file)
                           .chunk_rows = ROWS};
     mv_span whole, pieces;
     mv_snapshot_writer *writer;
-    char path[4096];
     mv_sink sink;
 
     cr_assert_eq(trace.device_count, 1);
     cr_assert(spans[0].is_known);
     opts.spans = spans;
     write_file(&trace, "whole.bin", &opts);
-    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     tables.devices = &device;
     writer = mv_snapshot_begin(mvt_memory(), &tables, &opts, &sink);
@@ -311,11 +301,10 @@ Test(pieces, a_missing_piece_is_an_error)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
     mv_snapshot_writer *writer;
-    char path[4096];
     mv_err err = {0};
     mv_sink sink;
 
-    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
+    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     writer = mv_snapshot_begin(mvt_memory(), &trace, NULL, &sink);
     cr_expect_eq(mv_snapshot_end(writer, &err), MV_CORRUPT);

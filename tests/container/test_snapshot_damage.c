@@ -10,15 +10,26 @@ typedef struct {
     mv_err err;
 } outcome;
 
-/* Reads a copy of exactly the right size with a small budget. `o` must be released with
- * drop_outcome. */
-static void try_reading(mv_span bytes, outcome *o)
+static void end_outcome(void *what)
+{
+    outcome *o = what;
+
+    mv_arena_release(&o->arena);
+    cr_assert_eq(o->budget.used, 0);
+    free(o);
+}
+
+/* Reads a copy of exactly the right size with a small budget. The outcome lasts until the test ends,
+ * or until drop_outcome. */
+static outcome *try_reading(mv_span bytes)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
+    outcome *o = calloc(1, sizeof *o);
 
-    cr_assert_not_null(copy);
+    cr_assert(copy && o);
+    mvt_at_end(end_outcome, o);
     memcpy(copy, bytes.data, bytes.length);
-    *o = (outcome){.budget = {.limit = 64 << 20}};
+    o->budget.limit = 64 << 20;
     mv_arena_init(&o->arena, &o->budget);
     o->code = mv_trace_read_bytes(&o->arena, (mv_span){copy, bytes.length}, &o->trace, &o->err);
     if (o->code == MV_OK)
@@ -26,12 +37,12 @@ static void try_reading(mv_span bytes, outcome *o)
     else
         cr_assert(o->err.offset == MV_NO_OFFSET || o->err.offset <= bytes.length);
     free(copy);
+    return o;
 }
 
-static void drop_outcome(outcome *o)
+static void drop_outcome(const outcome *o)
 {
-    mv_arena_release(&o->arena);
-    cr_assert_eq(o->budget.used, 0);
+    mvt_end_now(o);
 }
 
 static uint64_t damage(const mv_trace *trace)
@@ -61,12 +72,11 @@ LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
     unsigned read = 0;
 
     for (uint64_t length = 0; length < bytes.length; length++) {
-        outcome o;
-        try_reading((mv_span){bytes.data, length}, &o);
-        cr_assert(o.code != MV_OK || damage(&o.trace) > 0, "cut to %llu bytes",
+        outcome *o = try_reading((mv_span){bytes.data, length});
+        cr_assert(o->code != MV_OK || damage(&o->trace) > 0, "cut to %llu bytes",
                   (unsigned long long)length);
-        read += o.code == MV_OK;
-        drop_outcome(&o);
+        read += o->code == MV_OK;
+        drop_outcome(o);
     }
     cr_assert_gt(read, bytes.length / 2);
 }
@@ -81,13 +91,13 @@ LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_reported)
 
     for (uint64_t i = 0; i < bytes.length; i++) {
         for (size_t k = 0; k < sizeof changes; k++) {
-            outcome o;
             copy[i] ^= changes[k];
-            try_reading((mv_span){copy, bytes.length}, &o);
-            cr_assert(o.code != MV_OK || damage(&o.trace) > 0 || !mvt_difference(&trace, &o.trace),
+            outcome *o = try_reading((mv_span){copy, bytes.length});
+            cr_assert(o->code != MV_OK || damage(&o->trace) > 0 ||
+                          !mvt_difference(&trace, &o->trace),
                       "byte %llu", (unsigned long long)i);
-            read += o.code == MV_OK;
-            drop_outcome(&o);
+            read += o->code == MV_OK;
+            drop_outcome(o);
             copy[i] ^= changes[k];
         }
     }
@@ -107,12 +117,11 @@ LongTest(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sou
         mvt_chunk *chunk = &c->chunks[i];
         for (uint64_t at = 0; at < chunk->head.stored_bytes * sizeof changes; at++) {
             mv_arena_mark here = mv_arena_here(mvt_memory());
-            outcome o;
             chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
-            try_reading(mvt_assemble(mvt_memory(), c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX),
-                        &o);
-            refused += o.code != MV_OK;
-            drop_outcome(&o);
+            outcome *o = try_reading(
+                mvt_assemble(mvt_memory(), c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX));
+            refused += o->code != MV_OK;
+            drop_outcome(o);
             chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
             mv_arena_rewind(mvt_memory(), here);
         }
@@ -129,10 +138,9 @@ Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
         mv_wire_chunk whole = c->chunks[i].head;
         for (uint64_t at = 4; at < offsetof(mv_wire_chunk, stored_bytes); at++) {
             mv_arena_mark here = mv_arena_here(mvt_memory());
-            outcome o;
             ((uint8_t *)&c->chunks[i].head)[at] ^= 0x81;
-            try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
-            drop_outcome(&o);
+            outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+            drop_outcome(o);
             c->chunks[i].head = whole;
             mv_arena_rewind(mvt_memory(), here);
         }
@@ -180,17 +188,16 @@ static bool same_rows(const mv_trace *a, const mv_trace *b, const mv_model_table
 static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, mvt_ending ending)
 {
     mvt_chunk chunk = c->chunks[lost];
-    outcome o;
 
     mvt_remove_chunk(c, &c->chunks[lost]);
-    try_reading(mvt_assemble(mvt_memory(), c, ending), &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o.trace) > 0);
+    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, ending));
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o->trace) > 0);
     for (const mv_model_table *table = mv_tables; table->kind; table++)
-        cr_assert(may_change(chunk.head.kind, table) || same_rows(trace, &o.trace, table),
+        cr_assert(may_change(chunk.head.kind, table) || same_rows(trace, &o->trace, table),
                   "without %s: %s", mv_wire_kind_name(chunk.head.kind),
                   mv_wire_kind_name(table->kind));
-    drop_outcome(&o);
+    drop_outcome(o);
     memmove(&c->chunks[lost + 1], &c->chunks[lost], (c->count++ - lost) * sizeof chunk);
     c->chunks[lost] = chunk;
 }
@@ -207,16 +214,17 @@ Test(snapshot_damage, a_lost_chunk_costs_only_its_own_rows)
 }
 
 /* Reads the file without one kind of chunk; if `blind` is set, without the totals as well. */
-static void read_without(mv_trace *trace, uint16_t kind, bool blind, outcome *o)
+static outcome *read_without(mv_trace *trace, uint16_t kind, bool blind)
 {
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(trace));
 
     mvt_remove_chunk(c, mvt_chunk_of(c, kind));
     if (blind)
         mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_TRACE));
-    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX), o);
+    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
     cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
     cr_assert_gt(damage(&o->trace), 0);
+    return o;
 }
 
 Test(snapshot_damage, lost_strings_are_absent)
@@ -225,19 +233,18 @@ Test(snapshot_damage, lost_strings_are_absent)
 
     for (int k = 0; k < 4; k++) {
         mv_trace trace;
-        outcome o;
-        read_without(&trace, kinds[k % 2], k > 1, &o);
-        cr_assert_eq(o.trace.frames.count, trace.frames.count);
-        for (uint32_t i = 0; i < o.trace.frames.count; i++) {
-            cr_assert_eq(o.trace.frames.function[i].row, MV_NO_ROW);
-            cr_assert_eq(o.trace.frames.line[i], trace.frames.line[i]);
-            cr_assert_eq(o.trace.frames.fx[i], MV_NO_ROW);
+        outcome *o = read_without(&trace, kinds[k % 2], k > 1);
+        cr_assert_eq(o->trace.frames.count, trace.frames.count);
+        for (uint32_t i = 0; i < o->trace.frames.count; i++) {
+            cr_assert_eq(o->trace.frames.function[i].row, MV_NO_ROW);
+            cr_assert_eq(o->trace.frames.line[i], trace.frames.line[i]);
+            cr_assert_eq(o->trace.frames.fx[i], MV_NO_ROW);
         }
         cr_assert_gt(trace.fx.count, 0);
-        cr_assert_eq(o.trace.fx.count, 0);
+        cr_assert_eq(o->trace.fx.count, 0);
         cr_assert_gt(trace.settings.count, 0);
-        cr_assert_eq(o.trace.settings.count, 0);
-        drop_outcome(&o);
+        cr_assert_eq(o->trace.settings.count, 0);
+        drop_outcome(o);
     }
 }
 
@@ -246,17 +253,15 @@ static void lose_setting(uint32_t row, bool is_its_text)
 {
     mv_trace trace = mvt_everything(mvt_memory());
     mv_settings *s = &trace.settings;
-    outcome o;
 
     *(is_its_text ? &s->text[row] : &s->key[row]) = MV_NO_STRING;
-    try_reading(mvt_snapshot_of(mvt_memory(), &trace), &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert_gt(damage(&o.trace), 0);
-    cr_assert_eq(o.trace.settings.count, s->count - 1);
+    outcome *o = try_reading(mvt_snapshot_of(mvt_memory(), &trace));
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_gt(damage(&o->trace), 0);
+    cr_assert_eq(o->trace.settings.count, s->count - 1);
     for (uint32_t i = 0; i < s->count; i++)
         if (i != row)
-            cr_expect_eq(o.trace.settings.key[i - (i > row)].row, s->key[i].row);
-    drop_outcome(&o);
+            cr_expect_eq(o->trace.settings.key[i - (i > row)].row, s->key[i].row);
 }
 
 Test(snapshot_damage, a_lost_setting_leaves_the_others)
@@ -277,61 +282,52 @@ Test(snapshot_damage, lost_stacks_are_unknown)
 
     for (int k = 0; k < 4; k++) {
         mv_trace trace;
-        outcome o;
-        read_without(&trace, kinds[k % 2], k > 1, &o);
+        outcome *o = read_without(&trace, kinds[k % 2], k > 1);
         const mv_events *was = &trace.devices[0].events;
-        const mv_events *is = &o.trace.devices[0].events;
+        const mv_events *is = &o->trace.devices[0].events;
         cr_assert_eq(is->count, was->count);
         for (uint32_t i = 0; i < is->count; i++) {
             bool known = was->stack[i].row == MV_EMPTY_STACK.row;
             cr_assert_eq(is->stack[i].row, known ? 0 : MV_NO_ROW, "event %u", i);
             cr_assert_eq(is->addr[i], was->addr[i]);
         }
-        drop_outcome(&o);
+        drop_outcome(o);
     }
 }
 
 Test(snapshot_damage, lost_streams_and_frames_are_one_unknown_row)
 {
     mv_trace trace;
-    outcome o;
 
-    read_without(&trace, MV_WIRE_STREAMS, true, &o);
-    cr_assert_eq(o.trace.streams.count, 1);
-    cr_assert_eq(o.trace.streams.value[0], MV_NO_BYTES);
-    drop_outcome(&o);
-    read_without(&trace, MV_WIRE_FRAMES, true, &o);
-    cr_assert_eq(o.trace.frames.count, 1);
-    cr_assert_eq(o.trace.frames.function[0].row, MV_NO_ROW);
-    cr_assert_eq(o.trace.frames.line[0], MV_NO_LINE);
-    drop_outcome(&o);
+    outcome *o = read_without(&trace, MV_WIRE_STREAMS, true);
+    cr_assert_eq(o->trace.streams.count, 1);
+    cr_assert_eq(o->trace.streams.value[0], MV_NO_BYTES);
+    o = read_without(&trace, MV_WIRE_FRAMES, true);
+    cr_assert_eq(o->trace.frames.count, 1);
+    cr_assert_eq(o->trace.frames.function[0].row, MV_NO_ROW);
+    cr_assert_eq(o->trace.frames.line[0], MV_NO_LINE);
 }
 
 Test(snapshot_damage, lost_tags_and_pools_are_plain_and_unknown)
 {
     mv_trace trace;
-    outcome o;
 
-    read_without(&trace, MV_WIRE_TAGS, true, &o);
-    for (uint32_t i = 0; i < o.trace.devices[0].events.count; i++)
-        cr_assert_eq(o.trace.devices[0].events.tag[i].row, 0);
-    drop_outcome(&o);
-    read_without(&trace, MV_WIRE_POOLS, true, &o);
-    cr_assert_eq(o.trace.segments.pool[0].row, MV_NO_ROW);
-    cr_assert_eq(o.trace.pools.count, 1);
-    drop_outcome(&o);
+    outcome *o = read_without(&trace, MV_WIRE_TAGS, true);
+    for (uint32_t i = 0; i < o->trace.devices[0].events.count; i++)
+        cr_assert_eq(o->trace.devices[0].events.tag[i].row, 0);
+    o = read_without(&trace, MV_WIRE_POOLS, true);
+    cr_assert_eq(o->trace.segments.pool[0].row, MV_NO_ROW);
+    cr_assert_eq(o->trace.pools.count, 1);
 }
 
 Test(snapshot_damage, segments_of_lost_blocks_have_no_blocks)
 {
     mv_trace trace;
-    outcome o;
 
-    read_without(&trace, MV_WIRE_BLOCKS, false, &o);
-    cr_assert_eq(o.trace.segments.count, 1);
-    cr_assert_eq(o.trace.segments.blocks[0], 0);
-    cr_assert_eq(o.trace.segments.total_size[0], trace.segments.total_size[0]);
-    drop_outcome(&o);
+    outcome *o = read_without(&trace, MV_WIRE_BLOCKS, false);
+    cr_assert_eq(o->trace.segments.count, 1);
+    cr_assert_eq(o->trace.segments.blocks[0], 0);
+    cr_assert_eq(o->trace.segments.total_size[0], trace.segments.total_size[0]);
 }
 
 /* ---- many chunks ------------------------------------------------------------------------- */
@@ -354,40 +350,37 @@ LongTest(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_
     mvt_container *c = mvt_take_apart(mvt_memory(), bytes);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t events = 0, tables = 0;
-        outcome o;
         for (uint32_t k = 0; k < i; k++) {
             tables += mv_table_find(c->chunks[k].head.kind) != NULL;
             events += c->chunks[k].head.kind == MV_WIRE_EVENTS ? c->chunks[k].head.count : 0;
         }
-        try_reading((mv_span){bytes.data, c->chunks[i].at}, &o);
+        outcome *o = try_reading((mv_span){bytes.data, c->chunks[i].at});
         if (tables == 0) {
-            cr_assert_eq(o.code, MV_CORRUPT);
+            cr_assert_eq(o->code, MV_CORRUPT);
         } else {
-            cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-            cr_assert_gt(damage(&o.trace), 0);
-            cr_assert_eq(o.trace.devices[0].events.count, events);
-            cr_assert(is_part(&o.trace.devices[0].events, was, 0));
+            cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+            cr_assert_gt(damage(&o->trace), 0);
+            cr_assert_eq(o->trace.devices[0].events.count, events);
+            cr_assert(is_part(&o->trace.devices[0].events, was, 0));
         }
-        drop_outcome(&o);
+        drop_outcome(o);
     }
 }
 
 LongTest(snapshot_damage, events_after_lost_ones_move_up)
 {
-    outcome o;
     mv_trace trace = mvt_load(mvt_memory(), "generate");
     mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     mvt_chunk *chunk = mvt_chunk_of(c, MV_WIRE_EVENTS);
     uint32_t lost = chunk->head.count;
 
     mvt_remove_chunk(c, chunk);
-    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
-    cr_assert_eq(o.code, MV_OK);
-    cr_assert_eq(damage(&o.trace), 1);
-    mv_events rest = o.trace.devices[0].events;
+    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    cr_assert_eq(o->code, MV_OK);
+    cr_assert_eq(damage(&o->trace), 1);
+    mv_events rest = o->trace.devices[0].events;
     cr_assert_eq(rest.count, trace.devices[0].events.count - lost);
     cr_assert(is_part(&rest, &trace.devices[0].events, lost));
-    drop_outcome(&o);
 }
 
 /* Bytes are inserted or removed before everything else, and each chunk is still found. */
@@ -397,39 +390,34 @@ Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
     mv_span bytes = everything(&trace);
     uint8_t *moved = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
     uint64_t trace_end = sizeof(mv_wire_header) + sizeof(mv_wire_chunk);
-    outcome o;
 
     memcpy(moved, bytes.data, sizeof(mv_wire_header));
     memset(moved + sizeof(mv_wire_header), MV_WIRE_MAGIC[0], 3);
     memcpy(moved + sizeof(mv_wire_header) + 3, bytes.data + sizeof(mv_wire_header),
            bytes.length - sizeof(mv_wire_header));
-    try_reading((mv_span){moved, bytes.length + 3}, &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert_eq(damage(&o.trace), 1);
-    cr_assert_null(difference_in_rows(&trace, &o.trace));
-    drop_outcome(&o);
+    outcome *o = try_reading((mv_span){moved, bytes.length + 3});
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_eq(damage(&o->trace), 1);
+    cr_assert_null(difference_in_rows(&trace, &o->trace));
 
     memcpy(moved, bytes.data, trace_end); /* also, five bytes are missing */
     memcpy(moved + trace_end, bytes.data + trace_end + 5, bytes.length - trace_end - 5);
-    try_reading((mv_span){moved, bytes.length - 5}, &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert_gt(damage(&o.trace), 0);
-    cr_assert_eq(o.trace.devices[2].events.count, trace.devices[2].events.count);
-    cr_assert_eq(o.trace.settings.count, trace.settings.count);
-    drop_outcome(&o);
+    o = try_reading((mv_span){moved, bytes.length - 5});
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_gt(damage(&o->trace), 0);
+    cr_assert_eq(o->trace.devices[2].events.count, trace.devices[2].events.count);
+    cr_assert_eq(o->trace.settings.count, trace.settings.count);
 }
 
 Test(snapshot_damage, a_file_without_index_has_all_rows)
 {
     mv_trace trace;
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
-    outcome o;
 
-    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX), &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert_eq(damage(&o.trace), 1);
-    cr_assert_null(difference_in_rows(&trace, &o.trace));
-    drop_outcome(&o);
+    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_eq(damage(&o->trace), 1);
+    cr_assert_null(difference_in_rows(&trace, &o->trace));
 }
 
 Test(snapshot_damage, bytes_after_the_end_are_counted)
@@ -437,28 +425,20 @@ Test(snapshot_damage, bytes_after_the_end_are_counted)
     mv_trace trace;
     mv_span bytes = everything(&trace);
     uint8_t *longer = mv_arena_push(mvt_memory(), bytes.length + 5, 1);
-    outcome o;
 
     memcpy(longer, bytes.data, bytes.length);
-    try_reading((mv_span){longer, bytes.length + 5}, &o);
-    cr_assert_eq(o.code, MV_OK);
-    cr_assert_eq(o.trace.notes[MV_NOTE_TRAILING].count, 5);
-    cr_assert_eq(damage(&o.trace), 0);
-    cr_assert_null(difference_in_rows(&trace, &o.trace));
-    drop_outcome(&o);
+    outcome *o = try_reading((mv_span){longer, bytes.length + 5});
+    cr_assert_eq(o->code, MV_OK);
+    cr_assert_eq(o->trace.notes[MV_NOTE_TRAILING].count, 5);
+    cr_assert_eq(damage(&o->trace), 0);
+    cr_assert_null(difference_in_rows(&trace, &o->trace));
 }
 
 /* ---- hostile files ----------------------------------------------------------------------- */
 
 static mv_code code_with(mvt_container *c)
 {
-    outcome o;
-    mv_code code;
-
-    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
-    code = o.code;
-    drop_outcome(&o);
-    return code;
+    return try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX))->code;
 }
 
 Test(snapshot_damage, huge_counts_are_refused)
@@ -485,11 +465,7 @@ Test(snapshot_damage, huge_counts_are_refused)
 /* A file that a writer made from a model that no reader produces. */
 static mv_code code_of(const mv_trace *trace)
 {
-    outcome o;
-
-    try_reading(mvt_snapshot_of(mvt_memory(), trace), &o);
-    drop_outcome(&o);
-    return o.code;
+    return try_reading(mvt_snapshot_of(mvt_memory(), trace))->code;
 }
 
 Test(snapshot_damage, devices_are_ordinals_or_absent)
@@ -564,7 +540,6 @@ Test(snapshot_damage, false_headers_take_linear_time)
     mv_span bytes = everything(&trace);
     uint64_t length = bytes.length + HEADERS * sizeof(mv_wire_chunk);
     uint8_t *file = mv_arena_push(mvt_memory(), length, 1);
-    outcome o;
 
     memcpy(file, bytes.data, bytes.length);
     for (uint64_t i = 0; i < HEADERS; i++) {
@@ -574,10 +549,9 @@ Test(snapshot_damage, false_headers_take_linear_time)
         mvt_seal_chunk(&head);
         memcpy(file + at, &head, sizeof head);
     }
-    try_reading((mv_span){file, length}, &o);
-    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
-    cr_assert_null(difference_in_rows(&trace, &o.trace));
-    drop_outcome(&o);
+    outcome *o = try_reading((mv_span){file, length});
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_null(difference_in_rows(&trace, &o->trace));
 }
 
 Test(snapshot_damage, a_file_without_a_usable_chunk_is_refused)
@@ -585,11 +559,9 @@ Test(snapshot_damage, a_file_without_a_usable_chunk_is_refused)
     mv_trace trace;
     mv_span bytes = everything(&trace);
     uint8_t *zeros = mv_arena_push(mvt_memory(), bytes.length, 1);
-    outcome o;
 
     memcpy(zeros, bytes.data, sizeof(mv_wire_header));
-    try_reading((mv_span){zeros, bytes.length}, &o);
-    cr_assert_eq(o.code, MV_CORRUPT);
-    cr_assert_eq(o.err.offset, sizeof(mv_wire_header));
-    drop_outcome(&o);
+    outcome *o = try_reading((mv_span){zeros, bytes.length});
+    cr_assert_eq(o->code, MV_CORRUPT);
+    cr_assert_eq(o->err.offset, sizeof(mv_wire_header));
 }

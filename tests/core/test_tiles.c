@@ -182,19 +182,24 @@ static void wake(void *user)
     atomic_fetch_add(&((stage *)user)->wakes, 1);
 }
 
-static void open_stage(stage *g, uint32_t threads, uint64_t bytes)
+static void close_tiles(void *tiles)
 {
-    *g = (stage){.arena = mvt_arena_new(), .turn = 1};
+    mv_tiles_close(tiles);
+}
+
+/* The stage lasts until the test ends. */
+static stage *open_stage(uint32_t threads, uint64_t bytes)
+{
+    mv_arena *arena = mvt_arena_new();
+    stage *g = mv_push_struct(arena, stage);
+
+    *g = (stage){.arena = arena, .turn = 1};
     mvt_random_lives(g->arena, (mvt_lives_opts){11, 6000, true}, &g->lives);
     show(g->arena, &g->lives, MV_CLOCK_EVENTS, 3, &g->s);
     g->tiles = mv_tiles_open(g->arena, &(mv_tiles_opts){threads, bytes, 0, wake, g});
     cr_assert_not_null(g->tiles);
-}
-
-static void close_stage(stage *g)
-{
-    mv_tiles_close(g->tiles);
-    mv_arena_release(g->arena);
+    mvt_at_end(close_tiles, g->tiles);
+    return g;
 }
 
 static mv_tile_view whole(const stage *g)
@@ -222,16 +227,14 @@ static mv_tile_frame settle(stage *g, const mv_tile_view *v)
 
 static void check_same_tiles(uint32_t threads)
 {
-    stage a, b;
+    stage *a = open_stage(0, 0), *b = open_stage(threads, 0);
     uint64_t random = 5;
 
-    open_stage(&a, 0, 0);
-    open_stage(&b, threads, 0);
     for (int i = 0; i < 20; i++) {
-        mv_tile_view v = some_view(&a.s, &random), w = v;
-        mv_tile_frame f = settle(&a, &v), h;
-        w.subject = b.s.subject;
-        h = settle(&b, &w);
+        mv_tile_view v = some_view(&a->s, &random), w = v;
+        mv_tile_frame f = settle(a, &v), h;
+        w.subject = b->s.subject;
+        h = settle(b, &w);
         cr_assert_eq(f.count, h.count);
         for (uint32_t q = 0; q < f.count; q++) {
             const mv_tile *x = f.quads[q].tile, *y = h.quads[q].tile;
@@ -242,9 +245,8 @@ static void check_same_tiles(uint32_t threads)
             cr_assert_eq(f.quads[q].y, h.quads[q].y);
         }
     }
-    close_stage(&a);
-    close_stage(&b); /* a worker wakes up after it has stored its tile */
-    cr_assert_gt(b.wakes, 0);
+    mvt_end_now(b->tiles); /* a worker wakes up after it has stored its tile */
+    cr_assert_gt(b->wakes, 0);
 }
 
 LongTest(tiles, threads_make_the_same_tiles)
@@ -259,17 +261,15 @@ LongTest(tiles, cooperative_tasks_make_the_same_tiles)
 
 Test(tiles, without_a_task_run_no_tile_is_made)
 {
-    stage g;
+    stage *g = open_stage(MV_COOPERATIVE, 0);
     mv_tile_frame f;
 
-    open_stage(&g, MV_COOPERATIVE, 0);
-    mv_tile_view v = whole(&g);
+    mv_tile_view v = whole(g);
     for (int i = 0; i < 5; i++)
-        f = mv_tiles_frame(g.tiles, &v, g.turn++);
+        f = mv_tiles_frame(g->tiles, &v, g->turn++);
     cr_assert_gt(f.missing, 0);
-    cr_assert_not(mv_tiles_are_idle(g.tiles));
-    cr_assert(mv_tiles_run_one_task(g.tiles));
-    close_stage(&g);
+    cr_assert_not(mv_tiles_are_idle(g->tiles));
+    cr_assert(mv_tiles_run_one_task(g->tiles));
 }
 
 /* Returns whether quads of one scale cover the view from end to end. The view is above the stack,
@@ -287,25 +287,22 @@ static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
 
 Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
 {
-    stage g;
-
-    open_stage(&g, 1, 0);
-    mv_tile_view v = whole(&g);
-    mv_tile_frame f = settle(&g, &v);
-    while (!mv_tiles_are_idle(g.tiles))
+    stage *g = open_stage(1, 0);
+    mv_tile_view v = whole(g);
+    mv_tile_frame f = settle(g, &v);
+    while (!mv_tiles_are_idle(g->tiles))
         usleep(500);
     v.dx /= 3;
     v.x = v.dx * 700;
-    f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    f = mv_tiles_frame(g->tiles, &v, g->turn++);
     cr_assert_gt(f.missing, 0);
     cr_assert_gt(f.count, 0);
     cr_assert(covers_width(&f, &v));
     cr_assert_not(f.quads[0].is_exact);
-    f = settle(&g, &v);
+    f = settle(g, &v);
     for (uint32_t i = 0; i < f.count; i++)
         cr_assert(f.quads[i].is_exact);
     cr_assert(covers_width(&f, &v));
-    close_stage(&g);
 }
 
 /* While the zoom changes, a view needs the same few scales over and over. */
@@ -328,117 +325,101 @@ static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 
 LongTest(tiles, scales_are_few_while_zooming)
 {
-    stage g;
+    stage *g = open_stage(0, 0);
 
-    open_stage(&g, 0, 0);
-    cr_assert_leq(serials_of_a_zoom(&g, true), 14);
-    cr_assert_gt(serials_of_a_zoom(&g, false), 100);
-    close_stage(&g);
+    cr_assert_leq(serials_of_a_zoom(g, true), 14);
+    cr_assert_gt(serials_of_a_zoom(g, false), 100);
 }
 
 Test(tiles, panning_at_one_scale_makes_only_new_tiles)
 {
-    stage g;
+    stage *g = open_stage(0, 0);
     uint64_t serial = 0;
 
-    open_stage(&g, 0, 0);
-    mv_tile_view v = whole(&g);
+    mv_tile_view v = whole(g);
     v.dx /= 5;
     for (int i = 0; i < 400; i++) {
-        mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
+        mv_tile_frame f = mv_tiles_frame(g->tiles, &v, g->turn++);
         v.x += v.dx * 10 * (1 + 1e-12 * i); /* sums of rounded values */
         v.dx *= 1 + 1e-15;
         for (uint32_t q = 0; q < f.count; q++)
             serial = f.quads[q].tile->serial > serial ? f.quads[q].tile->serial : serial;
     }
     cr_assert_leq(serial, 22);
-    close_stage(&g);
 }
 
 LongTest(tiles, memory_stays_within_its_limit)
 {
     enum { LIMIT = 6 << 20 };
-    stage g;
+    stage *g = open_stage(0, LIMIT);
     uint64_t random = 9;
 
-    open_stage(&g, 0, LIMIT);
     for (int i = 0; i < 120; i++) {
-        mv_tile_view v = some_view(&g.s, &random);
-        mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
+        mv_tile_view v = some_view(&g->s, &random);
+        mv_tile_frame f = mv_tiles_frame(g->tiles, &v, g->turn++);
         uint64_t bytes = 0;
         for (uint32_t q = 0; q < f.count; q++)
             bytes += (f.quads[q].tile->rows + 1ull) * MV_TILE_COLUMNS * sizeof(uint32_t);
         cr_assert_leq(bytes, LIMIT);
         cr_assert_eq(f.missing, 0);
     }
-    close_stage(&g);
 }
 
 Test(tiles, a_view_beyond_the_limit_names_missing_parts)
 {
-    stage g;
-
-    open_stage(&g, 0, 1 << 20);
-    mv_tile_view v = whole(&g);
-    mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    stage *g = open_stage(0, 1 << 20);
+    mv_tile_view v = whole(g);
+    mv_tile_frame f = mv_tiles_frame(g->tiles, &v, g->turn++);
     cr_assert_gt(f.missing, 0);
-    close_stage(&g);
 }
 
 Test(tiles, sums_without_memory_fail_and_are_not_requested_again)
 {
-    stage g;
-
-    open_stage(&g, 0, 0);
-    mv_tiles *tiles = mv_tiles_open(g.arena, &(mv_tiles_opts){.scratch = 1});
-    mv_tile_view v = whole(&g);
+    stage *g = open_stage(0, 0);
+    mv_tiles *tiles = mv_tiles_open(g->arena, &(mv_tiles_opts){.scratch = 1});
+    mv_tile_view v = whole(g);
     mv_tile_frame f = mv_tiles_frame(tiles, &v, 1);
     cr_assert(f.failed > 0 && f.failed == f.missing && f.count == 0);
     f = mv_tiles_frame(tiles, &v, 2);
     cr_assert_eq(f.failed, f.missing);
     mv_tiles_close(tiles);
-    close_stage(&g);
 }
 
 LongTest(tiles, a_forgotten_file_is_not_read_any_more)
 {
-    stage g;
+    stage *g = open_stage(2, 0);
 
-    open_stage(&g, 2, 0);
     for (int i = 0; i < 30; i++) {
         shown s;
-        show(mvt_memory(), &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
+        show(mvt_memory(), &g->lives, (mv_clock)(i % 3), (uint64_t)i, &s);
         s.subject.id = 7;
-        mv_tile_view v = whole(&g);
+        mv_tile_view v = whole(g);
         v.subject = s.subject;
         v.dx = s.scale.length / 1000;
-        mv_tiles_frame(g.tiles, &v, g.turn++);
+        mv_tiles_frame(g->tiles, &v, g->turn++);
         if (i % 2)
-            settle(&g, &v);
-        mv_tiles_forget(g.tiles, 7);
+            settle(g, &v);
+        mv_tiles_forget(g->tiles, 7);
         mv_arena_release(mvt_memory()); /* a worker that still reads it is caught by the
                                          * sanitizer */
     }
-    close_stage(&g);
 }
 
 /* A request that no frame makes any more is dropped, unless a worker has already taken it. */
 Test(tiles, requests_that_are_not_repeated_are_dropped)
 {
-    stage g;
+    stage *g = open_stage(1, 0);
     mv_tile_view v;
 
-    open_stage(&g, 1, 0);
     for (int i = 0; i < 200; i++) {
-        v = whole(&g);
+        v = whole(g);
         v.dx /= 1.5 + i;
         v.x = v.dx * 100 * i;
-        mv_tiles_frame(g.tiles, &v, g.turn++);
+        mv_tiles_frame(g->tiles, &v, g->turn++);
     }
-    v = whole(&g);
+    v = whole(g);
     v.dx *= 1.1;
-    settle(&g, &v);
-    close_stage(&g);
+    settle(g, &v);
 }
 
 Test(tiles, without_events_there_are_no_rows)

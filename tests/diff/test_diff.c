@@ -5,8 +5,6 @@
 
 #include "analyze/lives/alive.h"
 
-#include <unistd.h>
-
 typedef struct {
     mv_lives lives[2];
     mv_diff_code code;
@@ -411,13 +409,7 @@ static void expect_gate(int status, const char *message, const char *files)
 LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
     /* A file written by a process that did nothing. */
-    static char path[] = "/tmp/memviz-idle-XXXXXX";
-    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
-    int file = mkstemp(path);
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    close(file);
-    const char *idle = path;
+    const char *idle = mvt_temp_file(mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false));
     char files[128];
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
@@ -432,7 +424,6 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
     /* At the end the file lists everything. */
     snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
     expect_gate(0, "", files);
-    remove(idle);
 }
 
 /* All devices are recorded at once, so a device without events next to a complete history did

@@ -2,7 +2,6 @@
  * Their sums must equal the figures of `stats`. */
 #include <sqlite3.h>
 
-#include "base/text.h"
 #include "export/export.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_csv.h"
@@ -75,7 +74,7 @@ Test(export, a_database_uses_only_the_remaining_memory)
 
 static sqlite3 *database_of(const char *snapshot, mvt_run *run)
 {
-    return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
+    return database_by(mvt_format("$SNAPS/%s", snapshot), run);
 }
 
 LongTest(export, sums_of_the_database_equal_the_report)
@@ -142,12 +141,10 @@ Test(export, one_device_is_in_all_tables)
     mvt_run run;
     sqlite3 *all = database_by(file, &run), *one;
 
-    one = database_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run);
+    one = database_by(mvt_format("--device 1 %s", file), &run);
     for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const char *other =
-            mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s WHERE device <> 1", tables[i]);
-        const char *own =
-            mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s WHERE device = 1", tables[i]);
+        const char *other = mvt_format("SELECT count(*) FROM %s WHERE device <> 1", tables[i]);
+        const char *own = mvt_format("SELECT count(*) FROM %s WHERE device = 1", tables[i]);
         mvt_run csv = mvt_sh("$MEMVIZ export -q --device 1 --table %s %s -o x.csv >/dev/null && "
                              "cut -d, -f1 <x.csv | sort -u",
                              tables[i], file);
@@ -172,11 +169,11 @@ Test(export, one_device_of_a_capture_is_exported)
     mvt_run run;
     sqlite3 *all = database_by(file, &run), *one;
 
-    one = database_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run);
+    one = database_by(mvt_format("--device 0 %s", file), &run);
     for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const char *rows = mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s", tables[i]);
-        const char *kept = mv_arena_printf(
-            mvt_memory(), "SELECT count(*) FROM %s WHERE device = 0 OR device IS NULL", tables[i]);
+        const char *rows = mvt_format("SELECT count(*) FROM %s", tables[i]);
+        const char *kept =
+            mvt_format("SELECT count(*) FROM %s WHERE device = 0 OR device IS NULL", tables[i]);
         cr_expect_gt(ask(all, rows), 0, "%s", tables[i]);
         cr_expect_eq(ask(one, rows), ask(all, kept), "%s", tables[i]);
         left_out += (uint64_t)(ask(all, rows) - ask(all, kept));
@@ -404,7 +401,7 @@ Test(export, annotations_of_idle_devices_are_shown)
         const char *file = mvt_temp_file(mvt_pickle_bytes(annotated_elsewhere(devices[d]), false));
         for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
             mvt_run run;
-            found f = perfetto_by(mv_arena_printf(mvt_memory(), "%s %s", options[i], file), &run);
+            found f = perfetto_by(mvt_format("%s %s", options[i], file), &run);
             cr_expect_eq(f.begins, 1, "device %d %s", devices[d], options[i]);
             cr_expect_eq(f.ends, 1, "device %d %s", devices[d], options[i]);
             cr_expect_null(memmem(run.out, run.out_length, "no times", 8), "%s", options[i]);
@@ -418,8 +415,8 @@ Test(export, annotations_belong_to_their_device)
     mvt_run run;
 
     cr_expect_eq(perfetto_by(file, &run).begins, 1);
-    cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run).begins, 1);
-    cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run).begins, 0);
+    cr_expect_eq(perfetto_by(mvt_format("--device 1 %s", file), &run).begins, 1);
+    cr_expect_eq(perfetto_by(mvt_format("--device 0 %s", file), &run).begins, 0);
 }
 
 LongTest(export, format_comes_from_the_option_or_the_name)

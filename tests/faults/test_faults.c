@@ -214,11 +214,10 @@ Test(limits, all_outputs_report_the_file_size_limit_alike)
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ %s; } 2>&1 | cat", commands[i]);
-        char line[200];
-        snprintf(line, sizeof line,
-                 "memviz: cannot write %s: File too large: over 1 GiB plus 1 KiB for each byte of "
-                 "input, or over ulimit -f\n",
-                 strrchr(commands[i], ' ') + 1);
+        const char *line = mvt_format(
+            "memviz: cannot write %s: File too large: over 1 GiB plus 1 KiB for each byte of "
+            "input, or over ulimit -f\n",
+            strrchr(commands[i], ' ') + 1);
         cr_expect_str_eq(r.out, line, "%s: %s", commands[i], r.out);
     }
 }

@@ -434,9 +434,8 @@ static void expect_truth(const char *arguments, const char *name)
 
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")), "%s", name);
     for (int i = 0; i < 2; i++) {
-        char field[32];
         double truth = truth_of(name, measures[i]), found;
-        snprintf(field, sizeof field, "peak_%s", measures[i]);
+        const char *field = mvt_format("peak_%s", measures[i]);
         found = mvt_json_number(point, field);
         cr_expect(found > 0.99 * truth && found < 1.01 * truth, "%s: %f of %f", name, found, truth);
     }

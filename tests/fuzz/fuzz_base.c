@@ -1,11 +1,9 @@
 /* libFuzzer target: any bytes, read as UTF-8 and as numbers, compared with other
  * implementations. Bytes after "DISK" are pushes and growths in an arena that uses a disk. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/disk.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/utf8.h"

@@ -5,8 +5,6 @@
 #include "analyze/oom_text/oom_text.h"
 #include "tests/fixture/in_process.h"
 
-#include <stdlib.h>
-
 enum { MOST_INPUT = 64 << 10 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

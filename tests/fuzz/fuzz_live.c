@@ -4,7 +4,6 @@
 #include "analyze/totals/totals.h"
 #include "parse/live/live_progress.h"
 #include "parse/live/live_watch.h"
-#include "parse/live_readers.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/live_form.h"

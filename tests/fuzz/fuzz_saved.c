@@ -6,7 +6,6 @@
  *
  * An accepted text must be the same after it is written and read again. A rejected text must have
  * an error with a position inside the text. */
-#include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/written_files.h"

@@ -1,7 +1,6 @@
 #include "tests/fuzz/markup_check.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/utf8.h"
 

@@ -173,9 +173,8 @@ static const mv_trace *profiled(uint64_t unit)
     mvt_call(c, MV_API_ALLOC, .addr = 100 * unit, .size = 40 * unit);
     mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 100 * unit, 40 * unit);
     for (uint64_t i = 1; i <= 3; i++) {
-        char name[32];
         uint64_t at = (i == 2 ? 110 : 100) * unit, bytes = (i == 3 ? 2 : 8) * unit;
-        snprintf(name, sizeof name, "CUDA graph capture %d", (int)i);
+        const char *name = mvt_format("CUDA graph capture %d", (int)i);
         mvt_calls_annotate(c, MV_STAGE_START, name);
         mvt_calls_event(c, MV_ACTION_ALLOC, at, bytes);
         mvt_calls_event(c, MV_ACTION_FREE_REQUESTED, at, bytes);

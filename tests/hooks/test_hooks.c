@@ -89,13 +89,12 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     unsigned expected = 0, counted = 0, loads = 0, waited = 0;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char line[128];
         unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
         unsigned j = 0;
         while (j < MV_API_ACTION_COUNT - 1 && strcmp(actions[j].name, rows[i].action) != 0)
             j++;
         unsigned action = j;
-        snprintf(line, sizeof line, "call %s %s ", rows[i].name, actions[action].text);
+        const char *line = mvt_format("call %s %s ", rows[i].name, actions[action].text);
         /* A call that frees memory is numbered before it begins, any other call after it ends. */
         bool gives = mv_api_gives(actions[action].number);
         const char *at = strstr(run.err, line), *numbered = at ? strstr(at, "numbered=") : NULL;

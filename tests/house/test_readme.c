@@ -4,7 +4,6 @@
 #include <png.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -17,7 +16,7 @@ enum { PATH_LENGTH = 1024 };
 /* Returns a file of the project, given its path from the project's root. */
 static const char *page_text(const char *path)
 {
-    return mvt_text(mv_arena_printf(mvt_memory(), "%s/%s", MV_SOURCE_DIR, path));
+    return mvt_text(mvt_format("%s/%s", MV_SOURCE_DIR, path));
 }
 
 static int compare_names(const void *left, const void *right)
@@ -132,12 +131,12 @@ static unsigned check_links(const char *path)
     unsigned links = 0;
 
     while ((text = strstr(text, "]("))) {
-        char target[PATH_LENGTH];
         size_t length = strcspn(text += 2, "#) \n");
         if (length == 0 || strncmp(text, "http", 4) == 0)
             continue;
-        snprintf(target, sizeof target, "%s/%.*s/%.*s", MV_SOURCE_DIR,
-                 slash ? (int)(slash - path) : 1, slash ? path : ".", (int)length, text);
+        const char *target =
+            mvt_format("%s/%.*s/%.*s", MV_SOURCE_DIR, slash ? (int)(slash - path) : 1,
+                       slash ? path : ".", (int)length, text);
         cr_expect(access(target, F_OK) == 0, "%s: no %.*s", path, (int)length, text);
         links++;
     }
@@ -155,8 +154,7 @@ Test(readme, links_lead_to_files_and_every_page_is_listed)
         for (size_t i = 0; i < count; i++) {
             const char *name = paths[i] + strlen("docs/");
             links += check_links(paths[i]);
-            cr_expect(strcmp(name, "README.md") == 0 ||
-                          strstr(list, mv_arena_printf(mvt_memory(), "](%s)", name)),
+            cr_expect(strcmp(name, "README.md") == 0 || strstr(list, mvt_format("](%s)", name)),
                       "docs/README.md does not list %s", name);
         }
     }

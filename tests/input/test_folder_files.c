@@ -20,9 +20,8 @@ static uint32_t lines_with(const char *text, const char *part)
     uint32_t lines = 0;
 
     for (const char *at = text, *end; *at; at = end + 1) {
-        char line[1024];
         end = strchrnul(at, '\n');
-        snprintf(line, sizeof line, "%.*s", (int)(end - at), at);
+        const char *line = mvt_format("%.*s", (int)(end - at), at);
         lines += strstr(line, part) != NULL;
         if (!*end)
             break;

@@ -2,9 +2,7 @@
  * reader, and the output of commands on them. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
-#include "base/text.h"
 #include "parse/kineto/kineto.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 
@@ -17,9 +15,8 @@
 static mv_trace read_tool(const char *name)
 {
     mv_trace trace;
-    char path[1024];
 
-    snprintf(path, sizeof path, TOOLS "%s", name);
+    const char *path = mvt_format(TOOLS "%s", name);
     mvt_ok(mv_trace_read(mvt_memory(), path, NULL, &trace, mvt_err()));
     cr_assert_null(mvt_unsound(&trace), "%s: %s", name, mvt_unsound(&trace));
     return trace;
@@ -33,11 +30,10 @@ static mv_code read_text(mv_span text, mv_trace *trace)
 /* Returns the whole text of a file, decompressed. */
 static mv_span text_of(const char *name)
 {
-    char path[1024];
     mv_source source;
     mv_span text;
 
-    snprintf(path, sizeof path, MV_TESTDATA "/%s", name);
+    const char *path = mvt_format(MV_TESTDATA "/%s", name);
     mvt_ok(mv_source_open(mvt_memory(), path, &source, mvt_err()));
     mvt_ok(mv_source_rest(&source, &text, mvt_err()));
     text.data = (const uint8_t *)mv_arena_text(mvt_memory(), (const char *)text.data, text.length);
@@ -52,11 +48,10 @@ static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
     mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
-    char path[64];
     cJSON *e;
     uint64_t peak[2] = {0}, first = 0;
 
-    snprintf(path, sizeof path, "tools/%s", name);
+    const char *path = mvt_format("tools/%s", name);
     cJSON *all = mvt_json_of((const char *)text_of(path).data);
     cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "traceEvents"))
     {
@@ -231,12 +226,11 @@ Test(kineto, library_frames_are_recognised_by_their_first_folder)
                  {"<string>(1): <module>", MV_FRAME_FRAMEWORK}};
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[512];
         mv_trace trace;
-        snprintf(text, sizeof text,
-                 "[{\"cat\":\"python_function\",\"name\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":0,"
-                 "\"dur\":9},%s]",
-                 cases[i].name, MEMORY(1, "\"Addr\":1024,"));
+        const char *text =
+            mvt_format("[{\"cat\":\"python_function\",\"name\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":0,"
+                       "\"dur\":9},%s]",
+                       cases[i].name, MEMORY(1, "\"Addr\":1024,"));
         mvt_ok(read_text(mv_text_span(text), &trace));
         cr_assert_eq(trace.frames.count, 1);
         cr_expect_eq(mv_frame_kind_of(&trace, (mv_frame_id){0}), cases[i].kind, "%s",
@@ -306,8 +300,7 @@ Test(kineto, other_forms_are_read)
 
     for (int i = 0; i < 3; i++) {
         mv_trace trace;
-        char path[64];
-        snprintf(path, sizeof path, "corpus/kineto/%s", names[i]);
+        const char *path = mvt_format("corpus/kineto/%s", names[i]);
         mvt_ok(read_text(text_of(path), &trace));
         cr_expect_eq(mvt_audit_of(&trace, 0).peak.bytes.allocated,
                      peak ? peak : 33 * MIB + 256 * KIB + 8 * MIB);
@@ -386,8 +379,7 @@ Test(kineto, commands_name_data_missing_from_the_file)
         cr_expect_not_null(strstr(run.err, "torch.profiler"), "%s: %s", none[i], run.err);
     }
     for (unsigned i = 0; i < sizeof works / sizeof *works; i++) {
-        char words[2048];
-        snprintf(words, sizeof words, works[i], TOOLS "profiler.json.gz");
+        const char *words = mvt_format(works[i], TOOLS "profiler.json.gz");
         mvt_run run = mvt_here("$MEMVIZ %s " TOOLS "profiler.json.gz", words);
         cr_expect_eq(run.status, 0, "%s: %s", words, run.err);
     }

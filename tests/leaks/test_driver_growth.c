@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
 
-#include <unistd.h>
-
 enum { STEPS = 12 };
 
 typedef struct {
@@ -58,8 +56,7 @@ static mvt_calls *run(const program *p)
     make_objects(&s, p->at_setup);
     sample(&s, 0);
     for (int step = 0; step < STEPS; step++) {
-        char name[16];
-        snprintf(name, sizeof name, "step %d", step);
+        const char *name = mvt_format("step %d", step);
         mvt_calls_annotate(s.calls, MV_STAGE_MARK, name);
         mvt_call(s.calls, MV_API_ALLOC, .addr = 2ull << 30, .size = MIB, .function = "work");
         make_objects(&s, p->per_step);
@@ -152,12 +149,7 @@ Test(driver_growth, objects_alone_are_not_enough)
 Test(driver_growth, the_command_reports_it_on_levels_of_calls)
 {
     mvt_calls *c = run(&(program){.per_step = 1, .per_object = 8, .sampled = 1});
-    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
-    char path[] = "/tmp/memviz-driver-XXXXXX";
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    const char *path = mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
     cJSON *report = mvt_json(0, "$MEMVIZ leaks --json %s 2>/dev/null", path);
     cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
     cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
@@ -171,5 +163,4 @@ Test(driver_growth, the_command_reports_it_on_levels_of_calls)
               "%s", text.out);
     text = mvt_here_or_sh("COLUMNS=120 $MEMVIZ %s", path);
     cr_expect(strstr(text.out, "of driver memory for 12 executable graphs"), "%s", text.out);
-    remove(path);
 }

@@ -30,10 +30,9 @@ static bool fills_for_a_while(const char *name)
 
 static void evaluate(const char *folder, const char *name)
 {
-    char path[512];
     mv_arena *arena = mvt_arena_of((uint64_t)2 << 30);
 
-    snprintf(path, sizeof path, "../%s/%s", folder, name);
+    const char *path = mvt_format("../%s/%s", folder, name);
     mv_trace trace = mvt_load(arena, path);
     for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
         mvt_leak_cuts c;
@@ -154,19 +153,17 @@ LongTest(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_f
 
 static void evaluate_folder(const char *folder)
 {
-    char path[512];
     unsigned count = 0;
 
-    snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, folder);
+    const char *path = mvt_format("%s/%s", MV_TESTDATA, folder);
     DIR *entries = opendir(path);
     cr_assert_not_null(entries);
     for (struct dirent *entry; (entry = readdir(entries));) {
         const char *ending = strstr(entry->d_name, ".pickle");
-        char name[256];
 
         if (!ending)
             continue;
-        snprintf(name, sizeof name, "%.*s", (int)(ending - entry->d_name), entry->d_name);
+        const char *name = mvt_format("%.*s", (int)(ending - entry->d_name), entry->d_name);
         evaluate(folder, name);
         count++;
     }

@@ -60,11 +60,10 @@ static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *k
 
 static void expect_leak(mvt_server_load load)
 {
-    char name[96];
     uint32_t kept;
 
-    snprintf(name, sizeof name, "window %u, one in %u kept, %u sizes, seed %llu", load.window,
-             load.keep, load.sizes, (unsigned long long)load.seed);
+    const char *name = mvt_format("window %u, one in %u kept, %u sizes, seed %llu", load.window,
+                                  load.keep, load.sizes, (unsigned long long)load.seed);
     mv_leaks found = evaluate_all(name, load, &kept);
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s: %s", name, found.why);
     cr_expect_eq(found.count, 1, "%s", name);

@@ -189,9 +189,8 @@ static mv_leaks steps_with_cache(const char *entries)
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (uint64_t i = 0; entries[i]; i++) {
-        char name[32];
 
-        snprintf(name, sizeof name, "ProfilerStep#%u", (unsigned)i);
+        const char *name = mvt_format("ProfilerStep#%u", (unsigned)i);
         mvt_annotate(t, name, true, 0);
         mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
         if (entries[i] == '1')
@@ -289,9 +288,8 @@ static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (uint64_t i = 0; i < 8; i++) {
         uint64_t gathered = 0x10000000 + (i << 20), kept = 0x20000000 + (i << 20);
-        char name[32];
 
-        snprintf(name, sizeof name, "ProfilerStep#%u", (unsigned)i);
+        const char *name = mvt_format("ProfilerStep#%u", (unsigned)i);
         if (is_marked)
             mvt_annotate(t, name, true, 0);
         mvt_alloc(t, .addr = gathered, .bytes = 1 << 20,
@@ -709,10 +707,9 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
     cr_assert_not_null(truth);
     cJSON_ArrayForEach(run, truth)
     {
-        char name[128];
         loaded l;
 
-        snprintf(name, sizeof name, "../leaks/%s", run->string);
+        const char *name = mvt_format("../leaks/%s", run->string);
         load(&l, name);
         expect_sums(&l, name);
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,

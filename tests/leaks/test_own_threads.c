@@ -27,8 +27,7 @@ static mv_leaks leaks_of(const program *p)
 
     addresses = 0;
     for (int step = 0; step < 12; step++) {
-        char name[16];
-        snprintf(name, sizeof name, "step %d", step);
+        const char *name = mvt_format("step %d", step);
         mvt_calls_annotate(c, MV_STAGE_MARK, name);
         for (const char *at = p->step; *at; at++) {
             char what = *at;

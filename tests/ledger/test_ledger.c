@@ -7,7 +7,6 @@
 #include "tests/fixture/fixture_json.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 static mv_held held_at_end(mvt_calls *c, mv_lot_kind kind)
 {
@@ -720,12 +719,7 @@ Test(ledger, without_samples_the_use_is_unknown)
 Test(ledger, the_command_reports_the_findings)
 {
     mvt_calls *c = training(true);
-    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
-    char path[] = "/tmp/memviz-ledger-XXXXXX";
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    const char *path = mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
     cJSON *report = mvt_json(0, "$MEMVIZ ledger --json %s", path);
     cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
     mvt_json_has(device, "device used framework_reserved by context_estimate unexplained at basis");
@@ -745,7 +739,6 @@ Test(ledger, the_command_reports_the_findings)
               "%s", run.out);
     run = mvt_here_or_sh("$MEMVIZ ledger --at 30 %s", path);
     cr_assert_eq(run.status, 1);
-    remove(path);
 }
 
 /* JSON shows what is unknown, and why. */

@@ -2,7 +2,6 @@
  * held the most memory, with the ledger's numbers at that time. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_columns.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 
@@ -91,7 +90,7 @@ Test(ledger_columns, a_column_has_the_ledger_of_its_highest_moment)
 
         for (int i = 0; i < 120; i++) {
             uint64_t key = 1 + mvt_random(&random, 30);
-            const char *path = mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % 4));
+            const char *path = mvt_format("/lib/lib%u.so", (unsigned)(key % 4));
             mvt_call(c, mvt_random(&random, 3) ? MV_API_ALLOC : MV_API_FREE, .addr = key << 30,
                      .size = 1 + mvt_random(&random, 90 << 20), .library = path);
             if (mvt_random(&random, 5) == 0)

@@ -1,12 +1,9 @@
 /* The ledger over time: at each sample it equals the ledger at that time, and adds up. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
-
-#include <unistd.h>
 
 static mv_ledger_series series_of(mvt_calls *c)
 {
@@ -64,8 +61,7 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
                                   .size = 1 + mvt_random(&random, MIB),
                                   .result = mvt_random(&random, 20) == 0 ? 2 : 0};
             mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
-            const char *path =
-                mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
+            const char *path = mvt_format("/lib/lib%u.so", (unsigned)(key % libraries));
             if (action == MV_API_ALLOC_HOST)
                 args.addr += (uint64_t)1 << 40;
             args.library = path;
@@ -213,14 +209,7 @@ LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
 
 static const char *file_of(mvt_calls *c)
 {
-    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
-    char *path = mv_arena_text(mvt_memory(), "/tmp/memviz-series-XXXXXX", 25);
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    close(file);
-    return path;
+    return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
 static double used_at(const char *path, const char *at)
@@ -257,7 +246,6 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
     cr_expect(strstr(run.out, "         0 B    40.0 MiB         0 B  NCCL\n"), "%s", run.out);
     cr_expect(strstr(run.out, "         0 B    8.00 MiB    5.00 MiB  unexplained\n"), "%s",
               run.out);
-    unlink(path);
 }
 
 /* The block's event comes first, and the mark 20 microseconds later, before NCCL's call. */
@@ -271,7 +259,6 @@ Test(ledger_series, at_accepts_events_times_marks_peak_and_end)
     cr_assert_eq(used_at(path, "end"), (double)(100 * MIB));
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 1000s %s", path).status, 1);
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at @nothing %s", path).status, 1);
-    unlink(path);
 }
 
 /* Events have the same numbers as in the other reports. They count calls, starting at the first
@@ -298,7 +285,6 @@ Test(ledger_series, at_accepts_them_without_pytorch_events)
     cr_assert_eq(used_at(path, "end"), (double)(3 * MIB));
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 99 %s", path).status, 1);
     cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
-    unlink(path);
 }
 
 static const char *residue_of(mvt_calls *c)
@@ -446,7 +432,6 @@ Test(ledger_series, reports_on_the_whole_device_add_other_use)
                          path);
     cr_expect_eq(run.err[0], 0, "%s", run.err);
     mvt_sh("rm %s.folded", path);
-    unlink(path);
 }
 
 /* Blocks of PyTorch's allocator have no library, so they are the group without a name. */
@@ -469,5 +454,4 @@ Test(ledger_series, memory_by_library_adds_up)
     cr_expect(strstr(run.out, "   40.0 MiB   40 %       1  NCCL\n"), "%s", run.out);
     cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by library -o x.svg %s", path).status, 2);
     cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by use %s", path).status, 2);
-    unlink(path);
 }

@@ -4,7 +4,6 @@
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
 #include "analyze/peak/category.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 

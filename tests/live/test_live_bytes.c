@@ -1,23 +1,28 @@
 /* One record of every kind in a live file: its contents, and the exact bytes
  * in docs/internals/snapshot-format.md. */
 #include <ctype.h>
-#include <unistd.h>
 
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/live_decode.h"
+
+static void drop(void *decoded)
+{
+    live_decode_drop(decoded);
+}
 
 /* The file that victim_example writes, in a shell's folder that is removed before the file is
  * decoded. */
 static live_decoded example(const char *environment)
 {
     const char *path = mvt_temp_file((mv_span){0});
-    live_decoded d;
+    live_decoded *d = mv_push_struct(mvt_memory(), live_decoded);
     mvt_run r =
         mvt_sh("%s MEMVIZ_OUT=$PWD/x " MV_VICTIM_EXAMPLE " && cat x.*.live >%s", environment, path);
     cr_assert_eq(r.status, 0, "%s", r.err);
-    live_decode(path, &d);
-    cr_assert_str_empty(d.fault, "%s", d.fault);
-    return d;
+    live_decode(path, d);
+    mvt_at_end(drop, d);
+    cr_assert_str_empty(d->fault, "%s", d->fault);
+    return *d;
 }
 
 static void expect_stack(const live_decoded *d, uint64_t stack, const char *want)
@@ -63,7 +68,6 @@ Test(live_bytes, events_are_in_order)
         cr_assert_eq(d.events[i].kind, want[i].kind, "event %zu", i);
         cr_assert_eq(d.events[i].sequence, want[i].sequence, "event %zu", i);
     }
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, blocks_are_reported_with_device_stack_and_totals)
@@ -79,7 +83,6 @@ Test(live_bytes, blocks_are_reported_with_device_stack_and_totals)
     cr_assert(e[3].addr == 0x7f0000000000 && e[3].size == 1536 && e[3].stack == 0);
     cr_assert(e[4].size == 4096 && e[4].allocated == 1000 && e[4].reserved == 2 << 20);
     expect_stack(&d, e[4].stack, "f2:4;f1:300");
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, calls_are_reported_with_name_library_and_result)
@@ -92,7 +95,6 @@ Test(live_bytes, calls_are_reported_with_name_library_and_result)
     expect_text(&d, e->api - 1, "cudaMalloc");
     expect_text(&d, e->library - 1, "/lib/lib3.so");
     expect_stack(&d, e->stack, "/lib/lib3.so:291;/lib/lib4.so:1110;thread victim_example");
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, marks_are_reported_with_texts_and_numbers)
@@ -104,7 +106,6 @@ Test(live_bytes, marks_are_reported_with_texts_and_numbers)
     cr_assert_eq(d.events[9].number, 5);
     cr_assert_eq(d.events[9].text, d.events[6].text);
     cr_assert_eq(d.events[10].number, 5);
-    live_decode_drop(&d);
 }
 
 /* The second thread continues in the first one's chunk. */
@@ -118,7 +119,6 @@ Test(live_bytes, events_have_their_thread)
     cr_assert_eq(d.events[11].thread, 1235);
     cr_assert(d.events[11].device_type == 0 && d.events[11].device == 0, "no DEVICE yet");
     expect_text(&d, d.events[11].text, "step 1");
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, stacks_have_the_requested_kind)
@@ -127,15 +127,12 @@ Test(live_bytes, stacks_have_the_requested_kind)
 
     cr_assert_eq(d.events[0].stack, 0);
     expect_fact(&d, "stacks", "none");
-    live_decode_drop(&d);
     d = example("MEMVIZ_STACKS=native");
     cr_assert_eq(d.events[0].stack, 0);
     expect_stack(&d, d.events[5].stack, "/lib/lib3.so:291;/lib/lib4.so:1110");
-    live_decode_drop(&d);
     d = example("MEMVIZ_STACKS=all");
     expect_stack(&d, d.events[0].stack, "f2:4;f1:300");
     expect_stack(&d, d.events[5].stack, "/lib/lib3.so:291;/lib/lib4.so:1110");
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, facts_are_recorded)
@@ -158,7 +155,6 @@ Test(live_bytes, facts_are_recorded)
     cr_assert(live_decode_fact(&d, "pid") && live_decode_fact(&d, "parent"));
     cr_assert(live_decode_fact(&d, "host") && live_decode_fact(&d, "cwd"));
     cr_assert(live_decode_fact(&d, "end_us") && !live_decode_fact(&d, "stopped"));
-    live_decode_drop(&d);
 }
 
 /* A list of no devices differs from the absence of a list. */
@@ -167,10 +163,8 @@ Test(live_bytes, an_empty_list_of_visible_devices_is_a_fact)
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");
 
     expect_fact(&d, "cuda_visible_devices", "");
-    live_decode_drop(&d);
     d = example("env -u CUDA_VISIBLE_DEVICES");
     cr_assert_null(live_decode_fact(&d, "cuda_visible_devices"));
-    live_decode_drop(&d);
 }
 
 Test(live_bytes, file_name_has_process_rank_and_host)
@@ -215,5 +209,4 @@ Test(live_bytes, the_documented_example_equals_the_output)
     }
     fclose(file);
     cr_assert_gt(lines, 40);
-    live_decode_drop(&d);
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "parse/live/live_events.h"
 #include "parse/live/live_follow.h"
 #include "tests/fixture/fixture_live.h"
 
@@ -28,11 +27,17 @@ static void keep(records *to, const mv_live_record *r)
     to->rows[to->count++] = *r;
 }
 
+static void close_reader(void *reader)
+{
+    mv_live_follow_close(reader);
+}
+
 static void begin(following *f, mvt_live *l)
 {
     *f = (following){.live = l, .path = mvt_temp_file(mvt_live_bytes(l))};
     f->reader = mv_live_follow_open(mvt_memory(), f->path, mvt_err());
     cr_assert_not_null(f->reader, "%s", mvt_err()->detail);
+    mvt_at_end(close_reader, f->reader);
 }
 
 static void update(following *f)
@@ -76,9 +81,8 @@ static void write_event(mvt_live *l, uint32_t i)
 {
     uint64_t addr = 0x7f0000000000 + (uint64_t)(i / 2 % 7) * 4096;
     uint32_t thread = i % 3 == 0;
-    char stack[64];
 
-    snprintf(stack, sizeof stack, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+    const char *stack = mvt_format("f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
     if (i % 2 == 0)
         mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .device = i / 2 % 7 == 3,
                        .stack = mvt_live_stack(l, stack));
@@ -128,7 +132,7 @@ Test(live_follow, any_number_of_reads_gives_the_same_records)
         cr_assert_gt(want.count, 300);
         expect_same(&f.got, &want);
         cr_assert_eq(status(&f)->lost + status(&f)->late + status(&f)->damaged, 0);
-        mv_live_follow_close(f.reader);
+        mvt_end_now(f.reader);
     }
 }
 
@@ -152,7 +156,6 @@ Test(live_follow, facts_arrive_while_it_runs)
     mvt_live_fact(l, "end_us", "77");
     feed(&f);
     cr_assert(status(&f)->has_ended);
-    mv_live_follow_close(f.reader);
 }
 
 /* Thread 1 takes number 2, and thread 2 writes 3 before thread 1 has written 2. */
@@ -179,7 +182,6 @@ Test(live_follow, records_wait_for_a_missing_number)
     cr_assert_eq(f.got.count, 3);
     cr_assert_eq(f.got.rows[1].sequence, 2);
     cr_assert_not(status(&f)->is_waiting);
-    mv_live_follow_close(f.reader);
 }
 
 Test(live_follow, a_number_that_does_not_come_is_given_up_by_time)
@@ -198,7 +200,6 @@ Test(live_follow, a_number_that_does_not_come_is_given_up_by_time)
     cr_assert(status(&f)->is_late);
     cr_assert_eq(status(&f)->lost, 0);
     cr_assert_eq(status(&f)->late, 1);
-    mv_live_follow_close(f.reader);
 }
 
 Test(live_follow, records_of_another_clock_are_not_held_back)
@@ -214,7 +215,6 @@ Test(live_follow, records_of_another_clock_are_not_held_back)
     feed(&f);
     cr_assert_eq(f.got.count, 2);
     cr_assert_eq(status(&f)->lost, 1);
-    mv_live_follow_close(f.reader);
 }
 
 Test(live_follow, a_number_that_nobody_can_write_is_lost)
@@ -230,7 +230,6 @@ Test(live_follow, a_number_that_nobody_can_write_is_lost)
     feed(&f);
     cr_assert_eq(f.got.count, 2);
     cr_assert_eq(status(&f)->lost, 1);
-    mv_live_follow_close(f.reader);
 }
 
 Test(live_follow, at_the_end_no_number_is_waited_for)
@@ -244,7 +243,6 @@ Test(live_follow, at_the_end_no_number_is_waited_for)
     update(&f);
     cr_assert_eq(f.got.count, 2);
     cr_assert(status(&f)->has_ended);
-    mv_live_follow_close(f.reader);
 }
 
 Test(live_follow, a_file_that_was_cut_ends_there)
@@ -262,7 +260,7 @@ Test(live_follow, a_file_that_was_cut_ends_there)
         update(&f);
         update(&f);
         cr_assert_leq(f.got.count, 400);
-        mv_live_follow_close(f.reader);
+        mvt_end_now(f.reader);
     }
 }
 
@@ -282,7 +280,7 @@ Test(live_follow, any_byte_may_be_wrong)
         close(fd);
         f.now_us = MV_LIVE_FOLLOW_ENDED;
         update(&f);
-        mv_live_follow_close(f.reader);
+        mvt_end_now(f.reader);
     }
 }
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "capture/wire_folded.h"
-#include "parse/live_readers.h"
-#include "parse/readers.h"
 #include "tests/fixture/fixture_live.h"
 
 enum { LATE_US = 2000000 };
@@ -110,13 +108,12 @@ static void expect_whole(const growing *g)
 
 static uint32_t stack_of(mvt_live *l, uint32_t i)
 {
-    char text[96];
+    const char *text = mvt_format("%sf%u:a.py:%u;main:a.py:1",
+                                  i % 4   ? ""
+                                  : i % 8 ? "@/nowhere/liba.so+4096;"
+                                          : "@/nowhere/libb.so+8192;",
+                                  i % 6, 1 + i % 11 + i / 100);
 
-    snprintf(text, sizeof text, "%sf%u:a.py:%u;main:a.py:1",
-             i % 4   ? ""
-             : i % 8 ? "@/nowhere/liba.so+4096;"
-                     : "@/nowhere/libb.so+8192;",
-             i % 6, 1 + i % 11 + i / 100);
     return mvt_live_stack(l, text);
 }
 

@@ -30,9 +30,8 @@ static uint32_t dice(program *p, uint32_t sides)
 
 static uint32_t some_stack(program *p)
 {
-    char text[64];
+    const char *text = mvt_format("f%u:a.py:%u;main:a.py:1", dice(p, 3), dice(p, 7));
 
-    snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", dice(p, 3), dice(p, 7));
     return mvt_live_stack(p->live, text);
 }
 
@@ -124,13 +123,25 @@ typedef struct {
     uint64_t now_us, span_us;
 } looking;
 
-static looking look_at(program *p)
+static void close_watch(void *watch)
 {
-    looking l = {.path = mvt_temp_file(mvt_live_bytes(p->live)), .span_us = SPAN_US};
+    mv_live_watch_close(watch);
+}
 
-    l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
+/* Watches the file until the test ends. */
+static looking look_at(const char *path, uint64_t span_us)
+{
+    looking l = {.path = path, .span_us = span_us};
+
+    l.watch = mv_live_watch_open(mvt_memory(), path, mvt_err());
     cr_assert_not_null(l.watch, "%s", mvt_err()->detail);
+    mvt_at_end(close_watch, l.watch);
     return l;
+}
+
+static looking look_at_program(program *p)
+{
+    return look_at(mvt_temp_file(mvt_live_bytes(p->live)), SPAN_US);
 }
 
 static mv_live_watch_state look(looking *l)
@@ -240,14 +251,13 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
     program *p = start(seed);
 
     run(p, 200);
-    looking l = look_at(p);
+    looking l = look_at_program(p);
     for (uint32_t i = 0; i < 600; i += step) {
         run(p, step);
         mvt_file_put(l.path, mvt_live_bytes(p->live));
         look(&l);
         expect_same(&l, levels[i / step % 5]);
     }
-    mv_live_watch_close(l.watch);
 }
 
 Test(live_watch, any_number_of_updates_gives_the_answers_of_a_whole_read)
@@ -262,7 +272,7 @@ Test(live_watch, an_update_reads_only_new_data)
     program *p = start(4);
 
     run(p, 10000);
-    looking l = look_at(p);
+    looking l = look_at_program(p);
     mv_live_watch_state first = look(&l);
     uint64_t grown = mvt_live_bytes(p->live).length;
     run(p, 100);
@@ -276,7 +286,6 @@ Test(live_watch, an_update_reads_only_new_data)
     second = look(&l);
     first = look(&l);
     cr_assert_eq(first.records, second.records);
-    mv_live_watch_close(l.watch);
 }
 
 /* ---- files that change ------------------------------------------------------------------- */
@@ -286,7 +295,7 @@ Test(live_watch, another_file_with_the_name_is_read_from_its_beginning)
     program *p = start(5), *other = start(6);
 
     run(p, 300);
-    looking l = look_at(p);
+    looking l = look_at_program(p);
     look(&l);
     run(other, 200);
     cr_assert_eq(rename(mvt_temp_file(mvt_live_bytes(other->live)), l.path), 0);
@@ -294,7 +303,6 @@ Test(live_watch, another_file_with_the_name_is_read_from_its_beginning)
     expect_same(&l, NULL);
     cr_assert_eq(unlink(l.path), 0);
     cr_assert_eq(mv_live_watch_update(l.watch, 0, SPAN_US, mvt_err()), MV_IO);
-    mv_live_watch_close(l.watch);
 }
 
 Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
@@ -306,7 +314,7 @@ Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
         mvt_live_next_chunk(p->live, 1, true);
         mvt_live_next_chunk(p->live, 2, true);
     }
-    looking l = look_at(p);
+    looking l = look_at_program(p);
     look(&l);
     run(other, 100);
     cr_assert_lt(mvt_live_bytes(other->live).length, mvt_live_bytes(p->live).length);
@@ -314,7 +322,6 @@ Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
     mvt_file_put(l.path, mvt_live_bytes(other->live));
     look(&l);
     expect_same(&l, NULL);
-    mv_live_watch_close(l.watch);
 }
 
 Test(live_watch, the_end_of_a_recording_is_seen)
@@ -322,12 +329,11 @@ Test(live_watch, the_end_of_a_recording_is_seen)
     program *p = start(8);
 
     run(p, 50);
-    looking l = look_at(p);
+    looking l = look_at_program(p);
     cr_assert_not(look(&l).has_ended);
     mvt_live_fact(p->live, "end_us", "77");
     mvt_file_put(l.path, mvt_live_bytes(p->live));
     cr_assert(look(&l).has_ended);
-    mv_live_watch_close(l.watch);
 }
 
 /* Folds all records except the last ones, as the launcher does for a bounded recording. */
@@ -338,7 +344,6 @@ static void fold(const char *path, uint64_t kept)
     mv_fold all = {.alive = alive};
     uint64_t count = 0;
     mv_live_record *rows = mv_push_array(mvt_memory(), mv_live_record, 4096);
-    char name[512];
     mv_span folded;
 
     cr_assert_not_null(tail);
@@ -353,7 +358,7 @@ static void fold(const char *path, uint64_t kept)
     all.places = mv_live_follow_places(tail, mvt_memory(), &all.place_count, &all.start);
     all.start = MV_LIVE_CHUNK_BYTES;
     cr_assert(mv_fold_bytes(mvt_memory(), &all, &folded));
-    snprintf(name, sizeof name, "%s" MV_FOLDED_SUFFIX, path);
+    const char *name = mvt_format("%s" MV_FOLDED_SUFFIX, path);
     unlink(name);
     mvt_file_put(name, folded);
     mv_live_follow_close(tail);
@@ -363,14 +368,11 @@ static void fold(const char *path, uint64_t kept)
 static void follow_bounded(uint32_t kept)
 {
     program *p = start(kept);
-    char name[512];
 
     run(p, 500);
-    snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
+    const char *name = mvt_format("%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
     mvt_file_put(name, mvt_live_bytes(p->live));
-    looking l = (looking){.path = name,
-                          .span_us = SPAN_US,
-                          .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
+    looking l = look_at(name, SPAN_US);
     for (uint32_t i = 0; i < 6; i++) {
         look(&l);
         expect_same(&l, NULL);
@@ -380,7 +382,6 @@ static void follow_bounded(uint32_t kept)
         run(p, 60);
         mvt_file_put(name, mvt_live_bytes(p->live));
     }
-    mv_live_watch_close(l.watch);
 }
 
 Test(live_watch, bounds_that_drop_old_records_change_nothing)
@@ -394,15 +395,11 @@ Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
     for (uint64_t seed = 0; seed < 8; seed++) {
         mvt_training_truth truth;
         mvt_trace *t = mvt_new();
-        looking l = {.span_us = LONG_US};
 
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
-        l.path = mvt_temp_file(mvt_live_of(mvt_done(t)));
-        l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
-        cr_assert_not_null(l.watch);
+        looking l = look_at(mvt_temp_file(mvt_live_of(mvt_done(t))), LONG_US);
         look(&l);
         expect_same(&l, NULL);
-        mv_live_watch_close(l.watch);
     }
 }
 

@@ -3,12 +3,23 @@
 
 #include "tests/fixture/fixture_heap.h"
 
+enum { E = 0x10000000 }; /* where expandable segments begin */
+
 static mv_lives lives_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
     return lives;
+}
+
+/* A trace that begins with a segment of 2 MiB at 0x200000. */
+static mvt_trace *small_segment(void)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    return t;
 }
 
 static void free_requested(mvt_trace *t, uint64_t addr, uint64_t bytes)
@@ -68,7 +79,6 @@ Test(lives, block_sizes_follow_from_the_layout)
 
 Test(lives, expandable_segments_grow_under_their_blocks)
 {
-    enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
 
     segment_map(t, E, 20 * MIB);
@@ -96,7 +106,6 @@ Test(lives, expandable_segments_grow_under_their_blocks)
  * to the same pool. */
 Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 {
-    enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
 
     segment_map(t, E, 20 * MIB);
@@ -121,7 +130,6 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
  * expandable. */
 Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
-    enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
 
     segment_map(t, E, 20 * MIB);
@@ -139,7 +147,6 @@ Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 
 Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
 {
-    enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
     uint64_t alive = 0;
 
@@ -188,9 +195,8 @@ Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
 
 Test(lives, address_names_one_allocation_at_a_time)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x200000, .bytes = 700, .stack = "g:a.py:2");
@@ -226,9 +232,8 @@ Test(lives, pending_block_is_not_free)
 
 Test(lives, frees_of_nothing_are_counted)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_free(t, .addr = 0x200000);
     mvt_free(t, .addr = 0x200000);
@@ -241,9 +246,8 @@ Test(lives, frees_of_nothing_are_counted)
 
 Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200200, .bytes = 512);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
@@ -258,9 +262,8 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
 /* The last event is not the birth of these blocks, because they were freed at an unknown time. */
 Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200800, .bytes = 1024);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -281,8 +284,7 @@ Test(lives, either_kind_of_free_may_be_missing)
     static const mv_action kinds[] = {MV_ACTION_FREE_REQUESTED, MV_ACTION_FREE_COMPLETED};
 
     for (uint32_t i = 0; i < 2; i++) {
-        mvt_trace *t = mvt_new();
-        mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+        mvt_trace *t = small_segment();
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
         mvt_event(t, kinds[i], (mvt_event_args){.addr = 0x200000});
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -433,9 +435,8 @@ Test(lives, an_allocation_after_an_older_block_shows_where_that_ends)
 
 Test(lives, block_cannot_be_older_than_its_segment)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_free(t, .addr = 0x200000, .bytes = 512);
     mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.count, 0);
@@ -640,9 +641,8 @@ Test(lives, history_is_truncated_when_it_starts_inside_a_call)
 
 Test(lives, history_is_complete_from_an_empty_heap_on)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_final_heap(t);
     mv_lives l = lives_of(t);

@@ -1,4 +1,3 @@
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/sweeps.h"
 

@@ -1,5 +1,4 @@
 /* The server for agents: the protocol, with any bytes as input, and reports made by the program. */
-#include "base/text.h"
 #include "cli/mcp/tools.h"
 #include "tests/fixture/fixture.h"
 #include "tests/mcp/fixture_mcp.h"
@@ -116,10 +115,9 @@ Test(mcp, answers_have_the_id_and_batches_have_all)
 
 static const char *version_for(const char *asked)
 {
-    char line[200];
+    const char *line = mvt_format(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{%s}}", asked);
 
-    snprintf(line, sizeof line,
-             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{%s}}", asked);
     return mvt_json_text(cJSON_GetObjectItemCaseSensitive(mvt_json_of(answer_to(line)), "result"),
                          "protocolVersion");
 }

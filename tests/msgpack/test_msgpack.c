@@ -1,5 +1,4 @@
 /* Written files are read back and compared column by column. Handmade bytes are read, too. */
-#include "base/text.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
 
@@ -149,7 +148,7 @@ Test(msgpack, bytes_after_the_end_are_noted)
     read_back((mv_span){longer, bytes.length + 3}, MV_FORMAT_MSGPACK, &again);
     cr_assert_eq(again.notes[MV_NOTE_TRAILING].count, 3);
     cr_assert_str_eq(again.notes[MV_NOTE_TRAILING].first,
-                     mv_arena_printf(mvt_memory(), "from byte %u on", (unsigned)bytes.length));
+                     mvt_format("from byte %u on", (unsigned)bytes.length));
     cr_assert_eq(mv_trace_events(&again, 0).count, 1);
 }
 

@@ -138,30 +138,22 @@ Test(msgpack_damage, values_under_a_users_key_are_skipped)
 
 Test(msgpack_damage, wrong_fields_are_refused)
 {
+#define EVENT(field)                      \
+    BYTES("\x81\xad"                      \
+          "device_traces\x91\x91\x82\xa6" \
+          "action\xa5"                    \
+          "alloc" field)
     mv_err err;
 
-    /* "size" is a text; "addr" is negative; "frames" is an integer */
-    cr_assert_eq(code_of(BYTES("\x81\xad"
-                               "device_traces\x91\x91\x82\xa6"
-                               "action\xa5"
-                               "alloc\xa4"
-                               "size\xa1x"),
-                         &err),
-                 MV_TYPE);
-    cr_assert_eq(code_of(BYTES("\x81\xad"
-                               "device_traces\x91\x91\x82\xa6"
-                               "action\xa5"
-                               "alloc\xa4"
+    cr_assert_eq(code_of(EVENT("\xa4size\xa1x"), &err), MV_TYPE, "the size is a text");
+    cr_assert_eq(code_of(EVENT("\xa4"
                                "addr\xff"),
                          &err),
-                 MV_RANGE);
-    cr_assert_eq(code_of(BYTES("\x81\xad"
-                               "device_traces\x91\x91\x82\xa6"
-                               "action\xa5"
-                               "alloc\xa6"
+                 MV_RANGE, "the address is negative");
+    cr_assert_eq(code_of(EVENT("\xa6"
                                "frames\x07"),
                          &err),
-                 MV_TYPE);
+                 MV_TYPE, "the frames are an integer");
 }
 
 /* The budget of code_of is too small for the sizes that these files claim. */

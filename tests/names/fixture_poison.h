@@ -2,7 +2,6 @@
 #ifndef MV_FIXTURE_POISON_H
 #define MV_FIXTURE_POISON_H
 
-#include "base/cursor.h"
 #include "parse/model/trace.h"
 
 /* Puts each string of the trace between two of the `harms`, which are used in rotation. Unless

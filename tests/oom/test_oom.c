@@ -3,9 +3,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/code/culprit.h"
 #include "parse/model/shared_memory.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 
 typedef struct {

@@ -4,7 +4,6 @@
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "base/size.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -30,9 +29,8 @@ static void evaluate(loaded *l)
 
 static void load(loaded *l, const char *name)
 {
-    char path[128];
+    const char *path = mvt_format("../oom/%s", name);
 
-    snprintf(path, sizeof path, "../oom/%s", name);
     l->trace = mvt_load(mvt_memory(), path);
     evaluate(l);
     cr_assert_gt(l->found.count, 0, "%s", name);
@@ -275,7 +273,7 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
  * The report must be the same. */
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
-    const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
+    const char *file = mvt_snapshot(mvt_format("../oom/%s", name));
     mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q %s -o plain.msgpack && "
                          "$MEMVIZ oom --json - <plain.msgpack >plain && "
                          "$MEMVIZ oom --json - <%s | cmp - plain",

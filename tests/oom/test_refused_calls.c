@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
 
-#include <unistd.h>
-
 #define GIB  ((uint64_t)1 << 30)
 #define CUPY "/site-packages/cupy_backends/cuda/api/runtime.cpython-312-x86_64-linux-gnu.so"
 
@@ -170,12 +168,8 @@ Test(refused_calls, commands_take_the_moment_of_a_failure)
 
 Test(refused_calls, the_command_keeps_its_fields)
 {
-    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(refused(40, 40, true)));
-    char path[] = "/tmp/memviz-refused-XXXXXX";
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    const char *path =
+        mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(refused(40, 40, true))));
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json %s", path);
     cr_assert_str_eq(mvt_json_text(report, "level"), "cuda");
     cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
@@ -190,5 +184,4 @@ Test(refused_calls, the_command_keeps_its_fields)
     cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),
               "%s", run.out);
     cr_expect(strstr(run.out, "others on the device use 40.0 GiB, enough"), "%s", run.out);
-    remove(path);
 }

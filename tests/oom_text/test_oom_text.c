@@ -186,9 +186,8 @@ Test(oom_text, torn_sentences_are_read_as_whole_ones)
 
     for (uint32_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
-            char how[80];
             size_t width = 41 + (i * 13 + k * 29) % 80; /* no break within the first words */
-            snprintf(how, sizeof how, ", %zu columns after '%s'", width, prefixes[k]);
+            const char *how = mvt_format(", %zu columns after '%s'", width, prefixes[k]);
             if (strstr(sentences[i].text, "out of memory") &&
                 width <
                     (size_t)(strstr(sentences[i].text, "out of memory") - sentences[i].text) + 30)

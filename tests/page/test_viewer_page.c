@@ -103,12 +103,11 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
         mvt_json(0, "$MEMVIZ convert -q --json --most-events 2000 $SNAPS/gpt_train.pickle "
                     "x.html");
     double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
-    char said[64];
     mvt_run r = mvt_here_or_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
 
     cr_expect(events > 0 && events <= 2000, "%.0f", events);
     cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);
-    snprintf(said, sizeof said, "x.html: %.0f of 6562 events", events);
+    const char *said = mvt_format("x.html: %.0f of 6562 events", events);
     cr_expect_not_null(strstr(r.out, said), "%s", r.out);
 }
 

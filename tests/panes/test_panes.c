@@ -1,6 +1,5 @@
 /* The panes next to the timeline, on every real snapshot: what they contain, whether they are
  * legible, and where clicks lead. */
-#include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
@@ -54,9 +53,8 @@ static void check_pane_texts(const mv_scene *scene, mv_box pane, const char *nam
 static void check_frame(mv_view *view, const char *name, const char *what)
 {
     const mv_scene *scene = mvt_view_frame(view);
-    char text[300];
 
-    snprintf(text, sizeof text, "%s, %s", name, what);
+    const char *text = mvt_format("%s, %s", name, what);
     cr_assert_not(scene->failed, "%s", text);
     check_pane_texts(scene, view->lower_box, text);
     if (view->now->main == MV_MAIN_STATE)

@@ -123,7 +123,7 @@ static void check_levels(mv_view *view, const char *name)
         const char *level = mv_view_levels(view)->name[i];
         mv_view_do(view, MV_DO_level, i);
         mvt_view_frame(view);
-        check_level(view, mv_arena_printf(mvt_memory(), "%s on level %s", name, level));
+        check_level(view, mvt_format("%s on level %s", name, level));
     }
 }
 

@@ -1,5 +1,4 @@
 /* The curve of allocated bytes without some of its parts, compared with a sum after every event. */
-#include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"

@@ -2,7 +2,6 @@
  * programs without layers. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/site_layers.h"
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
@@ -21,9 +20,8 @@ typedef struct {
 static const mv_trace *load(const char *name)
 {
     mv_trace *trace = mv_push_struct(mvt_memory(), mv_trace);
-    char path[1000];
 
-    snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, name);
+    const char *path = mvt_format("%s/%s", MV_TESTDATA, name);
     mvt_ok(mv_trace_read(mvt_memory(), path, NULL, trace, mvt_err()));
     return trace;
 }
@@ -159,8 +157,7 @@ static const char *names_of(const char *const *metadata)
     char *text = mv_arena_push(mvt_memory(), 200, 1);
 
     for (unsigned i = 0; i < 9; i++) {
-        char stack[1000];
-        snprintf(stack, sizeof stack, "f:/w/m.py:%u;" CALL MODEL, i % 3 + 1);
+        const char *stack = mvt_format("f:/w/m.py:%u;" CALL MODEL, i % 3 + 1);
         mvt_alloc(t, .addr = 0x1000 + 512 * i, .bytes = 512, .stack = stack,
                   .metadata = metadata[i / 3]);
     }

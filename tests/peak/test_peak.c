@@ -1,7 +1,6 @@
 /* The holders of memory at a moment: sums; marginal bytes, compared with the slow way; targets,
  * compared with every set of sites; and changes that must not affect a report. */
 #include "analyze/code/sites.h"
-#include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"
 #include "tests/fixture/fixture_training.h"
 

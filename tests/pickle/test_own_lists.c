@@ -5,7 +5,7 @@
 /* Writes an event of `number` bytes, which is memo entry `number`. */
 static void put_event(mvt_opcodes *w, int number)
 {
-    mvt_spell(w, mv_arena_printf(mvt_memory(), "}('action''alloc''size'K%cuq%c", number, number));
+    mvt_spell(w, mvt_format("}('action''alloc''size'K%cuq%c", number, number));
 }
 
 /* {"mine": [events of these numbers], ... */
@@ -31,7 +31,7 @@ static void end(mvt_opcodes *w, const char *devices)
         else if (*devices >= 'a')
             put_event(w, *devices);
         else
-            mvt_spell(w, mv_arena_printf(mvt_memory(), "h%c", *devices - '0'));
+            mvt_spell(w, mvt_format("h%c", *devices - '0'));
     mvt_spell(w, "ee'segments']u.");
 }
 
@@ -124,10 +124,9 @@ Test(own_lists, segments_have_the_order_of_pytorch)
     mvt_spell(w, "}('mine'](");
     for (int i = 4; i > 0; i--) {
         /* Writes a segment with one block of `number` MiB, which is memo entry `number`. */
-        mvt_spell(w, mv_arena_printf(mvt_memory(),
-                                     "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
-                                     "'state''inactive'uauq%c",
-                                     i << 24, i << 20, i << 20, i));
+        mvt_spell(w, mvt_format("}('address'#%d'total_size'#%d'blocks']}('size'#%d"
+                                "'state''inactive'uauq%c",
+                                i << 24, i << 20, i << 20, i));
     }
     mvt_spell(w, "e'segments'](h\1h\2h\3e'host_segments']h\4au.");
     mvt_ok(mvt_opcodes_read(w, &trace));

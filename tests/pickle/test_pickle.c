@@ -8,9 +8,12 @@ static void read_bytes(mv_span bytes, mv_trace *out)
     cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
 }
 
-static void read_writer(const mvt_opcodes *w, mv_trace *out)
+static mv_trace read_writer(const mvt_opcodes *w)
 {
-    read_bytes((mv_span){w->data, w->length}, out);
+    mv_trace trace;
+
+    read_bytes((mv_span){w->data, w->length}, &trace);
+    return trace;
 }
 
 /* {"segments": [], "device_traces": [[ ... and everything up to end_trace. */
@@ -26,8 +29,7 @@ static void end_trace(mvt_opcodes *w)
 
 static void put_frame(mvt_opcodes *w, const char *function, int line)
 {
-    mvt_spell(
-        w, mv_arena_printf(mvt_memory(), "}('name''%s''filename''a.py''line'#%du", function, line));
+    mvt_spell(w, mvt_format("}('name''%s''filename''a.py''line'#%du", function, line));
 }
 
 /* ---- the two ways ------------------------------------------------------------------------ */
@@ -204,7 +206,6 @@ LongTest(pickle, every_cut_is_the_end_of_the_input)
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
     uint32_t count;
 
     begin_trace(w);
@@ -218,7 +219,7 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
     put_frame(w, "root", 1500);
     mvt_spell(w, "au}('action''free_requested''frames'h\x07u");
     end_trace(w);
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.devices[0].events.count, 2);
     mv_stack_frames(&trace, trace.devices[0].events.stack[0], &count);
     cr_assert_eq(count, 1501);
@@ -229,7 +230,6 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     /* Entry 3 is a frame. It is written again, with the same spelling, between two events. */
     mvt_spell(w, "}('segments']'device_traces''action'q~0'alloc'q\x01"
@@ -245,7 +245,7 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
                  "0}(h~h\x01h\x02](h\x03"
                  "eu");
     end_trace(w);
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[1].row);
     cr_assert_neq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[2].row);
@@ -254,12 +254,11 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     begin_trace(w);
     mvt_spell(w, "}'size'#512s'addr'#4096s'action''alloc's");
     end_trace(w);
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.devices[0].events.count, 1);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
     cr_assert_eq(trace.devices[0].events.addr[0], 4096);
@@ -269,11 +268,10 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     mvt_spell(w, "(('junk'1'device_traces'((('action''oom''device_free'"
                  "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff~'pool_id'(K\x02K~tdllN0d.");
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.device_count, 1);
     cr_assert_eq(trace.devices[0].events.count, 1);
     cr_assert_eq(trace.devices[0].events.addr[0], UINT64_MAX);
@@ -283,14 +281,13 @@ Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 Test(pickle, unknown_keys_are_kept_or_counted)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     begin_trace(w);
     mvt_spell(w, "}('action''teleport''colour'](K\x01](K\x02"
                  "ee'forward_frames']('line one''line two'eu");
     end_trace(w);
     MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz pads with */
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1);
@@ -325,9 +322,8 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
         memcpy(both + first.length, rest.data, rest.length);
         read_bytes((mv_span){both, first.length + rest.length}, &trace);
         cr_expect_eq(trace.notes[MV_NOTE_TRAILING].count, rest.length);
-        cr_expect_str_eq(
-            trace.notes[MV_NOTE_TRAILING].first,
-            mv_arena_printf(mvt_memory(), "%s %u on", cases[i].text, (unsigned)first.length));
+        cr_expect_str_eq(trace.notes[MV_NOTE_TRAILING].first,
+                         mvt_format("%s %u on", cases[i].text, (unsigned)first.length));
     }
 }
 
@@ -518,7 +514,7 @@ Test(pickle, a_file_of_one_object_is_not_a_snapshot)
 
 static void put_setting(mvt_opcodes *w, const char *name, int value)
 {
-    mvt_spell(w, mv_arena_printf(mvt_memory(), "'%s'#%d", name, value));
+    mvt_spell(w, mvt_format("'%s'#%d", name, value));
 }
 
 static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
@@ -530,14 +526,14 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
      * entry 9. */
     MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
-        mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
+        mvt_put_text(w, mvt_format("k%d", i));
         if (i > 0) {
             MVT_OPS(w, "h\x09");
             continue;
         }
         MVT_OPS(w, "}q\x09(");
         for (int j = 0; j < pairs; j++) {
-            put_setting(w, mv_arena_printf(mvt_memory(), "%d", j), j);
+            put_setting(w, mvt_format("%d", j), j);
         }
         MVT_OPS(w, "u");
     }
@@ -562,12 +558,11 @@ Test(pickle, settings_that_share_a_dict_take_bounded_time)
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     mvt_spell(w, "}('device_traces'");
     MVT_OPS(w, "K\x01"); /* this value would be refused */
     mvt_spell(w, "'segments']'device_traces'](]]eu.");
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_expect_eq(trace.device_count, 2);
     cr_expect_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
@@ -575,7 +570,6 @@ Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     mvt_spell(w, "}('segments']'device_traces']'allocator_settings'}(");
     put_setting(w, "limit", 1);
@@ -590,7 +584,7 @@ Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
         put_setting(w, "between", i);
     }
     MVT_OPS(w, "uu.");
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.settings.count, 4);
     uint32_t row = mv_setting_find(&trace, NULL, "limit");
     cr_assert_eq(trace.settings.integer[row], 2);
@@ -616,14 +610,13 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
 Test(pickle, annotations_in_another_list_do_not_count)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     mvt_spell(w, "}('segments']");
     put_annotations(w, "before", 3);
     put_annotations(w, "external_annotations", 2);
     put_annotations(w, "after", 1);
     MVT_OPS(w, "u.");
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.annotations.count, 2);
     for (uint32_t i = 0; i < 2; i++)
         cr_expect_str_eq(mv_string_text(&trace, trace.annotations.name[i]), "external_annotations");
@@ -633,7 +626,6 @@ Test(pickle, annotations_in_another_list_do_not_count)
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
     mvt_opcodes *w = mvt_opcodes_new();
-    mv_trace trace;
 
     mvt_spell(w, "](}('device'K~'address'#2097152'total_size'#1048576'blocks'](");
     for (int i = 0; i < 2; i++) {
@@ -642,7 +634,7 @@ Test(pickle, a_bare_list_of_segments_is_a_snapshot)
         MVT_OPS(w, "u");
     }
     MVT_OPS(w, "eue.");
-    read_writer(w, &trace);
+    mv_trace trace = read_writer(w);
     cr_assert_eq(trace.segments.count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_LIST_ROOT].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);

@@ -9,7 +9,6 @@
  *                          launcher accepts, and sends nothing; then makes FILE.held, and stays
  *                          until FILE is gone */
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -3,7 +3,6 @@
  *     poison NAMES IN OUT...    NAMES: a file, a hostile name a line, as hexadecimal digits. OUT
  * ends in .bin, .msgpack, .plain.msgpack, .pickle or .cpp.pickle */
 
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/names/fixture_poison.h"
 

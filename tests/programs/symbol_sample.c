@@ -1,6 +1,5 @@
 /* A library with known addresses, functions and lines, which is always built with debugging
  * information and optimisation. */
-#include <stddef.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define INLINED static inline __attribute__((always_inline))

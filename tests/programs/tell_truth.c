@@ -4,7 +4,6 @@
  *     tell_truth FILE...
  *
  * One line for each fault, then one for each file. Fails if there was a fault. */
-#include <stdlib.h>
 
 #include "tests/fixture/truth.h"
 

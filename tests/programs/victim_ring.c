@@ -14,8 +14,6 @@
  * "gaps": prints every 0.1 s the time (CLOCK_MONOTONIC, in seconds) and the longest time between
  * two events since the last line, without intended sleeps (bench/stop). */
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

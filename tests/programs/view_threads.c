@@ -9,8 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/wire_live.h"
-
 #include "view/renewal.h"
 
 enum { WIDTH = 1000, HEIGHT = 600 };

@@ -3,7 +3,6 @@
  * and exactly these must be found. */
 #include "analyze/ranks/ranks.h"
 
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 
 enum { MOST_RANKS = 1024, MOST_STAGES = 16, MOST_SITES = 4096 };
@@ -168,7 +167,7 @@ static void make_job(job *j, uint32_t count, job_plan plan)
         uint32_t number = plan.is_shuffled ? i * 389 % count : i;
         mv_summary *rank = &j->rank[i];
         *rank = j->stage[stage_of(j, i)];
-        rank->name = mv_arena_printf(mvt_memory(), "run.%u.pickle", number);
+        rank->name = mvt_format("run.%u.pickle", number);
         j->ranks[i] = rank;
         j->is_odd[i] = false;
         if (plan.is_noisy) {

@@ -278,8 +278,7 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
     for (uint32_t i = 0; i < count; i++) {
-        char stack[40];
-        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + mvt_random(&seed, 9) + (i == odd ? 50 : 0));
+        const char *stack = mvt_format("f:a.py:%u", 1 + mvt_random(&seed, 9) + (i == odd ? 50 : 0));
         mvt_alloc(t, .addr = 0x10000000 + (uint64_t)i * 4096,
                   .bytes = 512 * (1 + mvt_random(&seed, 8)), .stack = stack);
     }

@@ -5,13 +5,12 @@
 /* Live files are enough, because finalising hundreds of them would only take time. */
 static void expect_no_hang(const char *stacks, const char *more, const char *mode, unsigned forks)
 {
-    char want[64];
     mvt_run run =
         mvt_sh("export LD_LIBRARY_PATH=" MV_HOOKED "; LD_PRELOAD=" MV_CAPTURE
                " MEMVIZ_OUT=$PWD/live MEMVIZ_STACKS=%s %s " MV_HOOKED "/forking %s %u; ls | wc -l",
                stacks, more, mode, forks);
 
-    snprintf(want, sizeof want, "%u forks, 0 hung, 0 failed\n", forks);
+    const char *want = mvt_format("%u forks, 0 hung, 0 failed\n", forks);
     cr_assert_eq(strncmp(run.out, want, strlen(want)), 0, "%s %s: %s%s", mode, stacks, run.out,
                  run.err);
     cr_assert_eq(run.status, 0);

@@ -69,9 +69,7 @@ static void become_victim(const victim *v, const victim_opts *opts)
 
 static void read_out(victim *v)
 {
-    char path[64];
-
-    snprintf(path, sizeof path, "%s/out", v->folder);
+    const char *path = mvt_format("%s/out", v->folder);
     FILE *file = fopen(path, "a+"); /* a program that is killed early has made no file */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
@@ -83,16 +81,14 @@ static victim run(victim_opts opts)
     victim v = {.folder = "/tmp/memviz-victim-XXXXXX"};
 
     cr_assert_not_null(mkdtemp(v.folder));
-    char path[64];
-    snprintf(path, sizeof path, "%s/acks", v.folder);
+    const char *path = mvt_format("%s/acks", v.folder);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
     cr_assert(fd >= 0 && ftruncate(fd, sizeof *v.acks) == 0);
     v.acks = mmap(NULL, sizeof *v.acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cr_assert(v.acks != MAP_FAILED);
     close(fd);
-    char size[32];
     snprintf(v.live, sizeof v.live, "%s/live", v.folder);
-    snprintf(size, sizeof size, "size=%um", opts.small_mb);
+    const char *size = mvt_format("size=%um", opts.small_mb);
     cr_assert_eq(mkdir(v.live, 0700), 0);
     if (opts.small_mb)
         cr_assert_eq(mount("small", v.live, "tmpfs", 0, size), 0);
@@ -111,11 +107,10 @@ static victim run(victim_opts opts)
 
 static void drop(victim *v)
 {
-    char command[64];
 
     munmap(v->acks, sizeof *v->acks);
     umount(v->live);
-    snprintf(command, sizeof command, "rm -rf -- '%s'", v->folder);
+    const char *command = mvt_format("rm -rf -- '%s'", v->folder);
     cr_assert_eq(system(command), 0);
 }
 

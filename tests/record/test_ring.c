@@ -4,7 +4,6 @@
 
 #include "analyze/leaks/leaks.h"
 #include "analyze/thin/pauses.h"
-#include "base/text.h"
 #include "record/fold.h"
 #include "record/line_history.h"
 #include "record/trigger.h"
@@ -30,8 +29,7 @@ static mvt_live *whole_file(void)
          * on two threads. */
         uint64_t addr = base + (uint64_t)i * 4096;
         uint32_t thread = i % 3 == 0, stack;
-        char text[64];
-        snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+        const char *text = mvt_format("f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
         stack = mvt_live_stack(l, text);
         mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .stack = stack);
         if (i % 4 == 3)
@@ -67,7 +65,7 @@ static mvt_live *whole_file(void)
 
 static const char *number_text(uint64_t number)
 {
-    return mv_arena_printf(mvt_memory(), "%llu", (unsigned long long)number);
+    return mvt_format("%llu", (unsigned long long)number);
 }
 
 /* Returns the folded part after `count` records, and the file with the live part, without the
@@ -351,15 +349,14 @@ Test(ring, damaged_counters_of_lines_are_not_used)
                                         "1 2;0 1 9 0 0 0 0 9 9;4096 1 9",
                                         "1 2;0 1 9 0 0 0 0 9 9 x",
                                         "1 2;0 1 9 0 0 0 0 9 99999999999999999999"};
-    char line[160];
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         cr_expect_not(leaks_with_fact(wrong[i]).has_grown, "%s", wrong[i]);
     mv_leaks leaks = leaks_with_fact("1 2;0 1 9 0 0 0 0 9 9;4096 1 9 0 0 0 0 9 9");
     cr_expect(leaks.has_grown);
     cr_expect_eq(leaks.grown_count, 0);
-    snprintf(line, sizeof line, "1 2;0 1 9 0 0 0 0 9 9;%llu 1 9 0 0 0 0 9 9",
-             (unsigned long long)base);
+    const char *line =
+        mvt_format("1 2;0 1 9 0 0 0 0 9 9;%llu 1 9 0 0 0 0 9 9", (unsigned long long)base);
     leaks = leaks_with_fact(line);
     cr_assert_eq(leaks.grown_count, 1);
     cr_expect_eq(leaks.grown[0].bytes, 9);
@@ -446,11 +443,10 @@ LongTest(ring, a_program_that_writes_much_is_bounded)
                        " 0 600 997 >no & L=$!; until F=$(ls x.bin.*.folded 2>no); do sleep 0.02; "
                        "done; kill -USR1 $(echo $F | cut -d. -f4); wait $L; echo $?; ls *.bin",
                        folder);
-    char file[4096];
 
     cr_assert_str_eq(r.out, "0\nx.bin\nx.exit.1.bin\n", "%s%s", r.out, r.err);
     cr_assert_not_null(strstr(r.err, "kept x.exit.1.bin ("), "%s", r.err);
-    snprintf(file, sizeof file, "%s/x.bin", folder);
+    const char *file = mvt_format("%s/x.bin", folder);
     cr_assert_gt(captured(file, "folded_events"), 1000);
 }
 
@@ -509,7 +505,7 @@ static const char *outrun_on(const char *disk, const char *mode, const char *unt
     unsigned long kib = strtoul(r.out, &end, 10);
     cr_assert(kib > 14 << 10 && kib <= 16 << 10, "KiB of disk: %s%s", r.out, r.err);
     *leaked = (uint32_t)strtoul(end, NULL, 10);
-    return mv_arena_printf(mvt_memory(), "%s/x.bin", folder);
+    return mvt_format("%s/x.bin", folder);
 }
 
 static const char *outrun(const char *mode, const char *until, const char *then, uint32_t *leaked)

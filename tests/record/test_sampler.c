@@ -29,15 +29,14 @@ static int listen_at(char name[40])
 static pid_t start(const char *name, const char *environment)
 {
     pid_t child = fork();
-    char command[1024];
 
     if (child)
         return child;
-    snprintf(command, sizeof command,
-             "d=$(mktemp -d) && cd $d && env LD_LIBRARY_PATH=" MV_HOOKED " MEMVIZ_SAMPLER=%s "
-             "MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=none LD_PRELOAD=" MV_CAPTURE " %s " MV_HOOKED
-             "/hooked_linked linked >/dev/null; status=$?; rm -r $d; exit $status",
-             name, environment);
+    const char *command =
+        mvt_format("d=$(mktemp -d) && cd $d && env LD_LIBRARY_PATH=" MV_HOOKED " MEMVIZ_SAMPLER=%s "
+                   "MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=none LD_PRELOAD=" MV_CAPTURE " %s " MV_HOOKED
+                   "/hooked_linked linked >/dev/null; status=$?; rm -r $d; exit $status",
+                   name, environment);
     execl("/bin/sh", "sh", "-c", command, NULL);
     _exit(99);
 }

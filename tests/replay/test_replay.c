@@ -3,7 +3,6 @@
 #include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"

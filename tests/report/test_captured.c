@@ -1,6 +1,5 @@
 /* Captured files on the command line: `info` on them, and every command on a live file, on the
  * finalised file, and on compact msgpack. */
-#include <unistd.h>
 
 #include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
@@ -36,8 +35,7 @@ static mv_span some_capture(void)
         uint32_t loss = mvt_live_stack(l, "step:/w/train.py:14");
         uint32_t backward = mvt_live_stack(l, "thread pt_autograd_0");
         uint64_t addr = 0x7f0000000000 + i * 1024;
-        char name[32];
-        snprintf(name, sizeof name, "step %u", i);
+        const char *name = mvt_format("step %u", i);
         mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = text(l, name)});
         mvt_live_event(l, MV_LIVE_EVENT_PUSH, (mvt_live_args){.text = text(l, "forward")});
         mvt_live_block(l, .addr = 0x7f0000100000, .size = 4096, .stack = forward);

@@ -1,6 +1,5 @@
 /* docs/json.md must describe every field in the JSON of every report, and no others. The tables
  * from which reports are printed are compared with the page's rows. */
-#include "base/text.h"
 #include "cli/report/table.h"
 #include "tests/fixture/fixture.h"
 
@@ -46,13 +45,13 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
         const mv_table *of = field->table;
         if (!field->key)
             continue;
-        const char *path = mv_arena_printf(mvt_memory(), "%s%s", before, field->key);
+        const char *path = mvt_format("%s%s", before, field->key);
         if (!of || of->json || of->shape == MV_SHAPE_MAP)
             add(out, path);
         else if (of->shape == MV_SHAPE_VALUES || is_met(out, of))
-            add(out, mv_arena_printf(mvt_memory(), "%s[]", path));
+            add(out, mvt_format("%s[]", path));
         else
-            list_fields(of, mv_arena_printf(mvt_memory(), "%s[].", path), out);
+            list_fields(of, mvt_format("%s[].", path), out);
     }
 }
 

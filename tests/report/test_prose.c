@@ -1,5 +1,4 @@
 /* Reports on terminals: their width, their height, their sentences and colors. */
-#include <unistd.h>
 
 #include "cli/report/prose.h"
 #include "tests/fixture/fixture.h"

@@ -2,6 +2,7 @@
  * every report must have the same rows, keys and values in JSON and in CSV. */
 #include "cli/report/table.h"
 #include "tests/cli/fixture_runs.h"
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -90,28 +91,22 @@ static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main
 static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
-    static char text[8192];
     static mv_cli cli;
-    char *file[] = {"f.pickle"}, path[] = "/tmp/mv-table-XXXXXX";
-    mv_err err = {0};
-    int fd = mkstemp(path);
+    const char *path = mvt_temp_file((mv_span){0});
+    char *file[] = {"f.pickle"};
 
     cli = (mv_cli){.command = &command,
                    .options = {.given = given, .table = table, .file = file, .files = 1}};
     cli.budget.limit = 1 << 24;
     mv_arena_init(&cli.scratch, &cli.budget);
-    cr_assert(fd >= 0 && mv_out_open(&cli.out, path, &err) == MV_OK);
+    mvt_ok(mv_out_open(&cli.out, path, mvt_err()));
     if (mv_table_is_wanted(&cli))
         cr_assert_eq(mv_table_put(&cli, &limit), MV_EXIT_DONE);
     else
         mv_table_print(&cli, &toy_table, &limit, NULL, "\n");
     mvt_ok(mv_out_close(&cli.out, mvt_err()));
     mv_arena_release(&cli.scratch);
-    FILE *in = fopen(path, "r");
-    text[fread(text, 1, sizeof text - 1, in)] = 0;
-    fclose(in);
-    remove(path);
-    return text;
+    return mvt_text(path);
 }
 
 Test(table, json_has_objects_nulls_lists_and_maps)
@@ -119,18 +114,17 @@ Test(table, json_has_objects_nulls_lists_and_maps)
     static const char rest[] =
         "\"words\":[\"x\",\"y,z\"],\"parts\":[{\"part\":0,\"even\":true},{\"part\":1,\"even\":"
         "false}]";
-    char expected[2048];
 
-    snprintf(expected, sizeof expected,
-             "{\"memviz\":\"" MV_PROGRAM_VERSION
-             "\",\n\"command\":\"toy\",\n\"file\":\"f.pickle\",\n\"toys\":["
-             "{\"name\":\"plain\",\"bytes\":3145728,\"change\":-1024,\"peak\":{\"at\":{\"event\":7,"
-             "\"half\":0.5},\"pair\":[1,2]},%s,\"known\":{\"it\":true,\"why\":null}},"
-             "{\"name\":\"a, \\\"b\\\"\",\"bytes\":512,\"change\":1024,\"peak\":{\"at\":{\"event\":"
-             "null,\"half\":0.5},\"pair\":[1,2]},%s},"
-             "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":null,\"words\":"
-             "[\"x\",\"y,z\"]}],\n\"lengths\":{\"plain\":5,\"a, \\\"b\\\"\":6}\n}\n",
-             rest, rest);
+    const char *expected = mvt_format(
+        "{\"memviz\":\"" MV_PROGRAM_VERSION
+        "\",\n\"command\":\"toy\",\n\"file\":\"f.pickle\",\n\"toys\":["
+        "{\"name\":\"plain\",\"bytes\":3145728,\"change\":-1024,\"peak\":{\"at\":{\"event\":7,"
+        "\"half\":0.5},\"pair\":[1,2]},%s,\"known\":{\"it\":true,\"why\":null}},"
+        "{\"name\":\"a, \\\"b\\\"\",\"bytes\":512,\"change\":1024,\"peak\":{\"at\":{\"event\":"
+        "null,\"half\":0.5},\"pair\":[1,2]},%s},"
+        "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":null,\"words\":"
+        "[\"x\",\"y,z\"]}],\n\"lengths\":{\"plain\":5,\"a, \\\"b\\\"\":6}\n}\n",
+        rest, rest);
     cr_assert_str_eq(printed(MV_HAS(JSON), NULL, 3), expected);
 }
 

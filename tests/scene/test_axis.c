@@ -1,5 +1,4 @@
 /* Ticks of axes must be round, few, and never past the end, for axes of any length. */
-#include <unistd.h>
 
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_program.h"

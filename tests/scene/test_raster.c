@@ -384,11 +384,10 @@ static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32
  * is rewritten. */
 static void check_golden(drawing *d, const char *name)
 {
-    char path[256];
     uint32_t width = 0, height = 0, wrong = 0;
 
     draw(d);
-    snprintf(path, sizeof path, MV_TESTDATA "/golden/%s.png", name);
+    const char *path = mvt_format(MV_TESTDATA "/golden/%s.png", name);
     if (getenv("MV_BLESS"))
         save(d, path);
     uint8_t *want = load(path, &width, &height, PNG_FORMAT_RGBA);

@@ -3,18 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "view/document/source_files.h"
 
 static const char *written(const char *name, const char *text)
 {
-    const char *path = mv_arena_printf(mvt_memory(), "%s/%s", mvt_temp_folder(), name);
-    FILE *file = fopen(path, "w");
+    const char *path = mvt_format("%s/%s", mvt_temp_folder(), name);
 
-    cr_assert_not_null(file);
-    fputs(text, file);
-    fclose(file);
+    mvt_file_put(path, (mv_span){(const uint8_t *)text, strlen(text)});
     return path;
 }
 
@@ -38,7 +34,7 @@ Test(disk_sources, a_line_is_the_one_in_the_file)
  * ends. */
 Test(disk_sources, only_regular_files_of_text_are_read)
 {
-    const char *pipe = mv_arena_printf(mvt_memory(), "%s/pipe", mvt_temp_folder());
+    const char *pipe = mvt_format("%s/pipe", mvt_temp_folder());
     char *line = mv_push_array(mvt_memory(), char, 10000);
 
     cr_assert_eq(mkfifo(pipe, 0600), 0);
@@ -56,12 +52,11 @@ static const char *edited(const char *name, const char *before, const char *path
     char *got = mv_push_array(mvt_memory(), char, 8192), why[MV_SOURCE_WHY];
     ssize_t bytes, all = 0;
 
-    pipe = mv_arena_printf(mvt_memory(), "%s/%s.words", folder, name);
-    editor = written(
-        name, mv_arena_printf(mvt_memory(), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > '%s'\n", pipe));
+    pipe = mvt_format("%s/%s.words", folder, name);
+    editor = written(name, mvt_format("#!/bin/sh\nprintf '%%s\\n' \"$@\" > '%s'\n", pipe));
     cr_assert_eq(chmod(editor, 0700), 0);
     cr_assert_eq(mkfifo(pipe, 0600), 0);
-    setenv("VISUAL", mv_arena_printf(mvt_memory(), "%s%s", editor, before), 1);
+    setenv("VISUAL", mvt_format("%s%s", editor, before), 1);
     cr_assert(mv_disk_sources.edit(path, number, why), "%s", why);
     int file = open(pipe, O_RDONLY); /* waits for the editor */
     while ((bytes = read(file, got + all, 8191 - (size_t)all)) > 0)
@@ -76,17 +71,14 @@ Test(disk_sources, an_editor_gets_the_place_as_it_wants_it)
     char whole[4096];
 
     cr_assert_not_null(realpath(path, whole));
-    cr_expect_str_eq(edited("gvim", "", path, 12),
-                     mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
-    cr_expect_str_eq(edited("kate", "", path, 12),
-                     mv_arena_printf(mvt_memory(), "--line\n12\n%s\n", whole));
-    cr_expect_str_eq(edited("my editor", "", path, 12),
-                     mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
+    cr_expect_str_eq(edited("gvim", "", path, 12), mvt_format("+12\n%s\n", whole));
+    cr_expect_str_eq(edited("kate", "", path, 12), mvt_format("--line\n12\n%s\n", whole));
+    cr_expect_str_eq(edited("my editor", "", path, 12), mvt_format("+12\n%s\n", whole));
     cr_expect_str_eq(edited("emacs", " -f 'a b'\"c\" ''", path, 12),
-                     mv_arena_printf(mvt_memory(), "-f\na bc\n\n+12\n%s\n", whole));
+                     mvt_format("-f\na bc\n\n+12\n%s\n", whole));
     cr_expect_str_eq(edited("code", " --wait", path, 12),
-                     mv_arena_printf(mvt_memory(), "--wait\n--goto\n%s:12\n", whole));
-    cr_expect_str_eq(edited("subl", "", path, 12), mv_arena_printf(mvt_memory(), "%s:12\n", whole));
+                     mvt_format("--wait\n--goto\n%s:12\n", whole));
+    cr_expect_str_eq(edited("subl", "", path, 12), mvt_format("%s:12\n", whole));
 }
 
 Test(disk_sources, missing_files_are_named)

@@ -51,10 +51,9 @@ Test(peer, the_owner_of_the_other_end_is_found)
 
 Test(peer, ports_alone_do_not_identify_a_connection)
 {
-    char both[sizeof table + sizeof other_addresses];
 
     cr_expect_eq(owner_of(other_addresses, 0xc001, 0xa397), -1);
-    snprintf(both, sizeof both, "%s%s", other_addresses, table);
+    const char *both = mvt_format("%s%s", other_addresses, table);
     cr_expect_eq(owner_of(both, 0xc001, 0xa397), 1001);
 }
 

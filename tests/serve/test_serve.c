@@ -145,24 +145,18 @@ Test(serve, the_page_may_connect_to_its_server_alone)
 /* A container that was made for the page must have the file's contents. */
 static void expect_contents(const char *folder, const mvt_reply *reply, const char *file)
 {
-    char path[4096];
+    const char *got = mvt_temp_file((mv_span){(const uint8_t *)reply->body, reply->length});
 
-    snprintf(path, sizeof path, "%s/got.bin", folder);
-    FILE *out = fopen(path, "wb");
-    cr_assert_not_null(out);
-    cr_assert_eq(fwrite(reply->body, 1, reply->length, out), reply->length);
-    fclose(out);
-    mvt_in_folder(folder, "test \"$($MEMVIZ dump got.bin)\" = \"$($MEMVIZ dump %s)\"", file);
+    mvt_in_folder(folder, "test \"$($MEMVIZ dump %s)\" = \"$($MEMVIZ dump %s)\"", got, file);
 }
 
 Test(serve, a_pickle_is_sent_as_a_container)
 {
     const char *folder = mvt_serve_folder(), *path;
     mvt_reply reply;
-    char file[4096];
 
     mvt_in_folder(folder, "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin");
-    snprintf(file, sizeof file, "%s/a.bin", folder);
+    const char *file = mvt_format("%s/a.bin", folder);
     mv_span converted = mvt_file(mvt_memory(), file);
     mvt_server server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
     for (int i = 0; i < 2; i++) { /* a container is sent unchanged */
@@ -574,7 +568,6 @@ static void expect_err(const char *command, int status, const char *part)
 Test(serve, files_that_cannot_be_served_are_reported)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    char command[256];
 
     expect_err("$MEMVIZ serve", 2, "expected FILE|FOLDER...");
     expect_err("$MEMVIZ serve -", 2, "standard input cannot be served");
@@ -584,7 +577,7 @@ Test(serve, files_that_cannot_be_served_are_reported)
     expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
     expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1,
                "is not this version's page");
-    snprintf(command, sizeof command, "$MEMVIZ serve --port %u .", server.port);
+    const char *command = mvt_format("$MEMVIZ serve --port %u .", server.port);
     expect_err(command, 1, "of 127.0.0.1: Address already in use");
     expect_err("echo >libmicrohttpd.so.12; LD_LIBRARY_PATH=. $MEMVIZ serve .", 1,
                "apt-get install libmicrohttpd12");

@@ -5,11 +5,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
 #include "tests/fixture/fixture_live.h"
 #include "tests/serve/fixture_server.h"
+
+static void close_served(void *served)
+{
+    mv_served_files_close(served);
+}
+
+/* Serves the files and folders until the test ends. */
+static mv_served_files *serve(mv_arena *arena, const char *const *paths, uint32_t count,
+                              uint64_t most_kept)
+{
+    mv_served_files *served;
+
+    mvt_ok(mv_served_files_open(arena, paths, count, most_kept, &served, mvt_err()));
+    mvt_at_end(close_served, served);
+    return served;
+}
 
 static mv_served_files_list look(mv_served_files *served)
 {
@@ -54,9 +69,8 @@ Test(served, containers_are_kept_within_the_bound)
     uint64_t bytes;
 
     for (uint64_t most = 1; most <= 100 * MIB; most *= 100 * MIB) {
-        mv_served_files *served;
 
-        mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, most, &served, mvt_err()));
+        mv_served_files *served = serve(mvt_memory(), &folder, 1, most);
         mv_served_files_list list = look(served);
         cr_assert_eq(list.count, 2);
         for (int round = 0; round < 2; round++)
@@ -70,7 +84,6 @@ Test(served, containers_are_kept_within_the_bound)
                              MV_SERVED_FILE_READY);
                 cr_expect(was_made);
             }
-        mv_served_files_close(served);
     }
 }
 
@@ -78,9 +91,8 @@ Test(served, malformed_numbers_and_versions_are_refused)
 {
     const char *folder = two_snapshots();
     mv_served_files_answer answer;
-    mv_served_files *served;
 
-    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(mvt_memory(), &folder, 1, MIB);
     mv_served_files_original(served, 0, 0, &answer);
     cr_expect_eq(answer.state, MV_SERVED_FILE_ABSENT, "nothing was listed yet");
     mv_served_files_list list = look(served);
@@ -95,7 +107,6 @@ Test(served, malformed_numbers_and_versions_are_refused)
         cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
         cr_expect_eq(answer.fd, -1);
     }
-    mv_served_files_close(served);
 }
 
 Test(served, a_memory_limit_is_reported_in_a_line)
@@ -103,9 +114,8 @@ Test(served, a_memory_limit_is_reported_in_a_line)
     const char *path = mvt_snapshot("gpt_train");
     mv_arena *arena = mvt_arena_of(8 * MIB);
     mv_served_files_answer answer;
-    mv_served_files *served;
 
-    mvt_ok(mv_served_files_open(arena, &path, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(arena, &path, 1, MIB);
     mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
     do
@@ -113,7 +123,6 @@ Test(served, a_memory_limit_is_reported_in_a_line)
     while (answer.state == MV_SERVED_FILE_MAKING);
     cr_expect_eq(answer.state, MV_SERVED_FILE_FAILED);
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
-    mv_served_files_close(served);
 }
 
 static const mv_served_verdict *verdict_of(const mv_served_files_list *list, const char *name)
@@ -144,13 +153,12 @@ static mv_served_files_list look_until_read(mv_served_files *served)
 Test(served, verdicts_are_found_and_kept_while_containers_are_made)
 {
     const char *folder = two_snapshots();
-    mv_served_files *served;
     uint64_t bytes;
     bool was_made;
 
     mvt_in_folder(folder, "cp $SNAPS/leak_in_training.pickle leak; head -c 999 a >cut.pickle; "
                           "echo no >text.txt; printf x >kept.bin; chmod 0 kept.bin");
-    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(mvt_memory(), &folder, 1, MIB);
     mv_served_files_list list = look(served);
     cr_expect_eq(list.count, 5, "what is named as a snapshot is listed: %u", list.count);
     cr_expect_eq(verdict_of(&list, "a")->stage, MV_SERVED_NOT_READ);
@@ -180,7 +188,6 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     cr_expect_eq(verdict_of(&list, "b")->stage, MV_SERVED_NOT_READ);
     list = look_until_read(served);
     cr_expect_str_eq(verdict_of(&list, "b")->kind, "LEAK");
-    mv_served_files_close(served);
 }
 
 static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
@@ -224,15 +231,14 @@ static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *p
 Test(served, a_live_file_has_a_version_for_each_read)
 {
     const char *folder = mvt_serve_folder();
-    char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
+    char *path = mvt_format("%s/a.live", folder);
     mvt_live *l = mvt_live_new();
-    mv_served_files *served;
     mv_served_files_answer answer;
     uint64_t bytes, more;
     bool was_made;
 
     put_blocks(l, 10, path);
-    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(mvt_memory(), &folder, 1, MIB);
     mv_served_files_file file = look(served).files[0];
     cr_expect(file.is_live);
     cr_expect(stays_while_read(served, l, path));
@@ -248,7 +254,6 @@ Test(served, a_live_file_has_a_version_for_each_read)
     mvt_live_fact(l, "end_us", "9000000");
     mvt_file_put(path, mvt_live_bytes(l));
     cr_expect_not(next_version(served, next.version).is_live);
-    mv_served_files_close(served);
 }
 
 static void each_file(const char *folder, int round, uint32_t count, bool is_made)
@@ -268,11 +273,10 @@ LongTest(served, files_take_the_rows_of_those_that_are_gone)
 {
     const char *folder = mvt_serve_folder();
     mv_served_files_answer answer;
-    mv_served_files *served;
     bool was_made;
     uint64_t bytes;
 
-    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(mvt_memory(), &folder, 1, MIB);
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a");
     mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
@@ -291,7 +295,6 @@ LongTest(served, files_take_the_rows_of_those_that_are_gone)
     cr_expect_not(was_made, "a result made from another file is not used for this one");
     mv_served_files_container(served, first.id, first.version, &answer);
     cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
-    mv_served_files_close(served);
 }
 
 LongTest(served, names_that_come_and_go_take_no_memory)
@@ -299,9 +302,8 @@ LongTest(served, names_that_come_and_go_take_no_memory)
     mv_arena *arena = mvt_arena_of(64 * MIB);
     const char *folder = mvt_serve_folder();
     uint64_t used = 0;
-    mv_served_files *served;
 
-    mvt_ok(mv_served_files_open(arena, &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(arena, &folder, 1, MIB);
     for (int round = 0; round < 3; round++) {
         each_file(folder, round, MV_SERVED_MOST, true);
         cr_expect_eq(look(served).left_out, 0, "round %d", round);
@@ -310,18 +312,16 @@ LongTest(served, names_that_come_and_go_take_no_memory)
             used = arena->budget->used;
     }
     cr_expect_eq(arena->budget->used, used);
-    mv_served_files_close(served);
 }
 
 LongTest(served, named_files_come_before_those_of_full_folders)
 {
     const char *folder = mvt_serve_folder(), *other = mvt_serve_folder(), *paths[2] = {folder};
-    mv_served_files *served;
 
     each_file(folder, 0, MV_SERVED_MOST + 10, true);
     mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
-    paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
-    mvt_ok(mv_served_files_open(mvt_memory(), paths, 2, MIB, &served, mvt_err()));
+    paths[1] = mvt_format("%s/named", other);
+    mv_served_files *served = serve(mvt_memory(), paths, 2, MIB);
     mv_served_files_list list = look(served);
     cr_expect_eq(list.left_out, 11);
     cr_assert_eq(list.count, 1);
@@ -331,7 +331,6 @@ LongTest(served, named_files_come_before_those_of_full_folders)
     cr_expect_eq(look(served).left_out, 11);
     mvt_in_folder(other, "mv away named");
     cr_expect_eq(look(served).count, 1);
-    mv_served_files_close(served);
 }
 
 static void show_nothing(void *user, uint64_t done, uint64_t total)
@@ -345,7 +344,7 @@ static const char *hole_file(const char *folder)
 {
     static const uint8_t empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0},
                          skipped[] = {0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff};
-    const char *path = mv_arena_printf(mvt_memory(), "%s/hole", folder);
+    const char *path = mvt_format("%s/hole", folder);
     int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     off_t at = sizeof empty;
     bool is_made = pwrite(fd, empty, sizeof empty, 0) == sizeof empty;
@@ -362,9 +361,8 @@ Test(served, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     const char *folder = mvt_serve_folder();
     mv_budget budget = {.limit = MIB};
     mv_container_file made;
-    char path[512];
 
-    snprintf(path, sizeof path, "%s/pipe", folder);
+    const char *path = mvt_format("%s/pipe", folder);
     cr_assert_eq(mkfifo(path, 0600), 0);
     cr_expect_eq(mv_container_file_make(&budget, path, show_nothing, NULL, &made, mvt_err()),
                  MV_IO);
@@ -376,15 +374,13 @@ Test(served, a_hole_is_not_a_snapshot_and_blocks_no_client, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_served_files_answer answer;
-    mv_served_files *served;
 
     if (!path)
         mvt_skip("no files of that size here");
-    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files *served = serve(mvt_memory(), &folder, 1, MIB);
     cr_expect_eq(look(served).count, 0);
-    mv_served_files_close(served);
     /* A client that requests the file gets the reason. */
-    mvt_ok(mv_served_files_open(mvt_memory(), &path, 1, MIB, &served, mvt_err()));
+    served = serve(mvt_memory(), &path, 1, MIB);
     mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
     do
@@ -392,5 +388,4 @@ Test(served, a_hole_is_not_a_snapshot_and_blocks_no_client, .timeout = 250)
     while (answer.state == MV_SERVED_FILE_MAKING);
     cr_expect_eq(answer.state, MV_SERVED_FILE_FAILED);
     cr_expect(strstr(answer.why, "never written (holes)"), "%s", answer.why);
-    mv_served_files_close(served);
 }

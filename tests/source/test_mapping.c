@@ -1,7 +1,6 @@
 /* Files that shrink while they are mapped: lost bytes must become zeros, and the reader must be
  * notified. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #include "parse/source/sink.h"
-#include "tests/fixture/fixture_test.h"
+#include "tests/fixture/fixture.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,13 +31,7 @@ static unsigned files_in_folder(void)
 
 static void expect_content(const char *want)
 {
-    char text[256] = {0};
-    FILE *file = fopen(target, "rb");
-
-    cr_assert_not_null(file);
-    cr_assert_lt(fread(text, 1, sizeof text, file), sizeof text);
-    fclose(file);
-    cr_assert_str_eq(text, want);
+    cr_assert_str_eq(mvt_text(target), want);
 }
 
 static void write_target(const char *text)
@@ -253,10 +247,9 @@ static int open_test_folder(void)
 Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 {
     int at = open_test_folder();
-    char moved[128];
     mv_err err;
 
-    snprintf(moved, sizeof moved, "%s.moved", folder);
+    const char *moved = mvt_format("%s.moved", folder);
     cr_assert_eq(rename(folder, moved), 0);
     cr_assert_eq(write_in(at, target, &err), MV_OK, "%s", err.detail);
     cr_assert_eq(rename(moved, folder), 0);
@@ -268,14 +261,13 @@ Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 Test(sink, in_a_folder_only_files_are_replaced)
 {
     int at = open_test_folder();
-    char other[128];
     mv_err err;
 
     cr_assert_eq(mkfifo(target, 0600), 0);
     cr_assert_eq(write_in(at, target, &err), MV_IO);
     cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
     cr_assert_eq(unlink(target), 0);
-    snprintf(other, sizeof other, "%s/other", folder);
+    const char *other = mvt_format("%s/other", folder);
     cr_assert_eq(symlink("other", target), 0);
     cr_assert_eq(write_in(at, target, &err), MV_OK);
     cr_assert_neq(access(other, F_OK), 0, "what the link named is not written");

@@ -3,13 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 static const char *pipe_path(void)
 {
-    const char *path = mv_arena_printf(mvt_memory(), "%s/pipe", mvt_temp_folder());
+    const char *path = mvt_format("%s/pipe", mvt_temp_folder());
 
     cr_assert_eq(mkfifo(path, 0600), 0);
     return path;

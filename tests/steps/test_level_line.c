@@ -1,4 +1,3 @@
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 
 #include "analyze/steps/level_line.h"

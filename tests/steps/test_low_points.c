@@ -19,8 +19,7 @@ static mvt_trace *offloading(void)
     mvt_alloc(t, .addr = 0x200000, .bytes = 0x1000, .stack = WORK);
     mvt_alloc(t, .addr = 0x410000, .bytes = 0x1000, .stack = KEEP);
     for (uint32_t i = 0; i < STEPS; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "ProfilerStep#%u", i);
+        const char *name = mvt_format("ProfilerStep#%u", i);
         mvt_annotate(t, name, true, 0);
         mvt_alloc(t, .addr = 0x300000, .bytes = 0x2000, .stack = WORK);
         mvt_alloc(t, .addr = 0x400000 + i % 2 * 0x10000, .bytes = 0x1000, .stack = KEEP);

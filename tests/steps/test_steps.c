@@ -31,9 +31,8 @@ static void work(mvt_trace *t, uint64_t bytes, const char *stack)
 
 static void annotate(mvt_trace *t, const char *format, int number)
 {
-    char name[64];
+    const char *name = mvt_format(format, number);
 
-    snprintf(name, sizeof name, format, number);
     mvt_annotate(t, name, true, 0);
 }
 
@@ -44,16 +43,19 @@ static void optimize(mvt_trace *t, const char *name)
     mvt_annotate(t, name, false, 0);
 }
 
-static void heap(mvt_trace *t)
+/* A trace that begins with a large segment. */
+static mvt_trace *with_heap(void)
 {
+    mvt_trace *t = mvt_new();
+
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "f:a.py:1");
+    return t;
 }
 
 Test(steps, optimizer_marks_are_steps)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 5; i++) {
         annotate(t, "Optimizer.zero_grad#AdamW.zero_grad", 0);
         for (int k = 0; k < 3; k++)
@@ -76,9 +78,8 @@ Test(steps, optimizer_marks_are_steps)
 
 Test(steps, the_current_step_begins_where_the_last_one_ended)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     work(t, 1024, "f:a.py:2");
     optimize(t, "Optimizer.step#AdamW.step");
     work(t, 1024, "f:a.py:2");
@@ -91,9 +92,8 @@ Test(steps, the_current_step_begins_where_the_last_one_ended)
  * ranges. */
 static mvt_trace *passes(const char *range, const char *collective)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 8; i++) {
         work(t, 4096, "train:train.py:19;main:train.py:90");
         work(t, 512, "forward:model.py:4;" MODULE "train:train.py:20;main:train.py:90");
@@ -140,8 +140,7 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
                  {NULL, "NCCL: ncclAllReduce"}};
 
     for (unsigned n = 0; n < sizeof names / sizeof *names; n++) {
-        mvt_trace *t = mvt_new();
-        heap(t);
+        mvt_trace *t = with_heap();
         for (int i = 0; i < 9; i++) {
             if (names[n].own)
                 annotate(t, names[n].own, i);
@@ -162,9 +161,8 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 
 Test(steps, parts_of_one_pass_are_not_layers)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     work(t, 4096, "train:train.py:19;main:train.py:90");
     for (int layer = 0; layer < 12; layer++)
         mvt_alloc(t, .addr = 0x11000000 + 4096 * (uint64_t)layer, .bytes = 4096,
@@ -176,9 +174,8 @@ Test(steps, parts_of_one_pass_are_not_layers)
 
 Test(steps, lists_that_are_built_at_set_up_are_not_leaks)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (uint64_t i = 0; i < 10; i++) {
         mvt_alloc(t, .addr = 0x11000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
         mvt_alloc(t, .addr = 0x20000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
@@ -189,9 +186,8 @@ Test(steps, lists_that_are_built_at_set_up_are_not_leaks)
 
 Test(steps, profiler_marks_come_before_those_of_the_optimizer)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 9; i++) {
         annotate(t, "ProfilerStep#%d", i);
         work(t, 1024, "f:a.py:2");
@@ -205,9 +201,8 @@ Test(steps, profiler_marks_come_before_those_of_the_optimizer)
 
 Test(steps, a_last_mark_without_events_after_it_counts)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 3; i++) {
         work(t, 1024, "f:a.py:2");
         optimize(t, "Optimizer.step#SGD.step");
@@ -219,9 +214,8 @@ Test(steps, a_last_mark_without_events_after_it_counts)
 
 Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 4; i++) {
         annotate(t, "## step %d ##", i);
         for (int layer = 0; layer < 3; layer++) {
@@ -236,10 +230,9 @@ Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
 
 Test(steps, marks_in_metadata_are_steps)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
     char text[32];
 
-    heap(t);
     for (int i = 0; i < 6; i++) {
         snprintf(text, sizeof text, "step=%d", i);
         for (int k = 0; k < 2; k++) {
@@ -256,10 +249,9 @@ Test(steps, marks_in_metadata_are_steps)
 /* A loop over layers inside the model does not make steps, but the loop around the model does. */
 Test(steps, steps_are_inferred_from_a_recurring_line)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
     char label[64];
 
-    heap(t);
     work(t, 4096, "build:a.py:3");
     for (int i = 0; i < 10; i++) {
         work(t, 2048, "train:a.py:7");
@@ -278,9 +270,8 @@ Test(steps, steps_are_inferred_from_a_recurring_line)
  * after it, and both belong to one step. */
 Test(steps, a_statement_around_a_call_is_one_step)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 12; i++) {
         work(t, 4096, "train:a.py:7");
         for (int layer = 0; layer < 4; layer++)
@@ -295,9 +286,8 @@ Test(steps, a_statement_around_a_call_is_one_step)
 /* Only y = model(x.cuda()): no two of the line's runs belong together. */
 Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 12; i++) {
         work(t, 512 * (uint64_t)(1 + i * 7 % 5), "serve:a.py:7");
         for (int layer = 0; layer < 4; layer++)
@@ -310,9 +300,8 @@ Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 /* CUB's and Thrust's algorithms are not steps of the program. */
 Test(steps, ranges_of_cub_are_not_steps)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 12; i++) {
         work(t, 1024, "f:a.py:2");
         for (int k = 0; k < 3; k++) {
@@ -359,9 +348,8 @@ Test(steps, graphs_that_are_captured_again_are_steps)
 /* A loop, then one pass through another line. */
 Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (int i = 0; i < 12; i++) {
         work(t, 2048, "predict:a.py:7");
         for (int layer = 0; layer < 8; layer++)
@@ -375,9 +363,8 @@ Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
 Test(steps, steps_are_inferred_from_lifetimes_on_a_single_line)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     for (uint64_t i = 0; i < 12; i++) {
         uint64_t x = 0x10000000 + 0x1000 * (i % 2), r = 0x20000000 + 0x1000 * i;
         mvt_alloc(t, .addr = x, .bytes = 512, .stack = "train:a.py:7");
@@ -390,9 +377,8 @@ Test(steps, steps_are_inferred_from_lifetimes_on_a_single_line)
 
 Test(steps, a_run_without_recurrence_has_no_steps)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = with_heap();
 
-    heap(t);
     work(t, 1024, "f:a.py:1");
     work(t, 1024, "f:a.py:2");
     expect_steps(t, MV_STEPS_NONE, 0);

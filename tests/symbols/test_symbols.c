@@ -72,12 +72,6 @@ static void start(sample *s)
     cr_assert_eq(s->build_id_bytes, 20);
 }
 
-static void end(sample *s)
-{
-    mv_arena_release(s->arena);
-    cr_expect_eq(s->arena->budget->used, 0);
-}
-
 /* Looks up the three addresses in an order that differs from the file's. */
 static void resolve(sample *s, const char *path)
 {
@@ -119,16 +113,14 @@ Test(symbols, functions_lines_and_inlined_calls_are_found)
     start(&s);
     resolve(&s, MV_SYMBOL_SAMPLE);
     expect_all_lines(&s);
-    end(&s);
 }
 
 /* Makes a copy of the sample, changed by a binutils command. */
 static const char *copy_by(const char *command)
 {
     const char *path = mvt_temp_file((mv_span){0});
-    char line[1024];
 
-    snprintf(line, sizeof line, "%s %s %s", command, MV_SYMBOL_SAMPLE, path);
+    const char *line = mvt_format("%s %s %s", command, MV_SYMBOL_SAMPLE, path);
     cr_assert_eq(system(line), 0, "%s", line);
     return path;
 }
@@ -148,20 +140,18 @@ Test(symbols, without_debugging_information_the_functions_stay)
             expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
         expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
         cr_expect_eq(s.out.missing, 0);
-        end(&s);
     }
 }
 
 /* A file other than the loaded one must give no symbols. */
 static void expect_addresses(sample *s, const char *path)
 {
-    char name[300];
 
     resolve(s, path);
     cr_assert_eq(s->out.first[3], 3, "%s", path);
     cr_expect_eq(s->out.missing, 1);
-    snprintf(name, sizeof name, "%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-             (unsigned long)s->plain);
+    const char *name = mvt_format("%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
+                                  (unsigned long)s->plain);
     expect_frame(s, 2, name, path, MV_NO_LINE);
 }
 
@@ -174,7 +164,6 @@ Test(symbols, symbols_of_another_file_are_not_used)
     expect_addresses(&s, MV_SYMBOL_SAMPLE);
     s.build_id_bytes = 0;
     expect_addresses(&s, MV_SYMBOL_SAMPLE);
-    end(&s);
 }
 
 Test(symbols, without_a_build_id_a_file_is_identified_by_path)
@@ -186,16 +175,14 @@ Test(symbols, without_a_build_id_a_file_is_identified_by_path)
     s.build_id_bytes = 0;
     resolve(&s, path);
     expect_all_lines(&s);
-    end(&s);
 }
 
 Test(symbols, names_that_are_not_files_print_nothing)
 {
-    char pipe_path[64];
     sample s;
 
     start(&s);
-    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.so", mvt_temp_folder());
+    const char *pipe_path = mvt_format("%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(pipe_path, 0600), 0);
     expect_addresses(&s, "/no/such/libfoo.so");
     expect_addresses(&s, "/");
@@ -206,7 +193,6 @@ Test(symbols, names_that_are_not_files_print_nothing)
     expect_addresses(&s, "/proc/self/mem");
     expect_addresses(&s, "/proc/self/exe/../maps");
     expect_addresses(&s, pipe_path);
-    end(&s);
 }
 
 /* Opening a device or a pipe has effects, even if it is not read. */
@@ -220,15 +206,13 @@ static void expect_not_opened(const char *path)
     start(&s);
     expect_addresses(&s, path);
     cr_expect_lt(read(watch, event, sizeof event), 0, "%s was opened", path);
-    end(&s);
     close(watch);
 }
 
 Test(symbols, names_that_are_not_files_are_not_opened)
 {
-    char path[64];
+    const char *path = mvt_format("%s/pipe.so", mvt_temp_folder());
 
-    snprintf(path, sizeof path, "%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(path, 0600), 0);
     expect_not_opened(path);
     cr_assert_eq(unlink(path), 0);
@@ -250,7 +234,6 @@ Test(symbols, a_file_at_another_path_is_not_read)
     cr_expect_eq(s.out.missing, 1);
     cr_expect_eq(strncmp(s.out.function[0], "libsymbol_sample.so+0x", 22), 0, "%s",
                  s.out.function[0]);
-    end(&s);
 }
 
 Test(symbols, addresses_in_no_module_have_no_name)
@@ -264,7 +247,6 @@ Test(symbols, addresses_in_no_module_have_no_name)
     cr_expect_null(s.out.file[0]);
     cr_expect_eq(s.out.line[0], MV_NO_LINE);
     cr_expect_str_eq(s.out.function[1], "0x0");
-    end(&s);
 }
 
 /* The C library has no DWARF here, but thousands of symbols. Each address in a function must be
@@ -291,7 +273,6 @@ Test(symbols, symbols_of_the_c_library_are_found)
     for (int i = 0; i < 4; i++)
         cr_expect(strstr(s.out.function[s.out.first[i + 1] - 1], names[i]), "%s is not %s",
                   s.out.function[i], names[i]);
-    end(&s);
 }
 
 /* Damaged files must cause no crash and no hang, and each query must get an answer. */
@@ -323,7 +304,6 @@ LongTest(symbols, damaged_files_do_no_harm)
         cr_assert_geq(s.out.first[3], 3);
         mv_arena_rewind(s.arena, here);
     }
-    end(&s);
 }
 
 Test(symbols, a_small_budget_is_an_error)
@@ -342,7 +322,6 @@ Test(symbols, a_small_budget_is_an_error)
             cr_assert_eq(code, MV_NOMEM);
         mv_arena_release(arena);
     }
-    end(&s);
 }
 
 static void expect_name(const char *mangled, const char *want)

@@ -2,7 +2,6 @@
  * is complete. */
 
 #include "analyze/thin/thin.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_live.h"
 
 static mv_pauses pauses_of(const mv_trace *trace, const char *start_after, const char *stop_after)
@@ -21,8 +20,7 @@ static mvt_trace *ten_steps(void)
     mvt_segment_alloc(t, .addr = 0x100000, .bytes = 0x200000, .time_us = 10);
     for (int i = 1; i <= 10; i++) {
         uint64_t at = 0x100000 + (uint64_t)i * 0x1000;
-        char name[16];
-        snprintf(name, sizeof name, "step %d", i);
+        const char *name = mvt_format("step %d", i);
         mvt_mark(t, name, i * 1000);
         mvt_alloc(t, .addr = at, .bytes = 512, .stack = "f:a.py:1", .time_us = i * 1000 + 100);
         if (i == 4)

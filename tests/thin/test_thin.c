@@ -108,8 +108,7 @@ LongTest(thin, random_heaps_keep_sizes_and_peaks)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
         mvt_trace *t = mvt_new();
-        char name[32];
-        snprintf(name, sizeof name, "seed %u", seed);
+        const char *name = mvt_format("seed %u", seed);
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
                                         .calls = seed % 20 == 0 ? 40000 : 500, /* several pieces */
                                         .unrecorded = seed % 3 == 0 ? 100 : 0,

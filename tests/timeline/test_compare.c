@@ -72,8 +72,7 @@ LongTest(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
     for (uint32_t i = 0; i < NAMES; i++) {
         const char *a = names[i], *b = names[(i * 3 + 1) % NAMES];
         mv_view *view = pair(a, b);
-        char what[128];
-        snprintf(what, sizeof what, "%s over %s", b, a);
+        const char *what = mvt_format("%s over %s", b, a);
         mv_view_frame(view, 1280, 720, 0);
         mv_view_do(view, MV_DO_show_timeline, 0); /* without events, State is shown first */
         mv_view_write(view)->fits_height = false;
@@ -207,12 +206,11 @@ Test(compare, the_key_cycles_through_possible_values)
                                         MV_ALIGN_AUTO};
 
     for (uint32_t i = 0; i < 4; i++) {
-        char text[64];
         cr_assert(mv_view_do(view, MV_DO_next_align, 0));
         cr_assert_eq(view->now->align, expected[i], "%u: %s", i,
                      mv_align_name((mv_align)view->now->align));
-        snprintf(text, sizeof text, "aligned by %s",
-                 mv_align_name(alignment_of(view, (mv_align)view->now->align).by));
+        const char *text = mvt_format(
+            "aligned by %s", mv_align_name(alignment_of(view, (mv_align)view->now->align).by));
         cr_assert(mvt_scene_says(mvt_view_frame(view), text), "no text \"%s\"", text);
     }
 }

@@ -195,8 +195,8 @@ Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
         mv_size_text(size, mv_pyramid_at(&levels, moment).allocated);
         cr_assert(says_in(scene, size, y, end), "%s: no value %s", rows[i].name, size);
     }
-    cr_assert(mvt_scene_says(scene, mv_arena_printf(mvt_memory(), "%.40s", found->found.verdict)),
-              "no text %s", found->found.verdict);
+    cr_assert(mvt_scene_says(scene, mvt_format("%.40s", found->found.verdict)), "no text %s",
+              found->found.verdict);
     cr_assert(is_tip(&view->ui, found->found.verdict), "no tip %s", found->found.verdict);
     for (uint32_t i = 0; i < found->found.count; i++) {
         const mv_rank_outlier *o = &found->found.outliers[i];

@@ -34,9 +34,8 @@ static void begin(program *p, uint64_t seed)
 static mv_stack_id stack_of(program *p, uint32_t number)
 {
     mv_frame_row row = MV_FRAME_ROW;
-    char name[8];
 
-    snprintf(name, sizeof name, "f%u", number);
+    const char *name = mvt_format("f%u", number);
     row.function = mv_build_string(&p->build, name, strlen(name));
     mv_frame_id frame = mv_build_frame(&p->build, &row);
     return mv_build_stack(&p->build, &frame, 1);

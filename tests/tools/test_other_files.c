@@ -23,11 +23,10 @@ enum { NAMES = sizeof all_names / sizeof *all_names };
 
 static mv_trace read_tool(const char *name)
 {
-    char path[1024];
     mv_trace trace;
     mv_err err;
 
-    snprintf(path, sizeof path, MV_TESTDATA "/tools/%s", name);
+    const char *path = mvt_format(MV_TESTDATA "/tools/%s", name);
     cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, &trace, &err), MV_OK, "%s: %s", name,
                  err.detail);
     const char *unsound = mvt_unsound(&trace);
@@ -134,10 +133,9 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        char name[64];
         mv_leaks leaks;
         mv_err err;
-        snprintf(name, sizeof name, "%s.xplane.pb", all[i].name);
+        const char *name = mvt_format("%s.xplane.pb", all[i].name);
         mv_trace trace = read_tool(name);
         mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
         mv_totals totals = totals_of(&trace, &lives);

@@ -1,6 +1,5 @@
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
@@ -337,6 +336,15 @@ typedef struct {
     mv_totals totals;
 } result;
 
+/* A trace that begins with a segment of 2 MiB at 0x200000. */
+static mvt_trace *small_segment(void)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    return t;
+}
+
 static result totals_of(mvt_trace *t)
 {
     result r = {.t = t};
@@ -349,9 +357,8 @@ static result totals_of(mvt_trace *t)
 
 Test(totals, deferred_free_ends_allocated_before_active_and_requested)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
     mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
     mvt_alloc(t, .addr = 0x200400, .bytes = 600);
@@ -377,9 +384,8 @@ enum { KEPT_REQUESTED = 1, KEPT_COMPLETED = 2 };
  * events. */
 static result waiting_beside_another(unsigned kept)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
     if (kept & KEPT_REQUESTED)
         mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
@@ -511,9 +517,8 @@ Test(totals, segments_that_only_their_ends_show_may_follow_each_other)
  * before the first event. */
 Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x800000, .bytes = 512);
     mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
@@ -568,9 +573,8 @@ Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 
 Test(totals, private_pools_have_separate_rows)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_segment_alloc(t, .addr = 0x600000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x600000, .bytes = 1024);
@@ -616,9 +620,8 @@ Test(totals, pools_missing_from_the_file_are_unknown)
 
 Test(totals, residual_shows_unexplained_bytes)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = small_segment();
 
-    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
@@ -699,9 +702,8 @@ static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *w
     mv_device device;
     mv_trace cut = without_beginning(trace, &device, first);
     mv_series tail;
-    char what[96];
 
-    snprintf(what, sizeof what, "%s from event %u", name, first);
+    const char *what = mvt_format("%s from event %u", name, first);
     mv_lives lives = mvt_lives(arena, &cut, 0);
     mvt_ok(mv_totals_series(arena, &lives, &tail, mvt_err()));
     expect_tail(&lives, &tail, whole, what);

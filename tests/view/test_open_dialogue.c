@@ -13,32 +13,21 @@
  */
 static const char *make_folder(void)
 {
-    static char folder[64];
+    const char *folder = mvt_temp_folder();
     char path[200];
     static const char *const names[] = {"a.pickle", "b.pickle", "notes.txt", ".hidden.pickle",
                                         "runs/gpt_long_name.pickle"};
 
-    snprintf(folder, sizeof folder, "/tmp/memviz-open-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/runs", folder);
     cr_assert_eq(mkdir(path, 0700), 0);
     for (int i = 0; i < 5; i++) {
-        char command[600];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        snprintf(command, sizeof command, "cp %s %s", mvt_snapshot("no_history"), path);
+        const char *command = mvt_format("cp %s %s", mvt_snapshot("no_history"), path);
         cr_assert_eq(system(command), 0);
         utime(path, &(struct utimbuf){1000000 + i * 1000, 1000000 + i * 1000});
     }
     setenv("XDG_CACHE_HOME", folder, 1);
     return folder;
-}
-
-static void remove_folder(const char *folder)
-{
-    char command[200];
-
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert_eq(system(command), 0);
 }
 
 static const char *name_of(const mv_view *view, uint32_t row)
@@ -78,7 +67,6 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
     cr_assert_eq(view->document_count, 1);
     cr_assert_str_eq(view->documents[0]->name, "b.pickle");
-    remove_folder(folder);
 }
 
 /* The most recently saved file comes first, and its row describes it. */
@@ -86,9 +74,8 @@ Test(open_dialogue, sessions_are_marked)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    char command[300];
 
-    snprintf(command, sizeof command, "touch -d '2999-01-01' %s/a.pickle.session", folder);
+    const char *command = mvt_format("touch -d '2999-01-01' %s/a.pickle.session", folder);
     cr_assert_eq(system(command), 0);
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, folder);
@@ -96,7 +83,6 @@ Test(open_dialogue, sessions_are_marked)
     mvt_view_type(view, "/");
     cr_assert_str_eq(name_of(view, 1), "a.pickle.session");
     cr_assert(mvt_scene_says(mvt_view_frame(view), "session"));
-    remove_folder(folder);
 }
 
 Test(open_dialogue, tab_completes_and_rows_are_clicked)
@@ -124,7 +110,6 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
     cr_assert_not_null(zone);
     mvt_view_click(view, zone->box.x + 4, zone->box.y + 4);
     cr_assert_eq(view->document_count, 1);
-    remove_folder(folder);
 }
 
 /* Two files with the same name used to look alike in the toolbar and in the list of bookmarks. */
@@ -147,7 +132,6 @@ Test(open_dialogue, files_of_one_name_are_distinguished)
         cr_expect_eq(mvt_scene_says(scene, "runs/a.pickle"), i == 1);
         cr_expect_eq(mvt_scene_says(scene, strrchr(mv_view_document(view)->path, '/') + 1), true);
     }
-    remove_folder(folder);
 }
 
 /* The most recent file comes first, each file is listed once, there are at most twenty, and only
@@ -192,10 +176,8 @@ Test(open_dialogue, recent_files)
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_frame(view);
     cr_assert_neq(view->chrome->open.rows[0].kind, MV_OPEN_RECENT);
-    remove_folder(folder);
 }
 
-/* Without a table of files, as in a build that has none, the field still takes a name. */
 /* As on a full disk: the old list stays, and one line says so. */
 Test(open_dialogue, recent_files_on_a_full_disk)
 {
@@ -215,9 +197,9 @@ Test(open_dialogue, recent_files_on_a_full_disk)
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_frame(view);
     cr_assert(strstr(name_of(view, 0), "/a.pickle"));
-    remove_folder(folder);
 }
 
+/* Without a table of files, as in a build that has none, the field still takes a name. */
 Test(open_dialogue, works_without_a_file_system)
 {
     mv_view *view = mvt_view_new(NULL);

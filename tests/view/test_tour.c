@@ -69,6 +69,6 @@ Test(tour, is_not_offered_where_its_end_cannot_be_noted)
     setenv("MEMVIZ_CACHE", "off", 1);
     cr_expect_not(mv_disk_files.offers_tour());
     unsetenv("MEMVIZ_CACHE");
-    setenv("XDG_CACHE_HOME", mv_arena_printf(mvt_memory(), "%s/a/b/c", folder), 1);
+    setenv("XDG_CACHE_HOME", mvt_format("%s/a/b/c", folder), 1);
     cr_expect_not(mv_disk_files.offers_tour());
 }

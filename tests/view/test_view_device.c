@@ -18,7 +18,7 @@ static const cJSON *ledger_at(const char *name, const char *at)
 
 static const char *event_text(uint32_t event)
 {
-    return mv_arena_printf(mvt_memory(), "%u", event);
+    return mvt_format("%u", event);
 }
 
 /* ---- the tab ----------------------------------------------------------------------------- */
@@ -275,9 +275,8 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
                        "%s", zone->tip);
     cr_assert_not_null(
         strstr(zone->tip,
-               mv_arena_printf(
-                   mvt_memory(), "%s cuBLAS",
-                   mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep", at), "cuBLAS")))),
+               mvt_format("%s cuBLAS",
+                          mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep", at), "cuBLAS")))),
         "%s", zone->tip);
     mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
     mvt_view_frame(view);

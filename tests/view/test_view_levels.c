@@ -6,7 +6,6 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/document/level_calls.h"
 #include "view/frame/file_badge.h"
-#include "view/panes/listing.h"
 
 #include <math.h>
 
@@ -363,9 +362,8 @@ LongTest(view_levels, levels_have_one_clock)
 static mv_view *capture(const char *name)
 {
     mv_view *view = mvt_view_new(NULL);
-    char path[300];
 
-    snprintf(path, sizeof path, MV_TESTDATA "/captures/%s.bin", name);
+    const char *path = mvt_format(MV_TESTDATA "/captures/%s.bin", name);
     mvt_view_open(view, path);
     mvt_view_frame(view);
     return view;

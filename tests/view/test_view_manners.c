@@ -174,10 +174,9 @@ Test(export, has_no_buttons)
     static const char *const buttons[] = {
         "Commands", "Dark", "Light", "Search: ", "Colour: ", "Flame graph", "Tables", "all keys"};
     const char *path = mvt_temp_file((mv_span){0});
-    char name[4096];
 
     mvt_view_frame(view);
-    snprintf(name, sizeof name, "%s.svg", path);
+    const char *name = mvt_format("%s.svg", path);
     cr_assert(mv_export_write(view, name), "%s", view->message);
     char *text = mvt_text(name);
     unlink(name);

@@ -2,11 +2,8 @@
  * legible. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/intents/writable.h"
 #include "view/panes/panels.h"
-#include "view/timeline/pane_timeline.h"
 #include "view/timeline/plot.h"
-#include "viz/scene/fullness_scale.h"
 
 static const float widths[] = {360, 390, 600, 640, 820, 1100};
 enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };
@@ -100,9 +97,8 @@ Test(view_narrow, colours_have_a_legend)
 static void check_device_lane(const char *name)
 {
     mv_view *view = mvt_view_new(NULL);
-    char path[300];
 
-    snprintf(path, sizeof path, MV_TESTDATA "/captures/%s", name);
+    const char *path = mvt_format(MV_TESTDATA "/captures/%s", name);
     mvt_view_open(view, path);
     for (int w = 0; w < WIDTHS; w++) {
         const mv_scene *scene = frame(view, widths[w]);

@@ -56,9 +56,8 @@ static uint32_t count_different(const picture *a, const mv_image *b)
 
 static bool compare(const mv_image *image, const char *name, char *why, size_t size)
 {
-    char path[PATH];
+    const char *path = mvt_format("%s/golden/view/%s", MV_TESTDATA, name);
 
-    snprintf(path, sizeof path, "%s/golden/view/%s", MV_TESTDATA, name);
     if (getenv("MV_BLESS")) {
         write_png(image, path);
         return true;
@@ -96,9 +95,8 @@ static void run(const char *name)
     mv_script_opts opts = {.folder = MV_TESTDATA "/snapshots", .shot = shoot};
     mv_script_result result;
     mv_view *view = mvt_view_new(NULL);
-    char path[PATH];
 
-    snprintf(path, sizeof path, "%s/tests/scripts/%s", MV_SOURCE_DIR, name);
+    const char *path = mvt_format("%s/tests/scripts/%s", MV_SOURCE_DIR, name);
     cr_expect(mv_script_run(view, mvt_text(path), &opts, &result), "%s:%u: %s", name, result.line,
               result.why);
     mvt_end_now(view);

@@ -77,7 +77,7 @@ Test(view_whatif, boxes_stay_where_they_are)
     bool was_long = false;
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *item = mv_arena_printf(mvt_memory(), "%s", mv_whatif_item(view, i));
+        const char *item = mvt_format("%s", mv_whatif_item(view, i));
         tick(view, item);
         was_long |= mvt_scene_says(mvt_view_frame(view), "more about this below the boxes");
         cr_expect(box_of(view, "max_split_size_mb:64").y == y, "%s", item);

@@ -46,7 +46,6 @@ static uint64_t unpacked_bytes(const char *path)
 static const char *check(const char *name)
 {
     static char why[512];
-    char path[1024];
     mv_read_opts opts = {0};
     mv_arena *arena = mvt_arena_of(BUDGET);
     mv_trace trace;
@@ -54,7 +53,7 @@ static const char *check(const char *name)
     int64_t start = mv_now_ms();
     mv_code code, want = code_in_name(name);
 
-    snprintf(path, sizeof path, MV_TESTDATA "/bad/%s", name);
+    const char *path = mvt_format(MV_TESTDATA "/bad/%s", name);
     code = mv_trace_read(arena, path, &opts, &trace, &err);
     mv_arena_release(arena);
     why[0] = 0;

@@ -133,11 +133,10 @@ LongTest(damage, changed_pages_stay_sound)
  * number of cut files that were read without a note. */
 static uint32_t break_everywhere(const char *name)
 {
-    char path[1024];
     mv_span file, nothing = {(const uint8_t *)"", 0};
     uint32_t silent = 0;
 
-    snprintf(path, sizeof path, MV_TESTDATA "/corpus/%s", name);
+    const char *path = mvt_format(MV_TESTDATA "/corpus/%s", name);
     file = mvt_file(mvt_memory(), path);
     for (uint64_t length = 0; length < file.length; length++)
         silent += read_copy((mv_span){file.data, length}, nothing) == OTHER;

@@ -19,9 +19,8 @@ static const char *const others[] = {
 static void check_run(const char *name, const char *command, const char *arguments)
 {
     mvt_run run = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
-    char path[512];
 
-    snprintf(path, sizeof path, GOLDEN "/%s.%s", name, command);
+    const char *path = mvt_format(GOLDEN "/%s.%s", name, command);
     cr_assert_eq(run.status, 0, "%s: %s", arguments, run.err);
     cr_expect_str_eq(run.err, "");
     if (getenv("MV_BLESS")) {
@@ -35,9 +34,8 @@ static void check_run(const char *name, const char *command, const char *argumen
 
 static void check(const char *name, const char *command)
 {
-    char arguments[256];
+    const char *arguments = mvt_format("%s %s.pickle", command, name);
 
-    snprintf(arguments, sizeof arguments, "%s %s.pickle", command, name);
     check_run(name, command, arguments);
 }
 
@@ -165,8 +163,7 @@ Test(golden, a_process_prints_the_same)
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ %s two_devices.pickle", commands[i]);
-        char path[512];
-        snprintf(path, sizeof path, GOLDEN "/two_devices.%s", commands[i]);
+        const char *path = mvt_format(GOLDEN "/two_devices.%s", commands[i]);
         cr_expect_eq(run.status, 0, "%s: %s", commands[i], run.err);
         mvt_same_text(mvt_text(path), run.out, "%s", commands[i]);
     }

@@ -1,7 +1,6 @@
 /* Hostile files: their contents must never control the terminal, in any report, message or file
  * name. Every --json report must be JSON, and every output must end. */
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include "cli/report/sheet.h"
 #include "export/export.h"
@@ -103,8 +102,7 @@ static void check_text_reports(bool all_strings)
         const char *path = write_hostile(names[i], all_strings);
         for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
             mvt_run r = mvt_here("$MEMVIZ %s %s", reports[k], path);
-            char what[80];
-            snprintf(what, sizeof what, "%s of %s", reports[k], names[i]);
+            const char *what = mvt_format("%s of %s", reports[k], names[i]);
             cr_assert_lt(r.status, 4, "%s: %d: %s", what, r.status, r.err);
             check_harmless(what, r.out, r.out_length);
             check_harmless(what, r.err, r.err_length);
@@ -221,12 +219,11 @@ Test(hostile, texts_of_a_database_are_utf8)
     const char *path = write_hostile("full", false);
     mvt_run r = mvt_here("$MEMVIZ export -q %s -o out.sqlite", path);
     sqlite3_stmt *statement = NULL;
-    char file[128];
     sqlite3 *db;
     unsigned rows = 0;
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    snprintf(file, sizeof file, "%s/out.sqlite", mvt_folder_path());
+    const char *file = mvt_format("%s/out.sqlite", mvt_folder_path());
     cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
     cr_assert_eq(sqlite3_prepare_v2(db, "SELECT function FROM frames", -1, &statement, NULL),
                  SQLITE_OK);

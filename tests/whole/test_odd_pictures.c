@@ -1,7 +1,6 @@
 /* Every command that draws, on almost empty inputs and on inputs that no program makes. The result
  * must be a true picture that names the missing data, or one clear line if there is nothing to
  * draw. */
-#include <unistd.h>
 
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
@@ -171,8 +170,7 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (size_t o = c % 2; o < sizeof options / sizeof *options; o += 2) {
             mvt_run r = mvt_here("$MEMVIZ %s -q %s %s", commands[c], options[o], path);
-            char what[200];
-            snprintf(what, sizeof what, "%s: %s %s", name, commands[c], options[o]);
+            const char *what = mvt_format("%s: %s %s", name, commands[c], options[o]);
             if (is_nothing) {
                 const char *end = strchr(r.err, '\n');
                 cr_expect_eq(r.status, 1, "%s: %d", what, r.status);
@@ -198,8 +196,7 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
 static void draw_input(size_t i)
 {
     if (inputs[i].snapshot) {
-        char path[300];
-        snprintf(path, sizeof path, "$SNAPS/%s.pickle", inputs[i].snapshot);
+        const char *path = mvt_format("$SNAPS/%s.pickle", inputs[i].snapshot);
         draw(path, false, inputs[i].name, inputs[i].says);
     } else {
         mvt_trace *t = mvt_new();

@@ -7,9 +7,8 @@
 
 static void read_made(const char *name, mv_trace *out)
 {
-    char path[256];
+    const char *path = mvt_format(MV_TESTDATA "/releases/%s", name);
 
-    snprintf(path, sizeof path, MV_TESTDATA "/releases/%s", name);
     cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, out, mvt_err()), MV_OK, "%s: %s", name,
                  mvt_err()->detail);
 }
