@@ -707,7 +707,8 @@ int mv_cmd_leaks(mv_cli *cli)
                      .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    /* addresses and sizes are read only if a request failed, or events were folded */
+    /* addresses and sizes are read only if a request failed, or events of a capture were folded;
+     * captures are never read in pieces, since they have facts (parse/container/wire_part.c) */
     cli->columns = MV_EVENT_action | MV_EVENT_time_us | MV_EVENT_stack | MV_EVENT_tag;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;

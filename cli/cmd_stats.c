@@ -433,7 +433,7 @@ static mv_code find_times(mv_cli *cli, const mv_trace *trace, device_stats *stat
         if (!cli->pieces)
             stats->time_us[i] = mv_trace_events(trace, device).time_us[event[i]];
         else if (mv_pieces_time(cli->pieces, device, event[i], &stats->time_us[i], err) != MV_OK)
-            return mv_input_needs_whole(cli, err);
+            return err->code == MV_CORRUPT ? mv_input_needs_whole(cli, err) : err->code;
     }
     return MV_OK;
 }

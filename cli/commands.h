@@ -52,8 +52,9 @@ struct mv_cli {
     struct mv_pieces *pieces;   /* pieces of the file (parse/pieces.h); NULL: read as a whole */
     bool reads_whole;           /* the file must be read as a whole, because a piece is damaged */
     uint32_t columns;           /* set of columns of events (MV_EVENT_addr) that the command reads
-                                 * once the lives are known, if no request failed and no option
-                                 * selects events; 0: it needs all events */
+                                 * once the lives are known, if the file has one device, no request
+                                 * failed and no option selects events. All other columns may then
+                                 * be NULL; 0: it needs all events */
     uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
     const struct mv_lives *joined; /* lives found while the file was read in pieces; NULL: none */
     struct mv_kept_files *kept;    /* files that earlier commands have read, or NULL */

@@ -31,9 +31,10 @@ uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
 /* Leaves out event columns when pieces are read, which takes less time. `columns` is the set of the
  * columns that the caller needs (MV_EVENT_addr). In all other columns, each event has the absent
- * value, even if the file contains another; these columns belong to `pieces`. Damage in columns that
- * are left out is found, wrong values are not. May be called whenever no piece is being read. If
- * memory runs out, all columns are read. `pieces` may be NULL. */
+ * value, even if the file contains another; these columns belong to `pieces`. Hashes are checked for
+ * all columns, but columns that are left out are not decoded, so a wrong value with a correct hash is
+ * not found. May be called whenever no piece is being read. A column whose absent values find no
+ * memory is read. `pieces` may be NULL. */
 void mv_pieces_need(mv_pieces *pieces, uint32_t columns);
 
 /* Reads the time of an event, even if times are left out. Fails with MV_CORRUPT if that is not

@@ -34,7 +34,7 @@ typedef struct {
     uint32_t first, depth; /* the line's first visit, and the number of frames up to the line */
 } splitting;
 
-/* Forward rows [first, end) of one pass, with the visits of these rows and the loops among them. */
+/* Forward rows [first, end) of one pass. */
 typedef struct {
     uint32_t first, end;
 } row_range;

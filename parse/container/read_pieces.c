@@ -289,6 +289,7 @@ mv_code mv_pieces_time(mv_pieces *p, uint32_t device, uint32_t event, int64_t *t
     const mv_load_table *t = device < p->trace->device_count ? p->devices[device].table : NULL;
     mv_load load = p->load;
     const int64_t *times = NULL;
+    mv_code code = MV_CORRUPT;
 
     mv_arena_init(&load.scratch, p->tables.budget);
     load.absent = NULL;
@@ -296,9 +297,9 @@ mv_code mv_pieces_time(mv_pieces *p, uint32_t device, uint32_t event, int64_t *t
         const mv_wire_chunk *head = &t->chunks[i].head;
         if (event < head->first_row || event - head->first_row >= head->count)
             continue;
-        times = mv_part_times(&load, &t->chunks[i]);
-        *time_us = times ? times[event - head->first_row] : MV_NO_TIME;
+        code = mv_part_times(&load, &t->chunks[i], &times);
+        *time_us = code == MV_OK ? times[event - head->first_row] : MV_NO_TIME;
     }
     mv_arena_release(&load.scratch);
-    return times ? MV_OK : mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "time of event %u", event);
+    return code == MV_OK ? MV_OK : mv_fail(err, code, MV_NO_OFFSET, "time of event %u", event);
 }

@@ -158,9 +158,9 @@ mv_code mv_part_find(mv_load *load, mv_err *err);
  * in the file, in order, and that no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
-/* Decodes the times of a chunk of events, in load->scratch. Returns NULL if the chunk is damaged, or
- * if memory runs out. */
-const int64_t *mv_part_times(mv_load *load, const mv_chunk *chunk);
+/* Decodes the times of a chunk of events, in load->scratch. Fails if the chunk is damaged
+ * (MV_CORRUPT), or if memory runs out (MV_NOMEM). */
+mv_code mv_part_times(mv_load *load, const mv_chunk *chunk, const int64_t **times);
 
 /* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
  * that the chunk is unusable. */

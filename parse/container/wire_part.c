@@ -3,7 +3,7 @@
 #include "parse/container/wire_load.h"
 #include "parse/container/wire_opening.h"
 
-const int64_t *mv_part_times(mv_load *load, const mv_chunk *from)
+mv_code mv_part_times(mv_load *load, const mv_chunk *from, const int64_t **times)
 {
     const mv_model_table *events = mv_table_find(MV_WIRE_EVENTS);
     mv_model_table layout = *events;
@@ -14,7 +14,8 @@ const int64_t *mv_part_times(mv_load *load, const mv_chunk *from)
     layout.column_count = 1;
     chunk.head.first_row = 0;
     t.columns[0] = mv_push_array(&load->scratch, int64_t, chunk.head.count);
-    return t.columns[0] && mv_rows_decode_chunk(load, &t, &chunk) == MV_OK ? t.columns[0] : NULL;
+    *times = t.columns[0];
+    return t.columns[0] ? mv_rows_decode_chunk(load, &t, &chunk) : MV_NOMEM;
 }
 
 /* Finds the last chunk whose first event is before a time, or the first chunk if all chunks begin
@@ -26,10 +27,11 @@ static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, u
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         mv_arena_mark here = mv_arena_here(&load->scratch);
-        const int64_t *times = mv_part_times(load, &t->chunks[middle]);
-        bool is_before = times && times[0] < time_us;
+        const int64_t *times;
+        bool is_read = mv_part_times(load, &t->chunks[middle], &times) == MV_OK;
+        bool is_before = is_read && times[0] < time_us;
         mv_arena_rewind(&load->scratch, here);
-        if (!times)
+        if (!is_read)
             return false;
         *(is_before ? &low : &high) = middle;
     }

@@ -284,8 +284,10 @@ static mv_code thin(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     return mv_downsample_end(scratch, trace, out, err);
 }
 
-/* Makes the container. If it is larger than `room`, it is compressed further, and after that more
- * events are left out. */
+enum { MOST_ROUNDS = 3 };
+
+/* Makes the container. If it is larger than `room`, it is compressed further. After that more events
+ * are left out in up to MOST_ROUNDS rounds, unless --most-events gives their number. */
 static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
                     uint64_t room, contents *out, mv_err *err)
 {
@@ -297,18 +299,21 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     most = mv_events_of_all(&out->thinned.trace);
     write.size = most > MV_PAGE_QUICK_EVENTS ? MV_WRITE_SMALL : MV_WRITE_SMALLEST;
     out->packed.arena = scratch;
-    for (int tries = 0; tries < 5; tries++) {
+    for (int rounds = 0;;) {
         out->packed.length = 0;
         if (pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
             return err->code;
-        if (opts->most_events || out->packed.length <= room || most == 0)
+        if (out->packed.length <= room || most == 0)
             break;
-        if (write.size == MV_WRITE_SMALLEST) {
-            most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
-            if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK)
-                return err->code;
+        if (write.size != MV_WRITE_SMALLEST) {
+            write.size = MV_WRITE_SMALLEST;
+            continue;
         }
-        write.size = MV_WRITE_SMALLEST;
+        if (opts->most_events || rounds++ == MOST_ROUNDS)
+            break;
+        most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
+        if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK)
+            return err->code;
     }
     out->has_session = opts->session;
     if (opts->session)
