@@ -330,8 +330,8 @@ static uint32_t device_to_join(const mv_trace *trace)
 
 /* An event takes up to 128 bytes in a piece, 34 in the joined table, and 57 if the file is read as a
  * whole. Two threads have three pieces in memory. So reading the file as a whole takes less memory
- * if a piece has more than a 16th of the events. */
-enum { LEAST_PIECES = 16 };
+ * if a piece has more than a 16th of the events. Three pieces of SMALL_PIECE events take 25 MB. */
+enum { LEAST_PIECES = 16, SMALL_PIECE = 65536 };
 
 /* Finds the lives of the only device from the pieces of the file. Fails with MV_CORRUPT if the file
  * must be read as a whole. */
@@ -339,15 +339,17 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
 {
     uint32_t device = device_to_join(trace);
     mv_lives *lives = mv_push_struct(&cli->arena, mv_lives);
+    uint64_t most;
     uint32_t count;
     bool is_few;
 
     if (!lives)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    if (device == MV_NO_ROW)
+    if (device == MV_NO_ROW || mv_pieces_count(cli->pieces, device) == 1)
         return mv_input_needs_whole(cli, err);
     count = mv_trace_events(trace, device).count;
-    if (mv_pieces_most(cli->pieces, device) > count / LEAST_PIECES)
+    most = mv_pieces_most(cli->pieces, device);
+    if (most > SMALL_PIECE && most > count / LEAST_PIECES)
         return mv_input_needs_whole(cli, err);
     is_few = count <= MV_WITHOUT_EVENTS;
     if (mv_input_join_pieces(cli, trace, device, cli->columns | (is_few ? cli->columns_if_few : 0),
