@@ -289,7 +289,7 @@ static const char *request_of(mv_cli *cli, uint32_t pid, bool is_launcher)
 }
 
 /* Returns the process that a word names, either by its process ID or by its live file. Returns 0,
- * with a message, if the word is neither. */
+ * with a message, for any other word. */
 static uint32_t process_of(const char *word)
 {
     uint32_t pid = mv_watched_process_of(word);

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t block;
 } alive_block;
 
-/* The end of a block, or its size, if a later piece than that of its birth shows it. */
+/* The end of a block, or its size, that a later piece than the block's first one shows. */
 typedef struct {
     uint32_t row, freed, completed;
     mv_stack_id stack;

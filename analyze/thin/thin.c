@@ -107,7 +107,7 @@ typedef struct {
     mv_bitmap stays;         /* rows of lives that must be kept */
     mv_bitmap kept;          /* rows in `stays`, and further rows within the limit */
     uint32_t least;          /* all other rows with this weight and above are within the limit */
-    mv_bitmap lightest;      /* rows with the next lower weight, some of which are kept */
+    mv_bitmap lightest;      /* rows with the next lower weight; some are kept */
     uint32_t pairs;          /* number of pairs, which are sorted by `below` */
     uint32_t *below, *above; /* [pairs] rows: if the lower row is kept, the row above it is kept,
                               * too */
@@ -486,7 +486,7 @@ static void choose(thinning *t, uint64_t most)
     }
 }
 
-/* What to remove: blocks within pauses, or events beyond a maximum. */
+/* The blocks to remove: those within pauses, or enough to stay within a maximum of events. */
 typedef struct {
     const mv_pauses *pauses;
     uint64_t most, all; /* number of events of all devices: maximum, and before thinning */
@@ -499,8 +499,8 @@ static uint64_t share_of(const thin_ask *ask, uint32_t events)
 
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
-/* The bytes that a piece of the events lacks: the highest sum at any moment, and the sum at its
- * end. Both are relative to the bytes that are missing at its beginning, modulo 2^64. */
+/* The bytes of removed blocks in a piece of the events: the highest sum at any moment, and the sum at
+ * its end. Both are relative to the bytes that are missing at its beginning, modulo 2^64. */
 typedef struct {
     uint64_t most, at_end;
 } lack;

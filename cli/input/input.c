@@ -155,8 +155,8 @@ static bool needs_digest(const mv_cli *cli)
                           (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 
-/* Returns the event number of a position, or its time if `trace` is given. Returns false if only
- * reading all events can tell. */
+/* Returns the event number of a position, or its time if `trace` is given. Returns false if it
+ * can be found only by reading all events. */
 static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
 {
     char why[MV_WHY];
@@ -356,7 +356,7 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
                              lives, err) != MV_OK)
         return err->code;
     trace->devices[device].events = lives->events;
-    trace->digests = NULL; /* no events are left out */
+    trace->digests = NULL; /* all events are there */
     cli->joined = lives;
     return MV_OK;
 }

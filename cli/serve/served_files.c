@@ -217,7 +217,8 @@ static bool has_version(const row *r, const struct stat *st, uint64_t version)
            (r->is_live ? r->identity == identity_of(st) : version_of(st) == version);
 }
 
-/* After a live file was read, its version stays the same for ten times as long as reading took. */
+/* After a live file was read, its version does not change during ten times the time that reading
+ * took. */
 static void note_time(row *r, int64_t began_ms)
 {
     int64_t now_ms = mv_now_ms();

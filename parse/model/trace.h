@@ -712,7 +712,7 @@ const char *mv_fact_find(const mv_trace *trace, const char *key);
  * neighbours. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
-/* Like mv_trace_is_captured, but also true if the facts that would tell were lost to damage. */
+/* Like mv_trace_is_captured, but also true if the facts that would show it were lost to damage. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
 
 /* Returns true if the file contains no final heap at all; an empty heap does not count as missing.

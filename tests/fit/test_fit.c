@@ -34,7 +34,7 @@ Test(fit, sizes_match_if_a_power_of_the_input_explains_them)
 
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
-/* What is irregular about a program. */
+/* The irregularity of a program. */
 typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE } oddity;
 
 typedef struct {
