@@ -169,6 +169,18 @@ static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
     return is_known ? f->rise : 0;
 }
 
+/* Whether the limit would hold the highest need of the whole run so far, and once more its recent
+ * rise. Then a replay with expandable segments that fails does not show that the run needed too
+ * much: these segments are fragmented as well, because a page with a block in use stays. */
+static bool is_far_from_limit(const mv_oom_case *c, const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    uint64_t need = f->forecast.peak > f->most ? f->forecast.peak : f->most;
+
+    return c->heap->lives->history == MV_HISTORY_COMPLETE && !f->forecast.is_least &&
+           !f->has_leak && need + o->bytes.pending + f->rise <= f->limit_least;
+}
+
 /* Returns the evidence that decides against a suspect, or BY_FIGURES. A suspect is the cause if the
  * run would have continued without it. If there was an earlier step, it shows what this step needs.
  * Otherwise, the bytes left after the request must be at least the recent rise in need. They must
@@ -185,7 +197,7 @@ static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_
 
     if (f->forecast.peak && mv_oom_is_above_limit(o))
         return MV_OOM_BY_FORECAST;
-    if (suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves)
+    if (suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves && !is_far_from_limit(c, o))
         return MV_OOM_BY_REPLAY;
     if (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves)
         return MV_OOM_BY_REPLAY;

@@ -306,10 +306,12 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
             mv_size_text(b, f->surely ? f->sure_spare : f->spare));
     else
-        mv_text_append(
-            s, SENTENCE,
-            "free or move the blocks that pin the holes before the large request; whether "
-            "expandable_segments:True would help cannot be replayed from this file");
+        mv_text_append(s, SENTENCE,
+                       "free or move the blocks that pin the holes before the large request; %s",
+                       f->tried ? "expandable_segments:True does not help: replayed, the request "
+                                  "fails as well"
+                                : "whether expandable_segments:True would help cannot be replayed "
+                                  "from this file");
 }
 
 /* Writes the command that shows which lines hold the memory. A refused call can be specified only

@@ -269,6 +269,51 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
     }
 }
 
+/* Ten segments of 20 MiB, in each of which 2 MiB stay in use after 18 MiB were freed. Pages of
+ * expandable segments are 20 MiB, so these holes cannot be joined either. The need rises after
+ * `small` small requests. */
+static mv_oom pinned_pages(uint32_t small)
+{
+    loaded *l = mv_push_struct(mvt_memory(), loaded);
+    mvt_trace *t = mvt_new();
+
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 200 * MIB; at += 20 * MIB) {
+        mvt_segment_alloc(t, .addr = at, .bytes = 20 * MIB);
+        for (; small > 0; small--) {
+            mvt_alloc(t, .addr = at, .bytes = 2 * MIB);
+            mvt_free(t, .addr = at);
+        }
+        mvt_alloc(t, .addr = at, .bytes = 9 * MIB, .stack = "read:a.py:1");
+        mvt_alloc(t, .addr = at + 9 * MIB, .bytes = 9 * MIB, .stack = "read:a.py:1");
+        mvt_alloc(t, .addr = at + 18 * MIB, .bytes = 2 * MIB, .stack = "keep:a.py:2");
+    }
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 200 * MIB; at += 20 * MIB) {
+        mvt_free(t, .addr = at);
+        mvt_free(t, .addr = at + 9 * MIB);
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    l->trace = *mvt_done(t);
+    evaluate(l);
+    cr_assert_eq(l->found.count, 1);
+    return l->found.ooms[0];
+}
+
+/* A replay with expandable segments that fails is no proof that a run needs too much memory if the
+ * run has needed no more for half of its events. */
+Test(oom_truth, expandable_segments_that_fail_as_well_decide_only_if_the_need_still_rises)
+{
+    mv_oom o = pinned_pages(0);
+
+    cr_expect(o.outlook.tried && !o.outlook.serves && o.outlook.rise == 0);
+    cr_expect_eq(o.verdict, MV_OOM_FRAGMENTATION, "%s", o.why);
+    cr_expect_not_null(strstr(o.advice, "does not help: replayed"), "%s", o.advice);
+    o = pinned_pages(100);
+    cr_expect(o.outlook.tried && !o.outlook.serves);
+    cr_expect_gt(o.outlook.rise, o.outlook.limit - o.outlook.most);
+    cr_expect_eq(o.verdict, MV_OOM_CAPACITY, "%s", o.why);
+}
+
 /* Plain .msgpack repeats each stack in full, so only equal stacks show which events share a call.
  * The report must be the same. */
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
