@@ -170,8 +170,8 @@ static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 }
 
 /* Whether the limit would hold the highest need of the whole run so far, and once more its recent
- * rise. Then a replay with expandable segments that fails does not show that the run needed too
- * much: these segments are fragmented as well, because a page with a block in use stays. */
+ * rise. Then a replay that fails does not show that the run needed too much: expandable segments
+ * and a single pool are fragmented as well, because a page or segment with a block in use stays. */
 static bool is_far_from_limit(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -197,9 +197,9 @@ static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_
 
     if (f->forecast.peak && mv_oom_is_above_limit(o))
         return MV_OOM_BY_FORECAST;
-    if (suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves && !is_far_from_limit(c, o))
-        return MV_OOM_BY_REPLAY;
-    if (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves)
+    if (((suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves) ||
+         (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves)) &&
+        !is_far_from_limit(c, o))
         return MV_OOM_BY_REPLAY;
     if (suspect == MV_OOM_STREAM_OR_POOL && f->joined_surely)
         return MV_OOM_BY_FIGURES;

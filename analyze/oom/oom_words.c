@@ -286,32 +286,50 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
 
 /* ---- advice ------------------------------------------------------------------------------ */
 
-static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+/* Writes the setting that served the request in a replay. */
+static void advise_setting(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
-    if (o->hole == MV_HOLE_UNCUT)
+    mv_text_append(
+        s, SENTENCE, "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or ",
+        mv_release_conf(c->trace), f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+        f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
+        mv_size_text(b, f->surely ? f->sure_spare : f->spare));
+}
+
+static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+
+    if (o->hole == MV_HOLE_UNCUT) {
         mv_text_append(s, SENTENCE, "raise max_split_size_mb, or leave it out");
-    else if (c->rules->expandable)
+    } else if (c->rules->expandable) {
         mv_text_append(s, SENTENCE,
                        "free or move the blocks that pin the holes before the large request");
-    else if (f->serves)
-        mv_text_append(
-            s, SENTENCE,
-            "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or free the "
-            "blocks that pin the holes first",
-            mv_release_conf(c->trace), f->conf,
-            mv_size_text(a, f->surely ? f->limit_least : f->limit),
-            f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
-            mv_size_text(b, f->surely ? f->sure_spare : f->spare));
-    else
+    } else if (f->serves) {
+        advise_setting(c, s, o);
+        mv_text_append(s, SENTENCE, "free the blocks that pin the holes first");
+    } else {
         mv_text_append(s, SENTENCE,
                        "free or move the blocks that pin the holes before the large request; %s",
                        f->tried ? "expandable_segments:True does not help: replayed, the request "
                                   "fails as well"
                                 : "whether expandable_segments:True would help cannot be replayed "
                                   "from this file");
+    }
+}
+
+/* Writes how to share the memory of other streams and pools. The setting comes first where a single
+ * pool would not be enough. */
+static void advise_sharing(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+{
+    if (o->outlook.serves && !o->outlook.joined_serves)
+        advise_setting(c, s, o);
+    mv_text_append(s, SENTENCE,
+                   "make the large allocations on one stream and in one pool; delete CUDA graphs "
+                   "and MemPools that are no longer needed, then call torch.cuda.empty_cache()");
 }
 
 /* Writes the command that shows which lines hold the memory. A refused call can be specified only
@@ -376,10 +394,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     else if (o->verdict == MV_OOM_FRAGMENTATION)
         advise_joining(c, s, o);
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)
-        mv_text_append(
-            s, SENTENCE,
-            "make the large allocations on one stream and in one pool; delete CUDA graphs and "
-            "MemPools that are no longer needed, then call torch.cuda.empty_cache()");
+        advise_sharing(c, s, o);
     else if (o->verdict == MV_OOM_PENDING_FREE && o->waits_elsewhere)
         mv_text_append(s, SENTENCE,
                        "free memory on the stream that uses it, or synchronise the streams "
@@ -407,9 +422,9 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
         write_holders(s, o);
         if (o->outlook.serves)
             mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request%s",
-                           o->decided_by == MV_OOM_BY_GROWTH
-                               ? "; whether they would serve later requests is unknown"
-                               : ", but not later ones");
+                           o->decided_by == MV_OOM_BY_FORECAST
+                               ? ", but not later ones"
+                               : "; whether they would serve later requests is unknown");
     }
     return mv_arena_text(c->arena, s, strlen(s));
 }

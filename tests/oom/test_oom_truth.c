@@ -269,29 +269,36 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
     }
 }
 
-/* Ten segments of 20 MiB, in each of which 2 MiB stay in use after 18 MiB were freed. Pages of
- * expandable segments are 20 MiB, so these holes cannot be joined either. The need rises after
- * `small` small requests. */
-static mv_oom pinned_pages(uint32_t small)
+/* Ten segments of `segment` bytes, in each of which a tenth stays in use after the rest was freed.
+ * Stream 0 requests `requested` bytes. 100 small requests come before the need rises, or after. */
+static mv_oom pinned_segments(uint64_t segment, uint64_t stream, uint64_t requested, bool rises)
 {
     loaded *l = mv_push_struct(mvt_memory(), loaded);
     mvt_trace *t = mvt_new();
+    uint64_t kept = segment / 10, part = (segment - kept) / 2, first = 0x40000000;
 
-    for (uint64_t at = 0x40000000; at < 0x40000000 + 200 * MIB; at += 20 * MIB) {
-        mvt_segment_alloc(t, .addr = at, .bytes = 20 * MIB);
-        for (; small > 0; small--) {
-            mvt_alloc(t, .addr = at, .bytes = 2 * MIB);
-            mvt_free(t, .addr = at);
+    for (uint64_t at = first; at < first + 10 * segment; at += segment) {
+        mvt_segment_alloc(t, .addr = at, .bytes = segment, .stream = stream);
+        mvt_alloc(t, .addr = at, .bytes = segment, .stream = stream);
+        mvt_free(t, .addr = at, .stream = stream);
+        for (uint32_t i = 0; rises && at == first && i < 100; i++) {
+            mvt_alloc(t, .addr = at, .bytes = 2 * MIB, .stream = stream);
+            mvt_free(t, .addr = at, .stream = stream);
         }
-        mvt_alloc(t, .addr = at, .bytes = 9 * MIB, .stack = "read:a.py:1");
-        mvt_alloc(t, .addr = at + 9 * MIB, .bytes = 9 * MIB, .stack = "read:a.py:1");
-        mvt_alloc(t, .addr = at + 18 * MIB, .bytes = 2 * MIB, .stack = "keep:a.py:2");
+        mvt_alloc(t, .addr = at, .bytes = part, .stack = "read:a.py:1", .stream = stream);
+        mvt_alloc(t, .addr = at + part, .bytes = part, .stack = "read:a.py:1", .stream = stream);
+        mvt_alloc(t, .addr = at + 2 * part, .bytes = kept, .stack = "keep:a.py:2",
+                  .stream = stream);
     }
-    for (uint64_t at = 0x40000000; at < 0x40000000 + 200 * MIB; at += 20 * MIB) {
-        mvt_free(t, .addr = at);
-        mvt_free(t, .addr = at + 9 * MIB);
+    for (uint64_t at = first; at < first + 10 * segment; at += segment) {
+        mvt_free(t, .addr = at, .stream = stream);
+        mvt_free(t, .addr = at + part, .stream = stream);
     }
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    for (uint32_t i = 0; !rises && i < 100; i++) {
+        mvt_alloc(t, .addr = first, .bytes = 2 * MIB, .stream = stream);
+        mvt_free(t, .addr = first, .stream = stream);
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
     mvt_final_heap(t);
     l->trace = *mvt_done(t);
     evaluate(l);
@@ -299,19 +306,35 @@ static mv_oom pinned_pages(uint32_t small)
     return l->found.ooms[0];
 }
 
-/* A replay with expandable segments that fails is no proof that a run needs too much memory if the
- * run has needed no more for half of its events. */
+/* A replay that fails is no proof that a run needs too much memory if the run has needed no more for
+ * half of its events. Pages of expandable segments are 20 MiB, so they cannot join holes of
+ * 18 MiB. */
 Test(oom_truth, expandable_segments_that_fail_as_well_decide_only_if_the_need_still_rises)
 {
-    mv_oom o = pinned_pages(0);
+    mv_oom o = pinned_segments(20 * MIB, 0, 60 * MIB, false);
 
     cr_expect(o.outlook.tried && !o.outlook.serves && o.outlook.rise == 0);
     cr_expect_eq(o.verdict, MV_OOM_FRAGMENTATION, "%s", o.why);
     cr_expect_not_null(strstr(o.advice, "does not help: replayed"), "%s", o.advice);
-    o = pinned_pages(100);
+    o = pinned_segments(20 * MIB, 0, 60 * MIB, true);
     cr_expect(o.outlook.tried && !o.outlook.serves);
     cr_expect_gt(o.outlook.rise, o.outlook.limit - o.outlook.most);
     cr_expect_eq(o.verdict, MV_OOM_CAPACITY, "%s", o.why);
+}
+
+/* One pool for all streams would have the same holes, but expandable segments return them. */
+Test(oom_truth, a_single_pool_that_fails_as_well_decides_only_if_the_need_still_rises)
+{
+    mv_oom o = pinned_segments(400 * MIB, 9, 1 * GIB, false);
+
+    cr_expect(o.outlook.joined && !o.outlook.joined_serves && o.outlook.serves);
+    cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL, "%s", o.why);
+    cr_expect_not_null(strstr(o.advice, "expandable_segments:True: replayed within"), "%s",
+                       o.advice);
+    o = pinned_segments(400 * MIB, 9, 1 * GIB, true);
+    cr_expect_gt(o.outlook.rise, o.outlook.limit - o.outlook.most);
+    cr_expect_eq(o.verdict, MV_OOM_CAPACITY, "%s", o.why);
+    cr_expect_not_null(strstr(o.advice, "later requests is unknown"), "%s", o.advice);
 }
 
 /* Plain .msgpack repeats each stack in full, so only equal stacks show which events share a call.
