@@ -230,19 +230,24 @@ static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
     return count;
 }
 
+/* Growth that begins in the second half of the bins is the mean of the bins since then: this is how
+ * fast it continues. */
 static void leak_site(mv_leak_state *w, mv_site_use *use)
 {
     const mv_growth *g = &use->growth;
-    uint64_t evaluated_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
-    uint32_t count = find_kept(w, use);
+    uint64_t evaluated_bytes = 0, bins;
+    uint32_t count = find_kept(w, use), from = g->last + 1;
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bin = mv_steps_bin(&w->out->steps, w->lives->allocs.birth[w->kept[i]]);
 
         leak_block(w, use, w->kept[i]);
-        if (bin >= g->first && bin <= g->last)
-            evaluated_bytes += w->lives->allocs.block[w->kept[i]];
+        if (bin < g->first || bin > g->last)
+            continue;
+        evaluated_bytes += w->lives->allocs.block[w->kept[i]];
+        from = bin < from ? bin : from;
     }
+    bins = g->last + 1 - (from - g->first > g->last - from ? from : g->first);
     use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 

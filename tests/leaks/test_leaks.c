@@ -213,6 +213,18 @@ Test(leaks, a_cache_that_fills_is_not_a_leak)
     cr_expect_eq(leaks.verdict, MV_VERDICT_LEAK, "%s", leaks.why);
 }
 
+/* The steps before such a leak began do not make it slower. */
+Test(leaks, growth_that_begins_in_the_second_half_has_the_rate_since_then)
+{
+    mv_leaks early = steps_with_cache("................111111111111111111111111");
+    mv_leaks late = steps_with_cache("........................1111111111111111");
+
+    cr_assert_eq(late.verdict, MV_VERDICT_LEAK, "%s", late.why);
+    cr_expect_eq(late.leaks[0].bytes_per_step, MIB);
+    cr_assert_eq(early.verdict, MV_VERDICT_LEAK, "%s", early.why);
+    cr_expect_lt(early.leaks[0].bytes_per_step, MIB * 3 / 4);
+}
+
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 {
     mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);
