@@ -31,8 +31,8 @@
 #ifndef MV_FILTER_H
 #define MV_FILTER_H
 
+#include "analyze/code/pattern.h"
 #include "analyze/leaks/leaks.h"
-#include "base/pattern.h"
 
 enum {
     MV_FILTER_WHY = 256,

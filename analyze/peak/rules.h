@@ -11,7 +11,7 @@
 #ifndef MV_RULES_H
 #define MV_RULES_H
 
-#include "base/pattern.h"
+#include "analyze/code/pattern.h"
 #include "parse/model/trace.h"
 
 /* Maximum number of rules in a file, and maximum length of a category's name. */

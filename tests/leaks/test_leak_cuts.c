@@ -1,6 +1,6 @@
 /* Verdicts on recordings that end at any point: there must be no false alarm, and no leak may be
  * missed from its sixth step on. */
-#include "tests/fixture/leak_cuts.h"
+#include "tests/leaks/fixture_leak_cuts.h"
 
 #include "analyze/lives/lives_window.h"
 #include "tests/fixture/fixture.h"

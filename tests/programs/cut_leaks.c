@@ -7,7 +7,7 @@
  * -v lists every cut. */
 
 #include "parse/readers.h"
-#include "tests/fixture/leak_cuts.h"
+#include "tests/leaks/fixture_leak_cuts.h"
 
 #define CUTS 200
 

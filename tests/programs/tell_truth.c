@@ -1,11 +1,11 @@
 /* Opens recordings in a viewer without a window and reports every false statement in it
- * (tests/fixture/truth.h), for scripts/test-truth:
+ * (tests/truth/fixture_truth.h), for scripts/test-truth:
  *
  *     tell_truth FILE...
  *
  * One line for each fault, then one for each file. Fails if there was a fault. */
 
-#include "tests/fixture/truth.h"
+#include "tests/truth/fixture_truth.h"
 
 static uint32_t check_file(const char *path)
 {

@@ -1,6 +1,6 @@
-/* The viewer's window must show the truth about every recording (tests/fixture/truth.h). */
+/* The viewer's window must show the truth about every recording (tests/truth/fixture_truth.h). */
 #include "tests/fixture/fixture_view.h"
-#include "tests/fixture/truth.h"
+#include "tests/truth/fixture_truth.h"
 
 static void end(const mvt_truth *t)
 {

@@ -10,8 +10,8 @@
  * extensions \w \W \s \S \b \B \< \>. Back-references are not supported, because they need
  * exponential time. Characters are UTF-8; an invalid byte is a separate character. Classes such as
  * [:alpha:] are ASCII only. Matching is case-sensitive. */
-#ifndef MV_BASE_PATTERN_H
-#define MV_BASE_PATTERN_H
+#ifndef MV_PATTERN_H
+#define MV_PATTERN_H
 
 #include "base/arena.h"
 #include "base/cursor.h"

@@ -1,4 +1,4 @@
-#include "base/pattern.h"
+#include "analyze/code/pattern.h"
 
 #include <regex.h>
 
