@@ -38,27 +38,35 @@ __attribute__((format(printf, 3, 4))) static void add_header(mv_serve_answer *ou
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* Begins a body, which is then written with site->out. Returns false if memory runs out. */
-static bool begin_text(mv_serve_site *site, char **bytes, size_t *length)
+typedef struct {
+    char *bytes;
+    size_t length;
+} text_body;
+
+/* Begins a body, which is then written with site->out. If memory runs out, makes an answer that says
+ * so, and returns false. */
+static bool begin_text(mv_serve_site *site, mv_serve_answer *out, text_body *text)
 {
-    *bytes = NULL;
+    *text = (text_body){0};
     site->out.used = 0;
-    site->out.sink = (mv_sink){.file = open_memstream(bytes, length)};
+    site->out.sink = (mv_sink){.file = open_memstream(&text->bytes, &text->length)};
+    if (!site->out.sink.file)
+        set_text(out, 503, "out of memory\n");
     return site->out.sink.file;
 }
 
-static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, size_t *length)
+static void end_text(mv_serve_site *site, mv_serve_answer *out, const text_body *text)
 {
     bool is_whole;
 
     mv_out_flush(&site->out);
     is_whole = fclose(site->out.sink.file) == 0 && !site->out.sink.failed;
     if (!is_whole) {
-        free(*bytes);
+        free(text->bytes);
         set_text(out, 503, "out of memory\n");
         return;
     }
-    out->bytes = (mv_span){(const uint8_t *)*bytes, *length};
+    out->bytes = (mv_span){(const uint8_t *)text->bytes, text->length};
     out->is_own = true;
 }
 
@@ -120,15 +128,13 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
     mv_err err = {0};
     mv_served_files_list list;
     mv_arena arena;
-    size_t length;
-    char *bytes;
+    text_body text;
 
     mv_arena_init(&arena, site->budget);
     mv_served_files_find_verdicts(site->served);
-    if (mv_served_files_look(site->served, &arena, &list, &err) != MV_OK ||
-        !begin_text(site, &bytes, &length)) {
+    if (mv_served_files_look(site->served, &arena, &list, &err) != MV_OK) {
         set_text(out, 503, "out of memory\n");
-    } else {
+    } else if (begin_text(site, out, &text)) {
         out->type = "application/json";
         mv_out_words(&site->out, "{\"host\":");
         mv_json_put_text(&site->out, (mv_span){(const uint8_t *)site->host, strlen(site->host)});
@@ -139,40 +145,34 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
             put_file(&site->out, &list.files[i]);
         }
         mv_out_words(&site->out, "]}\n");
-        end_text(site, out, &bytes, &length);
+        end_text(site, out, &text);
     }
     mv_arena_release(&arena);
 }
 
 static void answer_progress(mv_serve_site *site, double progress, mv_serve_answer *out)
 {
-    size_t length;
-    char *bytes;
+    text_body text;
 
-    if (!begin_text(site, &bytes, &length)) {
-        set_text(out, 503, "out of memory\n");
+    if (!begin_text(site, out, &text))
         return;
-    }
     out->status = 202;
     out->type = "application/json";
     mv_out_format(&site->out, "{\"progress\":%.3f}\n", progress);
-    end_text(site, out, &bytes, &length);
+    end_text(site, out, &text);
 }
 
 /* Answers with one line that tells why a file cannot be sent. */
 static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *out)
 {
-    size_t length;
-    char *bytes;
+    text_body text;
 
-    if (!begin_text(site, &bytes, &length)) {
-        set_text(out, 503, "out of memory\n");
+    if (!begin_text(site, out, &text))
         return;
-    }
     set_text(out, 422, "");
     mv_out_clean_text(&site->out, why);
     mv_out_char(&site->out, '\n');
-    end_text(site, out, &bytes, &length);
+    end_text(site, out, &text);
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
