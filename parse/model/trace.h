@@ -92,8 +92,8 @@ typedef struct {
     MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Frames, each of which is a line of code. In the file, frames in forward_frames and cpp_frames are
- * plain text. Here this text is in `function`, and the frame has neither a file nor a line. */
+/* Frames: each is a line of code. In the file, frames in forward_frames and cpp_frames are plain
+ * text. Here this text is in `function`, and the frame has neither a file nor a line. */
 #define MV_CODE_COLUMNS(X, T)                                                 \
     X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
     X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \
@@ -585,8 +585,8 @@ typedef struct mv_trace {
     mv_pools pools;
     mv_tags tags;
 
-    uint32_t device_count;           /* number of lists in device_traces, each of which is for the
-                                      * device with its number as ordinal; 0: none */
+    uint32_t device_count;           /* number of lists in device_traces; each has the number of
+                                      * its device; 0: none */
     mv_device *devices;              /* [device_count] */
     const struct mv_digest *digests; /* [device_count] digest of all events of each device, if the
                                       * reader left out some events; else NULL. In this case the
@@ -729,9 +729,9 @@ static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
 
-/* Returns true if the file lacks its allocator's reserved bytes, in which case reserved and
- * allocated are equal in the model. Among other tools' files, only those of PyTorch's profiler
- * contain reserved bytes. */
+/* Returns true if the file does not contain its allocator's reserved bytes. Then reserved and
+ * allocated are equal in the model. Of the other tools, only PyTorch's profiler writes reserved
+ * bytes. */
 bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
 /* Facts in an XLA file for each device; the device's number follows the key. The first fact is the

@@ -111,13 +111,13 @@ Test(run, an_interrupt_from_the_terminal_does_not_end_the_launcher)
  * last. Once `done_with` returns, every earlier signal has been forwarded or never will be. */
 #define SIGNALLED                                                                           \
     "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                     \
-    "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
-    "done_with() { kill -s 60 $1; heard 60 $2; }; "                                         \
+    "await() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
+    "done_with() { kill -s 60 $1; await 60 $2; }; "                                         \
     "env --default-signal setsid $MEMVIZ run -q sh -c 'for s in '\"$all\"' 60; do "         \
     "trap \"echo $s\" $s; done; echo up; until [ -e enough ]; do sleep 0.05; done' >out & " \
-    "until [ -e out ]; do sleep 0.05; done; heard up; "
+    "until [ -e out ]; do sleep 0.05; done; await up; "
 #define EACH_TO(whom)                                                            \
-    "for s in $all; do kill -s $s -- " whom "; heard $s; done; done_with $! 1; " \
+    "for s in $all; do kill -s $s -- " whom "; await $s; done; done_with $! 1; " \
     "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
 
 LongTest(run, signals_to_the_launcher_reach_the_program_once)
@@ -128,11 +128,11 @@ LongTest(run, signals_to_the_launcher_reach_the_program_once)
     expect(SIGNALLED EACH_TO("$!"), 0, once);
     expect(SIGNALLED EACH_TO("-$!"), 0, once); /* sends the signal to the launcher's whole group */
     /* Sends the signal to the group first, then only to the launcher. */
-    expect(SIGNALLED "kill -s INT -- -$!; heard INT; done_with $! 1; kill -s INT $!; heard INT 2; "
+    expect(SIGNALLED "kill -s INT -- -$!; await INT; done_with $! 1; kill -s INT $!; await INT 2; "
                      "done_with $! 2; touch enough; wait $!; grep -c INT out",
            0, "2\n");
     /* Sends the signal to the processes whose command line matches. */
-    expect(SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; heard USR1; done_with $! 1; touch enough; "
+    expect(SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; await USR1; done_with $! 1; touch enough; "
                      "wait $!; grep -c USR1 out",
            0, "1\n");
 }
@@ -302,7 +302,7 @@ Test(run, a_missing_folder_is_reported_before_the_program_runs)
 
 LongTest(run, files_of_others_do_not_flood_the_messages)
 {
-    /* The numbers are above those of all processes. */
+    /* No process has such a high number. */
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for n in $(seq 5000001 5000500); do "
            "ln -s x \"$(ls a.bin.*.live | sed \"s/[0-9]*.live/$n.live/;q\")\"; done' 2>err; "
            "grep -c ignored err; grep -o '[0-9]* more files' err; ls a.bin",
