@@ -185,6 +185,13 @@ static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_
     return true;
 }
 
+/* Whether the floor is no lower at the end than at first. If it typically falls at a birth, it then
+ * rises by as much elsewhere, as with gradients that are accumulated over several steps. */
+static bool comes_back(const mv_floor *floor, uint32_t first)
+{
+    return first + 2 < floor->bins && floor->least[floor->bins - 2] >= floor->least[first];
+}
+
 /* A block born in bin b raises the floor of bin b, or that of bin b + 1 if the block was born after
  * the lowest moment of bin b. Therefore, the floor of bin b - 1 is compared with that of bin b +
  * 1. */
@@ -218,7 +225,7 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
     }
     for (uint32_t i = 0; i < count; i++)
         rise[i] = llabs(rise[i] - middle);
-    if (median(rise, count) <= wanted)
+    if (median(rise, count) <= wanted && !(2 * middle <= -wanted && comes_back(floor, first)))
         *out = MV_FLOOR_STAYS;
     return true;
 }
