@@ -19,27 +19,17 @@ uint64_t mv_segment_size_for(uint64_t rounded)
     return (rounded + LARGE_ROUNDING - 1) / LARGE_ROUNDING * LARGE_ROUNDING;
 }
 
-/* A pool of a CUDA graph. */
-typedef struct {
-    uint64_t now, most; /* bytes of its blocks (allocated or pending): now, and the most so far */
-    bool is_released;   /* memory of the pool was released, so its graph may be gone */
-} graph_pool;
-
 struct mv_growth_search {
     mv_arena *arena;
     mv_arena scratch;
-    const mv_trace *trace;
     const mv_lives *lives;
     mv_window window;
     mv_block_rules rules;
     mv_heap heap;         /* the heap before the last added segment */
     mv_level_steps steps; /* the steps that `now` follows */
     mv_levels now;        /* levels after each event */
-    graph_pool
-        *graphs;   /* [trace->pools.count] valid for pools of CUDA graphs; NULL: there are none */
-    uint64_t idle; /* bytes of these pools that are free, but that each replay uses again */
-    uint32_t event, end; /* the next events to examine */
-    uint32_t request;    /* the next alloc or oom event at or after the current one */
+    uint32_t event, end;  /* the next events to examine */
+    uint32_t request;     /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 };
 
@@ -114,80 +104,18 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-/* Returns the pool of a CUDA graph, or NULL. */
-static graph_pool *graph_of(const mv_growth_search *s, mv_pool_id pool)
-{
-    const mv_pools *pools = &s->trace->pools;
-
-    return pool.row < pools->count && pools->a[pool.row] ? &s->graphs[pool.row] : NULL;
-}
-
-static void change_graph(mv_growth_search *s, graph_pool *g, uint64_t bytes, bool is_birth)
-{
-    uint64_t idle = g->most - g->now;
-
-    g->now += is_birth ? bytes : -bytes;
-    g->most = g->now > g->most ? g->now : g->most;
-    if (!g->is_released)
-        s->idle += g->most - g->now - idle;
-}
-
-/* A CUDA graph's replay uses all memory of its pool again, even if the blocks were freed during the
- * capture. So each of these pools needs the most that it has used, until it releases memory. */
-static void follow_graphs(mv_growth_search *s, uint32_t event)
-{
-    const mv_lives *l = s->lives;
-    uint32_t row = l->alloc_of[event];
-    uint8_t action = l->events.action[event];
-    graph_pool *g;
-
-    if (row == MV_NO_ROW)
-        return;
-    if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
-        if ((g = graph_of(s, l->segments.pool[row])) && !g->is_released) {
-            s->idle -= g->most - g->now;
-            g->is_released = true;
-        }
-    } else if (row < l->allocs.count && (g = graph_of(s, mv_alloc_pool(l, row)))) {
-        if (l->allocs.birth[row] == event)
-            change_graph(s, g, l->allocs.block[row], true);
-        if (l->allocs.completed[row] == event)
-            change_graph(s, g, l->allocs.block[row], false);
-    }
-}
-
-static bool find_graphs(mv_growth_search *s, mv_err *err)
-{
-    const mv_alloc_lives *a = &s->lives->allocs;
-    bool has_graph = false;
-    graph_pool *g;
-
-    for (uint32_t i = 0; i < s->trace->pools.count; i++)
-        has_graph |= s->trace->pools.a[i] != 0;
-    if (!has_graph)
-        return true;
-    s->graphs = mv_push_array(&s->scratch, graph_pool, s->trace->pools.count);
-    for (uint32_t i = 0; s->graphs && i < a->count && a->birth[i] == MV_BEFORE; i++)
-        if ((g = graph_of(s, mv_alloc_pool(s->lives, i))))
-            change_graph(s, g, a->block[i], true);
-    if (!s->graphs)
-        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pools of CUDA graphs");
-    return s->graphs != NULL;
-}
-
 /* Raises the peak of the needed memory. `request` is the number of bytes of a failed request,
  * otherwise 0. */
-static void raise_needed(mv_growth_search *s, uint64_t request, uint32_t event)
+static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
 {
-    mv_demand *d = &s->out->demand;
-    uint64_t more = s->idle + request;
+    uint64_t used = now->active + request;
 
-    if (s->now.active + more > d->needed) {
-        d->needed = s->now.active + more;
+    if (used > d->needed) {
+        d->needed = used;
         d->needed_event = event;
     }
-    if (s->now.allocated + more > d->allocated)
-        d->allocated = s->now.allocated + more;
+    if (now->allocated + request > d->allocated)
+        d->allocated = now->allocated + request;
 }
 
 static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t event)
@@ -212,9 +140,7 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         failed = mv_segment_size_for(ev->size[event]);
         request = ev->size[event];
     }
-    if (s->graphs)
-        follow_graphs(s, event);
-    raise_needed(s, request, event);
+    raise_needed(&s->out->demand, &s->now, request, event);
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
@@ -229,7 +155,7 @@ static void begin_demand(mv_growth_search *s)
                          .allocated = before.allocated,
                          .active = before.allocated + before.pending};
     d->before = before.reserved;
-    raise_needed(s, 0, MV_BEFORE);
+    raise_needed(d, &s->now, 0, MV_BEFORE);
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)
         d->taken = before.reserved;
@@ -253,15 +179,14 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
 
     *out = (mv_segment_growths){0};
     if (s)
-        *s = (mv_growth_search){
-            .arena = arena, .trace = trace, .lives = lives, .window = window, .out = out};
+        *s = (mv_growth_search){.arena = arena, .lives = lives, .window = window, .out = out};
     if (!s || !make_rows(s)) {
         mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments that were added");
         return NULL;
     }
     s->rules = mv_block_rules_of(trace);
     mv_arena_init(&s->scratch, arena->budget);
-    if (mv_heap_init(&s->scratch, trace, lives, &s->heap, err) != MV_OK || !find_graphs(s, err)) {
+    if (mv_heap_init(&s->scratch, trace, lives, &s->heap, err) != MV_OK) {
         mv_growth_search_end(s);
         return NULL;
     }

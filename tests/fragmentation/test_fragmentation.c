@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "analyze/floor/floor.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -50,38 +49,6 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
     cr_expect(r.f.at.event != MV_BEFORE && !r.f.over_plain);
     cr_expect_str_eq(r.f.why, "6.00 MiB beyond the need; up to 48.0 MiB (half of it) are usual");
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
-}
-
-/* A graph uses the memory of its pool again in each replay, so it is needed beside 60 MiB of the
- * default pool. That ends when the pool releases memory. A pool (0, N) may be a MemPool. */
-Test(fragmentation, the_memory_of_a_graph_is_needed_until_it_is_released)
-{
-    static const struct {
-        uint64_t pool_a;
-        bool is_released;
-        uint64_t needed;
-    } cases[] = {{1, false, 160 * MIB}, {1, true, 100 * MIB}, {0, false, 100 * MIB}};
-
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mvt_trace *t = mvt_new();
-        mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
-        mvt_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
-        mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 2 * MIB, .pool_a = cases[i].pool_a);
-        mvt_free(t, .addr = 0x40000000);
-        if (cases[i].is_released)
-            mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                      (mvt_event_args){.addr = 0x60000000, .bytes = 2 * MIB, .pool_a = 1});
-        mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 60 * MIB);
-        mvt_alloc(t, .addr = 0x80000000, .bytes = 60 * MIB);
-        mvt_segment(t, .addr = 0x40000000, .bytes = 100 * MIB, .pool_a = cases[i].pool_a,
-                    .pool_b = !cases[i].pool_a);
-        mvt_block(t, .bytes = 100 * MIB, .state = MV_BLOCK_INACTIVE);
-        mvt_segment(t, .addr = 0x80000000, .bytes = 60 * MIB);
-        mvt_block(t, .bytes = 60 * MIB, .state = MV_BLOCK_ALLOCATED);
-        result r = found(t);
-        cr_expect_eq(r.f.demand.needed, cases[i].needed, "%u: %s", i, r.f.figures);
-        cr_expect_eq(r.f.demand.allocated, cases[i].needed);
-    }
 }
 
 /* An unknown answer gives its specific reason. The reason is not the past if the file contains the
@@ -287,12 +254,8 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         result r;
         find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
-        mv_minimum floor;
         expect_sums(&r.f, name);
         expect_proportion(&r.f, name);
-        mvt_ok(mv_minimum_find(mvt_memory(), trace, &r.lives, true, NULL, &floor, mvt_err()));
-        cr_expect(!floor.is_known || floor.lower <= r.f.demand.needed,
-                  "%s: any allocator needs more", name);
         /* All pending bytes are charged to the line that freed them. */
         const mv_waiting *w = &r.f.waiting;
         uint64_t bytes = 0;
