@@ -1,6 +1,7 @@
 /* Parts of a container: a window of events gives the same output as the whole file. The slow model
  * reads the whole file, without digests. */
 #include "analyze/lives/digests.h"
+#include "parse/model/versions.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_program.h"
@@ -258,6 +259,66 @@ static void spoil(uint16_t kind)
     if (kind == MV_WIRE_EVENTS)
         mvt_folder_put("whole.bin", file);
     free((void *)file.data);
+}
+
+/* A trace of all kinds of events at few addresses. */
+static const mv_trace *make_noise(uint64_t *seed)
+{
+    static const mv_action actions[] = {MV_ACTION_ALLOC,          MV_ACTION_ALLOC,
+                                        MV_ACTION_FREE_REQUESTED, MV_ACTION_FREE_COMPLETED,
+                                        MV_ACTION_SEGMENT_ALLOC,  MV_ACTION_OOM,
+                                        MV_ACTION_SNAPSHOT};
+    uint32_t events = 1 + (uint32_t)(mvt_random_next(seed) % 800);
+    uint64_t addresses = 1 + mvt_random_next(seed) % 90;
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < events; i++)
+        mvt_event(t, actions[mvt_random_next(seed) % 7],
+                  (mvt_event_args){.device = mvt_random_next(seed) % 5 == 0,
+                                   .addr = 4096 * (mvt_random_next(seed) % addresses),
+                                   .bytes = 512,
+                                   .time_us = 1000 + (int64_t)i});
+    return mvt_done(t);
+}
+
+static void write_chunks_of(const mv_trace *trace, const char *path, uint32_t rows)
+{
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err()),
+                          .chunk_rows = rows};
+    mv_sink sink;
+
+    opts.spans = spans;
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+}
+
+Test(parts, versions_in_a_part_are_those_of_the_whole_trace)
+{
+    const char *path = mvt_format("%s/noise.bin", mvt_folder_path());
+    uint64_t seed = 21;
+
+    for (uint32_t round = 0; round < 60; round++) {
+        const mv_trace *whole = make_noise(&seed);
+        write_chunks_of(whole, path, 1 + (uint32_t)(mvt_random_next(&seed) % 70));
+        mv_read_part part = {.device = MV_NO_ROW, .first = mvt_random_next(&seed) % 900};
+        part.end = part.first + mvt_random_next(&seed) % 200;
+        mv_trace trace;
+        mvt_ok(
+            mv_trace_read(mvt_memory(), path, &(mv_read_opts){.part = &part}, &trace, mvt_err()));
+        cr_assert_not_null(trace.versions);
+        for (uint32_t d = 0; d < whole->device_count; d++) {
+            const mv_events *all = &whole->devices[d].events;
+            uint32_t count = trace.devices[d].events.count, first = trace.living[d].first;
+            uint32_t *want = mv_push_array(mvt_memory(), uint32_t, all->count + 1);
+            mvt_ok(mv_versions_find(mvt_memory(), all, 0, 0, all->count, NULL, want));
+            cr_assert_leq(first + count, all->count);
+            for (uint32_t i = 0; i < count; i++)
+                cr_assert_eq(trace.versions[d][i], want[first + i], "round %u, event %u", round,
+                             first + i);
+        }
+    }
 }
 
 /* The opening of the chunk in this window is missing, is that of another chunk, or has columns as in
