@@ -145,9 +145,13 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
     return load->digests && head->kind == MV_WIRE_EVENTS && (!load->living || head->count == 0);
 }
 
+/* Returns the chunk of a table that begins at row `first`; t->chunk_count if there is none. */
+uint32_t mv_load_chunk_at(const mv_load_table *t, uint64_t first);
+
 /* Prepares for reading load->part. Sets load->rows and load->living, and removes the events that are
- * left out from load->tables. Drops load->digests if all events have to be read. Must be called after all tables have been given their chunks, and
- * all tables except EVENTS their limits. Fails with MV_NOMEM only. */
+ * left out from load->tables. Drops load->digests if all events have to be read. Must be called
+ * after all tables have been given their chunks, and all tables except EVENTS their limits. Fails
+ * with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
 /* Makes the versions of a part without live rows, after its events were decoded. Fails with MV_NOMEM,

@@ -68,6 +68,20 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
     return true;
 }
 
+uint32_t mv_load_chunk_at(const mv_load_table *t, uint64_t first)
+{
+    uint32_t low = 0, high = t->chunk_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->chunks[middle].head.first_row < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->chunk_count && t->chunks[low].head.first_row == first ? low : t->chunk_count;
+}
+
 /* ---- rows of a part ---------------------------------------------------------------------- */
 
 /* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
@@ -220,21 +234,6 @@ static void number_chunk(void *user, uint32_t i)
         atomic_store(code == MV_NOMEM ? &n->no_memory : &n->is_bad, true);
 }
 
-/* Returns the chunk that begins at row `first`; chunk_count if there is none. */
-static uint32_t chunk_at(const mv_load_table *t, uint64_t first)
-{
-    uint32_t low = 0, high = t->chunk_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->chunks[middle].head.first_row < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->chunk_count && t->chunks[low].head.first_row == first ? low : t->chunk_count;
-}
-
 static bool number_table(mv_load *load, const mv_load_table *t, const mv_events *events,
                          uint32_t **versions)
 {
@@ -248,7 +247,7 @@ static bool number_table(mv_load *load, const mv_load_table *t, const mv_events 
     for (uint32_t i = 0; i < load->opening_count; i++) {
         const mv_chunk *c = &load->openings[i];
         uint32_t at = c->head.kind == MV_WIRE_OPENING && c->head.device == t->device
-                          ? chunk_at(t, c->head.first_row - before)
+                          ? mv_load_chunk_at(t, c->head.first_row - before)
                           : t->chunk_count;
         if (at < t->chunk_count)
             n.openings[at] = c;
@@ -352,15 +351,6 @@ static mv_code find_living(mv_load *load, bool *is_certain)
     return MV_OK;
 }
 
-/* Returns true if a chunk begins at row `first`. */
-static bool begins_chunk(const mv_load_table *t, uint32_t first)
-{
-    for (uint32_t i = 0; i < t->chunk_count; i++)
-        if (t->chunks[i].head.first_row == first)
-            return true;
-    return false;
-}
-
 bool mv_part_allows_living(const mv_load *load)
 {
     for (uint32_t i = 0; i < load->table_count; i++) {
@@ -389,7 +379,7 @@ static mv_code find_all_living(mv_load *load, mv_err *err)
         mv_load_table *t = &load->tables[i];
         if (t->layout->kind != MV_WIRE_EVENTS)
             continue;
-        if (!begins_chunk(t, load->living[t->device].first))
+        if (mv_load_chunk_at(t, load->living[t->device].first) == t->chunk_count)
             load->living[t->device] = (mv_living){0};
         cut(load, t, !is_certain[t->device]);
         leaves = leaves || mv_living_is_part(&load->living[t->device]);
