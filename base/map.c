@@ -1,5 +1,7 @@
 #include "base/map.h"
 
+#include <string.h>
+
 enum { FIRST_SLOTS = 256 };
 
 static bool resize(mv_map *map, uint64_t slots)
@@ -45,6 +47,13 @@ uint32_t *mv_map_value(mv_map *map, uint64_t key)
     *slot = (mv_map_slot){.key = key, .is_used = 1};
     map->count++;
     return &slot->value;
+}
+
+void mv_map_clear(mv_map *map)
+{
+    if (map->slots)
+        memset(map->slots, 0, (map->mask + 1) * sizeof *map->slots);
+    map->count = 0;
 }
 
 bool mv_map_put(mv_map *map, uint64_t key, uint32_t value)

@@ -82,6 +82,9 @@ uint32_t *mv_map_value(mv_map *map, uint64_t key);
 /* Adds a key or replaces its value. False when out of memory. */
 bool mv_map_put(mv_map *map, uint64_t key, uint32_t value);
 
+/* Removes all keys, and keeps the memory. */
+void mv_map_clear(mv_map *map);
+
 /* Removes a key. Returns its value, or MV_NOT_IN_MAP if the key was missing. */
 uint32_t mv_map_take(mv_map *map, uint64_t key);
 

@@ -11,10 +11,14 @@ uint32_t mv_digits(char digits[MV_DIGITS], uint64_t value)
     char reversed[MV_DIGITS];
     uint32_t count = 0;
 
-    do {
-        reversed[count++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
+    for (; value >= 100; value /= 100) {
+        uint32_t two = (uint32_t)(value % 100);
+        reversed[count++] = (char)('0' + two % 10);
+        reversed[count++] = (char)('0' + two / 10);
+    }
+    reversed[count++] = (char)('0' + value % 10);
+    if (value >= 10)
+        reversed[count++] = (char)('0' + value / 10);
     for (uint32_t i = 0; i < count; i++)
         digits[i] = reversed[count - 1 - i];
     return count;

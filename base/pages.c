@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/parallel_for.h"
+
 /* Huge pages are not requested: in a virtual machine that returns free memory to its host, each one
  * costs the host's page faults again (4 times the time of `leaks` with 50 million events). */
 void *mv_pages_map(uint64_t bytes)
@@ -13,8 +15,28 @@ void *mv_pages_map(uint64_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+enum { SLICE = 32 << 20 };
+
+typedef struct {
+    char *at;
+    uint64_t bytes;
+} mapping;
+
+static void drop_slice(void *user, uint32_t i)
+{
+    const mapping *m = user;
+    uint64_t from = (uint64_t)i * SLICE;
+
+    madvise(m->at + from, m->bytes - from < SLICE ? m->bytes - from : SLICE, MADV_DONTNEED);
+}
+
+/* The system takes 0.1 s to free the pages of a gigabyte, so several threads do that. */
 void mv_pages_unmap(void *at, uint64_t bytes)
 {
+    mapping m = {at, bytes};
+
+    if (bytes > 2 * SLICE)
+        mv_parallel_for((uint32_t)((bytes + SLICE - 1) / SLICE), 0, drop_slice, &m);
     munmap(at, bytes);
 }
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "analyze/events/recorder.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -13,6 +12,7 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 #include "parse/model/living.h"
+#include "parse/model/versions.h"
 
 #define TERMINAL_ROWS 50
 
@@ -52,25 +52,9 @@ enum {
     TIME = 32,
     STREAM_TEXT = 24,
     WHERE = 28, /* desired width of the last column */
-    AHEAD = 8,  /* number of events by which the counts of addresses are fetched ahead */
     TAGS = 1024,
     LEAST_TAG = 12
 };
-
-static bool is_block_event(uint8_t action)
-{
-    return action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
-           action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_ANNOTATE;
-}
-
-/* Returns how many allocations at `addr` there have been so far (0x7f00#3 is the third). 0 means
- * that there was none within the trace. */
-static uint32_t version_of(const mv_map *versions, uint64_t addr)
-{
-    uint32_t version = mv_map_find(versions, addr);
-
-    return version == MV_NOT_IN_MAP ? 0 : version;
-}
 
 static stack_label label_from(const char *text)
 {
@@ -139,9 +123,8 @@ static const char *time_text(char text[TIME], int64_t start_us, int64_t time_us)
         text[at++] = '-';
     at += mv_digits(text + at, us / 1000000);
     text[at++] = '.';
-    for (uint32_t i = 0, unit = 100000; i < 6; i++, unit /= 10)
-        text[at++] = (char)('0' + us / unit % 10);
-    text[at] = 0;
+    mv_digits_padded(text + at, 6, us % 1000000);
+    text[at + 6] = 0;
     return text;
 }
 
@@ -209,7 +192,7 @@ static void find_columns(listing *l)
     l->room = columns == UINT32_MAX ? UINT32_MAX : columns > used ? columns - used : 2;
 }
 
-static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_map *versions)
+static void put_address(mv_out *out, const mv_events *e, uint32_t i, uint32_t of_address)
 {
     char free_bytes[MV_SIZE_TEXT];
     uint32_t before;
@@ -229,10 +212,10 @@ static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_ma
     for (uint64_t a = e->addr[i]; a > 15; a >>= 4)
         before++;
     before++;
-    if (is_block_event(e->action[i])) {
+    if (mv_action_has_version(e->action[i])) {
         char version[24];
         version[0] = '#';
-        version[1 + mv_digits(version + 1, version_of(versions, e->addr[i]))] = 0;
+        version[1 + mv_digits(version + 1, of_address)] = 0;
         put_left(out, version, 18 - (int)before);
     } else {
         mv_out_spaces(out, 18 - (int64_t)before);
@@ -250,10 +233,11 @@ static void put_tag(const listing *l, mv_tag_id tag, uint32_t room)
 {
     const mv_tags *t = &l->trace->tags;
     mv_string_id compiled = t->compile_context[tag.row];
-    char text[TAGS] = "";
+    char text[TAGS];
 
     if (tag.row == MV_PLAIN_TAG.row || room < LEAST_TAG)
         return;
+    text[0] = 0;
     if (mv_string_span(l->trace, t->op[tag.row]).length)
         mv_prose_add(text, TAGS, "  %s %s", mv_string_text(l->trace, t->op[tag.row]),
                      mv_string_text(l->trace, t->shapes[tag.row]));
@@ -296,7 +280,7 @@ static mv_style action_style(uint8_t action)
 }
 
 static void put_event(const listing *l, uint32_t device, const mv_events *e, uint32_t i,
-                      const mv_map *versions)
+                      uint32_t version)
 {
     mv_out *out = l->out;
     char size[MV_SIZE_TEXT], time[TIME], stream[STREAM_TEXT];
@@ -305,14 +289,17 @@ static void put_event(const listing *l, uint32_t device, const mv_events *e, uin
     mv_out_u64_wide(out, mv_event_number(l->trace, device, i), l->width_of_event);
     if (l->has_seconds)
         put_right(out, time_text(time, l->start_us, e->time_us[i]), l->width_of_time);
-    mv_out_text(out, "  ");
+    mv_out_words(out, "  ");
     mv_out_style(out, action_style(e->action[i]));
-    put_action(out, mv_event_action(l->trace, e, i), 15);
+    if (e->action[i] == MV_ACTION_OTHER)
+        put_action(out, mv_event_action(l->trace, e, i), 15);
+    else
+        put_left(out, mv_action_name(e->action[i]), 15);
     mv_out_style(out, MV_STYLE_NONE);
     if (l->has_address)
-        put_address(out, e, i, versions);
+        put_address(out, e, i, version);
     put_right(out, mv_size_text(size, e->size[i]), 9);
-    mv_out_text(out, "  ");
+    mv_out_words(out, "  ");
     if (l->has_stream)
         put_left(out, stream_text(stream, l->trace->streams.value[e->stream[i].row]),
                  l->width_of_stream);
@@ -379,28 +366,27 @@ static mv_value tag_pool(const listing *l, mv_pool_id pool)
     return mv_value_pair(l->trace->pools.a[pool.row], l->trace->pools.b[pool.row]);
 }
 
-#define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("device", mv_value_u64(device))                                              \
-    MEMBER("event", mv_value_u64(mv_event_number(l->trace, device, i)))                 \
-    MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))                    \
-    MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))                   \
-    MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))              \
-    MEMBER("version", mv_value_if(is_block_event(e->action[i]),                         \
-                                  mv_value_u64(version_of(versions, e->addr[i]))))      \
-    MEMBER("size", mv_value_u64(e->size[i]))                                            \
-    MEMBER("stream", mv_value_u64(l->trace->streams.value[e->stream[i].row]))           \
-    MEMBER("time_us", mv_value_time(e->time_us[i]))                                     \
-    MEMBER("stack", stack_number(l, e->stack[i]))                                       \
-    MEMBER("compile_context", mv_value_known(l->trace, tags->compile_context[tag]))     \
-    MEMBER("user_metadata", mv_value_known(l->trace, tags->user_metadata[tag]))         \
-    MEMBER("internal_metadata", mv_value_known(l->trace, tags->internal_metadata[tag])) \
-    MEMBER("category", mv_value_known(l->trace, tags->category[tag]))                   \
-    MEMBER("op", mv_value_known(l->trace, tags->op[tag]))                               \
-    MEMBER("shapes", mv_value_known(l->trace, tags->shapes[tag]))                       \
+#define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    MEMBER("device", mv_value_u64(device))                                                     \
+    MEMBER("event", mv_value_u64(mv_event_number(l->trace, device, i)))                        \
+    MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))                           \
+    MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))                          \
+    MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))                     \
+    MEMBER("version", mv_value_if(mv_action_has_version(e->action[i]), mv_value_u64(version))) \
+    MEMBER("size", mv_value_u64(e->size[i]))                                                   \
+    MEMBER("stream", mv_value_u64(l->trace->streams.value[e->stream[i].row]))                  \
+    MEMBER("time_us", mv_value_time(e->time_us[i]))                                            \
+    MEMBER("stack", stack_number(l, e->stack[i]))                                              \
+    MEMBER("compile_context", mv_value_known(l->trace, tags->compile_context[tag]))            \
+    MEMBER("user_metadata", mv_value_known(l->trace, tags->user_metadata[tag]))                \
+    MEMBER("internal_metadata", mv_value_known(l->trace, tags->internal_metadata[tag]))        \
+    MEMBER("category", mv_value_known(l->trace, tags->category[tag]))                          \
+    MEMBER("op", mv_value_known(l->trace, tags->op[tag]))                                      \
+    MEMBER("shapes", mv_value_known(l->trace, tags->shapes[tag]))                              \
     MEMBER("pool_id", tag_pool(l, tags->pool[tag]))
 
 static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv_events *e,
-                      uint32_t i, const mv_map *versions)
+                      uint32_t i, uint32_t version)
 {
     const mv_tags *tags = &l->trace->tags;
     uint32_t tag = e->tag[i].row;
@@ -415,60 +401,47 @@ static bool ran_out_of_memory(const listing *l)
     return false;
 }
 
-/* Starts at the beginning of the part that was read, because allocations are counted after that
- * event. Returns false if memory runs out. */
-static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint32_t *event)
+/* Returns the versions of the events [first, end) of a device; NULL if memory runs out. */
+static const uint32_t *find_versions(const listing *l, uint32_t device, uint32_t first,
+                                     uint32_t end)
 {
-    const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
+    mv_events e = mv_trace_events(l->trace, device);
+    mv_arena *arena = &l->cli->scratch;
+    uint32_t *versions;
 
-    *event = o ? o->event : 0;
-    if (o && !mv_map_reserve(versions, o->count))
-        return false;
-    for (uint32_t i = 0; o && i < o->count; i++) {
-        uint32_t *version = mv_map_value(versions, o->addr[i]);
-        if (!version)
-            return false;
-        *version = o->allocs[i];
-    }
-    return true;
+    if (l->trace->versions && e.count > 0)
+        return l->trace->versions[device] + first;
+    versions = mv_push_unset(arena, uint32_t, end - first);
+    if (!versions || mv_versions_find(arena, &e, 0, first, end, NULL, versions) != MV_OK)
+        return NULL;
+    return versions;
 }
 
-/* Lists the events of one device, as text if `rows` is NULL. For events before the window, only
- * counts how often each address was used. Returns false, with a message, on failure. */
+/* Lists the events of one device, as text if `rows` is NULL. Returns false, with a message, on
+ * failure. */
 static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
-    mv_map versions = {.arena = &l->cli->scratch};
+    uint64_t room = l->limit - l->so_far->events;
+    const uint32_t *versions;
     mv_window window;
-    uint32_t first;
+    uint32_t end;
 
     if (!mv_window_find(l->cli, l->trace, device, &window))
         return false;
     if (!rows)
         put_heading(l, device, window);
-    if (!open_part(l, device, &versions, &first))
+    end = window.end - window.first > room ? window.first + (uint32_t)room : window.end;
+    versions = find_versions(l, device, window.first, end);
+    if (!versions)
         return ran_out_of_memory(l);
-    for (uint32_t i = first; i < window.end; i++) {
-        if (window.end - i > AHEAD)
-            mv_map_prefetch(&versions, e.addr[i + AHEAD]);
-        if (e.action[i] == MV_ACTION_ALLOC) {
-            uint32_t *version = mv_map_value(&versions, e.addr[i]);
-            if (!version)
-                return ran_out_of_memory(l);
-            ++*version;
-        }
-        if (i < window.first)
-            continue;
-        if (l->so_far->events == l->limit) {
-            l->so_far->hidden += window.end - i;
-            break;
-        }
-        l->so_far->events++;
+    for (uint32_t i = window.first; i < end; i++)
         if (rows)
-            add_event(l, rows, device, &e, i, &versions);
+            add_event(l, rows, device, &e, i, versions[i - window.first]);
         else
-            put_event(l, device, &e, i, &versions);
-    }
+            put_event(l, device, &e, i, versions[i - window.first]);
+    l->so_far->events += end - window.first;
+    l->so_far->hidden += window.end - end;
     return true;
 }
 

@@ -41,7 +41,7 @@ typedef struct {
                                * failed. The file then has an out-of-memory error, a release or a
                                * recorded call */
     const mv_read_part *part; /* the part to read: if the container has digests, events outside the
-                               * part are left out (mv_trace.openings). NULL: all events are read */
+                               * part are left out (mv_trace.versions). NULL: all events are read */
     mv_live_readers *readers; /* keep what they decode of live files, so that reading a file again
                                * decodes only what is new (live_readers.h). The arena must be empty.
                                * NULL: nothing is kept */

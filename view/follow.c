@@ -70,6 +70,18 @@ static bool is_waiting(const mv_view *view)
     return view->opts.readers && mv_live_readers_status(view->opts.readers).are_waiting;
 }
 
+/* Says so if a file was found to be another recording since the last call. */
+static void say_replaced(mv_follow *f, mv_view *view)
+{
+    uint32_t replaced =
+        view->opts.readers ? mv_live_readers_status(view->opts.readers).replaced : 0;
+
+    if (replaced != f->replaced)
+        mv_view_say(view, false, "%s",
+                    "another recording is in the file now: it was read from its beginning");
+    f->replaced = replaced;
+}
+
 /* Closes the files once no newer data will be shown, so that files that are removed take no
  * space. */
 static void close_files(const mv_follow *f, const mv_view *view)
@@ -87,6 +99,7 @@ static void finish(mv_follow *f, mv_view *view, double ms)
         view->live.is_paused = true;
         return;
     }
+    say_replaced(f, view);
     view->live.fresh_ms = f->began_ms;
     f->shown = is_waiting(view) ? 0 : f->reading;
 }

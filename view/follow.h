@@ -9,8 +9,9 @@
 
 typedef struct {
     mv_renewal renewal;
-    uint64_t shown;   /* hash of the data that is shown (find_mark) */
-    uint64_t reading; /* hash of the data that is being read */
+    uint64_t shown;    /* hash of the data that is shown (find_mark) */
+    uint64_t reading;  /* hash of the data that is being read */
+    uint32_t replaced; /* number of replaced files that were reported (mv_live_readers_state) */
     bool is_reading;
     double began_ms, look_ms, due_ms;
 } mv_follow;

@@ -66,14 +66,11 @@ int64_t mv_position_start_us(const mv_trace *trace)
     return start == MV_NO_TIME ? start : earlier(start, first_call(read));
 }
 
-/* Returns the first event at or after a time. In a part, no position is before the part's
- * opening. */
+/* Returns the first event at or after a time. */
 static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
     mv_events events = mv_trace_events(trace, device);
-    uint32_t i = trace->openings && device < trace->device_count
-                     ? trace->openings[device].event
-                     : mv_living_of(trace, device).count;
+    uint32_t i = mv_living_of(trace, device).count;
 
     while (i < events.count && events.time_us[i] < time_us)
         i++;

@@ -197,7 +197,7 @@ static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read
         return mv_trace_read(arena, path, &opts, trace, err);
     if (!find_part(cli, NULL, &part)) {
         opts.part = &none;
-        if (mv_trace_read(arena, path, &opts, trace, err) != MV_OK || !trace->openings)
+        if (mv_trace_read(arena, path, &opts, trace, err) != MV_OK || !trace->versions)
             return err->code;
         opts.part = NULL;
         if (!find_part(cli, trace, &part))

@@ -105,8 +105,15 @@ void mv_out_char(mv_out *out, char c)
 
 void mv_out_spaces(mv_out *out, int64_t count)
 {
-    while (count-- > 0)
-        mv_out_char(out, ' ');
+    while (count > 0) {
+        uint32_t room = MV_OUT_BUFFER - out->used;
+        uint32_t now = count < room ? (uint32_t)count : room;
+        memset(out->buffer + out->used, ' ', now);
+        out->used += now;
+        count -= now;
+        if (count > 0)
+            flush(out, false);
+    }
 }
 
 void mv_out_u64_wide(mv_out *out, uint64_t value, int width)

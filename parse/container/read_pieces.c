@@ -28,15 +28,6 @@ struct mv_pieces {
 
 /* ---- where pieces begin ------------------------------------------------------------------ */
 
-/* Returns the first chunk, at or after number `from`, that begins at this row; chunk_count if there
- * is none. */
-static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
-{
-    while (from < t->chunk_count && t->chunks[from].head.first_row < row)
-        from++;
-    return from < t->chunk_count && t->chunks[from].head.first_row == row ? from : t->chunk_count;
-}
-
 /* Lists the pieces of a device. LIVING chunks are sorted by event. */
 static bool list_pieces(mv_pieces *p, device_pieces *d)
 {
@@ -56,7 +47,7 @@ static bool list_pieces(mv_pieces *p, device_pieces *d)
         if (c->head.kind != MV_WIRE_LIVING || c->head.device != t->device ||
             c->head.first_row < first + c->head.count * LEAST_SHARE)
             continue;
-        at = chunk_at(t, last->first_chunk, c->head.first_row);
+        at = mv_load_chunk_at(t, c->head.first_row);
         if (at == t->chunk_count)
             continue;
         last->chunks = at - last->first_chunk;

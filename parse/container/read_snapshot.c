@@ -577,7 +577,6 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
 
     out->calls = load->totals.calls;
     out->digests = load->digests;
-    out->openings = load->starts;
     out->living = load->living;
     out->device_count = load->totals.devices;
     if (!load->has_totals && events)
@@ -652,6 +651,8 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
         code = check_tables(load, err);
     if (code == MV_OK)
         code = publish(load, out, err);
+    if (code == MV_OK && load->living && !load->part->has_living)
+        code = mv_part_number(load, out, err);
     if (code == MV_OK)
         mv_build_settle(&load->build);
     if (code == MV_OK && load->build.code != MV_OK)

@@ -94,13 +94,11 @@ typedef struct {
     const mv_read_part *part; /* part of the file to read; NULL: the whole file */
     mv_part_rows *rows;       /* [totals.devices] event rows of the part; NULL if there is no
                                * part */
-    mv_opening *starts;       /* [totals.devices] opening at which reading starts, for a part
-                               * without live rows; else NULL */
     mv_living *living;        /* [totals.devices] position of the part in the device's events; NULL
                                * if there is no part */
     mv_living_columns *alive; /* [totals.devices] the live rows before the part */
     bool needs_whole;   /* events of the part are damaged, so the whole file must be read to find
-                         * out which ones */
+                         * out which ones; or an opening is missing */
     mv_digest *digests; /* [totals.devices] digest of each device; events are then not decoded and
                          * have no columns, unless `living` is set. NULL: events are decoded */
 
@@ -147,12 +145,18 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
     return load->digests && head->kind == MV_WIRE_EVENTS && (!load->living || head->count == 0);
 }
 
+/* Returns the chunk of a table that begins at row `first`; t->chunk_count if there is none. */
+uint32_t mv_load_chunk_at(const mv_load_table *t, uint64_t first);
+
 /* Prepares for reading load->part. Sets load->rows and load->living, and removes the events that are
- * left out from load->tables. If the part has no live rows, sets load->starts to the last intact
- * opening of each device at or before the part. Drops load->digests if all events have to be
- * read. Must be called after all tables have been given their chunks, and
- * all tables except EVENTS their limits. Fails with MV_NOMEM only. */
+ * left out from load->tables. Drops load->digests if all events have to be read. Must be called
+ * after all tables have been given their chunks, and all tables except EVENTS their limits. Fails
+ * with MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
+
+/* Makes the versions of a part without live rows, after its events were decoded. Fails with MV_NOMEM,
+ * or with load->needs_whole set if the openings contradict the events. */
+mv_code mv_part_number(mv_load *load, mv_trace *out, mv_err *err);
 
 /* Returns true if lifetimes can be built from a part's events, which requires that all events are
  * in the file, in order, and that no other table refers to event numbers. */

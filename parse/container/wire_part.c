@@ -1,5 +1,7 @@
-/* Finds the EVENTS rows that a part needs (mv_read_part), and the opening at which counting
- * allocations for them begins. */
+/* Finds the EVENTS rows that a part needs (mv_read_part), and counts the allocations before them. */
+#include <stdatomic.h>
+
+#include "base/parallel_for.h"
 #include "parse/container/wire_load.h"
 #include "parse/container/wire_opening.h"
 
@@ -66,35 +68,18 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
     return true;
 }
 
-/* Finds the opening for each device. Openings are sorted by event, so the search begins with the
- * last one. If an opening is damaged, the previous opening is used, and more events are read. */
-static mv_code find_starts(mv_load *load, mv_err *err)
+uint32_t mv_load_chunk_at(const mv_load_table *t, uint64_t first)
 {
-    mv_opening *starts = mv_push_array(load->arena, mv_opening, load->totals.devices);
-    bool *has = mv_push_array(&load->scratch, bool, load->totals.devices);
+    uint32_t low = 0, high = t->chunk_count;
 
-    if (!starts || !has)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", load->totals.devices);
-    for (uint32_t i = load->opening_count; i-- > 0;) {
-        const mv_chunk *chunk = &load->openings[i];
-        uint32_t device = chunk->head.device;
-        const uint8_t *payload;
-        mv_code code;
-        if (chunk->head.kind != MV_WIRE_OPENING || device >= load->totals.devices || has[device] ||
-            chunk->head.first_row > load->rows[device].first ||
-            (load->part->device != MV_NO_ROW && load->part->device != device))
-            continue;
-        code = mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload);
-        if (code == MV_OK)
-            code = mv_opening_decode(load->arena, &chunk->head, payload, &starts[device]);
-        if (code == MV_NOMEM)
-            return mv_fail(err, MV_NOMEM, chunk->at, "%s", "opening");
-        has[device] = code == MV_OK;
-        if (!has[device])
-            starts[device] = (mv_opening){0};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->chunks[middle].head.first_row < first)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    load->starts = starts;
-    return MV_OK;
+    return low < t->chunk_count && t->chunks[low].head.first_row == first ? low : t->chunk_count;
 }
 
 /* ---- rows of a part ---------------------------------------------------------------------- */
@@ -185,21 +170,108 @@ static mv_code find_all_starts(mv_load *load, mv_err *err)
         return MV_OK;
     }
     load->living = mv_push_array(load->arena, mv_living, load->totals.devices);
-    if (!load->living || find_starts(load, err) != MV_OK)
+    if (!load->living)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", load->totals.devices);
     for (uint32_t i = 0; i < load->table_count; i++) {
         mv_load_table *t = &load->tables[i];
         if (t->layout->kind != MV_WIRE_EVENTS)
             continue;
-        mv_living *l = &load->living[t->device];
-        mv_opening *start = &load->starts[t->device];
         for (uint32_t k = 0; k < t->chunk_count; k++)
-            if (t->chunks[k].head.first_row <= start->event)
-                l->first = (uint32_t)t->chunks[k].head.first_row;
-        start->event -= l->first;
+            if (t->chunks[k].head.first_row <= load->rows[t->device].first)
+                load->living[t->device].first = (uint32_t)t->chunks[k].head.first_row;
         cut(load, t, false);
     }
     return MV_OK;
+}
+
+/* ---- versions ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const mv_load *load;
+    const mv_load_table *table;
+    const mv_events *events;
+    const mv_chunk **openings; /* [table->chunk_count] the opening of each chunk; NULL: none */
+    uint32_t *versions;        /* [events->count] */
+    _Atomic bool no_memory, is_bad;
+} numbering;
+
+/* An opening that is missing or damaged counts as empty, which contradicts the events. */
+static mv_code read_opening(mv_load *load, const mv_chunk *from, mv_opening *out)
+{
+    mv_load_table t = {.layout = &mv_opening_layout};
+    mv_chunk chunk = *from;
+    mv_code code;
+
+    chunk.head.first_row = 0;
+    if (chunk.head.count == 0 || chunk.head.count > MV_WIRE_CHUNK_ROWS)
+        return MV_OK;
+    t.columns[0] = out->allocs = mv_push_array(load->arena, uint32_t, chunk.head.count);
+    code = out->allocs ? mv_rows_decode_chunk(load, &t, &chunk) : MV_NOMEM;
+    if (code == MV_OK && out->allocs[0] != MV_NO_ROW) /* the column is there */
+        out->count = chunk.head.count;
+    return code == MV_NOMEM ? MV_NOMEM : MV_OK;
+}
+
+static void number_chunk(void *user, uint32_t i)
+{
+    numbering *n = user;
+    uint32_t first = (uint32_t)n->table->chunks[i].head.first_row;
+    uint32_t end = first + n->table->chunks[i].head.count;
+    bool is_first = first == 0 && n->load->living[n->table->device].first == 0;
+    mv_opening opening = {0};
+    mv_load load = *n->load;
+    mv_code code = MV_OK;
+
+    mv_arena_init(&load.scratch, n->load->arena->budget);
+    load.arena = &load.scratch;
+    if (n->openings[i])
+        code = read_opening(&load, n->openings[i], &opening);
+    if (code == MV_OK)
+        code = mv_versions_find(&load.scratch, n->events, first, first, end,
+                                is_first ? NULL : &opening, n->versions + first);
+    mv_arena_release(&load.scratch);
+    if (code != MV_OK)
+        atomic_store(code == MV_NOMEM ? &n->no_memory : &n->is_bad, true);
+}
+
+static bool number_table(mv_load *load, const mv_load_table *t, const mv_events *events,
+                         uint32_t **versions)
+{
+    numbering n = {.load = load, .table = t, .events = events};
+    uint64_t before = load->living[t->device].first;
+
+    n.openings = mv_push_array(&load->scratch, const mv_chunk *, t->chunk_count);
+    *versions = n.versions = mv_push_unset(load->arena, uint32_t, events->count);
+    if (!n.openings || !n.versions)
+        return false;
+    for (uint32_t i = 0; i < load->opening_count; i++) {
+        const mv_chunk *c = &load->openings[i];
+        uint32_t at = c->head.kind == MV_WIRE_OPENING && c->head.device == t->device
+                          ? mv_load_chunk_at(t, c->head.first_row - before)
+                          : t->chunk_count;
+        if (at < t->chunk_count)
+            n.openings[at] = c;
+    }
+    mv_parallel_for(t->chunk_count, 0, number_chunk, &n);
+    load->needs_whole = load->needs_whole || atomic_load(&n.is_bad);
+    return !atomic_load(&n.no_memory);
+}
+
+mv_code mv_part_number(mv_load *load, mv_trace *out, mv_err *err)
+{
+    uint32_t **versions = mv_push_array(load->arena, uint32_t *, load->totals.devices);
+    bool is_enough = versions != NULL;
+
+    for (uint32_t i = 0; i < load->table_count && is_enough; i++) {
+        const mv_load_table *t = &load->tables[i];
+        if (t->layout->kind == MV_WIRE_EVENTS)
+            is_enough =
+                number_table(load, t, &out->devices[t->device].events, &versions[t->device]);
+    }
+    out->versions = versions;
+    if (!is_enough)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "openings");
+    return load->needs_whole ? mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "openings") : MV_OK;
 }
 
 /* ---- parts with live rows ---------------------------------------------------------------- */
@@ -279,15 +351,6 @@ static mv_code find_living(mv_load *load, bool *is_certain)
     return MV_OK;
 }
 
-/* Returns true if a chunk begins at row `first`. */
-static bool begins_chunk(const mv_load_table *t, uint32_t first)
-{
-    for (uint32_t i = 0; i < t->chunk_count; i++)
-        if (t->chunks[i].head.first_row == first)
-            return true;
-    return false;
-}
-
 bool mv_part_allows_living(const mv_load *load)
 {
     for (uint32_t i = 0; i < load->table_count; i++) {
@@ -316,7 +379,7 @@ static mv_code find_all_living(mv_load *load, mv_err *err)
         mv_load_table *t = &load->tables[i];
         if (t->layout->kind != MV_WIRE_EVENTS)
             continue;
-        if (!begins_chunk(t, load->living[t->device].first))
+        if (mv_load_chunk_at(t, load->living[t->device].first) == t->chunk_count)
             load->living[t->device] = (mv_living){0};
         cut(load, t, !is_certain[t->device]);
         leaves = leaves || mv_living_is_part(&load->living[t->device]);

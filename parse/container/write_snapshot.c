@@ -13,9 +13,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* OPENING chunks take at most one byte out of this many bytes of the file, and so do LIVING
- * chunks. */
-enum { OPENING_SHARE = 20 };
+/* LIVING chunks take at most one byte out of this many bytes of the file. */
+enum { LIVING_SHARE = 20 };
 
 /* Estimated bytes per row of a LIVING chunk; generate_2m and gpt_250k_all have 5 to 10. */
 enum { LIVING_BYTES = 10 };
@@ -48,11 +47,6 @@ typedef struct {
     uint64_t next_call;
 } table_state;
 
-/* Number of bytes spent on chunks of one kind: in total, and on the last chunk. */
-typedef struct {
-    uint64_t written, last;
-} spent;
-
 /* State for writing the events of a device, which arrive in pieces. */
 typedef struct {
     mv_arena arena; /* owns `openings` */
@@ -64,8 +58,8 @@ typedef struct {
     bool has_openings;
     bool has_living; /* the device's lifetimes are known */
     mv_living_now living;
-    uint64_t begin; /* position of the device's first chunk */
-    spent on_openings, on_living;
+    uint64_t begin;          /* position of the device's first chunk */
+    uint64_t spent, last;    /* bytes of all LIVING chunks, and of the last one */
     mv_arena between;        /* owns `alive` */
     mv_living_columns alive; /* live rows at the beginning of the next piece */
 } event_state;
@@ -359,7 +353,7 @@ static void begin_device(snapshot *s, uint32_t device)
     mv_arena_init(&e->arena, s->arena->budget);
     mv_arena_init(&e->piece, s->arena->budget);
     mv_arena_init(&e->between, s->arena->budget);
-    mv_openings_init(&e->openings, &e->arena, NULL);
+    e->openings = (mv_openings){.allocs.arena = &e->arena, .row_of.arena = &e->arena};
 }
 
 static void end_device(event_state *e)
@@ -372,8 +366,6 @@ static void end_device(event_state *e)
 /* Begins a piece, whose first rows are the live rows in e->alive. */
 static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
 {
-    e->openings.events = piece->events;
-    e->openings.next = piece->before;
     e->has_living = e->has_openings && piece->spans && piece->spans->is_known;
     if (!e->has_living)
         return true;
@@ -400,25 +392,11 @@ static bool end_piece(event_state *e)
     return is_enough;
 }
 
-static bool pass(event_state *e, uint32_t count)
+/* Returns true if another LIVING chunk is within its share of the bytes written since the device's
+ * first chunk. The first one takes about `bytes` bytes. */
+static bool can_afford(snapshot *s, const event_state *o, uint64_t bytes)
 {
-    return mv_openings_pass(&e->openings, count) &&
-           (!e->has_living || mv_living_pass(&e->living, count));
-}
-
-/* Returns true if another chunk of a kind is within the kind's share of the bytes written since the
- * device's first chunk. The first chunk of the kind takes about `bytes` bytes. */
-static bool can_afford(snapshot *s, const event_state *o, const spent *on, uint64_t bytes)
-{
-    uint64_t next = on->last ? on->last : bytes;
-
-    return on->written + next <= (position(s) - o->begin) / OPENING_SHARE;
-}
-
-static void spend(snapshot *s, spent *on, uint64_t begin)
-{
-    on->last = position(s) - begin;
-    on->written += on->last;
+    return o->spent + (o->last ? o->last : bytes) <= (position(s) - o->begin) / LIVING_SHARE;
 }
 
 static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
@@ -432,7 +410,7 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     bool is_written;
 
     if (most > MV_WIRE_CHUNK_ROWS ||
-        (!s->opts->chunk_rows && !can_afford(s, o, &o->on_living, most * LIVING_BYTES)))
+        (!s->opts->chunk_rows && !can_afford(s, o, most * LIVING_BYTES)))
         return true;
     mv_arena_init(&work, s->arena->budget);
     is_written = mv_living_columns_make(&o->living, &work, &rows);
@@ -441,28 +419,24 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     if (head.count > 0)
         is_written = write_rows(s, &t, &rows, 0, head.count, &head);
     mv_arena_release(&work);
-    spend(s, &o->on_living, begin);
+    o->last = position(s) - begin;
+    o->spent += o->last;
     return is_written;
 }
 
-/* Writes an OPENING chunk and a LIVING chunk before the next chunk of events, unless they exceed
- * their shares. */
-static bool write_opening(snapshot *s, event_state *o, mv_wire_chunk head)
+/* Writes the opening of a chunk of events, which begin at `row`. Before the first event, all numbers
+ * are 0. */
+static bool write_opening(snapshot *s, event_state *e, const mv_events *events, uint32_t row,
+                          mv_wire_chunk head)
 {
-    uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;
-    mv_wire_chunk of_living = head;
+    table_state t = {.table = &mv_opening_layout};
 
-    if (room > 0 && can_afford(s, o, &o->on_openings, room / 4)) {
-        if (!make_room(s, room))
-            return false;
-        bytes = mv_opening_encode(&o->openings, s->work, s->raw);
-        head.kind = MV_WIRE_OPENING;
-        head.count = o->openings.count;
-        if (!bytes || !write_chunk(s, head, bytes))
-            return false;
-        spend(s, &o->on_openings, begin);
-    }
-    return !o->has_living || write_living(s, o, of_living);
+    if (!mv_openings_pass(&e->openings, events, row, row + head.count))
+        return false;
+    head.kind = MV_WIRE_OPENING;
+    head.count = e->openings.before.count;
+    return head.count == 0 || head.first_row == 0 ||
+           write_rows(s, &t, &e->openings.before, 0, head.count, &head);
 }
 
 static uint32_t rows_of_chunk(const snapshot *s, const mv_model_table *table, uint64_t left)
@@ -504,9 +478,10 @@ static bool write_events(snapshot *s, const mv_snapshot_piece *piece)
                               .count = rows_of_chunk(s, e->table.table, piece->events->count - row),
                               .first_row = e->first,
                               .table_rows = e->table.rows};
-        if ((e->has_openings && !write_opening(s, e, head)) ||
+        if ((e->has_openings && !write_opening(s, e, piece->events, (uint32_t)row, head)) ||
+            (e->has_living && !write_living(s, e, head)) ||
             !write_rows(s, &e->table, piece->events, row, head.count, &head) ||
-            (e->has_openings && !pass(e, head.count)))
+            (e->has_living && !mv_living_pass(&e->living, head.count)))
             return false;
         row += head.count;
         e->first += head.count;

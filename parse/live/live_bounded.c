@@ -34,26 +34,14 @@ int mv_live_folded_open(const char *path)
 /* Appends bytes of a file, and zeros for bytes beyond its end. Returns false when out of memory. */
 static bool append(image *i, int fd, uint64_t at, uint64_t length)
 {
-    uint64_t done = 0;
+    uint64_t done;
 
     if (!mv_room_for(i->arena, i->bytes, i->count + length, i->capacity))
         return false;
-    while (done < length) {
-        ssize_t got = pread(fd, i->bytes + i->count + done, length - done, (off_t)(at + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (uint64_t)got;
-    }
+    done = mv_read_at(fd, at, i->bytes + i->count, length);
     memset(i->bytes + i->count + done, 0, length - done);
     i->count += length;
     return true;
-}
-
-static uint64_t slots(uint64_t bytes)
-{
-    return (bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
 /* Reads the header of the chunk at `at`. Returns the number of bytes in the chunk's slots; 0 if
@@ -67,7 +55,7 @@ static uint64_t chunk_at(int fd, uint64_t at, uint64_t file_bytes, mv_wire_chunk
         !mv_live_chunk_head((mv_span){bytes, sizeof bytes}, 0, head))
         return 0;
     length = head->stored_bytes < left ? head->stored_bytes : left;
-    return slots(length + sizeof *head);
+    return mv_live_slot_after(0, length + sizeof *head);
 }
 
 /* Appends a chunk that may still be growing. The seal is read before the count, because the count

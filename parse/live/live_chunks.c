@@ -129,8 +129,7 @@ static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head
     if (!head)
         return at < MV_LIVE_CHUNK_BYTES ? MV_LIVE_CHUNK_BYTES : at + MV_LIVE_CHUNK_BYTES;
     bytes = head->stored_bytes < left ? head->stored_bytes : left;
-    return (at + sizeof *head + bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
-           MV_LIVE_CHUNK_BYTES;
+    return mv_live_slot_after(at, sizeof *head + bytes);
 }
 
 /* Reads chunks for the first time. Only chunks of events are read. */

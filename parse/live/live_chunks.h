@@ -36,6 +36,27 @@ typedef struct {
 /* Returns true if there is an intact chunk header, of any kind, at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
+/* The headers of a chunk, as in the file. */
+typedef struct {
+    mv_wire_chunk wire;
+    mv_live_head live;
+} mv_live_headers;
+
+static_assert(sizeof(mv_live_headers) == sizeof(mv_wire_chunk) + sizeof(mv_live_head), "no gap");
+
+static inline bool mv_live_headers_good(const mv_live_headers *h)
+{
+    mv_wire_chunk head;
+
+    return mv_live_chunk_head((mv_span){(const uint8_t *)h, sizeof *h}, 0, &head);
+}
+
+/* Returns the position of the first slot at or after the end of `bytes` bytes at `at`. */
+static inline uint64_t mv_live_slot_after(uint64_t at, uint64_t bytes)
+{
+    return (at + bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
+}
+
 /* At a position where no chunk has begun, this many bytes are zero, except for headers being
  * written. */
 enum { MV_LIVE_PROBE_BYTES = 4096 };

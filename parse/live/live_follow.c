@@ -12,9 +12,12 @@
 #include "base/grow.h"
 #include "base/sort.h"
 #include "parse/live/live_facts.h"
+#include "parse/source/source.h"
+
+typedef mv_live_headers headers;
 
 enum {
-    HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
+    HEADERS = sizeof(headers),
     LEAST_RECORD = 2, /* size in bytes of the smallest record that makes an id */
     NEAR_SLOTS = 32,  /* number of slots checked beyond the last chunk at each update. A chunk whose
                        * headers are still being written looks like up to 17 blank slots
@@ -69,9 +72,9 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* size now, and when all slots were last checked */
-    uint64_t frontier;               /* position at or after which no chunk has been found */
-    uint64_t *blank;                 /* [blank_count] slots before the frontier without a chunk */
+    uint64_t seen_bytes; /* size of the file when all slots were last checked */
+    uint64_t frontier;   /* position at or after which no chunk has been found */
+    uint64_t *blank;     /* [blank_count] slots before the frontier without a chunk */
     uint32_t blank_count, blank_capacity;
     source *sources; /* [source_count] */
     uint32_t source_count, source_capacity;
@@ -87,7 +90,8 @@ struct mv_live_follow {
     uint32_t gap_count, gap_capacity;
     int folded;        /* descriptor of the folded part; -1: none */
     char *folded_path; /* path of the folded part; NULL: the file is not bounded */
-    uint64_t facts_read;
+    uint8_t *facts;    /* [facts_read] bytes of the FACTS chunk */
+    uint64_t facts_read, facts_capacity;
     uint64_t after; /* the last number that is in the folded part */
     uint64_t next;  /* number of the next record expected */
     uint64_t now_us;
@@ -100,18 +104,10 @@ struct mv_live_follow {
 /* Reads up to `length` bytes at `at`, and fewer at the end of the file. Returns their number. */
 static uint64_t read_at(mv_live_follow *f, int fd, void *to, uint64_t length, uint64_t at)
 {
-    uint64_t done = 0;
+    uint64_t got = mv_read_at(fd, at, to, length);
 
-    while (done < length) {
-        ssize_t got = pread(fd, (uint8_t *)to + done, length - done, (off_t)(at + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (uint64_t)got;
-    }
-    f->status.bytes += done;
-    return done;
+    f->status.bytes += got;
+    return got;
 }
 
 static bool read_word(mv_live_follow *f, int fd, uint64_t at, uint64_t *value)
@@ -269,28 +265,15 @@ static bool advance(mv_live_follow *f, source *s)
 
 /* ---- chunks ------------------------------------------------------------------------------ */
 
-/* The headers of a chunk. They are read in one call, because writers store the magic last. */
-typedef struct {
-    mv_wire_chunk wire;
-    mv_live_head live;
-} headers;
-
-static_assert(sizeof(headers) == HEADERS, "as in the file");
-
+/* Reads the headers in one call, because writers store the magic last. */
 static bool read_headers(mv_live_follow *f, int fd, uint64_t at, headers *out)
 {
-    mv_span bytes = {(const uint8_t *)out, sizeof *out};
-    mv_wire_chunk head;
-
-    return read_at(f, fd, out, sizeof *out, at) == sizeof *out &&
-           mv_live_chunk_head(bytes, 0, &head);
+    return read_at(f, fd, out, sizeof *out, at) == sizeof *out && mv_live_headers_good(out);
 }
 
 static uint64_t slot_after(uint64_t at, const headers *h)
 {
-    uint64_t end = at + (h ? sizeof h->wire + h->wire.stored_bytes : 1);
-
-    return (end + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
+    return mv_live_slot_after(at, h ? sizeof h->wire + h->wire.stored_bytes : 1);
 }
 
 static bool add_source(mv_live_follow *f, int fd, uint64_t at, const headers *h)
@@ -315,8 +298,8 @@ static bool add_source(mv_live_follow *f, int fd, uint64_t at, const headers *h)
         return out_of_memory(f);
     if (!read_word(f, fd, at + sizeof h->wire + offsetof(mv_live_head, seal), &s.sealed))
         s.sealed = 0;
-    if (s.room > f->file_bytes && !s.is_folded)
-        s.room = f->file_bytes;
+    if (s.room > f->status.file_bytes && !s.is_folded)
+        s.room = f->status.file_bytes;
     f->sources[row] = s;
     return !s.sealed || push(f, row, UNREAD);
 }
@@ -401,7 +384,7 @@ static bool look_ahead(mv_live_follow *f, uint64_t most)
 {
     uint64_t after, blank = 0;
 
-    for (uint64_t at = f->frontier; at < f->file_bytes && blank < most;) {
+    for (uint64_t at = f->frontier; at < f->status.file_bytes && blank < most;) {
         if (!take_chunk(f, at, &after) || (after && !move_frontier(f, at, after)))
             return false;
         if (!after && f->updates == 0)
@@ -414,10 +397,10 @@ static bool look_ahead(mv_live_follow *f, uint64_t most)
 
 static bool look(mv_live_follow *f)
 {
-    bool is_far =
-        f->file_bytes != f->seen_bytes || f->status.is_waiting || f->updates % FAR_UPDATES == 0;
+    bool is_far = f->status.file_bytes != f->seen_bytes || f->status.is_waiting ||
+                  f->updates % FAR_UPDATES == 0;
 
-    f->seen_bytes = f->file_bytes;
+    f->seen_bytes = f->status.file_bytes;
     return look_back(f) && look_ahead(f, is_far ? UINT64_MAX : NEAR_SLOTS);
 }
 
@@ -426,18 +409,22 @@ static bool look(mv_live_follow *f)
 static bool read_facts(mv_live_follow *f)
 {
     uint64_t at = sizeof(mv_wire_header), seal, committed;
-    uint8_t bytes[MV_LIVE_CHUNK_BYTES];
-    mv_span more = {.data = bytes};
+    uint64_t most = MV_LIVE_CHUNK_BYTES - HEADERS - at;
+    mv_span more;
     headers h;
 
     if (!read_headers(f, f->fd, at, &h) || h.wire.kind != MV_LIVE_FACTS ||
         !read_counts(f, f->fd, at, &seal, &committed))
         return true;
-    if (committed > sizeof bytes - HEADERS - at)
-        committed = sizeof bytes - HEADERS - at;
+    if (committed > most)
+        committed = most;
     if (committed <= f->facts_read)
         return true;
-    more.length = read_at(f, f->fd, bytes, committed - f->facts_read, at + HEADERS + f->facts_read);
+    if (!mv_room_for(&f->arena, f->facts, committed, f->facts_capacity))
+        return out_of_memory(f);
+    more.data = f->facts + f->facts_read;
+    more.length = read_at(f, f->fd, f->facts + f->facts_read, committed - f->facts_read,
+                          at + HEADERS + f->facts_read);
     f->status.damaged += !mv_live_facts_read(&f->build, more);
     f->facts_read = committed;
     f->status.has_ended = mv_live_facts_have_end(&f->trace);
@@ -451,8 +438,8 @@ static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
     uint64_t damaged = f->trace.notes[MV_NOTE_DAMAGED].count;
 
     *is_done = !read_counts(f, f->fd, n->chunk.at, &seal, &committed) || seal;
-    if (!n->bytes && n->room > f->file_bytes)
-        n->room = f->file_bytes;
+    if (!n->bytes && n->room > f->status.file_bytes)
+        n->room = f->status.file_bytes;
     if (!n->bytes && !(n->bytes = mv_push_array(&f->arena, uint8_t, n->room)))
         return out_of_memory(f);
     if (committed > n->room) {
@@ -467,7 +454,7 @@ static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
         f->status.damaged++;
     if (got == 0)
         return true;
-    if (!mv_live_names_add(&f->names, &n->chunk, had, f->file_bytes / LEAST_RECORD))
+    if (!mv_live_names_add(&f->names, &n->chunk, had, f->status.file_bytes / LEAST_RECORD))
         return out_of_memory(f);
     damaged = f->trace.notes[MV_NOTE_DAMAGED].count - damaged;
     f->status.damaged += damaged;
@@ -540,13 +527,24 @@ static bool read_sources(mv_live_follow *f)
     return true;
 }
 
+bool mv_live_follow_is_replaced(mv_live_follow *f, const char *path)
+{
+    uint8_t facts[MV_LIVE_CHUNK_BYTES] = {0};
+    struct stat now, was;
+
+    read_at(f, f->fd, facts, f->facts_read, sizeof(mv_wire_header) + HEADERS);
+    return stat(path, &now) != 0 || fstat(f->fd, &was) != 0 || now.st_dev != was.st_dev ||
+           now.st_ino != was.st_ino || (uint64_t)now.st_size < f->status.file_bytes ||
+           (f->facts_read && memcmp(facts, f->facts, f->facts_read) != 0);
+}
+
 mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
 {
     struct stat st;
 
     if (fstat(f->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
-    f->file_bytes = (uint64_t)st.st_size;
+    f->status.file_bytes = (uint64_t)st.st_size;
     f->now_us = now_us;
     /* Names are committed before the records that use them, so names are read after records. */
     if (!read_facts(f) || !look(f) || !read_sources(f) || !look_back(f) ||

@@ -57,6 +57,12 @@ void mv_live_follow_close(mv_live_follow *f); /* `f` may be NULL */
  * closed. Takes O(new bytes + open chunks). */
 mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err);
 
+/* Returns true if the file at `path`, which the reader was opened for, is no longer the one that was
+ * read: another file has its name, it became shorter, or another recording was copied over it, so
+ * that the facts read so far, which contain the time of its start, have changed. A copy changes them
+ * first, so if this is false after an update, all that the update read is of one recording. */
+bool mv_live_follow_is_replaced(mv_live_follow *f, const char *path);
+
 /* Returns the next record; false if there is none until another update. */
 bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out);
 
@@ -68,13 +74,14 @@ typedef struct {
     uint64_t lost;     /* number of missing numbers that were skipped and have not arrived since */
     uint64_t late;     /* number of records that arrived after their numbers were skipped */
     uint64_t bytes;    /* number of bytes read from the file so far */
-    uint64_t damaged;  /* number of chunks and records that could not be read */
-    bool is_partial;   /* the file contains more than this reader returns: chunks of an unknown
+    uint64_t file_bytes; /* size of the file at the last update */
+    uint64_t damaged;    /* number of chunks and records that could not be read */
+    bool is_partial;     /* the file contains more than this reader returns: chunks of an unknown
                         * kind, bytes outside chunks, or too many gaps for mv_live_follow_missing */
-    bool is_late;      /* the last record returned is counted in `late` */
-    bool is_waiting;   /* records are held back for a missing number */
-    bool has_ended;    /* the facts contain the end, or the caller passed MV_LIVE_FOLLOW_ENDED */
-    bool overtaken;    /* records were folded before this reader had read them, as described
+    bool is_late;        /* the last record returned is counted in `late` */
+    bool is_waiting;     /* records are held back for a missing number */
+    bool has_ended;      /* the facts contain the end, or the caller passed MV_LIVE_FOLLOW_ENDED */
+    bool overtaken;      /* records were folded before this reader had read them, as described
                         * above */
 } mv_live_follow_state;
 

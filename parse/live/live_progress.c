@@ -4,21 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "parse/live/live_chunks.h"
 #include "parse/live/varint.h"
 
-/* The headers of a chunk, as stored in the file. */
-typedef struct {
-    mv_wire_chunk wire;
-    mv_live_head live;
-} headers;
+typedef mv_live_headers headers;
 
 static bool read_headers(int fd, uint64_t at, headers *out)
 {
-    mv_wire_chunk head;
-
     return pread(fd, out, sizeof *out, (off_t)at) == (ssize_t)sizeof *out &&
-           mv_live_chunk_head((mv_span){(const uint8_t *)out, sizeof *out}, 0, &head);
+           mv_live_headers_good(out);
 }
 
 static bool is_text(mv_span span, const char *text)
@@ -26,8 +23,8 @@ static bool is_text(mv_span span, const char *text)
     return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
 }
 
-/* Like mv_live_facts_have_end, but reads only the FACTS chunk. */
-static bool have_end(int fd, const headers *facts)
+/* Like mv_live_facts_have_end, but reads only the FACTS chunk. *hash is that of the facts. */
+static bool have_end(int fd, const headers *facts, uint64_t *hash)
 {
     uint8_t bytes[MV_LIVE_CHUNK_BYTES];
     uint64_t length = facts->live.committed < sizeof bytes ? facts->live.committed : sizeof bytes;
@@ -35,6 +32,7 @@ static bool have_end(int fd, const headers *facts)
     mv_cursor c = mv_cursor_over((mv_span){bytes, got > 0 ? (uint64_t)got : 0});
     bool has = false;
 
+    *hash = XXH3_64bits(c.span.data, c.span.length);
     while (!has && !c.overrun && c.at < c.span.length) {
         mv_span key = mv_take_text(&c);
         mv_take_text(&c);
@@ -45,9 +43,7 @@ static bool have_end(int fd, const headers *facts)
 
 static uint64_t slot_after(uint64_t at, uint64_t bytes, uint64_t most)
 {
-    uint64_t end = at + (bytes < most - at ? bytes : most - at);
-
-    return (end + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
+    return mv_live_slot_after(at, bytes < most - at ? bytes : most - at);
 }
 
 /* Computes the mark of a file. Skips parts that were removed from a bounded recording
@@ -78,6 +74,7 @@ bool mv_live_progress_find(const char *path, mv_live_progress *out)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     headers facts;
+    uint64_t hash;
     bool is_live;
 
     *out = (mv_live_progress){0};
@@ -86,8 +83,8 @@ bool mv_live_progress_find(const char *path, mv_live_progress *out)
     is_live = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
               read_headers(fd, sizeof(mv_wire_header), &facts) && facts.wire.kind == MV_LIVE_FACTS;
     if (is_live) {
-        out->has_ended = have_end(fd, &facts);
-        out->mark = find_mark(fd, &st);
+        out->has_ended = have_end(fd, &facts, &hash);
+        out->mark = mv_mix(find_mark(fd, &st), hash);
     }
     close(fd);
     return is_live;

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 typedef struct {
-    uint64_t mark;  /* changes when records are added or removed, or the file is replaced */
+    uint64_t mark;  /* changes when records or facts are added or records are removed, or the file
+                     * is replaced */
     bool has_ended; /* the file's facts contain the end of the recording, so nothing more will be
                      * written */
 } mv_live_progress;

@@ -35,7 +35,6 @@ struct reader {
     reader *next;
     char *path;
     decoded *decoded; /* NULL: the file is not open */
-    struct stat file;
     uint64_t bytes;   /* number of bytes that were read before the file was opened again */
     bool is_given_up; /* the file is always read whole */
 };
@@ -56,6 +55,7 @@ struct mv_live_readers {
     decoded *decoded; /* all, including unused ones */
     loan *loans;      /* all, including unused ones */
     uint64_t records;
+    uint32_t replaced;
 };
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -114,10 +114,11 @@ static bool has_header(int fd)
 static bool open_file(mv_live_readers *all, reader *r)
 {
     int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat file;
     decoded *d;
     mv_err err;
 
-    if (fd >= 0 && (fstat(fd, &r->file) != 0 || !S_ISREG(r->file.st_mode) || !has_header(fd))) {
+    if (fd >= 0 && (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || !has_header(fd))) {
         close(fd);
         return false;
     }
@@ -134,15 +135,6 @@ static bool open_file(mv_live_readers *all, reader *r)
     }
     close_file(r);
     return false;
-}
-
-/* Returns true if the path now names a different file, or if the file became shorter. */
-static bool is_replaced(reader *r)
-{
-    struct stat was = r->file;
-
-    return stat(r->path, &r->file) != 0 || was.st_dev != r->file.st_dev ||
-           was.st_ino != r->file.st_ino || was.st_size > r->file.st_size;
 }
 
 /* Returns true if the file is bounded, so that its records are removed and kept in another file. */
@@ -201,13 +193,22 @@ static outcome read_new(decoded *d, uint64_t now_us)
     return is_odd(d) ? ODD : CURRENT;
 }
 
+/* Closes the file if it is another one now. */
+static bool close_replaced(mv_live_readers *all, reader *r)
+{
+    if (!r->decoded || !mv_live_follow_is_replaced(r->decoded->follow, r->path))
+        return false;
+    close_file(r);
+    all->replaced++;
+    return true;
+}
+
 /* Brings the rows up to date. Returns false if the file must be read in another way. */
 static bool update(mv_live_readers *all, reader *r, uint64_t now_us)
 {
     outcome is = STALE;
 
-    if (r->decoded && is_replaced(r))
-        close_file(r);
+    close_replaced(all, r);
     if (is_bounded(r))
         is = ODD;
     for (int times = 0; is == STALE && times < 2; times++) {
@@ -221,6 +222,8 @@ static bool update(mv_live_readers *all, reader *r, uint64_t now_us)
         converted = r->decoded->converted;
         is = read_new(r->decoded, now_us);
         all->records += r->decoded->converted - converted;
+        if (close_replaced(all, r))
+            is = STALE;
     }
     if (is == CURRENT && is_bounded(r)) /* records may have been removed while they were read */
         is = ODD;
@@ -265,6 +268,8 @@ static bool make_trace(mv_live_readers *all, decoded *d, mv_arena *arena, mv_tra
 static bool read_file(mv_live_readers *all, reader *r, uint64_t now_us, mv_arena *arena,
                       mv_trace *out)
 {
+    uint64_t bytes;
+
     if (r->is_given_up || !update(all, r, now_us))
         return false;
     if (!make_trace(all, r->decoded, arena, out)) {
@@ -272,10 +277,9 @@ static bool read_file(mv_live_readers *all, reader *r, uint64_t now_us, mv_arena
         r->is_given_up = true;
         return false;
     }
-    out->origin = (mv_origin){.format = MV_FORMAT_BIN,
-                              .file_bytes = (uint64_t)r->file.st_size,
-                              .data_bytes = (uint64_t)r->file.st_size,
-                              .compression = "none"};
+    bytes = mv_live_follow_status(r->decoded->follow)->file_bytes;
+    out->origin = (mv_origin){
+        .format = MV_FORMAT_BIN, .file_bytes = bytes, .data_bytes = bytes, .compression = "none"};
     return true;
 }
 
@@ -391,7 +395,7 @@ mv_live_readers_state mv_live_readers_status(mv_live_readers *r)
     mv_live_readers_state state;
 
     pthread_mutex_lock(&r->lock);
-    state = (mv_live_readers_state){.records = r->records};
+    state = (mv_live_readers_state){.records = r->records, .replaced = r->replaced};
     for (const reader *each = r->readers; each; each = each->next) {
         const mv_live_follow_state *is =
             each->decoded ? mv_live_follow_status(each->decoded->follow) : NULL;

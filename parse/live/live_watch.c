@@ -30,7 +30,6 @@ typedef struct {
 struct mv_live_watch {
     mv_budget *budget;
     char *path;
-    struct stat file;
     reader now, before;
     uint64_t now_us, since_us;
 };
@@ -69,11 +68,10 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Returns true if the path now names a different file, or if the file became shorter. */
-static bool is_replaced(const mv_live_watch *w, const struct stat *now)
+/* Reads the file again from its beginning if it is another one. */
+static bool is_current(mv_live_watch *w, reader *r, mv_err *err)
 {
-    return w->file.st_dev != now->st_dev || w->file.st_ino != now->st_ino ||
-           w->file.st_size > now->st_size;
+    return !mv_live_follow_is_replaced(r->follow, w->path) || open_again(w, r, err);
 }
 
 static void note_device(seen_devices *used, const mv_live_record *r)
@@ -137,9 +135,8 @@ mv_code mv_live_watch_update(mv_live_watch *w, uint64_t now_us, uint64_t span_us
 
     if (stat(w->path, &now) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
-    if (is_replaced(w, &now) && (!open_again(w, &w->now, err) || !open_again(w, &w->before, err)))
+    if (!is_current(w, &w->now, err) || !is_current(w, &w->before, err))
         return err->code;
-    w->file = now;
     if (update(w, &w->now, now_us, UINT64_MAX, err) != MV_OK)
         return err->code;
     newest = mv_live_follow_status(w->now.follow)->time_us;
@@ -157,10 +154,6 @@ mv_live_watch *mv_live_watch_open(mv_arena *arena, const char *path, mv_err *err
         return NULL;
     }
     w->budget = arena->budget;
-    if (stat(path, &w->file) != 0) {
-        mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
-        return NULL;
-    }
     if (open_reader(w, &w->now, err) && open_reader(w, &w->before, err))
         return w;
     mv_live_watch_close(w);

@@ -23,7 +23,8 @@
  * it.
  *
  * A call that is under way holds back the records after it, as live_follow.h describes. A file that
- * was replaced, or that became shorter, is read again from its beginning. */
+ * was replaced, became shorter, or is another recording now (mv_live_follow_is_replaced), is read
+ * again from its beginning. */
 #ifndef MV_LIVE_WATCH_H
 #define MV_LIVE_WATCH_H
 

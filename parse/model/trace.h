@@ -230,16 +230,6 @@ typedef struct {
     mv_events events;
 } mv_device;
 
-/* The number of allocations at each address before an event. Used if only part of a trace was
- * read. */
-typedef struct {
-    uint32_t event;   /* number of the first event that was read; reading continues to the end of
-                       * the part */
-    uint32_t count;   /* number of addresses; 0 before the first event */
-    uint64_t *addr;   /* [count] addresses in ascending order */
-    uint32_t *allocs; /* [count] */
-} mv_opening;
-
 /* ---- the heap when the file was written -------------------------------------------------- */
 
 #define MV_SEGMENT_KIND_LIST(X) \
@@ -592,9 +582,9 @@ typedef struct mv_trace {
                                       * reader left out some events; else NULL. In this case the
                                       * events have no columns (mv_read_opts.digest_suffices),
                                       * unless a part was read. See `living` */
-    const mv_opening *openings;      /* [device_count] only if a part without live rows was read
-                                      * (mv_read_opts.part); else NULL. An opening's `event` is a
-                                      * row of the part */
+    uint32_t *const *versions;       /* [device_count][events.count] the version of each event
+                                      * (parse/model/versions.h), only if a part without live rows
+                                      * was read (mv_read_opts.part); else NULL */
     const struct mv_living *living;  /* [device_count] only if a part was read
                                       * (parse/model/living.h), in which case row numbers are not
                                       * event numbers; else NULL */

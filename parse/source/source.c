@@ -477,15 +477,22 @@ bool mv_source_is_file(const mv_source *source, uint64_t *bytes)
     return s->how == PLAIN && !s->fill && s->fd >= 0 && s->stored != UINT64_MAX;
 }
 
-bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes)
+uint64_t mv_read_at(int fd, uint64_t at, void *to, uint64_t bytes)
 {
-    for (uint64_t done = 0; done < bytes;) {
-        ssize_t got = pread(source->state->fd, (char *)to + done, bytes - done, (off_t)(at + done));
+    uint64_t done = 0;
+
+    while (done < bytes) {
+        ssize_t got = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
         if (got <= 0 && !(got < 0 && errno == EINTR))
-            return false;
+            break;
         done += got > 0 ? (uint64_t)got : 0;
     }
-    return true;
+    return done;
+}
+
+bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes)
+{
+    return mv_read_at(source->state->fd, at, to, bytes) == bytes;
 }
 
 mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err)

@@ -78,6 +78,10 @@ bool mv_source_map_rest(mv_source *source, mv_span *out);
  * its size. */
 bool mv_source_is_file(const mv_source *source, uint64_t *bytes);
 
+/* Reads bytes of an open file at a position, and fewer at its end or after a failure. Returns their
+ * number. */
+uint64_t mv_read_at(int fd, uint64_t at, void *to, uint64_t bytes);
+
 /* Copies bytes of an uncompressed file. Returns false if they cannot be read. */
 bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes);
 

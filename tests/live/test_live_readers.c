@@ -411,6 +411,28 @@ Test(live_readers, a_file_that_became_shorter_is_read_from_its_beginning)
     expect_whole(g);
 }
 
+/* As `cp` does it: the file keeps its inode. */
+Test(live_readers, a_larger_recording_that_is_copied_over_it_is_read_from_its_beginning)
+{
+    growing *g = begin(mvt_live_new());
+    mvt_live *other = mvt_live_new();
+
+    mvt_live_fact(g->live, "start_us", "5");
+    for (uint32_t i = 0; i < 50; i++)
+        write_step(g->live, i);
+    put(g);
+    cr_assert(read_more(g));
+    cr_expect_eq(mv_live_readers_status(g->readers).replaced, 0);
+    mvt_live_fact(other, "start_us", "7");
+    for (uint32_t i = 0; i < 200; i++)
+        write_step(other, i + 1000);
+    cr_assert_geq(mvt_live_bytes(other).length, mvt_live_bytes(g->live).length);
+    mvt_file_put(g->path, mvt_live_bytes(other));
+    cr_assert(read_more(g));
+    expect_whole(g);
+    cr_expect_eq(mv_live_readers_status(g->readers).replaced, 1);
+}
+
 Test(live_readers, facts_that_change_all_times_make_it_read_again)
 {
     growing *g = begin(mvt_live_new());

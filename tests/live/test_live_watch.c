@@ -324,6 +324,22 @@ Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
     expect_same(&l, NULL);
 }
 
+Test(live_watch, a_larger_recording_that_is_copied_over_it_is_read_from_its_beginning)
+{
+    program *p = start(11), *other = start(12);
+
+    mvt_live_fact(p->live, "start_us", "5");
+    run(p, 100);
+    looking l = look_at_program(p);
+    look(&l);
+    mvt_live_fact(other->live, "start_us", "7");
+    run(other, 1000);
+    cr_assert_geq(mvt_live_bytes(other->live).length, mvt_live_bytes(p->live).length);
+    mvt_file_put(l.path, mvt_live_bytes(other->live));
+    look(&l);
+    expect_same(&l, NULL);
+}
+
 Test(live_watch, the_end_of_a_recording_is_seen)
 {
     program *p = start(8);

@@ -148,6 +148,21 @@ Test(follow, an_update_decodes_only_what_is_new)
     cr_expect_eq(mv_live_readers_status(s->readers).records, 3015);
 }
 
+Test(follow, another_recording_in_the_file_is_shown_and_a_line_says_so)
+{
+    session *s = open_session(60), other = {.live = mvt_live_new()};
+
+    mvt_live_fact(s->live, "start_us", "5");
+    grow(s, 10);
+    cr_expect_null(strstr(s->view->message, "another recording"));
+    mvt_live_fact(other.live, "start_us", "7");
+    add_blocks(&other, 300);
+    mvt_file_put(s->path, mvt_live_bytes(other.live));
+    look(s);
+    cr_expect_eq(events(s), 300);
+    cr_expect_not_null(strstr(s->view->message, "another recording"));
+}
+
 Test(follow, a_window_at_the_end_follows_the_end)
 {
     session *s = open_session(60);
