@@ -37,11 +37,12 @@ struct mv_lives_join {
     mv_arena scratch; /* the join itself is allocated in it */
     mv_arena *arena;
     const mv_trace *trace;
-    uint64_t most_small; /* largest request for the small pool */
-    mv_lives lives;      /* the whole table */
-    uint32_t columns;    /* set of columns of the events */
-    uint32_t next;       /* number of events placed */
-    uint32_t segments;   /* number of segments placed */
+    uint64_t most_small;    /* largest request for the small pool */
+    mv_lives lives;         /* the whole table */
+    uint32_t columns;       /* set of columns of the events */
+    mv_packed_times *times; /* NULL: the events have a column of times */
+    uint32_t next;          /* number of events placed */
+    uint32_t segments;      /* number of segments placed */
     alive_blocks alive, before;
     struct {
         alive_segment *rows;
@@ -89,6 +90,18 @@ static uint64_t most_small_of(const mv_trace *trace)
     return low;
 }
 
+static bool make_times(mv_lives_join *j, uint32_t events)
+{
+    const mv_digest *d = &j->trace->digests[j->lives.device];
+    uint64_t us = (uint64_t)d->last_us - (uint64_t)d->first_us;
+
+    if (j->columns & MV_EVENT_time_us)
+        return true;
+    j->times = mv_push_struct(j->arena, mv_packed_times);
+    j->lives.events.packed_times = j->times;
+    return j->times && mv_packed_times_begin(j->arena, events, us, j->times);
+}
+
 static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
@@ -108,7 +121,7 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     if (!mv_alloc_lives_push(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
         return false;
     mv_arena_clear(j->arena, j->lives.allocs.inexact, allocs);
-    return true;
+    return make_times(j, (uint32_t)events);
 }
 
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
@@ -213,6 +226,17 @@ static uint64_t count_segment_events(const mv_lives_piece *p)
     return count;
 }
 
+static mv_code pack_times(const mv_lives_join *j, mv_arena *arena, mv_lives_piece *p, mv_err *err)
+{
+    uint32_t old = p->living.count;
+    mv_code code = mv_times_piece_pack(j->times, arena, p->events->time_us + old,
+                                       p->events->count - old, &p->times);
+
+    if (code == MV_CORRUPT)
+        p->is_certain = false;
+    return code == MV_NOMEM ? no_memory(j, err) : MV_OK;
+}
+
 mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *piece,
                            const mv_lives *lives, mv_lives_piece *out, mv_err *err)
 {
@@ -235,7 +259,7 @@ mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *pi
         a->preexisting == 0 && out->living.older == 0 && are_uncut(s) && list_alive(out);
     if (out->is_certain)
         list_marks(j, out);
-    return MV_OK;
+    return j->times ? pack_times(j, arena, out, err) : MV_OK;
 }
 
 /* ---- place ------------------------------------------------------------------------------- */
@@ -364,6 +388,7 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     uint32_t events = p->events->count - p->living.count;
     uint32_t allocs = p->lives->allocs.count - p->allocs.old;
     alive_blocks before = j->alive;
+    mv_code code;
 
     if (!p->is_certain || p->living.first != j->next || events > whole->events.count - j->next ||
         allocs > j->trace->digests[whole->device].count[MV_ACTION_ALLOC] - whole->allocs.count)
@@ -375,6 +400,9 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     j->next += events;
     if (match_blocks(j, p, err) != MV_OK || match_segments(j, p, err) != MV_OK)
         return err->code;
+    code = j->times ? mv_packed_times_add(j->times, j->arena, p->living.first, &p->times) : MV_OK;
+    if (code != MV_OK)
+        return code == MV_NOMEM ? no_memory(j, err) : needs_whole(err);
     return keep_alive(j, p) && keep_marks(j, p) ? MV_OK : no_memory(j, err);
 }
 
@@ -468,6 +496,8 @@ void mv_lives_join_copy(mv_lives_join *j, const mv_lives_piece *p)
     copy_events(j, p);
     copy_rows_of_events(j, p);
     copy_allocs(j, p);
+    if (j->times)
+        mv_packed_times_copy(j->times, p->living.first, &p->times);
 }
 
 /* ---- end --------------------------------------------------------------------------------- */

@@ -208,7 +208,7 @@ mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device
 
     if (!w)
         return err->code;
-    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS);
+    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS | MV_EVENT_time_us);
     w->join = mv_lives_join_begin(mv_pieces_arena(cli->pieces), trace, device, columns);
     if (!w->join)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);
