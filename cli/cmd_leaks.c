@@ -5,6 +5,7 @@
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/leaks/pile_words.h"
+#include "analyze/lives/lives_join.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/steps/low_points.h"
 #include "base/text.h"
@@ -711,7 +712,7 @@ int mv_cmd_leaks(mv_cli *cli)
 
     /* addresses and sizes are read only if a request failed, or events of a capture were folded;
      * captures are never read in pieces, since they have facts (parse/container/wire_part.c) */
-    cli->columns = MV_EVENT_action | MV_EVENT_stack | MV_EVENT_tag;
+    cli->columns = MV_EVENT_action | MV_EVENT_tag | MV_LIVES_FREED_BY;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);

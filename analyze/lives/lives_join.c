@@ -1,5 +1,6 @@
 #include "analyze/lives/lives_join.h"
 
+#include "analyze/lives/alive.h"
 #include "analyze/lives/block_size.h"
 #include "base/grow.h"
 #include "base/pages.h"
@@ -13,6 +14,7 @@ typedef struct {
     uint32_t event, row; /* in the whole trace and in its table */
     uint32_t freed;
     mv_stack_id stack;
+    uint32_t freed_by; /* as in mv_lives */
     uint64_t block;
 } alive_block;
 
@@ -20,6 +22,7 @@ typedef struct {
 typedef struct {
     uint32_t row, freed, completed;
     mv_stack_id stack;
+    uint32_t freed_by;
     uint64_t block;
 } late_end;
 
@@ -118,9 +121,19 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     }
     j->lives.events.count = (uint32_t)events;
     j->lives.alloc_of = mv_push_unset(j->arena, uint32_t, events);
-    if (!mv_alloc_lives_push(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
+    if (j->columns & MV_EVENT_addr || j->trace->tensors.count > 0) {
+        j->lives.allocs.addr = mv_push_unset(j->arena, uint64_t, allocs);
+        if (!j->lives.allocs.addr)
+            return false;
+    }
+    if (!mv_alloc_lives_push_rest(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
         return false;
     mv_arena_clear(j->arena, j->lives.allocs.inexact, allocs);
+    if (j->columns & MV_LIVES_FREED_BY) {
+        j->lives.freed_by = mv_push_array(j->arena, uint32_t, allocs);
+        if (!j->lives.freed_by)
+            return false;
+    }
     return make_times(j, (uint32_t)events);
 }
 
@@ -277,6 +290,11 @@ static uint32_t end_of(const mv_lives_piece *p, uint32_t event, uint32_t before)
     return event < p->living.count ? before : number_of(p, event);
 }
 
+static uint32_t freed_by(const mv_lives_join *j, const mv_lives_piece *p, uint32_t row)
+{
+    return j->lives.freed_by ? mv_alloc_freeing_stack(p->lives, row).row + 1 : 0;
+}
+
 static uint32_t alloc_row(const mv_lives_piece *p, uint32_t row)
 {
     return row < p->allocs.old ? p->allocs.row[row] : row - p->allocs.old + p->allocs.first;
@@ -297,18 +315,20 @@ static mv_code match_blocks(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     for (uint32_t i = 0; i < p->allocs.old; i++) {
         alive_block *was = &j->before.rows[i];
         uint32_t freed = end_of(p, a->freed[i], was->freed);
-        late_end end = {was->row, freed, end_of(p, a->completed[i], MV_NEVER), a->stack[i],
-                        a->block[i]};
+        late_end end = {
+            was->row,          freed,      end_of(p, a->completed[i], MV_NEVER), a->stack[i],
+            freed_by(j, p, i), a->block[i]};
         if (p->living.event[a->birth[i]] != was->event)
             return needs_whole(err);
         p->allocs.row[i] = was->row;
         if ((freed != was->freed || end.completed != MV_NEVER || end.block != was->block ||
-             end.stack.row != was->stack.row) &&
+             end.stack.row != was->stack.row || end.freed_by != was->freed_by) &&
             !mv_append(&j->scratch, j->late.rows, j->late.count, j->late.capacity, end))
             return no_memory(j, err);
         was->freed = freed;
         was->block = end.block;
         was->stack = end.stack;
+        was->freed_by = end.freed_by;
     }
     return MV_OK;
 }
@@ -325,8 +345,11 @@ static bool keep_alive(mv_lives_join *j, const mv_lives_piece *p)
         uint32_t row = p->alive[i];
         j->alive.rows[j->alive.count++] =
             row < p->allocs.old ? j->before.rows[row]
-                                : (alive_block){number_of(p, a->birth[row]), alloc_row(p, row),
-                                                end_of(p, a->freed[row], MV_NEVER), a->stack[row],
+                                : (alive_block){number_of(p, a->birth[row]),
+                                                alloc_row(p, row),
+                                                end_of(p, a->freed[row], MV_NEVER),
+                                                a->stack[row],
+                                                freed_by(j, p, row),
                                                 a->inexact[row] ? MV_NO_BYTES : a->block[row]};
     }
     return true;
@@ -478,7 +501,8 @@ static void copy_allocs(mv_lives_join *j, const mv_lives_piece *p)
     uint32_t old = p->allocs.old, first = p->allocs.first, count = from->count - old;
     uint32_t *segment = to->segment + first;
 
-    copy_rows(to->addr, first, from->addr, old, count, sizeof *to->addr);
+    if (to->addr)
+        copy_rows(to->addr, first, from->addr, old, count, sizeof *to->addr);
     copy_rows(to->requested, first, from->requested, old, count, sizeof *to->requested);
     copy_rows(to->block, first, from->block, old, count, sizeof *to->block);
     copy_rows(to->stack, first, from->stack, old, count, sizeof *to->stack);
@@ -491,11 +515,25 @@ static void copy_allocs(mv_lives_join *j, const mv_lives_piece *p)
                                                          : segment_row(p, from->segment[old + i]);
 }
 
+/* Rows without a value are not written, like columns of zeros. */
+static void copy_freed_by(mv_lives_join *j, const mv_lives_piece *p)
+{
+    uint32_t *to = j->lives.freed_by + p->allocs.first, old = p->allocs.old;
+
+    for (uint32_t i = old; i < p->lives->allocs.count; i++) {
+        uint32_t by = freed_by(j, p, i);
+        if (by)
+            to[i - old] = by;
+    }
+}
+
 void mv_lives_join_copy(mv_lives_join *j, const mv_lives_piece *p)
 {
     copy_events(j, p);
     copy_rows_of_events(j, p);
     copy_allocs(j, p);
+    if (j->lives.freed_by)
+        copy_freed_by(j, p);
     if (j->times)
         mv_packed_times_copy(j->times, p->living.first, &p->times);
 }
@@ -520,6 +558,8 @@ static void settle_late(mv_lives_join *j)
         a->freed[end->row] = end->freed;
         a->completed[end->row] = end->completed;
         a->stack[end->row] = end->stack;
+        if (j->lives.freed_by)
+            j->lives.freed_by[end->row] = end->freed_by;
         a->block[end->row] = end->block;
     }
 }
