@@ -255,6 +255,26 @@ Test(arena, a_pool_is_emptied_before_it_keeps_too_much)
     cr_expect_eq(budget.used, 0);
 }
 
+Test(arena, a_pool_gives_mappings_that_are_up_to_twice_as_long)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+    char *at;
+
+    mv_page_pool_begin(&pool, &budget, 32 * MEGABYTE);
+    mv_arena_init(&arena, &budget);
+    at = mv_arena_push(&arena, 8 * MEGABYTE, 1);
+    memset(at, 0xff, 8 * MEGABYTE);
+    mv_arena_release(&arena);
+    cr_expect_neq(mv_arena_push(&arena, 3 * MEGABYTE, 1), at);
+    cr_expect_eq(mv_arena_push(&arena, 5 * MEGABYTE, 1), at);
+    cr_expect(is_zero(at, 5 * MEGABYTE));
+    mv_arena_release(&arena);
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
 Test(arena, a_push_gets_what_a_pool_keeps_before_it_is_refused)
 {
     mv_budget budget = {.limit = 8 * MEGABYTE};
