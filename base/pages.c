@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/parallel_for.h"
+
 /* Huge pages are not requested: in a virtual machine that returns free memory to its host, each one
  * costs the host's page faults again (4 times the time of `leaks` with 50 million events). */
 void *mv_pages_map(uint64_t bytes)
@@ -13,8 +15,28 @@ void *mv_pages_map(uint64_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+/* Returning pages takes 0.1 s a GB. Threads can do this at the same time, but not unmap. */
+#define SLICE ((uint64_t)16 << 20)
+
+typedef struct {
+    char *at;
+    uint64_t bytes;
+} range;
+
+static void empty_slice(void *user, uint32_t nth)
+{
+    const range *r = user;
+    uint64_t from = nth * SLICE, left = r->bytes - from;
+
+    madvise(r->at + from, left < SLICE ? left : SLICE, MADV_DONTNEED);
+}
+
 void mv_pages_unmap(void *at, uint64_t bytes)
 {
+    range r = {at, bytes};
+
+    if (bytes >= 2 * SLICE)
+        mv_parallel_for((uint32_t)((bytes + SLICE - 1) / SLICE), 0, empty_slice, &r);
     munmap(at, bytes);
 }
 
