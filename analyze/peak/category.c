@@ -676,7 +676,8 @@ static mv_code prepare(mv_arena *arena, mv_arena *scratch, category_search *s, c
     s->marks = mv_stack_marks(scratch, s->trace, kinds);
     if (!s->out->of_alloc || !s->marks || !apply_stacks(arena, scratch, s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    code = mv_phases_find(arena, s->lives, s->marks, &s->out->phases, err);
+    code = mv_phases_find(arena, scratch, s->lives, s->marks, s->trace->stacks.count,
+                          &s->out->phases, err);
     if (code == MV_OK)
         code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
     if (code == MV_OK && !(list_failures(scratch, s) && find_keepers(scratch, s)))
