@@ -69,18 +69,22 @@ uint64_t mv_page_pool_length(uint64_t bytes)
     return nth < MV_POOL_LENGTHS ? length_at(nth) : bytes;
 }
 
-static void *pool_take(mv_page_pool *pool, uint64_t length)
+/* Returns a kept mapping of at least *length bytes, and sets *length to its length. Mappings that are
+ * up to twice as long are taken, too, because pieces differ in size. */
+static void *pool_take(mv_page_pool *pool, uint64_t *length)
 {
-    uint32_t nth = nth_length(length);
-    void *at;
+    uint32_t nth = nth_length(*length),
+             end = nth + STEPS < MV_POOL_LENGTHS ? nth + STEPS : MV_POOL_LENGTHS;
+    void *at = NULL;
 
-    if (nth == MV_POOL_LENGTHS)
-        return NULL;
     pthread_mutex_lock(&pool->lock);
-    at = pool->kept[nth];
-    if (at) {
+    for (; nth < end && !at; nth++) {
+        at = pool->kept[nth];
+        if (!at)
+            continue;
+        *length = length_at(nth);
         pool->kept[nth] = *(void **)at;
-        pool->bytes -= length;
+        pool->bytes -= *length;
     }
     pthread_mutex_unlock(&pool->lock);
     return at;
@@ -211,7 +215,7 @@ static uint64_t length_for(const mv_budget *budget, uint64_t usable)
 static mv_arena_chunk *take_kept(mv_budget *budget, uint64_t bytes)
 {
     bool is_open = budget->pool && __atomic_load_n(&budget->limit, __ATOMIC_RELAXED) > 0;
-    mv_arena_chunk *chunk = is_open ? pool_take(budget->pool, bytes) : NULL;
+    mv_arena_chunk *chunk = is_open ? pool_take(budget->pool, &bytes) : NULL;
 
     if (!chunk)
         return NULL;

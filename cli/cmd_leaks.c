@@ -5,6 +5,7 @@
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/leaks/pile_words.h"
+#include "analyze/lives/lives_join.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/steps/low_points.h"
 #include "base/text.h"
@@ -16,6 +17,7 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
+#include "parse/model/event_times.h"
 #include "parse/model/living.h"
 
 /* Number of rows of each list in text without --limit, and number of other lines. */
@@ -423,12 +425,13 @@ const mv_table mv_report_leaks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 static const char *moment_text(const leak_report *r, uint32_t device, uint32_t event, char text[64])
 {
     mv_events e = mv_trace_events(r->trace, device);
-    bool has_time = event < e.count && e.time_us[event] != MV_NO_TIME && r->start_us != MV_NO_TIME;
+    bool has_time =
+        event < e.count && mv_event_time(&e, event) != MV_NO_TIME && r->start_us != MV_NO_TIME;
 
     *text = 0;
     mv_prose_add(text, 64, "event %u", mv_event_number(r->trace, device, event));
     if (has_time)
-        mv_prose_add(text, 64, " (%.3f s)", (double)(e.time_us[event] - r->start_us) / 1e6);
+        mv_prose_add(text, 64, " (%.3f s)", (double)(mv_event_time(&e, event) - r->start_us) / 1e6);
     return text;
 }
 
@@ -709,7 +712,7 @@ int mv_cmd_leaks(mv_cli *cli)
 
     /* addresses and sizes are read only if a request failed, or events of a capture were folded;
      * captures are never read in pieces, since they have facts (parse/container/wire_part.c) */
-    cli->columns = MV_EVENT_action | MV_EVENT_time_us | MV_EVENT_stack | MV_EVENT_tag;
+    cli->columns = MV_EVENT_action | MV_EVENT_tag | MV_LIVES_FREED_BY;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);

@@ -775,7 +775,7 @@ int mv_cmd_peak(mv_cli *cli)
     r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (!load_rules(&r))
         return MV_EXIT_FAILED;
-    cli->columns = MV_EVENT_action | MV_EVENT_time_us | MV_EVENT_tag;
+    cli->columns = MV_EVENT_action | MV_EVENT_tag;
     cli->columns_if_few = ~0u; /* they are replayed (analyze/advice/without_sites.h) */
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;

@@ -10,9 +10,9 @@
 #include "analyze/peak/layers.h"
 #include "analyze/steps/step_floor.h"
 #include "base/grow.h"
-#include "base/search.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 
 typedef struct {
     mv_arena *arena;
@@ -188,15 +188,6 @@ static mv_code shard(reading *r, mv_err *err)
     return MV_OK;
 }
 
-static uint32_t event_after(const mv_events *ev, int64_t time)
-{
-    mv_bisect b = mv_bisect_over(0, ev->count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_narrow(&b, ev->time_us[b.middle] <= time);
-    return (uint32_t)b.low;
-}
-
 /* Finds the moment of lowest memory after each step mark. There the program has dropped the step's
  * memory, so it is where a training loop would call empty_cache(). */
 static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_err *err)
@@ -224,7 +215,7 @@ static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err
             (a->device[i] < 0 || (uint32_t)a->device[i] == r->lives->device) &&
             strcmp(mv_string_text(r->trace, a->name[i]), r->change->text) == 0 &&
             !mv_append(r->arena, *at, *count, capacity,
-                       event_after(&r->lives->events, a->time_us[i])))
+                       mv_event_after(&r->lives->events, a->time_us[i])))
             return no_memory(err);
     if (*count || strcasecmp(r->change->text, "step") != 0)
         return MV_OK;

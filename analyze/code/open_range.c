@@ -1,6 +1,7 @@
 #include "analyze/code/open_range.h"
 
 #include "base/sort.h"
+#include "parse/model/event_times.h"
 
 /* The end of an annotated range. */
 typedef struct {
@@ -84,7 +85,7 @@ mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t de
         names[i] = MV_NO_STRING;
         if (event[i] >= events.count)
             continue;
-        while (at < end_count && is_past(a, ends[at].row, events.time_us[event[i]]))
+        while (at < end_count && is_past(a, ends[at].row, mv_event_time(&events, event[i])))
             pass(&n, ends[at++].row);
         if (n.depth > 0)
             names[i] = n.open[n.depth - 1];

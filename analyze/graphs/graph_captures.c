@@ -4,8 +4,8 @@
 
 #include "base/grow.h"
 #include "base/map.h"
-#include "base/search.h"
 #include "base/sort.h"
+#include "parse/model/event_times.h"
 
 /* ---- ranges ------------------------------------------------------------------------------ */
 
@@ -75,7 +75,7 @@ static void end_range(builder *b, mv_string_id name, int64_t time_us)
         return;
     r = &b->rows[b->open[at - 1]];
     r->to_us = time_us;
-    r->end = (uint32_t)mv_upper_bound_i64(e->time_us, e->count, time_us);
+    r->end = mv_event_after(e, time_us);
     for (b->depth--; at <= b->depth; at++)
         b->open[at - 1] = b->open[at];
 }
@@ -86,7 +86,7 @@ static bool add_range(builder *b, mv_string_id name, int64_t time_us)
     graph_range range = {.name = name,
                          .from_us = time_us,
                          .to_us = MV_NO_TIME,
-                         .first = (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time_us),
+                         .first = mv_event_from(e, time_us),
                          .end = e->count,
                          .outer = b->depth ? b->open[b->depth - 1] : MV_NO_ROW};
 
@@ -108,7 +108,7 @@ static bool find_ranges(builder *b)
 
     if (!ends)
         return false;
-    if (lives->events.count == 0 || lives->events.time_us[0] == MV_NO_TIME)
+    if (lives->events.count == 0 || mv_event_time(&lives->events, 0) == MV_NO_TIME)
         return true;
     for (uint32_t i = 0; i < a->count; i++)
         if (a->time_us[i] != MV_NO_TIME && names_capture(mv_string_text(trace, a->name[i])) &&
@@ -281,7 +281,7 @@ static int64_t last_allocation_us(const mv_lives *lives)
 {
     for (uint32_t e = lives->events.count; e-- > 0;)
         if (is_alloc(lives, e))
-            return lives->events.time_us[e];
+            return mv_event_time(&lives->events, e);
     return INT64_MIN;
 }
 
@@ -296,7 +296,7 @@ static bool find_graphs(builder *b)
     mv_map by_handle = {.arena = b->s->scratch};
     uint32_t range = 0, capture = MV_NO_ROW, count = 0, found;
     int64_t end_us = lives->has_later_events && lives->events.count
-                         ? lives->events.time_us[lives->events.count - 1]
+                         ? mv_event_time(&lives->events, lives->events.count - 1)
                          : INT64_MAX;
     int64_t last_us = last_allocation_us(lives);
 

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 
 /* The minimum number of samples and of rises that make a pattern. A rise means that the lowest
  * unexplained bytes at one number of live objects exceed those at the previous number. The lowest
@@ -310,9 +311,9 @@ mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_l
     if (!grown || !step_us)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
     for (uint32_t i = 0; i < steps->count; i++)
-        step_us[i] = steps->at[i] < events->count ? events->time_us[steps->at[i]] : INT64_MAX;
+        step_us[i] = steps->at[i] < events->count ? mv_event_time(events, steps->at[i]) : INT64_MAX;
     if (mv_driver_growth_find(arena, trace->origin.as_read, lives->device, step_us, steps->count,
-                              is_exit ? events->time_us[leaks->exit_event] : INT64_MAX, grown,
+                              is_exit ? mv_event_time(events, leaks->exit_event) : INT64_MAX, grown,
                               err) != MV_OK ||
         grown->objects == 0)
         return err->code;

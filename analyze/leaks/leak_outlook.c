@@ -3,6 +3,7 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
 #include "parse/model/digest.h"
+#include "parse/model/event_times.h"
 
 static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t first, uint32_t end,
                              uint64_t *out, mv_err *err)
@@ -115,8 +116,8 @@ static double time_of_step(const mv_lives *lives, const mv_steps *steps)
         last--;
     if (last == 0)
         return -1;
-    from = e->time_us[steps->at[0]];
-    to = e->time_us[steps->at[last]];
+    from = mv_event_time(e, steps->at[0]);
+    to = mv_event_time(e, steps->at[last]);
     if (from == MV_NO_TIME || to == MV_NO_TIME || to < from)
         return -1;
     return ((double)to - (double)from) / last;

@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 #include "parse/model/living.h"
 
 const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size)
@@ -46,8 +47,8 @@ static const char *time_of(char text[48], const mv_trace *trace, uint32_t device
     int64_t start = mv_position_start_us(trace);
 
     *text = 0;
-    if (event < e.count && e.time_us[event] != MV_NO_TIME && start != MV_NO_TIME)
-        snprintf(text, 48, " (%.3f s)", (double)(e.time_us[event] - start) / 1e6);
+    if (event < e.count && mv_event_time(&e, event) != MV_NO_TIME && start != MV_NO_TIME)
+        snprintf(text, 48, " (%.3f s)", (double)(mv_event_time(&e, event) - start) / 1e6);
     return text;
 }
 

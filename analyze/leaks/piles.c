@@ -35,8 +35,8 @@ typedef struct {
                                    * a bulk */
     uint32_t with_stack;          /* number of bulks whose frees have stacks */
     uint32_t places;
-    uint32_t last_gap, last_event; /* gap and event of the last bulk */
-    uint32_t youngest;             /* birth of the youngest block in the last bulk */
+    uint32_t last_gap, last_row; /* gap and last row of the last bulk */
+    uint32_t youngest;           /* birth of the youngest block in the last bulk */
     uint32_t least_steps, most_steps;
     uint64_t bins, span; /* bins: number of bins with births since the previous bulk; span: number
                           * of all bins since then; both are sums over all bulks */
@@ -246,7 +246,7 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
     const mv_steps *steps = &s->w->out->steps;
     const old_block *b = &s->blocks[from + (to - from) / 2];
     uint32_t bin = mv_steps_bin(steps, a->freed[b->row]), collected = 0, bins = 0;
-    uint32_t before = g->bulks ? mv_steps_bin(steps, g->last_event) : s->blocks[from].born;
+    uint32_t before = g->bulks ? mv_steps_bin(steps, a->freed[g->last_row]) : s->blocks[from].born;
 
     for (uint32_t i = from; i < to; i++) {
         mv_stack_id stack = mv_alloc_freeing_stack(s->w->lives, s->blocks[i].row);
@@ -275,7 +275,7 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
     s->bulks[s->bulk_count++] = (bulk){b->gap, bin, s->groups};
     g->bulks++;
     g->last_gap = b->gap;
-    g->last_event = a->freed[s->blocks[to - 1].row];
+    g->last_row = s->blocks[to - 1].row;
     g->youngest = a->birth[s->blocks[to - 1].row];
 }
 
@@ -363,7 +363,7 @@ static void explain(search *s, const group_bulks *g)
     const mv_steps *steps = &s->w->out->steps;
 
     if (g->bulks < 2 || (g->leaves_more && g->cause != MV_PILE_OF_CYCLES) ||
-        steps->count - mv_steps_bin(steps, g->last_event) > g->most_steps)
+        steps->count - mv_steps_bin(steps, s->w->lives->allocs.freed[g->last_row]) > g->most_steps)
         return;
     for (uint32_t i = g->from; i < g->to; i++)
         if (s->blocks[i].is_in_bulk)
@@ -386,15 +386,10 @@ static bool explain_alive(search *s)
     return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
-/* Whether a free has a stack of its own. In some files, it is that of the allocation. */
-static bool shows_line(const search *s, uint32_t event)
+/* Whether the free of a row has a stack of its own. In some files, it is that of the allocation. */
+static bool shows_line(const search *s, uint32_t row)
 {
-    const mv_lives *l = s->w->lives;
-    mv_stack_id stack = l->events.stack[event];
-    uint32_t row = l->alloc_of[event];
-
-    return leaf_of(s, stack).row != MV_NO_ROW && row != MV_NO_ROW &&
-           stack.row != l->allocs.stack[row].row;
+    return leaf_of(s, mv_alloc_freeing_stack(s->w->lives, row)).row != MV_NO_ROW;
 }
 
 /* Finds the bulks among blocks [from, to), which all belong to one group. */
@@ -422,11 +417,11 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
     g.is_pile = evaluate(s, &g);
     s->w->bulks[g.group] =
         (mv_bulks){g.bulks,
-                   g.last_event,
+                   s->w->lives->allocs.freed[g.last_row],
                    g.youngest,
                    g.most_steps,
                    g.cause == MV_PILE_OF_CYCLES,
-                   g.bulks == 1 || g.cause == MV_PILE_OF_CYCLES || !shows_line(s, g.last_event)};
+                   g.bulks == 1 || g.cause == MV_PILE_OF_CYCLES || !shows_line(s, g.last_row)};
     s->of[s->groups++] = g;
 }
 

@@ -3,6 +3,7 @@
 #include "analyze/ledger/holdings.h"
 #include "analyze/steps/steps.h"
 #include "base/sort.h"
+#include "parse/model/event_times.h"
 #include "parse/model/tables.h"
 
 static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string_id *id)
@@ -124,7 +125,7 @@ static bool event_step_marks(mv_arena *arena, const mv_steps *steps, const mv_ev
     out->count = steps->count;
     out->time_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);
     for (uint32_t i = 0; out->time_us && i < steps->count; i++)
-        out->time_us[i] = events->time_us[steps->at[i]];
+        out->time_us[i] = mv_event_time(events, steps->at[i]);
     return out->time_us != NULL;
 }
 

@@ -55,6 +55,8 @@ static inline mv_stack_id mv_alloc_freeing_stack(const mv_lives *lives, uint32_t
     uint32_t event = a->freed[row];
     mv_stack_id stack;
 
+    if (lives->freed_by)
+        return (mv_stack_id){lives->freed_by[row] - 1};
     if (mv_alloc_was_pending(lives, row) || event >= lives->events.count ||
         lives->alloc_of[event] != row)
         return MV_NO_STACK;

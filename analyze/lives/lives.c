@@ -152,6 +152,11 @@ mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t de
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)
 {
     out->addr = mv_push_unset(arena, uint64_t, rows);
+    return out->addr && mv_alloc_lives_push_rest(arena, rows, out);
+}
+
+bool mv_alloc_lives_push_rest(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)
+{
     out->requested = mv_push_unset(arena, uint64_t, rows);
     out->block = mv_push_unset(arena, uint64_t, rows);
     out->stack = mv_push_unset(arena, mv_stack_id, rows);
@@ -160,7 +165,7 @@ bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)
     out->completed = mv_push_unset(arena, uint32_t, rows);
     out->segment = mv_push_unset(arena, uint32_t, rows);
     out->inexact = mv_push_unset(arena, uint8_t, rows);
-    return out->addr && out->requested && out->block && out->stack && out->birth && out->freed &&
+    return out->requested && out->block && out->stack && out->birth && out->freed &&
            out->completed && out->segment && out->inexact;
 }
 

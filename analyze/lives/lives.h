@@ -45,7 +45,7 @@ typedef struct {
     uint32_t count;
     uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, sorted by
                            * address */
-    uint64_t *addr;       /* [count] */
+    uint64_t *addr;       /* [count]; NULL: left out (lives_join.h) */
     uint64_t *requested;  /* [count] requested bytes */
     uint64_t *block;      /* [count] bytes occupied */
     mv_stack_id *stack;   /* [count] stack of the allocation; MV_NO_STACK: not recorded */
@@ -95,6 +95,8 @@ typedef struct mv_lives {
     uint32_t *alloc_of; /* [events.count] row of the allocation that an alloc, free or annotate
                          * event is about; for segment events, the (first) row of `segments`; for
                          * other events, MV_NO_ROW */
+    uint32_t *freed_by; /* [allocs.count] 1 + mv_alloc_freeing_stack of each allocation, if the
+                         * stacks of the events were left out; else NULL */
     const mv_address_ranks *ranks; /* ranks of all addresses; NULL unless mv_lives_find_ranked made
                                     * the table */
     /* Doubts about the table. If all of them are zero, the table explains the final heap to the
@@ -161,6 +163,7 @@ void mv_lives_search_end(mv_lives_search *search);
  * `count`. The columns of allocations are unset (mv_arena_push_unset), those of segments are zero.
  * Returns false when out of memory. */
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);
+bool mv_alloc_lives_push_rest(mv_arena *arena, uint64_t rows, mv_alloc_lives *out); /* not addr */
 bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out);
 
 /* Copies all columns of a row. */

@@ -1,5 +1,6 @@
 #include "analyze/lives/lives_join.h"
 
+#include "analyze/lives/alive.h"
 #include "analyze/lives/block_size.h"
 #include "base/grow.h"
 #include "base/pages.h"
@@ -13,6 +14,7 @@ typedef struct {
     uint32_t event, row; /* in the whole trace and in its table */
     uint32_t freed;
     mv_stack_id stack;
+    uint32_t freed_by; /* as in mv_lives */
     uint64_t block;
 } alive_block;
 
@@ -20,6 +22,7 @@ typedef struct {
 typedef struct {
     uint32_t row, freed, completed;
     mv_stack_id stack;
+    uint32_t freed_by;
     uint64_t block;
 } late_end;
 
@@ -37,11 +40,12 @@ struct mv_lives_join {
     mv_arena scratch; /* the join itself is allocated in it */
     mv_arena *arena;
     const mv_trace *trace;
-    uint64_t most_small; /* largest request for the small pool */
-    mv_lives lives;      /* the whole table */
-    uint32_t columns;    /* set of columns of the events */
-    uint32_t next;       /* number of events placed */
-    uint32_t segments;   /* number of segments placed */
+    uint64_t most_small;    /* largest request for the small pool */
+    mv_lives lives;         /* the whole table */
+    uint32_t columns;       /* set of columns of the events */
+    mv_packed_times *times; /* NULL: the events have a column of times */
+    uint32_t next;          /* number of events placed */
+    uint32_t segments;      /* number of segments placed */
     alive_blocks alive, before;
     struct {
         alive_segment *rows;
@@ -89,6 +93,18 @@ static uint64_t most_small_of(const mv_trace *trace)
     return low;
 }
 
+static bool make_times(mv_lives_join *j, uint32_t events)
+{
+    const mv_digest *d = &j->trace->digests[j->lives.device];
+    uint64_t us = (uint64_t)d->last_us - (uint64_t)d->first_us;
+
+    if (j->columns & MV_EVENT_time_us)
+        return true;
+    j->times = mv_push_struct(j->arena, mv_packed_times);
+    j->lives.events.packed_times = j->times;
+    return j->times && mv_packed_times_begin(j->arena, events, us, j->times);
+}
+
 static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
@@ -105,10 +121,20 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     }
     j->lives.events.count = (uint32_t)events;
     j->lives.alloc_of = mv_push_unset(j->arena, uint32_t, events);
-    if (!mv_alloc_lives_push(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
+    if (j->columns & MV_EVENT_addr || j->trace->tensors.count > 0) {
+        j->lives.allocs.addr = mv_push_unset(j->arena, uint64_t, allocs);
+        if (!j->lives.allocs.addr)
+            return false;
+    }
+    if (!mv_alloc_lives_push_rest(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
         return false;
     mv_arena_clear(j->arena, j->lives.allocs.inexact, allocs);
-    return true;
+    if (j->columns & MV_LIVES_FREED_BY) {
+        j->lives.freed_by = mv_push_array(j->arena, uint32_t, allocs);
+        if (!j->lives.freed_by)
+            return false;
+    }
+    return make_times(j, (uint32_t)events);
 }
 
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
@@ -213,6 +239,17 @@ static uint64_t count_segment_events(const mv_lives_piece *p)
     return count;
 }
 
+static mv_code pack_times(const mv_lives_join *j, mv_arena *arena, mv_lives_piece *p, mv_err *err)
+{
+    uint32_t old = p->living.count;
+    mv_code code = mv_times_piece_pack(j->times, arena, p->events->time_us + old,
+                                       p->events->count - old, &p->times);
+
+    if (code == MV_CORRUPT)
+        p->is_certain = false;
+    return code == MV_NOMEM ? no_memory(j, err) : MV_OK;
+}
+
 mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *piece,
                            const mv_lives *lives, mv_lives_piece *out, mv_err *err)
 {
@@ -235,7 +272,7 @@ mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *pi
         a->preexisting == 0 && out->living.older == 0 && are_uncut(s) && list_alive(out);
     if (out->is_certain)
         list_marks(j, out);
-    return MV_OK;
+    return j->times ? pack_times(j, arena, out, err) : MV_OK;
 }
 
 /* ---- place ------------------------------------------------------------------------------- */
@@ -251,6 +288,11 @@ static uint32_t end_of(const mv_lives_piece *p, uint32_t event, uint32_t before)
     if (event == MV_NEVER)
         return MV_NEVER;
     return event < p->living.count ? before : number_of(p, event);
+}
+
+static uint32_t freed_by(const mv_lives_join *j, const mv_lives_piece *p, uint32_t row)
+{
+    return j->lives.freed_by ? mv_alloc_freeing_stack(p->lives, row).row + 1 : 0;
 }
 
 static uint32_t alloc_row(const mv_lives_piece *p, uint32_t row)
@@ -273,18 +315,20 @@ static mv_code match_blocks(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     for (uint32_t i = 0; i < p->allocs.old; i++) {
         alive_block *was = &j->before.rows[i];
         uint32_t freed = end_of(p, a->freed[i], was->freed);
-        late_end end = {was->row, freed, end_of(p, a->completed[i], MV_NEVER), a->stack[i],
-                        a->block[i]};
+        late_end end = {
+            was->row,          freed,      end_of(p, a->completed[i], MV_NEVER), a->stack[i],
+            freed_by(j, p, i), a->block[i]};
         if (p->living.event[a->birth[i]] != was->event)
             return needs_whole(err);
         p->allocs.row[i] = was->row;
         if ((freed != was->freed || end.completed != MV_NEVER || end.block != was->block ||
-             end.stack.row != was->stack.row) &&
+             end.stack.row != was->stack.row || end.freed_by != was->freed_by) &&
             !mv_append(&j->scratch, j->late.rows, j->late.count, j->late.capacity, end))
             return no_memory(j, err);
         was->freed = freed;
         was->block = end.block;
         was->stack = end.stack;
+        was->freed_by = end.freed_by;
     }
     return MV_OK;
 }
@@ -301,8 +345,11 @@ static bool keep_alive(mv_lives_join *j, const mv_lives_piece *p)
         uint32_t row = p->alive[i];
         j->alive.rows[j->alive.count++] =
             row < p->allocs.old ? j->before.rows[row]
-                                : (alive_block){number_of(p, a->birth[row]), alloc_row(p, row),
-                                                end_of(p, a->freed[row], MV_NEVER), a->stack[row],
+                                : (alive_block){number_of(p, a->birth[row]),
+                                                alloc_row(p, row),
+                                                end_of(p, a->freed[row], MV_NEVER),
+                                                a->stack[row],
+                                                freed_by(j, p, row),
                                                 a->inexact[row] ? MV_NO_BYTES : a->block[row]};
     }
     return true;
@@ -364,6 +411,7 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     uint32_t events = p->events->count - p->living.count;
     uint32_t allocs = p->lives->allocs.count - p->allocs.old;
     alive_blocks before = j->alive;
+    mv_code code;
 
     if (!p->is_certain || p->living.first != j->next || events > whole->events.count - j->next ||
         allocs > j->trace->digests[whole->device].count[MV_ACTION_ALLOC] - whole->allocs.count)
@@ -375,6 +423,9 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     j->next += events;
     if (match_blocks(j, p, err) != MV_OK || match_segments(j, p, err) != MV_OK)
         return err->code;
+    code = j->times ? mv_packed_times_add(j->times, j->arena, p->living.first, &p->times) : MV_OK;
+    if (code != MV_OK)
+        return code == MV_NOMEM ? no_memory(j, err) : needs_whole(err);
     return keep_alive(j, p) && keep_marks(j, p) ? MV_OK : no_memory(j, err);
 }
 
@@ -450,7 +501,8 @@ static void copy_allocs(mv_lives_join *j, const mv_lives_piece *p)
     uint32_t old = p->allocs.old, first = p->allocs.first, count = from->count - old;
     uint32_t *segment = to->segment + first;
 
-    copy_rows(to->addr, first, from->addr, old, count, sizeof *to->addr);
+    if (to->addr)
+        copy_rows(to->addr, first, from->addr, old, count, sizeof *to->addr);
     copy_rows(to->requested, first, from->requested, old, count, sizeof *to->requested);
     copy_rows(to->block, first, from->block, old, count, sizeof *to->block);
     copy_rows(to->stack, first, from->stack, old, count, sizeof *to->stack);
@@ -463,11 +515,27 @@ static void copy_allocs(mv_lives_join *j, const mv_lives_piece *p)
                                                          : segment_row(p, from->segment[old + i]);
 }
 
+/* Rows without a value are not written, like columns of zeros. */
+static void copy_freed_by(mv_lives_join *j, const mv_lives_piece *p)
+{
+    uint32_t *to = j->lives.freed_by + p->allocs.first, old = p->allocs.old;
+
+    for (uint32_t i = old; i < p->lives->allocs.count; i++) {
+        uint32_t by = freed_by(j, p, i);
+        if (by)
+            to[i - old] = by;
+    }
+}
+
 void mv_lives_join_copy(mv_lives_join *j, const mv_lives_piece *p)
 {
     copy_events(j, p);
     copy_rows_of_events(j, p);
     copy_allocs(j, p);
+    if (j->lives.freed_by)
+        copy_freed_by(j, p);
+    if (j->times)
+        mv_packed_times_copy(j->times, p->living.first, &p->times);
 }
 
 /* ---- end --------------------------------------------------------------------------------- */
@@ -490,6 +558,8 @@ static void settle_late(mv_lives_join *j)
         a->freed[end->row] = end->freed;
         a->completed[end->row] = end->completed;
         a->stack[end->row] = end->stack;
+        if (j->lives.freed_by)
+            j->lives.freed_by[end->row] = end->freed_by;
         a->block[end->row] = end->block;
     }
 }

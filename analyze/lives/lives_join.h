@@ -18,12 +18,15 @@
 #define MV_LIVES_JOIN_H
 
 #include "analyze/lives/lives.h"
+#include "parse/model/event_times.h"
 #include "parse/model/living.h"
 
 /* The columns of events from which lives with a complete history are found. */
 enum {
     MV_LIVES_COLUMNS = MV_EVENT_action | MV_EVENT_addr | MV_EVENT_size | MV_EVENT_stream |
-                       MV_EVENT_stack | MV_EVENT_tag
+                       MV_EVENT_stack | MV_EVENT_tag,
+    /* Not a column: keep mv_lives.freed_by. */
+    MV_LIVES_FREED_BY = 1 << 30
 };
 
 typedef struct mv_lives_join mv_lives_join;
@@ -45,11 +48,14 @@ typedef struct {
     uint32_t *marks; /* [mark_count] segment events, and the first alloc in each segment */
     uint32_t mark_count;
     uint8_t *sizes; /* [segments] 1: has small requests, 2: has large requests */
+    mv_times_piece times;
 } mv_lives_piece;
 
 /* Begins with a device whose history is complete. `trace` has no events, but digests and the tables
  * of the whole file. `columns` is the set of columns of mv_events (MV_EVENT_addr) to keep; the
- * others will be NULL. The table is allocated in `arena`. Returns NULL when out of memory. */
+ * others will be NULL. Without MV_EVENT_time_us, times are packed. Without MV_EVENT_addr, addresses of
+ * allocations are left out, too, unless tensors have to be found by address. The table is allocated in `arena`.
+ * Returns NULL when out of memory. */
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                    uint32_t columns);
 

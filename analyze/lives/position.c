@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 #include "parse/model/living.h"
 
 enum { CALLS_IN_DISORDER = 64 }; /* maximum number of threads that call at the same time */
@@ -27,7 +28,7 @@ static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
 
     if (mv_living_is_part(&l) || (!has_all && e->count > 0))
         return is_last ? trace->digests[device].last_us : trace->digests[device].first_us;
-    return e->count == 0 ? MV_NO_TIME : e->time_us[is_last ? e->count - 1 : 0];
+    return e->count == 0 ? MV_NO_TIME : mv_event_time(e, is_last ? e->count - 1 : 0);
 }
 
 /* Returns the time of the earliest first event of any device. */
@@ -72,7 +73,7 @@ static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us
     mv_events events = mv_trace_events(trace, device);
     uint32_t i = mv_living_of(trace, device).count;
 
-    while (i < events.count && events.time_us[i] < time_us)
+    while (i < events.count && mv_event_time(&events, i) < time_us)
         i++;
     return i;
 }
@@ -253,7 +254,7 @@ bool mv_position_time(const mv_trace *trace, uint32_t device, const char *x, int
     if (!mv_position_find(trace, device, x, &at, why, why_size))
         return false;
     if (at.event < events.count)
-        *time_us = events.time_us[at.event];
+        *time_us = mv_event_time(&events, at.event);
     else if (!mv_position_is_beyond(trace, device, x, why, why_size))
         snprintf(why, why_size, "no event %s", x);
     return at.event < events.count;

@@ -10,6 +10,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "parse/model/digest.h"
+#include "parse/model/event_times.h"
 
 /* Default sizes of cuBLAS and cuBLASLt workspaces. Each thread and stream has separate workspaces.
  * The sizes are the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute
@@ -202,12 +203,13 @@ static void look_at_ranges(const category_search *s, candidate *c)
     if (c->birth == MV_BEFORE || c->birth >= e->count || s->ranges.count == 0 ||
         c->marks & NOT_OF_STEPS)
         return;
-    range = mv_step_ranges_at(&s->ranges, e->time_us[c->birth]);
+    range = mv_step_ranges_at(&s->ranges, mv_event_time(e, c->birth));
     if (range == MV_NO_ROW)
         return;
     end = s->ranges.end_us[range];
     c->in_step = true;
-    c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
+    c->outlives_step =
+        end != MV_STEP_OPEN && (c->freed == MV_NEVER || mv_event_time(e, c->freed) > end);
 }
 
 /* Whether a request failed after `birth` and before `end`. */
@@ -239,10 +241,10 @@ static void find_last_end(category_search *s)
         s->ranges.count == 0 || newest == MV_BEFORE)
         return;
     start_us = s->ranges.start_us[s->ranges.count - 1];
-    if (e->time_us[newest] == MV_NO_TIME || start_us <= e->time_us[newest])
+    if (mv_event_time(e, newest) == MV_NO_TIME || start_us <= mv_event_time(e, newest))
         return;
     for (s->last_end = newest + 1; s->last_end < e->count; s->last_end++)
-        if (e->time_us[s->last_end] >= start_us)
+        if (mv_event_time(e, s->last_end) >= start_us)
             return;
 }
 
@@ -674,7 +676,8 @@ static mv_code prepare(mv_arena *arena, mv_arena *scratch, category_search *s, c
     s->marks = mv_stack_marks(scratch, s->trace, kinds);
     if (!s->out->of_alloc || !s->marks || !apply_stacks(arena, scratch, s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    code = mv_phases_find(arena, s->lives, s->marks, &s->out->phases, err);
+    code = mv_phases_find(arena, scratch, s->lives, s->marks, s->trace->stacks.count,
+                          &s->out->phases, err);
     if (code == MV_OK)
         code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
     if (code == MV_OK && !(list_failures(scratch, s) && find_keepers(scratch, s)))

@@ -13,6 +13,7 @@ typedef struct {
     mv_sites sites;
     uint32_t *first_part;     /* [sites.groups] first part of each group + 1; 0: none */
     uint32_t *next_part;      /* next part of the same group + 1; 0: none */
+    uint32_t *latest;         /* [stacks] latest part of each stack + 1; 0: none */
     uint32_t unattributed;    /* the part for allocations without a stack, or MV_NO_ROW */
     mv_string_id *annotation; /* [out->alive.count] */
 } site_search;
@@ -46,6 +47,21 @@ static uint32_t part_at(site_search *t, uint32_t group, uint16_t category, mv_st
     return at;
 }
 
+/* Returns the part of an allocation. Most have the category of the previous one of their stack. */
+static uint32_t part_of(site_search *t, mv_stack_id stack, uint16_t category)
+{
+    uint32_t *latest = stack.row == MV_NO_ROW ? NULL : &t->latest[stack.row], part;
+
+    if (latest && *latest && t->out->parts[*latest - 1].category == category)
+        return *latest - 1;
+    part = part_at(t, t->sites.group[mv_site_of(&t->sites, stack)], category, stack);
+    if (latest)
+        *latest = part + 1;
+    else
+        t->unattributed = part;
+    return part;
+}
+
 static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -56,15 +72,13 @@ static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
     t->out->part_of = mv_push_array(arena, uint32_t, a->count);
     t->first_part = mv_push_array(scratch, uint32_t, t->sites.groups);
     t->next_part = mv_push_array(scratch, uint32_t, most);
+    t->latest = mv_push_array(scratch, uint32_t, t->trace->stacks.count);
     t->out->parts = mv_push_array(arena, mv_peak_part, most);
-    if (!t->out->part_of || !t->first_part || !t->next_part || !t->out->parts)
+    if (!t->out->part_of || !t->first_part || !t->next_part || !t->latest || !t->out->parts)
         return false;
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t group = t->sites.group[mv_site_of(&t->sites, a->stack[i])];
-        t->out->part_of[i] = part_at(t, group, t->out->categories.of_alloc[i], a->stack[i]);
-        if (a->stack[i].row == MV_NO_ROW)
-            t->unattributed = t->out->part_of[i];
-    }
+    mv_arena_touch(arena, t->out->part_of, (uint64_t)a->count * sizeof *t->out->part_of);
+    for (uint32_t i = 0; i < a->count; i++)
+        t->out->part_of[i] = part_of(t, a->stack[i], t->out->categories.of_alloc[i]);
     return true;
 }
 

@@ -38,31 +38,36 @@ static bool add_run(mv_arena *arena, capacities *room, uint32_t start, uint8_t p
 }
 
 /* Finds the runs. Returns false when out of memory. */
-static bool walk(mv_arena *arena, const mv_lives *lives, const uint16_t *marks, mv_phases *out)
+static bool walk(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
+                 const uint8_t *phases, mv_phases *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
     uint8_t phase = MV_PHASE_NONE;
     capacities room = {0};
 
     for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint16_t m = a->stack[i].row == MV_NO_ROW ? 0 : marks[a->stack[i].row];
-        uint8_t now = (uint8_t)phase_of_marks(m);
+        uint32_t stack = a->stack[i].row;
+        uint8_t now = stack == MV_NO_ROW ? (uint8_t)MV_PHASE_NONE : phases[stack];
         if (now == MV_PHASE_NONE)
             continue;
         if (now != phase && !add_run(arena, &room, a->birth[i], now, out))
             return false;
         phase = now;
-        if (m & MV_MARK_MODULE_CALL && out->first_call[out->count - 1] == MV_NEVER)
+        if (marks[stack] & MV_MARK_MODULE_CALL && out->first_call[out->count - 1] == MV_NEVER)
             out->first_call[out->count - 1] = a->birth[i];
     }
     return true;
 }
 
-mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
-                       mv_phases *out, mv_err *err)
+mv_code mv_phases_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
+                       const uint16_t *marks, uint32_t stacks, mv_phases *out, mv_err *err)
 {
+    uint8_t *phases = mv_push_array(scratch, uint8_t, stacks);
+
     *out = (mv_phases){0};
-    return walk(arena, lives, marks, out)
+    for (uint32_t i = 0; phases && i < stacks; i++)
+        phases[i] = (uint8_t)phase_of_marks(marks[i]);
+    return phases && walk(arena, lives, marks, phases, out)
                ? MV_OK
                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u phases", out->count);
 }

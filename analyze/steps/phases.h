@@ -28,9 +28,10 @@ typedef struct {
     bool has_backward;
 } mv_phases;
 
-/* Finds the phases. `marks` comes from mv_stack_marks. O(n). Fails only when out of memory. */
-mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
-                       mv_phases *out, mv_err *err);
+/* Finds the phases. `marks` comes from mv_stack_marks, and has a value for each of the `stacks`. O(n).
+ * Fails only when out of memory. */
+mv_code mv_phases_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
+                       const uint16_t *marks, uint32_t stacks, mv_phases *out, mv_err *err);
 
 /* Returns the run that contains an event; MV_NO_ROW for an event before the first run. O(log
  * runs). */

@@ -8,6 +8,7 @@
 #include "base/search.h"
 #include "base/texts.h"
 #include "parse/live/read_live.h"
+#include "parse/model/event_times.h"
 
 /* If named marks span less than this fraction of the events, allocations are examined, too. */
 #define COVER_WANTED 0.3
@@ -221,12 +222,6 @@ static const series *set_best(const series_set *set, uint32_t events)
     return best;
 }
 
-/* Returns the first event at or after a time. The events must have times. */
-static uint32_t event_at(const mv_events *e, int64_t time_us)
-{
-    return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time_us);
-}
-
 static bool device_has_starts(const mv_annotations *a, uint32_t device)
 {
     for (uint32_t i = 0; i < a->count; i++)
@@ -253,22 +248,23 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     bool own = device_has_starts(a, lives->device);
     int64_t folded_us = mv_live_folded_until_us(mv_trace_as_read(trace));
 
-    if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+    if (e->count == 0 || mv_event_time(e, 0) == MV_NO_TIME)
         return;
     for (uint32_t i = 0; i < a->count; i++) {
         const char *name = mv_string_text(trace, a->name[i]);
         bool is_moment = a->stage[i] == MV_STAGE_MARK;
 
-        if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
+        if ((a->stage[i] != stage_wanted(name) && !is_moment) ||
+            a->time_us[i] < mv_event_time(e, 0))
             continue;
         /* folded steps contain only memory that stayed alive, so every step would seem to grow */
         if (folded_us != MV_NO_TIME && a->time_us[i] <= folded_us)
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;
-        if (lives->has_later_events && a->time_us[i] > e->time_us[e->count - 1])
+        if (lives->has_later_events && a->time_us[i] > mv_event_time(e, e->count - 1))
             continue;
-        call(user, name, is_moment, event_at(e, a->time_us[i]));
+        call(user, name, is_moment, mv_event_from(e, a->time_us[i]));
     }
 }
 
@@ -479,17 +475,17 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
     const mv_events *e = &lives->events;
     latest_range latest = {name, MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
 
-    if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+    if (e->count == 0 || mv_event_time(e, 0) == MV_NO_TIME)
         return latest;
     for (uint32_t i = 0; i < a->count; i++) {
         const char *text = mv_string_text(trace, a->name[i]);
         char own[NAME_BYTES];
         uint32_t at;
 
-        if (a->time_us[i] < e->time_us[0] ||
-            (lives->has_later_events && a->time_us[i] > e->time_us[e->count - 1]))
+        if (a->time_us[i] < mv_event_time(e, 0) ||
+            (lives->has_later_events && a->time_us[i] > mv_event_time(e, e->count - 1)))
             continue;
-        at = event_at(e, a->time_us[i]);
+        at = mv_event_from(e, a->time_us[i]);
         if (is_optimizer_step(text) && a->stage[i] == MV_STAGE_END)
             latest.optimizer_ended = at;
         name_without_numbers(text, own);

@@ -7,6 +7,7 @@
 #include "analyze/totals/level_steps.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
+#include "parse/model/event_times.h"
 
 static uint32_t event_before(uint32_t next_event)
 {
@@ -253,6 +254,6 @@ mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_query a
     mv_arena_release(&scratch);
     if (!is_found)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "moments of device %u", lives->device);
-    out->time_us = out->event == MV_BEFORE ? MV_NO_TIME : lives->events.time_us[out->event];
+    out->time_us = out->event == MV_BEFORE ? MV_NO_TIME : mv_event_time(&lives->events, out->event);
     return MV_OK;
 }

@@ -136,11 +136,10 @@ static uint64_t piece_bytes(const mv_cli *cli, uint32_t device)
     return cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
 }
 
-/* Returns how many pieces fit into the remaining memory at the same time. */
-static uint32_t room_for(const mv_cli *cli, uint32_t device, uint32_t threads)
+/* Returns how many pieces fit into the remaining memory at the same time; at most `room`. */
+static uint32_t room_for(const mv_cli *cli, uint32_t device, uint32_t room)
 {
     uint64_t left = cli->budget.limit - cli->budget.used, bytes = piece_bytes(cli, device);
-    uint32_t room = threads + threads / 2;
 
     while (room > 1 && room * bytes > left / 2)
         room--;
@@ -154,7 +153,8 @@ static void walk_all(walk *w)
     mv_budget *budget = &w->cli->budget;
     mv_page_pool pool;
 
-    w->room = room_for(w->cli, w->device, threads);
+    /* a thread releases a piece that it joins before it takes the next */
+    w->room = room_for(w->cli, w->device, w->join ? threads : threads + threads / 2);
     threads = threads < w->room ? threads : w->room;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added_one, NULL);
@@ -208,7 +208,7 @@ mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device
 
     if (!w)
         return err->code;
-    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS);
+    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS | MV_EVENT_time_us);
     w->join = mv_lives_join_begin(mv_pieces_arena(cli->pieces), trace, device, columns);
     if (!w->join)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);

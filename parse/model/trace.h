@@ -221,6 +221,8 @@ typedef enum {
 typedef struct {
     uint32_t count;
     MV_EVENT_COLUMNS(MV_COLUMN_MEMBER, )
+    const struct mv_packed_times *packed_times; /* instead of `time_us`, if that was left out
+                                                 * (parse/model/event_times.h) */
 } mv_events;
 
 /* Sets of these columns: MV_EVENT_action, MV_EVENT_addr, and so on. */

@@ -237,6 +237,31 @@ Test(arena, a_pool_keeps_what_arenas_release)
     cr_expect_eq(budget.used, 0);
 }
 
+/* Large blocks are returned to the system by several threads. */
+Test(arena, releasing_a_large_block_leaves_others_alone)
+{
+    mv_budget budget = {.limit = 256 * MEGABYTE};
+    uint64_t bytes = 37 * MEGABYTE + 4097;
+    mv_arena before, released, after;
+    char *at[3];
+
+    mv_arena_init(&before, &budget);
+    mv_arena_init(&released, &budget);
+    mv_arena_init(&after, &budget);
+    at[0] = mv_arena_push(&before, bytes, 1);
+    at[1] = mv_arena_push(&released, bytes, 1);
+    at[2] = mv_arena_push(&after, bytes, 1);
+    for (unsigned i = 0; i < 3; i++)
+        memset(at[i], 0xff, bytes);
+    mv_arena_release(&released);
+    for (uint64_t i = 0; i < bytes; i++)
+        cr_assert((at[0][i] & at[2][i] & 0xff) == 0xff);
+    cr_expect_lt(budget.used, 3 * bytes);
+    mv_arena_release(&before);
+    mv_arena_release(&after);
+    cr_expect_eq(budget.used, 0);
+}
+
 Test(arena, a_pool_is_emptied_before_it_keeps_too_much)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
@@ -251,6 +276,26 @@ Test(arena, a_pool_is_emptied_before_it_keeps_too_much)
         cr_expect_geq(budget.used, bytes);
         cr_expect_leq(budget.used, 4 * MEGABYTE);
     }
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
+Test(arena, a_pool_gives_mappings_that_are_up_to_twice_as_long)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+    char *at;
+
+    mv_page_pool_begin(&pool, &budget, 32 * MEGABYTE);
+    mv_arena_init(&arena, &budget);
+    at = mv_arena_push(&arena, 8 * MEGABYTE, 1);
+    memset(at, 0xff, 8 * MEGABYTE);
+    mv_arena_release(&arena);
+    cr_expect_neq(mv_arena_push(&arena, 3 * MEGABYTE, 1), at);
+    cr_expect_eq(mv_arena_push(&arena, 5 * MEGABYTE, 1), at);
+    cr_expect(is_zero(at, 5 * MEGABYTE));
+    mv_arena_release(&arena);
     mv_page_pool_end(&pool, &budget);
     cr_expect_eq(budget.used, 0);
 }

@@ -1,4 +1,5 @@
 /* Lives joined from pieces equal those of the whole trace, which are the slow model. */
+#include "analyze/lives/alive.h"
 #include "analyze/lives/digests.h"
 #include "analyze/lives/lives_join.h"
 #include "base/text.h"
@@ -67,6 +68,21 @@ static void same_events(const mv_events *a, const mv_events *b, uint32_t columns
     }
 }
 
+static void same_times(const mv_events *a, const mv_events *b, const char *name)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        cr_assert_eq(mv_event_time(a, i), b->time_us[i], "%s event %u", name, i);
+        cr_assert_eq(mv_event_from(a, b->time_us[i]), mv_event_from(b, b->time_us[i]), "%s", name);
+    }
+}
+
+static void same_freeing_stacks(const mv_lives *a, const mv_lives *b, const char *name)
+{
+    for (uint32_t i = 0; (a->freed_by || a->events.stack) && i < a->allocs.count; i++)
+        cr_assert_eq(mv_alloc_freeing_stack(a, i).row, mv_alloc_freeing_stack(b, i).row,
+                     "%s allocation %u", name, i);
+}
+
 static uint32_t joined, refused; /* devices */
 
 static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t device,
@@ -83,9 +99,13 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
     joined++;
     mvt_ok(mv_trace_read(mvt_memory(), path_of_file(), NULL, &entire, mvt_err()));
     mvt_ok(mv_lives_find(mvt_memory(), &entire, device, &b, mvt_err()));
+    cr_expect_eq(a.allocs.addr == NULL, !(columns & MV_EVENT_addr) && tables->tensors.count == 0);
+    a.allocs.addr = a.allocs.addr ? a.allocs.addr : b.allocs.addr;
     difference = mvt_lives_difference(&a, &b);
     cr_expect_null(difference, "%s device %u: %s", name, device, difference);
     same_events(&a.events, &b.events, columns, name);
+    same_times(&a.events, &b.events, name);
+    same_freeing_stacks(&a, &b, name);
     cr_expect_eq(a.history, b.history, "%s", name);
     cr_expect_str_eq(a.history_why, b.history_why, "%s", name);
     cr_expect_eq(a.ring, b.ring, "%s", name);
@@ -99,7 +119,7 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
 
 static void check(const mv_trace *trace, const char *name)
 {
-    enum { SOME = MV_EVENT_action | MV_EVENT_time_us, ALL = 0xff };
+    enum { SOME = MV_EVENT_action | MV_LIVES_FREED_BY, ALL = 0xff };
     static const uint32_t rows[] = {32, 200};
     mv_trace tables;
     mv_pieces *pieces;
