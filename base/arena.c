@@ -33,6 +33,7 @@ struct mv_arena_chunk {
     mv_arena_chunk *next;
     mv_arena_chunk *prev; /* previous chunk; set only in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
+    uint64_t counted;     /* bytes of it that count in the budget */
     uint64_t used;        /* usable bytes handed out */
     uint64_t filed;       /* 1 + position in the file of the budget's disk; 0: in memory */
     uint64_t stale;       /* number of leading bytes of the mapping that may be nonzero */
@@ -204,10 +205,15 @@ void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget)
     pthread_mutex_destroy(&pool->lock);
 }
 
+static uint64_t whole_pages(uint64_t usable)
+{
+    return (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
+}
+
 /* Returns the number of bytes to map for this many usable bytes. */
 static uint64_t length_for(const mv_budget *budget, uint64_t usable)
 {
-    uint64_t bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
+    uint64_t bytes = whole_pages(usable);
 
     return budget->pool ? mv_page_pool_length(bytes) : bytes;
 }
@@ -220,24 +226,33 @@ static mv_arena_chunk *take_kept(mv_budget *budget, uint64_t bytes)
     if (!chunk)
         return NULL;
     UNPOISON(chunk, bytes);
-    *chunk = (mv_arena_chunk){.mapped = bytes, .stale = bytes};
+    *chunk = (mv_arena_chunk){.mapped = bytes, .counted = bytes, .stale = bytes};
+    return chunk;
+}
+
+static mv_arena_chunk *map_counted(mv_budget *budget, uint64_t bytes, uint64_t counted,
+                                   bool is_shared)
+{
+    mv_arena_chunk *chunk;
+
+    if (!take_budget(budget, counted, is_shared))
+        return NULL;
+    chunk = mv_pages_map(bytes);
+    if (!chunk) {
+        give_budget(budget, counted);
+        return NULL;
+    }
+    chunk->mapped = bytes;
+    chunk->counted = counted;
     return chunk;
 }
 
 static mv_arena_chunk *map_fresh(mv_budget *budget, uint64_t bytes, bool is_shared)
 {
-    mv_arena_chunk *chunk;
+    mv_arena_chunk *chunk = map_counted(budget, bytes, bytes, is_shared);
 
-    if (!take_budget(budget, bytes, is_shared))
-        return NULL;
-    chunk = mv_pages_map(bytes);
-    if (!chunk) {
-        give_budget(budget, bytes);
-        return NULL;
-    }
-    if (budget->pool) /* later users write to all pages, too */
+    if (chunk && budget->pool) /* later users write to all pages, too */
         mv_pages_take(chunk, bytes);
-    chunk->mapped = bytes;
     return chunk;
 }
 
@@ -279,7 +294,8 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable, bool is_large
 static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
 {
     uint64_t bytes = chunk->mapped;
-    mv_page_pool *pool = chunk->filed ? NULL : arena->budget->pool;
+    bool is_whole = !chunk->filed && chunk->counted == bytes;
+    mv_page_pool *pool = is_whole ? arena->budget->pool : NULL;
 
     if (pool && !pool_has_room(pool, bytes))
         drop_pool(arena->budget);
@@ -291,7 +307,7 @@ static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
         mv_disk_unmap(arena->budget->disk, chunk, bytes, chunk->filed - 1);
         return;
     }
-    give_budget(arena->budget, bytes);
+    give_budget(arena->budget, chunk->counted);
     mv_pages_unmap(chunk, bytes);
 }
 
@@ -416,6 +432,27 @@ void *mv_arena_push_unset(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
+void *mv_arena_push_sparse(mv_arena *arena, uint64_t count, uint64_t size, uint64_t values)
+{
+    mv_budget *budget = arena->budget;
+    mv_arena_chunk *chunk = NULL;
+    uint64_t bytes;
+    void *at;
+
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes >= MV_ARENA_LARGE &&
+        bytes <= UINT64_MAX / 2 && values < bytes / MV_PAGE)
+        chunk = map_counted(budget, whole_pages(bytes), (values + 1) * MV_PAGE, false);
+    at = chunk ? begin_large(arena, chunk, bytes, false) : mv_arena_push(arena, count, size);
+    if (at)
+        POISON(at, bytes);
+    return at;
+}
+
+void mv_arena_show(void *at, uint64_t bytes)
+{
+    UNPOISON(at, bytes);
+}
+
 void mv_arena_clear(const mv_arena *arena, void *at, uint64_t bytes)
 {
     if (arena->budget->pool)
@@ -456,7 +493,7 @@ static mv_arena_chunk *resize(mv_arena *arena, mv_arena_chunk *chunk, uint64_t m
     unlink_large(arena, chunk);
     moved = mv_pages_resize(chunk, chunk->mapped, mapped);
     if (moved)
-        moved->mapped = mapped;
+        moved->mapped = moved->counted = mapped;
     else
         give_budget(arena->budget, more);
     link_large(arena, moved ? moved : chunk);
@@ -527,7 +564,7 @@ void mv_arena_file(mv_arena *arena)
         UNPOISON(c, c->mapped);
         if (mv_disk_move(budget->disk, c, c->mapped, &position)) {
             c->filed = position + 1;
-            give_budget(budget, c->mapped);
+            give_budget(budget, c->counted);
         }
         POISON(usable(c) + c->used, c->mapped - HEADER - c->used);
     }

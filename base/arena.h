@@ -90,6 +90,12 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
 void *mv_arena_push_unset(mv_arena *arena, uint64_t count, uint64_t size);
 void mv_arena_clear(const mv_arena *arena, void *at, uint64_t bytes);
 
+/* Returns `count * size` zeroed bytes for a column in which at most `values` values will be written.
+ * Only their pages count as memory. With AddressSanitizer, a value can be used only after
+ * mv_arena_show. */
+void *mv_arena_push_sparse(mv_arena *arena, uint64_t count, uint64_t size, uint64_t values);
+void mv_arena_show(void *at, uint64_t bytes);
+
 /* Returns a block of `new_bytes`, which begins with the content of `old` (allocated by this
  * function, or NULL) followed by zeros. `old` must not be used afterwards. Returns NULL when out of
  * memory; `old` is then unchanged. */

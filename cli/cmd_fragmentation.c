@@ -498,7 +498,7 @@ static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
     inspection q = {.r = r, .index = index};
     mv_moment at;
 
-    if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
+    if (mv_input_lives(r->cli, &r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
         !mv_window_find(r->cli, r->trace, r->first + index, &q.opts.window))
         return false;
     if (mv_option_given(&r->cli->options, MV_HAS(AT))) {
@@ -536,6 +536,7 @@ int mv_cmd_fragmentation(mv_cli *cli)
                               .trace = &trace,
                               .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
 
+    mv_input_follows_heap(cli);
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     if (!find_all(&r))

@@ -406,7 +406,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
         mv_lives lives;
-        code = mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + i, &lives, err);
+        code = mv_input_lives(r->cli, &r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
             code = mv_whatif_find(&r->cli->arena, r->trace, &lives, &r->sites, opts, &r->found[i],
                                   err);
@@ -440,6 +440,8 @@ int mv_cmd_whatif(mv_cli *cli)
 
     if (!confs_are_fine(cli) || !read_changes(&r))
         return MV_EXIT_USAGE;
+    if (cli->options.changes == 0 && !mv_option_given(&cli->options, MV_HAS(TARGET)))
+        mv_input_follows_heap(cli); /* changes to the program depend on all columns */
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)

@@ -55,6 +55,8 @@ struct mv_cli {
                                  * once the lives are known, if the file has one device, no request
                                  * failed and no option selects events. All other columns may then
                                  * be NULL; 0: it needs all events */
+    uint32_t columns_of_few;    /* further columns of few events (mv_lives_kept.of_few); 0: the
+                                  * command does not follow the heap */
     uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
     const struct mv_lives *joined; /* lives found while the file was read in pieces; NULL: none */
     struct mv_kept_files *kept;    /* files that earlier commands have read, or NULL */

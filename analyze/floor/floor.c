@@ -1,6 +1,7 @@
 #include "analyze/floor/floor.h"
 
 #include "analyze/levels/levels.h"
+#include "analyze/lives/alive.h"
 #include "analyze/replay/replay_script.h"
 #include "base/grow.h"
 #include "base/sort.h"
@@ -17,8 +18,6 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_block_rules rules;
-    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: the block is not
-                         * placed */
     uint32_t *pool;     /* [allocs.count] row of the block's pool if the pool belongs to a CUDA
                          * graph; otherwise MV_NO_ROW. NULL: no pool belongs to one */
     graph_pool *graphs; /* [pools.count] valid only for pools of CUDA graphs */
@@ -50,7 +49,7 @@ static uint32_t death_of(const mv_lives *lives, uint32_t row)
 }
 
 /* Bytes that any allocator must provide: the request rounded up to a multiple of 512 bytes, but at
- * most the size of the recorded block. */
+ * most the size of the recorded block. 0: the block is not placed. */
 static uint64_t size_of(const floor_state *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -60,16 +59,6 @@ static uint64_t size_of(const floor_state *s, uint32_t row)
         a->requested[row] == MV_NO_BYTES)
         return 0;
     return a->block[row] && !a->inexact[row] && a->block[row] < least ? a->block[row] : least;
-}
-
-static bool find_sizes(floor_state *s)
-{
-    const mv_alloc_lives *a = &s->lives->allocs;
-
-    s->size = mv_push_array(s->arena, uint64_t, a->count);
-    for (uint32_t i = 0; s->size && i < a->count; i++)
-        s->size[i] = size_of(s, i);
-    return s->size != NULL;
 }
 
 static bool is_graph(const mv_trace *trace, uint32_t pool)
@@ -127,11 +116,11 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
 
 /* Applies a block's allocation or free to its pool's usage. When a pool grows beyond its highest use so far,
  * the growth remains in use until the pool is released. */
-static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+static void change_graph(floor_state *s, uint32_t row, uint64_t size, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[pool_of(s, row)];
 
-    g->now += is_birth ? s->size[row] : -s->size[row];
+    g->now += is_birth ? size : -size;
     if (g->now <= g->most)
         return;
     if (time < g->end)
@@ -170,16 +159,16 @@ static mv_code add_graphs(floor_state *s, mv_err *err)
     mv_code code = first && own ? MV_OK : no_memory(err);
 
     for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
-        if (s->size[i] && pool_of(s, i) != MV_NO_ROW)
+        if (pool_of(s, i) != MV_NO_ROW && size_of(s, i))
             first[pool_of(s, i) + 2]++;
     for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
         graphs += first[i + 2] > 0;
         first[i + 2] += first[i + 1];
     }
     for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
-        if (s->size[i] && pool_of(s, i) != MV_NO_ROW)
+        if (pool_of(s, i) != MV_NO_ROW && size_of(s, i))
             own[first[pool_of(s, i) + 1]++] =
-                (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
+                (mv_placed_block){birth_of(lives, i), death_of(lives, i), size_of(s, i)};
     s->effort = MV_PLACEMENT_EFFORT / (graphs + 1);
     for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
         count = first[i + 1] - first[i];
@@ -199,10 +188,10 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     if (!out->blocks || !out->rows)
         return no_memory(err);
     for (uint32_t i = 0; i < lives->allocs.count; i++)
-        if (s->size[i] && pool_of(s, i) == MV_NO_ROW) {
+        if (pool_of(s, i) == MV_NO_ROW && size_of(s, i)) {
             out->rows[out->block_count] = i;
             out->blocks[out->block_count++] =
-                (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
+                (mv_placed_block){birth_of(lives, i), death_of(lives, i), size_of(s, i)};
         }
     return add_graphs(s, err);
 }
@@ -254,11 +243,10 @@ typedef struct {
     uint64_t most; /* highest value of `kept` so far */
 } apart_state;
 
-static void change(apart_state *a, uint32_t row, bool is_birth)
+static void change(apart_state *a, uint32_t row, uint64_t size, bool is_birth)
 {
     uint32_t segment = a->s->lives->allocs.segment[row], count = a->s->lives->segments.count;
     apart_group *g = &a->groups[a->of_segment[segment < count ? segment : count]];
-    uint64_t size = a->s->size[row];
 
     if (g->epoch != a->epoch) {
         g->epoch = a->epoch;
@@ -274,14 +262,14 @@ static void change(apart_state *a, uint32_t row, bool is_birth)
 }
 
 /* Adds a birth or death to the load that any allocator would have. */
-static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+static void change_load(floor_state *s, uint32_t row, uint64_t size, uint32_t time, bool is_birth)
 {
     if (pool_of(s, row) != MV_NO_ROW)
-        change_graph(s, row, time, is_birth);
+        change_graph(s, row, size, time, is_birth);
     else if (is_birth)
-        add_load(s, time, s->size[row]);
+        add_load(s, time, size);
     else
-        s->load -= s->size[row];
+        s->load -= size;
 }
 
 static bool is_free_action(uint8_t action)
@@ -306,7 +294,7 @@ static bool list_lone_deaths(floor_state *s, lone_deaths *out)
 
     for (uint32_t row = 0; row < lives->allocs.count; row++) {
         uint32_t end = lives->allocs.completed[row];
-        if (s->size[row] == 0 || end == MV_NEVER ||
+        if (end == MV_NEVER || size_of(s, row) == 0 ||
             (lives->alloc_of[end] == row && is_free_action(lives->events.action[end])))
             continue;
         if (!mv_append(s->arena, out->rows, out->count, out->capacity, (lone_death){end + 1, row}))
@@ -322,7 +310,7 @@ static uint32_t row_that_dies(const floor_state *s, uint32_t event)
     uint32_t row = s->lives->alloc_of[event];
 
     return is_free_action(s->lives->events.action[event]) && row < s->lives->allocs.count &&
-                   s->lives->allocs.completed[row] == event && s->size[row]
+                   s->lives->allocs.completed[row] == event
                ? row
                : MV_NO_ROW;
 }
@@ -343,10 +331,25 @@ static graph_end *list_ends(floor_state *s)
     return ends;
 }
 
+static void live(apart_state *a, uint32_t row, uint64_t size, uint32_t time, bool is_birth)
+{
+    change(a, row, size, is_birth);
+    change_load(a->s, row, size, time, is_birth);
+}
+
+/* A block that is not placed has 0 bytes, which change nothing. */
 static void die(apart_state *a, uint32_t row, uint32_t time)
 {
-    change(a, row, false);
-    change_load(a->s, row, time, false);
+    live(a, row, size_of(a->s, row), time, false);
+}
+
+/* Whether a row is born with the event before `time` and dies with the second event after it. */
+static bool is_brief(const floor_state *s, uint32_t row, uint32_t time)
+{
+    uint32_t birth = s->lives->allocs.birth[row];
+
+    return birth + 1 == time && time > 0 && s->lives->alloc_of[birth] == row &&
+           s->lives->allocs.completed[row] == birth + 2 && mv_alloc_is_brief(s->lives, birth);
 }
 
 /* Finds the bytes that the groups need together. Between two releases of memory, a group's memory
@@ -371,7 +374,7 @@ static bool find_apart(floor_state *s, uint64_t *most)
     for (uint32_t time = 0, dead = 0; time <= lives->events.count; time++) {
         for (; ended < pools && ends[ended].time <= time; ended++)
             s->load -= s->graphs[ends[ended].pool].most;
-        for (; dead < lone.count && lone.rows[dead].time == time; dead++)
+        for (; dead < lone.count && lone.rows[dead].time <= time; dead++)
             die(&state, lone.rows[dead].row, time);
         if (time > 0 && (i = row_that_dies(s, time - 1)) != MV_NO_ROW)
             die(&state, i, time);
@@ -379,11 +382,14 @@ static bool find_apart(floor_state *s, uint64_t *most)
             state.epoch++;
             state.kept = state.now;
         }
-        for (; born < rows && birth_of(lives, born) <= time; born++)
-            if (s->size[born]) {
-                change(&state, born, true);
-                change_load(s, born, time, true);
+        for (; born < rows && birth_of(lives, born) <= time; born++) {
+            uint64_t size = size_of(s, born);
+            live(&state, born, size, time, true);
+            if (is_brief(s, born, time)) { /* nothing else happens until its death */
+                live(&state, born, size, time, false);
+                time += 2;
             }
+        }
     }
     *most = state.most;
     return true;
@@ -459,7 +465,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, const mv_l
         return err->code;
     out->reserved = peak ? peak->reserved : totals.peak.bytes.reserved;
     s->rules = mv_block_rules_of(s->trace);
-    if (!find_sizes(s) || !find_pools(s) || !find_apart(s, &apart))
+    if (!find_pools(s) || !find_apart(s, &apart))
         return no_memory(err);
     out->load_event = s->load_time - 1;
     if (!bound_only && place(s, arena, err) != MV_OK)

@@ -4,7 +4,7 @@ static uint32_t rank_of_alloc(const mv_heap *h, uint32_t row)
 {
     uint32_t birth = h->lives->allocs.birth[row];
 
-    if (birth != MV_BEFORE)
+    if (birth != MV_BEFORE && h->ranks.of_event)
         return h->ranks.of_event[birth];
     return mv_address_rank(&h->ranks, h->lives->allocs.addr[row]);
 }

@@ -145,6 +145,27 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
 
+/* Does the same for an alloc and the two events after it, if these free the block and change nothing
+ * else. Returns the number of events; 0: it is another event. */
+static uint32_t follow_brief(mv_growth_search *s, uint32_t event)
+{
+    const mv_lives *lives = s->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t row = lives->alloc_of[event];
+    mv_levels with = s->now;
+
+    if (lives->events.action[event] != MV_ACTION_ALLOC || row == MV_NO_ROW || s->end - event < 3 ||
+        event < s->window.first || (uint64_t)event + 3 > s->window.end ||
+        !mv_alloc_is_brief(lives, event) || a->freed[row] != event + 1 ||
+        a->completed[row] != event + 2 || !mv_level_steps_are_own(&s->steps, event + 2))
+        return 0;
+    with.allocated += a->block[row];
+    with.active += a->block[row];
+    raise_needed(&s->out->demand, &with, 0, event);
+    raise_taken(&s->out->demand, s->now.reserved, 0, event);
+    return 3;
+}
+
 /* Sets the demand before the first event. */
 static void begin_demand(mv_growth_search *s)
 {
@@ -206,8 +227,13 @@ static void search_part(void *user, uint32_t part)
             mv_heap_advance(&s->heap, i - 1); /* i - 1 is MV_BEFORE for the first event */
             add_growth(s, i);
         }
-    for (uint32_t i = s->event; part == 1 && i < s->end; i++)
-        follow_demand(s, i);
+    for (uint32_t i = s->event, events; part == 1 && i < s->end; i += events) {
+        events = follow_brief(s, i);
+        if (events == 0) {
+            follow_demand(s, i);
+            events = 1;
+        }
+    }
 }
 
 bool mv_growth_search_some(mv_growth_search *s, uint32_t events)

@@ -9,7 +9,8 @@
 typedef struct {
     uint32_t count;
     uint64_t *addr;          /* [count] ascending */
-    uint32_t *of_event;      /* [events.count] rank of the event's address, or MV_NO_ROW */
+    uint32_t *of_event;      /* [events.count] rank of the event's address, or MV_NO_ROW; NULL: not
+                              * kept (lives_join.h) */
     uint32_t segment_events; /* number of events about segments */
     uint32_t alloc_events;
     /* [basis_count] events that the state before the first event depends on, in order: segment

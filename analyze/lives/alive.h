@@ -26,6 +26,16 @@ static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
            lives->events.action[0] != MV_ACTION_FREE_REQUESTED;
 }
 
+/* Whether the two events after an alloc free the block. */
+static inline bool mv_alloc_is_brief(const mv_lives *lives, uint32_t alloc)
+{
+    const uint32_t *row = lives->alloc_of + alloc;
+    const uint8_t *action = lives->events.action + alloc;
+
+    return lives->events.count - alloc > 2 && row[1] == row[0] && row[2] == row[0] &&
+           action[1] == MV_ACTION_FREE_REQUESTED && action[2] == MV_ACTION_FREE_COMPLETED;
+}
+
 /* Whether birth <= event < end, where MV_BEFORE counts as the earliest event. */
 static inline bool mv_alive_spans(uint32_t birth, uint32_t end, uint32_t event)
 {

@@ -140,14 +140,14 @@ typedef struct mv_lives {
  * the arena's budget. Contradictions in a trace are resolved and counted in `doubts`. Fails only
  * when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out. For a device without events, the blocks
  * of the final heap become preexisting rows. */
-mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
-                      mv_err *err);
+typedef mv_code mv_find_lives_fn(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                 mv_lives *out, mv_err *err);
+mv_find_lives_fn mv_lives_find;
 
 /* Does the same as mv_lives_find, but also keeps the address ranks in the arena. This is for
  * callers that follow the heap (analyze/heap/heap.h) and would otherwise have to compute the ranks
  * again. */
-mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
-                             mv_err *err);
+mv_find_lives_fn mv_lives_find_ranked;
 
 /* Run mv_lives_find_ranked in pieces of about `events` events, for callers that do other work in
  * between. mv_lives_search_begin returns NULL when out of memory. mv_lives_search_some sets *again

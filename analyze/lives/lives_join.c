@@ -9,6 +9,10 @@
 
 enum { HAS_SMALL = 1, HAS_LARGE = 2 };
 
+/* If more than one in MANY events has values in the columns of kept.of_few, whole columns would not
+ * take more pages. */
+enum { MANY = 1024, LEAST_FEW = 1024 };
+
 /* A block that is alive at the end of the pieces so far. */
 typedef struct {
     uint32_t event, row; /* in the whole trace and in its table */
@@ -36,16 +40,24 @@ typedef struct {
     uint32_t count, capacity;
 } alive_blocks;
 
+/* Distinct addresses in ascending order. */
+typedef struct {
+    uint64_t *addr;
+    uint32_t count, capacity;
+} address_list;
+
 struct mv_lives_join {
     mv_arena scratch; /* the join itself is allocated in it */
     mv_arena *arena;
     const mv_trace *trace;
-    uint64_t most_small;    /* largest request for the small pool */
-    mv_lives lives;         /* the whole table */
-    uint32_t columns;       /* set of columns of the events */
-    mv_packed_times *times; /* NULL: the events have a column of times */
-    uint32_t next;          /* number of events placed */
-    uint32_t segments;      /* number of segments placed */
+    uint64_t most_small; /* largest request for the small pool */
+    mv_lives lives;      /* the whole table */
+    mv_lives_kept kept;
+    uint32_t most_few, few_left; /* how many events may have values in the columns of kept.of_few:
+                                  * in total, and besides those of the pieces so far */
+    mv_packed_times *times;      /* NULL: the events have a column of times */
+    uint32_t next;               /* number of events placed */
+    uint32_t segments;           /* number of segments placed */
     alive_blocks alive, before;
     struct {
         alive_segment *rows;
@@ -63,6 +75,7 @@ struct mv_lives_join {
     uint32_t mark_event_count, mark_event_capacity;
     uint8_t *sizes; /* [segments] */
     uint32_t sizes_capacity;
+    address_list addresses, spare; /* those of the pieces so far; memory for the next list */
 };
 
 static mv_code needs_whole(mv_err *err)
@@ -98,7 +111,7 @@ static bool make_times(mv_lives_join *j, uint32_t events)
     const mv_digest *d = &j->trace->digests[j->lives.device];
     uint64_t us = (uint64_t)d->last_us - (uint64_t)d->first_us;
 
-    if (j->columns & MV_EVENT_time_us)
+    if (j->kept.columns & MV_EVENT_time_us)
         return true;
     j->times = mv_push_struct(j->arena, mv_packed_times);
     j->lives.events.packed_times = j->times;
@@ -112,16 +125,18 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *c = &table->columns[i];
         void *values;
-        if (!(j->columns & 1u << i))
+        if (!((j->kept.columns | j->kept.of_few) & 1u << i))
             continue;
-        values = mv_arena_push(j->arena, events, c->size);
+        values = j->kept.columns & 1u << i
+                     ? mv_arena_push(j->arena, events, c->size)
+                     : mv_arena_push_sparse(j->arena, events, c->size, j->most_few);
         if (!values)
             return false;
         mv_column_set(&j->lives.events, c, values);
     }
     j->lives.events.count = (uint32_t)events;
     j->lives.alloc_of = mv_push_unset(j->arena, uint32_t, events);
-    if (j->columns & MV_EVENT_addr || j->trace->tensors.count > 0) {
+    if ((j->kept.columns | j->kept.of_few) & MV_EVENT_addr || j->trace->tensors.count > 0) {
         j->lives.allocs.addr = mv_push_unset(j->arena, uint64_t, allocs);
         if (!j->lives.allocs.addr)
             return false;
@@ -129,7 +144,7 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     if (!mv_alloc_lives_push_rest(j->arena, allocs, &j->lives.allocs) || !j->lives.alloc_of)
         return false;
     mv_arena_clear(j->arena, j->lives.allocs.inexact, allocs);
-    if (j->columns & MV_LIVES_FREED_BY) {
+    if (j->kept.columns & MV_LIVES_FREED_BY) {
         j->lives.freed_by = mv_push_array(j->arena, uint32_t, allocs);
         if (!j->lives.freed_by)
             return false;
@@ -138,7 +153,7 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
 }
 
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
-                                   uint32_t columns)
+                                   mv_lives_kept kept)
 {
     const mv_digest *digest = &trace->digests[device];
     mv_arena scratch;
@@ -153,13 +168,14 @@ mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint3
                          .arena = arena,
                          .trace = trace,
                          .most_small = most_small_of(trace),
-                         .columns = columns,
+                         .kept = kept,
                          .lives = {.device = device,
                                    .history = digest->history,
                                    .history_why = digest->history_why,
                                    .ring = digest->ring}};
     for (unsigned i = 0; i < MV_ACTION_COUNT; i++)
         events += digest->count[i];
+    j->few_left = j->most_few = LEAST_FEW + (uint32_t)(events / MANY);
     if (events < MV_NO_ROW && make_columns(j, events, digest->count[MV_ACTION_ALLOC]))
         return j;
     mv_lives_join_end(j, NULL, NULL);
@@ -230,6 +246,24 @@ static void list_marks(const mv_lives_join *j, mv_lives_piece *p)
     }
 }
 
+/* Lists the events that have values in the columns of kept.of_few. */
+static bool list_few(const mv_lives_join *j, mv_arena *arena, mv_lives_piece *p)
+{
+    const mv_events *e = p->events;
+    bool is_awaited = true; /* an alloc; the previous piece may end with a segment event */
+    uint32_t capacity = 0;
+
+    for (uint32_t i = p->living.count; i < e->count && p->few_count <= j->most_few; i++) {
+        bool is_alloc = e->action[i] == MV_ACTION_ALLOC;
+        bool is_segment = mv_is_segment_action(e->action[i]);
+        if ((is_segment || (is_alloc && is_awaited)) &&
+            !mv_append(arena, p->few, p->few_count, capacity, i))
+            return false;
+        is_awaited = is_segment || (is_awaited && !is_alloc);
+    }
+    return true;
+}
+
 static uint64_t count_segment_events(const mv_lives_piece *p)
 {
     uint64_t count = 0;
@@ -272,6 +306,8 @@ mv_code mv_lives_join_look(mv_lives_join *j, mv_arena *arena, const mv_trace *pi
         a->preexisting == 0 && out->living.older == 0 && are_uncut(s) && list_alive(out);
     if (out->is_certain)
         list_marks(j, out);
+    if (out->is_certain && j->kept.of_few && !list_few(j, arena, out))
+        return no_memory(j, err);
     return j->times ? pack_times(j, arena, out, err) : MV_OK;
 }
 
@@ -405,6 +441,47 @@ static bool keep_marks(mv_lives_join *j, const mv_lives_piece *p)
     return true;
 }
 
+/* Copies the values of the listed events. */
+static void keep_few(mv_lives_join *j, const mv_lives_piece *p)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        char *to = mv_column_of(&j->lives.events, c);
+        const char *from = mv_column_of(p->events, c);
+        if (j->kept.columns & 1u << i || !(j->kept.of_few & 1u << i))
+            continue;
+        for (uint32_t k = 0; k < p->few_count; k++) {
+            char *at = to + (uint64_t)number_of(p, p->few[k]) * c->size;
+            mv_arena_show(at, c->size);
+            memcpy(at, from + (uint64_t)p->few[k] * c->size, c->size);
+        }
+    }
+    j->few_left -= p->few_count;
+}
+
+/* Merges the addresses of a piece with those of earlier pieces. */
+static bool keep_addresses(mv_lives_join *j, const mv_address_ranks *ranks)
+{
+    const address_list from = j->addresses;
+    address_list to = j->spare;
+    uint32_t a = 0, b = 0;
+
+    if (!mv_room_for(&j->scratch, to.addr, (uint64_t)from.count + ranks->count, to.capacity))
+        return false;
+    for (to.count = 0; a < from.count || b < ranks->count; to.count++) {
+        uint64_t x = a < from.count ? from.addr[a] : UINT64_MAX;
+        uint64_t y = b < ranks->count ? ranks->addr[b] : UINT64_MAX;
+        to.addr[to.count] = x < y ? x : y;
+        a += x <= y && a < from.count;
+        b += y <= x && b < ranks->count;
+    }
+    j->addresses = to;
+    j->spare = from;
+    return true;
+}
+
 mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
 {
     mv_lives *whole = &j->lives;
@@ -424,9 +501,15 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     if (match_blocks(j, p, err) != MV_OK || match_segments(j, p, err) != MV_OK)
         return err->code;
     code = j->times ? mv_packed_times_add(j->times, j->arena, p->living.first, &p->times) : MV_OK;
-    if (code != MV_OK)
-        return code == MV_NOMEM ? no_memory(j, err) : needs_whole(err);
-    return keep_alive(j, p) && keep_marks(j, p) ? MV_OK : no_memory(j, err);
+    if (code == MV_NOMEM)
+        return no_memory(j, err);
+    if (code != MV_OK || p->few_count > j->few_left)
+        return needs_whole(err);
+    keep_few(j, p);
+    return keep_alive(j, p) && keep_marks(j, p) &&
+                   (!p->lives->ranks || keep_addresses(j, p->lives->ranks))
+               ? MV_OK
+               : no_memory(j, err);
 }
 
 /* ---- copy -------------------------------------------------------------------------------- */
@@ -458,7 +541,7 @@ static void copy_events(mv_lives_join *j, const mv_lives_piece *p)
         void *to = mv_column_of(&j->lives.events, c);
         const char *from = mv_column_of(p->events, c);
         uint32_t old = p->living.count;
-        if (to && !is_zero(from + (uint64_t)old * c->size, count * c->size))
+        if (j->kept.columns & 1u << i && !is_zero(from + (uint64_t)old * c->size, count * c->size))
             copy_rows(to, p->living.first, from, old, count, c->size);
     }
 }
@@ -599,6 +682,19 @@ static bool depends_on_first(const mv_lives_join *j, uint32_t segment, uint32_t 
            j->marks.rows[mark].action != MV_ACTION_SEGMENT_MAP;
 }
 
+static bool make_ranks(mv_lives_join *j)
+{
+    mv_address_ranks *ranks = mv_push_struct(j->arena, mv_address_ranks);
+    uint64_t *addr = mv_push_unset(j->arena, uint64_t, j->addresses.count);
+
+    if (!ranks || !addr)
+        return false;
+    memcpy(addr, j->addresses.addr, j->addresses.count * sizeof *addr);
+    *ranks = (mv_address_ranks){.count = j->addresses.count, .addr = addr};
+    j->lives.ranks = ranks;
+    return true;
+}
+
 static mv_code find_segments(mv_lives_join *j, mv_err *err)
 {
     mv_segment_lives *s = &j->lives.segments;
@@ -637,6 +733,8 @@ mv_code mv_lives_join_end(mv_lives_join *j, mv_lives *out, mv_err *err)
         code = needs_whole(err);
     if (out && code == MV_OK)
         code = find_segments(j, err);
+    if (out && code == MV_OK && j->kept.of_few && !make_ranks(j))
+        code = no_memory(j, err);
     if (out && code == MV_OK) {
         settle_late(j);
         *out = j->lives;

@@ -29,6 +29,18 @@ enum {
     MV_LIVES_FREED_BY = 1 << 30
 };
 
+/* What to keep of the events. All other columns are NULL. Without MV_EVENT_time_us, times are packed.
+ * Without MV_EVENT_addr in either set, addresses of allocations are left out, too, unless tensors have
+ * to be found by address. */
+typedef struct {
+    uint32_t columns; /* set of columns of mv_events (MV_EVENT_addr) that have a value for each
+                       * event; may contain MV_LIVES_FREED_BY */
+    uint32_t of_few;  /* set of further columns, for callers that follow the heap. They have values
+                       * only for segment events, and for the alloc after each. Other values must not
+                       * be read, which AddressSanitizer checks. If not 0, lives.ranks is also kept,
+                       * without of_event */
+} mv_lives_kept;
+
 typedef struct mv_lives_join mv_lives_join;
 
 typedef struct {
@@ -47,17 +59,16 @@ typedef struct {
     uint32_t alive_count;
     uint32_t *marks; /* [mark_count] segment events, and the first alloc in each segment */
     uint32_t mark_count;
+    uint32_t *few; /* [few_count] events that have values in the columns of mv_lives_kept.of_few */
+    uint32_t few_count;
     uint8_t *sizes; /* [segments] 1: has small requests, 2: has large requests */
     mv_times_piece times;
 } mv_lives_piece;
 
 /* Begins with a device whose history is complete. `trace` has no events, but digests and the tables
- * of the whole file. `columns` is the set of columns of mv_events (MV_EVENT_addr) to keep; the
- * others will be NULL. Without MV_EVENT_time_us, times are packed. Without MV_EVENT_addr, addresses of
- * allocations are left out, too, unless tensors have to be found by address. The table is allocated in `arena`.
- * Returns NULL when out of memory. */
+ * of the whole file. The table is allocated in `arena`. Returns NULL when out of memory. */
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
-                                   uint32_t columns);
+                                   mv_lives_kept kept);
 
 /* Examines a piece; lists are allocated in `arena`, and *out refers to `piece` and `lives`. */
 mv_code mv_lives_join_look(mv_lives_join *join, mv_arena *arena, const mv_trace *piece,

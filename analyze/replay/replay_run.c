@@ -255,7 +255,7 @@ static inline uint32_t run_usual(run_state *r, uint32_t event, uint32_t end)
     stream = mv_replay_stream(s, mv_replay_stream_id(s, event));
     if (bytes == 0 || bytes > MV_MOST_REQUEST)
         return 0;
-    block = end - event > 2 && mv_replay_is_brief(s, event)
+    block = end - event > 2 && mv_alloc_is_brief(s->lives, event)
                 ? mv_replay_malloc_briefly(&r->heap, bytes, stream, pool,
                                            pool != MV_DEFAULT_POOL.row, &is_freed)
                 : mv_replay_malloc(&r->heap, bytes, stream, pool, pool != MV_DEFAULT_POOL.row);

@@ -6,7 +6,7 @@
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
-#include "analyze/lives/address_ranks.h"
+#include "analyze/lives/alive.h"
 #include "analyze/replay/block_rows.h"
 #include "analyze/replay/replay.h"
 
@@ -85,16 +85,6 @@ static inline bool mv_replay_is_completed_next(const mv_replay_script *script, u
 
     return event + 1 < script->ev->count && row[0] != MV_NO_ROW && row[1] == row[0] &&
            action[0] == MV_ACTION_FREE_REQUESTED && action[1] == MV_ACTION_FREE_COMPLETED;
-}
-
-/* Whether the two events after an alloc free the block. */
-static inline bool mv_replay_is_brief(const mv_replay_script *script, uint32_t alloc)
-{
-    const uint32_t *row = script->lives->alloc_of + alloc;
-    const uint8_t *action = script->ev->action + alloc;
-
-    return script->ev->count - alloc > 2 && row[1] == row[0] && row[2] == row[0] &&
-           action[1] == MV_ACTION_FREE_REQUESTED && action[2] == MV_ACTION_FREE_COMPLETED;
 }
 
 /* Return the row of an allocation's or a segment's pool id, and the value of a stream in an alloc

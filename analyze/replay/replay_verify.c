@@ -291,7 +291,7 @@ static uint32_t check_alloc(verification *v, uint32_t alloc, uint32_t event)
         check_growth(v, &q, alloc, grown, alloc);
     } else if (event == alloc && v->heap.blocks[block].addr == lives->allocs.addr[q.row]) {
         v->out->allocs_matched++;
-        if (mv_replay_is_brief(v->script, alloc) &&
+        if (mv_alloc_is_brief(v->script->lives, alloc) &&
             mv_replay_use_briefly(&v->heap, block, q.bytes, q.rounded))
             return 3;
         note_block(v, q.row, mv_replay_serve(&v->heap, block, q.bytes, q.rounded));

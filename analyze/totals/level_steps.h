@@ -119,6 +119,12 @@ static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t
     return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
 }
 
+/* Whether no event up to `last` has such a change. */
+static inline bool mv_level_steps_are_own(const mv_level_steps *steps, uint32_t last)
+{
+    return steps->at >= steps->prepared_count || steps->prepared[steps->at].event > last;
+}
+
 /* Returns the allocation that `event` alone can change, or MV_NO_ROW if the event alone changes
  * nothing. */
 static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)

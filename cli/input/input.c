@@ -207,6 +207,12 @@ static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read
     return mv_trace_read(arena, path, &opts, trace, err);
 }
 
+void mv_input_follows_heap(mv_cli *cli)
+{
+    cli->columns = MV_EVENT_action | MV_EVENT_stream | MV_EVENT_tag | MV_LIVES_FREED_BY;
+    cli->columns_of_few = MV_EVENT_addr | MV_EVENT_size | MV_EVENT_stack | MV_EVENT_call;
+}
+
 /* Whether the command processes all events, and can do so in pieces. */
 static bool takes_pieces(const mv_cli *cli)
 {
@@ -339,6 +345,7 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
 {
     uint32_t device = device_to_join(trace);
     mv_lives *lives = mv_push_struct(&cli->arena, mv_lives);
+    mv_lives_kept kept = {.columns = cli->columns, .of_few = cli->columns_of_few};
     uint64_t most;
     uint32_t count;
     bool is_few;
@@ -352,8 +359,8 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
     if (most > SMALL_PIECE && most > count / LEAST_PIECES)
         return mv_input_needs_whole(cli, err);
     is_few = count <= MV_WITHOUT_EVENTS;
-    if (mv_input_join_pieces(cli, trace, device, cli->columns | (is_few ? cli->columns_if_few : 0),
-                             lives, err) != MV_OK)
+    kept.columns |= is_few ? cli->columns_if_few : 0;
+    if (mv_input_join_pieces(cli, trace, device, kept, lives, err) != MV_OK)
         return err->code;
     trace->devices[device].events = lives->events;
     trace->digests = NULL; /* all events are there */
@@ -365,7 +372,8 @@ mv_code mv_input_lives(const mv_cli *cli, mv_arena *arena, const mv_trace *trace
                        mv_lives *out, mv_err *err)
 {
     if (!cli->joined || cli->joined->device != device)
-        return mv_lives_find(arena, trace, device, out, err);
+        return cli->columns_of_few ? mv_lives_find_ranked(arena, trace, device, out, err)
+                                   : mv_lives_find(arena, trace, device, out, err);
     *out = *cli->joined;
     return MV_OK;
 }

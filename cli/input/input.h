@@ -7,6 +7,10 @@
 #include "analyze/lives/lives.h"
 #include "cli/commands.h"
 
+/* Sets the columns of events that commands read which replay the events or follow the heap, in
+ * cli->columns and cli->columns_of_few. Must be called before the file is read. */
+void mv_input_follows_heap(mv_cli *cli);
+
 /* Reads the command's first file. Returns false if that fails, with a message; also returns false,
  * without a message, if the file is a text with errors, which are then in cli->errors. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "analyze/lives/lives_join.h"
 #include "base/parallel_for.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -31,6 +30,7 @@ typedef struct {
     mv_add_piece_fn *add;
     void *user;
     mv_lives_join *join; /* instead of `add` */
+    bool is_ranked;      /* the lives keep the ranks of addresses */
     uint32_t room;       /* how many pieces may be in memory at the same time */
     pthread_mutex_t lock;
     pthread_cond_t added_one;
@@ -58,12 +58,14 @@ static piece *take(walk *w, uint32_t *nth)
 
 static void find(walk *w, uint32_t nth, piece *p)
 {
+    mv_find_lives_fn *find_lives = w->is_ranked ? mv_lives_find_ranked : mv_lives_find;
+
     mv_arena_init(&p->arena, &w->cli->budget);
     p->err = (mv_err){.offset = MV_NO_OFFSET};
     p->trace = *w->trace;
     if (!w->cli->pieces ||
         mv_pieces_read(w->cli->pieces, &p->arena, w->device, nth, &p->trace, &p->err) == MV_OK)
-        mv_lives_find(&p->arena, &p->trace, w->device, &p->lives, &p->err);
+        find_lives(&p->arena, &p->trace, w->device, &p->lives, &p->err);
 }
 
 /* Adds the pieces that are next in order, unless another thread is already adding. */
@@ -201,15 +203,16 @@ mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
     return w->err.code;
 }
 
-mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device, uint32_t columns,
-                             mv_lives *out, mv_err *err)
+mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device,
+                             mv_lives_kept kept, mv_lives *out, mv_err *err)
 {
     walk *w = begin_walk(cli, trace, device, err);
 
     if (!w)
         return err->code;
-    mv_pieces_need(cli->pieces, columns | MV_LIVES_COLUMNS | MV_EVENT_time_us);
-    w->join = mv_lives_join_begin(mv_pieces_arena(cli->pieces), trace, device, columns);
+    mv_pieces_need(cli->pieces, kept.columns | kept.of_few | MV_LIVES_COLUMNS | MV_EVENT_time_us);
+    w->is_ranked = kept.of_few;
+    w->join = mv_lives_join_begin(mv_pieces_arena(cli->pieces), trace, device, kept);
     if (!w->join)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);
     walk_all(w);

@@ -4,7 +4,7 @@
 #ifndef MV_INPUT_PIECES_H
 #define MV_INPUT_PIECES_H
 
-#include "analyze/lives/lives.h"
+#include "analyze/lives/lives_join.h"
 #include "cli/commands.h"
 
 /* Adds a piece to an analysis. `piece` and `lives` are released after the call. */
@@ -15,10 +15,10 @@ typedef mv_code mv_add_piece_fn(void *user, const mv_trace *piece, const mv_live
 mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
                             mv_add_piece_fn *add, void *user, mv_err *err);
 
-/* Finds the lives of a whole device from its pieces, with these columns of events
- * (analyze/lives/lives_join.h). Fails with MV_CORRUPT if the file must be read as a whole. */
-mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device, uint32_t columns,
-                             mv_lives *out, mv_err *err);
+/* Finds the lives of a whole device from its pieces (analyze/lives/lives_join.h). Fails with
+ * MV_CORRUPT if the file must be read as a whole. */
+mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device,
+                             mv_lives_kept kept, mv_lives *out, mv_err *err);
 
 /* Fails with MV_CORRUPT, because the pieces are not sufficient and the command must run again on
  * the whole file. */

@@ -126,8 +126,10 @@ static const mv_picture_format still = {.ending = ".html",
                                         .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
                                         .add = add_still,
                                         .finish = write_still};
-static const mv_picture_format svg = {.ending = ".svg", .add = add_panel, .finish = write_svg};
-static const mv_picture_format png = {.ending = ".png", .add = add_panel, .finish = write_png};
+static const mv_picture_format svg = {
+    .ending = ".svg", .is_scene = true, .add = add_panel, .finish = write_svg};
+static const mv_picture_format png = {
+    .ending = ".png", .is_scene = true, .add = add_panel, .finish = write_png};
 static const mv_picture_format folded = {.ending = ".folded",
                                          .may_be_empty = true,
                                          .figures = MV_FIGURES(STACKS) | MV_FIGURES(BYTES),

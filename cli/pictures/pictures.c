@@ -111,7 +111,7 @@ static bool add_device(mv_drawing *d, uint32_t device)
     mv_lives lives;
 
     mv_arena_init(&work, &d->cli->budget);
-    if (mv_lives_find_ranked(&work, d->trace, device, &lives, &err) == MV_OK) {
+    if (mv_input_lives(d->cli, &work, d->trace, device, &lives, &err) == MV_OK) {
         is_named = find_place(d, &lives, &place, &is_shown);
         if (is_named && is_shown && d->format->add(d, &lives, &place, &work, &err) == MV_OK)
             d->devices++;
@@ -208,6 +208,8 @@ static int run(mv_drawing *d, const char *ending)
 {
     if (!check_usage(d, ending))
         return d->cli->budget.lacked ? MV_EXIT_FAILED : MV_EXIT_USAGE;
+    if (d->format->is_scene)
+        mv_input_follows_heap(d->cli);
     if (!mv_input_read(d->cli, d->trace) ||
         !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
         return MV_EXIT_FAILED;

@@ -69,6 +69,7 @@ typedef struct {
     const char *ending;
     bool opens_at_moment;     /* --at is also accepted for pictures of a time range */
     bool leaves_idle_devices; /* idle devices are omitted, even if the picture draws them */
+    bool is_scene;            /* drawn at once, from the lives of allocations */
     bool may_be_empty;        /* the file is written even if the trace has no device */
     uint32_t figures;         /* MV_FIGURES bits of figures to report; 0: those of the picture */
     mv_code (*add)(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,

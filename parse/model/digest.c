@@ -1,5 +1,7 @@
 #include "parse/model/digest.h"
 
+#include "parse/model/event_times.h"
+
 static void add_bytes(uint64_t *sum, uint64_t bytes)
 {
     if (__builtin_add_overflow(*sum, bytes, sum))
@@ -54,15 +56,25 @@ bool mv_trace_has_action(const mv_trace *trace, mv_action action)
     return false;
 }
 
+/* Packed times do not decrease, and MV_NO_TIME is the lowest of them. */
+static bool has_times(const mv_events *e)
+{
+    uint32_t first = e->packed_times && e->count > 0 ? e->count - 1 : 0;
+
+    for (uint32_t i = first; i < e->count; i++)
+        if (mv_event_time(e, i) != MV_NO_TIME)
+            return true;
+    return false;
+}
+
 bool mv_trace_has_times(const mv_trace *trace)
 {
     for (uint32_t d = 0; d < trace->device_count; d++) {
         const mv_events *e = &trace->devices[d].events;
         if (trace->digests && trace->digests[d].first_us != MV_NO_TIME)
             return true;
-        for (uint32_t i = 0; !trace->digests && i < e->count; i++)
-            if (e->time_us[i] != MV_NO_TIME)
-                return true;
+        if (!trace->digests && has_times(e))
+            return true;
     }
     return false;
 }

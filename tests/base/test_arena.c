@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "base/pages.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
 #elif defined(__has_feature)
@@ -181,6 +183,31 @@ Test(arena, text_is_copied_with_a_nul)
     mv_arena_release(&arena);
 }
 
+Test(arena, sparse_columns_count_only_their_values)
+{
+    enum { VALUES = 10 };
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    uint32_t *at;
+
+    mv_arena_init(&arena, &budget);
+    cr_expect_null(mv_push_array(&arena, uint32_t, 1 << 20));
+    at = mv_arena_push_sparse(&arena, 1 << 20, sizeof *at, VALUES);
+    cr_assert_not_null(at);
+    cr_expect_leq(budget.used, (VALUES + 1) * MV_PAGE);
+    for (uint32_t i = 0; i < VALUES; i++) {
+        uint32_t *value = &at[(1 << 20) / VALUES * i];
+        mv_arena_show(value, sizeof *value);
+        cr_expect_eq(*value, 0);
+        *value = i;
+    }
+    cr_expect_null(mv_arena_push_sparse(&arena, 1 << 20, sizeof *at, 1 << 20));
+    cr_expect_null(mv_arena_push_sparse(&arena, UINT64_MAX, sizeof *at, 1));
+    cr_expect_not_null(mv_arena_push_sparse(&arena, 3, sizeof *at, 3));
+    mv_arena_release(&arena);
+    cr_expect_eq(budget.used, 0);
+}
+
 #ifdef HAS_ASAN
 Test(arena, freed_and_unused_space_is_poisoned)
 {
@@ -199,6 +226,11 @@ Test(arena, freed_and_unused_space_is_poisoned)
     char *grown = mv_arena_grow(&arena, NULL, 1600);
     cr_assert_not(__asan_address_is_poisoned(grown + 1599));
     cr_assert(__asan_address_is_poisoned(grown + 1600));
+    char *sparse = mv_arena_push_sparse(&arena, 1600, 1, 1);
+    cr_assert(__asan_address_is_poisoned(sparse + 8));
+    mv_arena_show(sparse + 8, 8);
+    cr_assert_not(__asan_address_is_poisoned(sparse + 8));
+    cr_assert(__asan_address_is_poisoned(sparse + 16));
     mv_arena_release(&arena);
 }
 #endif

@@ -32,9 +32,10 @@ static void write_file(const mv_trace *trace, uint32_t chunk_rows)
 
 /* Joins the pieces of the file. Returns MV_CORRUPT if the whole file is needed. */
 static mv_code join_file(mv_pieces *pieces, const mv_trace *trace, uint32_t device,
-                         uint32_t columns, mv_lives *out)
+                         mv_lives_kept kept, mv_lives *out)
 {
-    mv_lives_join *join = mv_lives_join_begin(mvt_memory(), trace, device, columns);
+    mv_lives_join *join = mv_lives_join_begin(mvt_memory(), trace, device, kept);
+    mv_find_lives_fn *find = kept.of_few ? mv_lives_find_ranked : mv_lives_find;
     mv_err err = {0};
 
     cr_assert_not_null(join);
@@ -43,7 +44,7 @@ static mv_code join_file(mv_pieces *pieces, const mv_trace *trace, uint32_t devi
         mv_trace piece;
         mv_lives lives;
         if (mv_pieces_read(pieces, mvt_memory(), device, i, &piece, &err) == MV_OK &&
-            mv_lives_find(mvt_memory(), &piece, device, &lives, &err) == MV_OK &&
+            find(mvt_memory(), &piece, device, &lives, &err) == MV_OK &&
             mv_lives_join_look(join, mvt_memory(), &piece, &lives, &found, &err) == MV_OK &&
             mv_lives_join_place(join, &found, &err) == MV_OK)
             mv_lives_join_copy(join, &found);
@@ -52,17 +53,61 @@ static mv_code join_file(mv_pieces *pieces, const mv_trace *trace, uint32_t devi
     return err.code;
 }
 
-static void same_events(const mv_events *a, const mv_events *b, uint32_t columns, const char *name)
+/* Compares the values of segment events, and of the alloc after each. */
+static void same_few(const mv_lives *a, const mv_lives *b, const mv_table_column *c,
+                     const char *name)
 {
+    const mv_events *e = &b->events;
+    const char *x = mv_column_of(&a->events, c), *y = mv_column_of(e, c);
+    bool is_awaited = false;
+
+    for (uint32_t i = 0; i < e->count; i++) {
+        bool is_alloc = e->action[i] == MV_ACTION_ALLOC;
+        bool is_segment = mv_is_segment_action(e->action[i]);
+        if (is_segment || (is_alloc && is_awaited))
+            cr_assert(memcmp(x + (size_t)i * c->size, y + (size_t)i * c->size, c->size) == 0,
+                      "%s %s: %u", name, c->name, i);
+        is_awaited = is_segment || (is_awaited && !is_alloc);
+    }
+}
+
+static bool has_rank(const mv_address_ranks *ranks, uint64_t addr)
+{
+    uint32_t rank = mv_address_rank(ranks, addr);
+
+    return rank < ranks->count && ranks->addr[rank] == addr;
+}
+
+/* Ranks are ascending, and contain every address of the table. */
+static void check_ranks(const mv_lives *lives, const char *name)
+{
+    const mv_segment_lives *s = &lives->segments;
+
+    for (uint32_t i = 1; i < lives->ranks->count; i++)
+        cr_assert_lt(lives->ranks->addr[i - 1], lives->ranks->addr[i], "%s", name);
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        cr_assert(has_rank(lives->ranks, lives->allocs.addr[i]), "%s: alloc %u", name, i);
+    for (uint32_t i = 0; i < s->count; i++)
+        cr_assert(has_rank(lives->ranks, s->addr[i]) &&
+                      has_rank(lives->ranks, s->addr[i] + s->size[i]),
+                  "%s: segment %u", name, i);
+}
+
+static void same_events(const mv_lives *joined_lives, const mv_lives *lives, mv_lives_kept kept,
+                        const char *name)
+{
+    const mv_events *a = &joined_lives->events, *b = &lives->events;
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
 
     cr_assert_eq(a->count, b->count, "%s", name);
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *c = &table->columns[i];
         const void *joined = mv_column_of(a, c);
-        if (columns & 1u << i)
+        if (kept.columns & 1u << i)
             cr_expect(memcmp(joined, mv_column_of(b, c), a->count * (size_t)c->size) == 0, "%s %s",
                       name, c->name);
+        else if (kept.of_few & 1u << i)
+            same_few(joined_lives, lives, c, name);
         else
             cr_expect_null(joined, "%s %s", name, c->name);
     }
@@ -86,26 +131,31 @@ static void same_freeing_stacks(const mv_lives *a, const mv_lives *b, const char
 static uint32_t joined, refused; /* devices */
 
 static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t device,
-                         uint32_t columns, const char *name)
+                         mv_lives_kept kept, const char *name)
 {
     mv_trace entire;
     mv_lives a, b;
     const char *difference;
 
-    if (join_file(pieces, tables, device, columns, &a) == MV_CORRUPT) {
+    if (join_file(pieces, tables, device, kept, &a) == MV_CORRUPT) {
         refused++;
         return;
     }
     joined++;
     mvt_ok(mv_trace_read(mvt_memory(), path_of_file(), NULL, &entire, mvt_err()));
     mvt_ok(mv_lives_find(mvt_memory(), &entire, device, &b, mvt_err()));
-    cr_expect_eq(a.allocs.addr == NULL, !(columns & MV_EVENT_addr) && tables->tensors.count == 0);
+    cr_expect_eq(a.allocs.addr == NULL,
+                 !((kept.columns | kept.of_few) & MV_EVENT_addr) && tables->tensors.count == 0);
     a.allocs.addr = a.allocs.addr ? a.allocs.addr : b.allocs.addr;
     difference = mvt_lives_difference(&a, &b);
     cr_expect_null(difference, "%s device %u: %s", name, device, difference);
-    same_events(&a.events, &b.events, columns, name);
+    same_events(&a, &b, kept, name);
     same_times(&a.events, &b.events, name);
     same_freeing_stacks(&a, &b, name);
+    if (kept.of_few)
+        check_ranks(&a, name);
+    else
+        cr_expect_null(a.ranks, "%s", name);
     cr_expect_eq(a.history, b.history, "%s", name);
     cr_expect_str_eq(a.history_why, b.history_why, "%s", name);
     cr_expect_eq(a.ring, b.ring, "%s", name);
@@ -119,8 +169,12 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
 
 static void check(const mv_trace *trace, const char *name)
 {
-    enum { SOME = MV_EVENT_action | MV_LIVES_FREED_BY, ALL = 0xff };
-    static const uint32_t rows[] = {32, 200};
+    enum { ALL = 0xff };
+    static const uint32_t rows[] = {32, 200, 100};
+    static const mv_lives_kept kept[] = {{.columns = ALL},
+                                         {.columns = MV_EVENT_action | MV_LIVES_FREED_BY},
+                                         {.columns = MV_EVENT_action | MV_LIVES_FREED_BY,
+                                          .of_few = ALL & ~(MV_EVENT_time_us | MV_EVENT_action)}};
     mv_trace tables;
     mv_pieces *pieces;
 
@@ -129,7 +183,7 @@ static void check(const mv_trace *trace, const char *name)
         pieces = mv_pieces_open(mvt_memory(), path_of_file(), &tables);
         for (uint32_t d = 0; pieces && d < tables.device_count; d++)
             if (mv_pieces_count(pieces, d) > 1)
-                check_device(pieces, &tables, d, i % 2 ? SOME : ALL, name);
+                check_device(pieces, &tables, d, kept[i], name);
         mv_pieces_close(pieces);
     }
 }

@@ -8,7 +8,7 @@
 
 /* Returns the time in microseconds; MV_NO_TIME: unknown. `events` must belong to one device of the
  * trace. */
-int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t event);
+int64_t mv_event_since_start(const mv_trace *trace, const mv_events *events, uint32_t event);
 
 /* Returns the number of a device's events at or before a time. The events' times must not
  * decrease. */

@@ -1,13 +1,6 @@
 #include "view/document/trace_marks.h"
 
-#include "base/search.h"
-
-/* Returns the first event at or after a time. The times of a trace do not decrease, or decrease
- * only by microseconds. */
-static uint32_t event_at(const mv_events *e, int64_t time)
-{
-    return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time);
-}
+#include "parse/model/event_times.h"
 
 typedef struct {
     mv_trace_marks *out;
@@ -57,7 +50,7 @@ static void find_marks(const mv_trace *trace, const mv_lives *lives, mv_trace_ma
         uint32_t event;
         if (!is_here || a->time_us[i] == MV_NO_TIME)
             continue;
-        event = event_at(&lives->events, a->time_us[i]);
+        event = mv_event_from(&lives->events, a->time_us[i]);
         if (a->stage[i] == MV_STAGE_END)
             end(&n, a->name[i], event);
         else
@@ -81,7 +74,7 @@ mv_code mv_trace_marks_find(mv_arena *arena, const mv_trace *trace, const mv_liv
     for (uint32_t i = 0; i < e->count; i++)
         if (e->action[i] == MV_ACTION_OOM)
             out->ooms[out->oom_count++] = i;
-    if (e->count && e->time_us[0] != MV_NO_TIME)
+    if (e->count && mv_event_time(e, 0) != MV_NO_TIME)
         find_marks(trace, lives, out);
     return MV_OK;
 }

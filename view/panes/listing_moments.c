@@ -9,7 +9,7 @@
 
 static int64_t time_of(const mv_listing_query *ask, uint32_t event)
 {
-    return mv_event_time(&ask->document->trace, &ask->device->lives.events, event);
+    return mv_event_since_start(&ask->document->trace, &ask->device->lives.events, event);
 }
 
 /* ---- fragments --------------------------------------------------------------------------- */

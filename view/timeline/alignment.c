@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/names.h"
+#include "parse/model/event_times.h"
 
 enum { SAMPLES = 64 };
 
@@ -12,17 +13,18 @@ MV_NAMES(mv_align_name, mv_align, MV_ALIGN_LIST, MV_SECOND, "")
 
 static bool has_times(const mv_events *e)
 {
-    return e->count > 0 && e->time_us[0] != MV_NO_TIME && e->time_us[e->count - 1] != MV_NO_TIME;
+    return e->count > 0 && mv_event_time(e, 0) != MV_NO_TIME &&
+           mv_event_time(e, e->count - 1) != MV_NO_TIME;
 }
 
 static double begin_of(const mv_events *e)
 {
-    return (double)e->time_us[0];
+    return (double)mv_event_time(e, 0);
 }
 
 static double end_of(const mv_events *e)
 {
-    return (double)e->time_us[e->count - 1];
+    return (double)mv_event_time(e, e->count - 1);
 }
 
 static bool do_overlap(const mv_events *a, const mv_events *b)
@@ -92,11 +94,11 @@ bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b)
 static double time_at(const mv_events *e, double place)
 {
     uint32_t last = e->count - 1, whole = place < last ? (uint32_t)place : last;
-    double time = (double)e->time_us[whole];
+    double time = (double)mv_event_time(e, whole);
 
     if (whole == last)
         return time + (place - last);
-    return time + (place - whole) * ((double)e->time_us[whole + 1] - time);
+    return time + (place - whole) * ((double)mv_event_time(e, whole + 1) - time);
 }
 
 /* Returns the event at a time. If there is none, returns a fraction between two events. */
@@ -105,9 +107,10 @@ static double event_at(const mv_events *e, double time)
     mv_bisect b = mv_bisect_over(0, e->count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_narrow(&b, (double)e->time_us[b.middle] < time);
-    return b.low < e->count && (double)e->time_us[b.low] == time ? (double)b.low
-                                                                 : (double)b.low - 0.5;
+        mv_bisect_narrow(&b, (double)mv_event_time(e, (uint32_t)b.middle) < time);
+    return b.low < e->count && (double)mv_event_time(e, (uint32_t)b.low) == time
+               ? (double)b.low
+               : (double)b.low - 0.5;
 }
 
 /* Converts a position by steps. Before the first step and after the last one, both recordings
@@ -134,7 +137,8 @@ static double last_of(const mv_events *e, double event)
 {
     uint32_t last = event < e->count ? (uint32_t)event : e->count - 1;
 
-    while (event == last && last + 1 < e->count && e->time_us[last + 1] == e->time_us[last])
+    while (event == last && last + 1 < e->count &&
+           mv_event_time(e, last + 1) == mv_event_time(e, last))
         event = ++last;
     return event;
 }

@@ -72,7 +72,7 @@ static void byte_axis(mv_plot *p)
  * event. */
 static double axis_begin(const mv_plot *p)
 {
-    int64_t first = mv_event_time(p->trace, &p->device->lives.events, 0);
+    int64_t first = mv_event_since_start(p->trace, &p->device->lives.events, 0);
 
     return mv_timescale_is_time(&p->rows->scale) && first != MV_NO_TIME ? (double)first : 0;
 }

@@ -5,6 +5,7 @@
 #include "analyze/levels/levels.h"
 #include "base/search.h"
 #include "base/size.h"
+#include "parse/model/event_times.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
@@ -480,11 +481,11 @@ static const char *span_text(const mv_state_scene *s, uint32_t from, uint32_t to
     char text[MV_TICK_TEXT];
     int64_t span;
 
-    if (e->time_us[from] == MV_NO_TIME || e->time_us[to] == MV_NO_TIME ||
-        e->time_us[to] < e->time_us[from])
+    if (mv_event_time(e, from) == MV_NO_TIME || mv_event_time(e, to) == MV_NO_TIME ||
+        mv_event_time(e, to) < mv_event_time(e, from))
         return mv_scene_format(s->scene, "%s event%s", mv_axis_exact(to - from, text),
                                to - from == 1 ? "" : "s");
-    span = e->time_us[to] - e->time_us[from];
+    span = mv_event_time(e, to) - mv_event_time(e, from);
     return mv_scene_format(s->scene, "%s", mv_axis_time(span, span, text));
 }
 

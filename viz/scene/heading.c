@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "parse/model/event_times.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"
 
@@ -40,8 +41,8 @@ const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_l
             scene, "%s \xc2\xb7 when the snapshot was taken: no events were recorded", device);
     if (event == MV_BEFORE)
         return mv_scene_format(scene, "%s \xc2\xb7 before the first event", device);
-    if (start != MV_NO_TIME && lives->events.time_us[event] != MV_NO_TIME)
-        us = lives->events.time_us[event] - start;
+    if (start != MV_NO_TIME && mv_event_time(&lives->events, event) != MV_NO_TIME)
+        us = mv_event_time(&lives->events, event) - start;
     mv_axis_exact(event, number);
     mv_axis_exact(events, all);
     return mv_scene_format(scene, "%s \xc2\xb7 after event %s of %s%s%s%s", device, number, all,

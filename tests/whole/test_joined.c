@@ -1,0 +1,97 @@
+/* Reports and pictures whose lives are joined from pieces are the same as those of a file without
+ * LIVING chunks, which is read as a whole. */
+#include <unistd.h>
+
+#include "analyze/lives/digests.h"
+#include "parse/pieces.h"
+#include "parse/writers.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+#include "tests/fixture/in_process.h"
+
+enum { PIECE_EVENTS = 100 };
+
+static const char *const names[] = {"gc_limit", "expandable_empty", "frag_pinned_by_small",
+                                    "leak_cycle"};
+static const char *const reports[] = {
+    "fragmentation --json",
+    "fragmentation --limit 0",
+    "fragmentation --json --fail-on any",
+    "whatif --json",
+    "whatif --json --capacity 64MiB",
+    "whatif --json --conf expandable_segments:True",
+    "whatif --json --conf max_split_size_mb:32 --conf garbage_collection_threshold:0.8",
+    "whatif --json --target 32MiB",
+    "leaks --json",
+    "peak --json"};
+static const char *const pictures[] = {"trace_plot -o x.svg", "trace_plot --view pools -o x.svg",
+                                       "trace_plot --view segments -o x.svg",
+                                       "trace_plot --view state -o x.svg", "segment_plot -o x.png"};
+
+/* Writes the trace as x.bin. Returns whether the file has pieces. */
+static bool write_file(const mv_trace *trace, bool in_pieces)
+{
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.chunk_rows = in_pieces ? PIECE_EVENTS : 0};
+    mv_pieces *pieces;
+    mv_trace tables;
+    mv_sink sink;
+    char path[4096];
+    bool is_apart;
+
+    opts.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err());
+    opts.spans = spans;
+    snprintf(path, sizeof path, "%s/x.bin", mvt_folder_path());
+    unlink(path);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    pieces = mv_pieces_open(mvt_memory(), path, &tables);
+    is_apart = pieces && mv_pieces_count(pieces, 0) > 1;
+    mv_pieces_close(pieces);
+    return is_apart;
+}
+
+static void check_report(const mv_trace *trace, const char *report, const char *name)
+{
+    write_file(trace, false);
+    mvt_run whole = mvt_here("$MEMVIZ %s x.bin", report);
+    write_file(trace, true);
+    mvt_run is = mvt_here("$MEMVIZ %s x.bin", report);
+
+    cr_expect_eq(is.status, whole.status, "%s %s: %s", name, report, is.err);
+    mvt_same_text(whole.out, is.out, "%s %s", name, report);
+}
+
+static void check_picture(const mv_trace *trace, const char *picture, const char *name)
+{
+    const char *file = strstr(picture, "x.");
+    size_t whole_bytes, bytes;
+
+    write_file(trace, false);
+    mvt_here("$MEMVIZ %s x.bin", picture);
+    char *whole = mvt_take(file, &whole_bytes);
+    write_file(trace, true);
+    mvt_run r = mvt_here("$MEMVIZ %s x.bin", picture);
+    char *is = mvt_take(file, &bytes);
+    cr_assert(whole && is, "%s %s: %s", name, picture, r.err);
+    cr_expect(bytes == whole_bytes && memcmp(whole, is, bytes) == 0, "%s %s", name, picture);
+}
+
+Test(joined, reports_and_pictures_are_those_of_the_whole_file)
+{
+    uint32_t joined = 0;
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_trace trace = mvt_load(mvt_memory(), names[i]);
+        if (!write_file(&trace, true))
+            continue;
+        joined++;
+        for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++)
+            check_report(&trace, reports[k], names[i]);
+        for (unsigned k = 0; k < sizeof pictures / sizeof *pictures; k++)
+            check_picture(&trace, pictures[k], names[i]);
+    }
+    printf("joined %u\n", joined);
+    cr_expect_geq(joined, 2);
+}
