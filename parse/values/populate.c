@@ -38,7 +38,7 @@ void mv_populate_prepare(void *user, unsigned block)
     mv_populated *list = p->lists;
 
     p->range_count[block] = 0;
-    if (m->scratch->budget->disk || m->scratch->budget->pool) /* it may not be fresh memory */
+    if (m->scratch->budget->pool) /* memory is rarely fresh */
         return;
     add(p, block, list++, m->memo, m->memo_count, m->memo_capacity, sizeof *m->memo);
     add(p, block, list++, m->stack_of_call, m->calls, m->call_capacity, sizeof *m->stack_of_call);
