@@ -254,13 +254,14 @@ static void begin_block(reading_ahead *a, unsigned number)
     mv_helper_give(&a->helper, fill_block, &a->blocks[number]);
 }
 
-/* Returns true if little of the remaining memory is needed for blocks. */
-static bool has_room(const mv_budget *budget, uint64_t block_bytes)
+/* Returns true if memory is left for several files of this size, so that it cannot run out because of
+ * the blocks. */
+static bool has_room(const mv_source_state *s, uint64_t block_bytes)
 {
-    uint64_t limit = __atomic_load_n(&budget->limit, __ATOMIC_RELAXED);
-    uint64_t used = __atomic_load_n(&budget->used, __ATOMIC_RELAXED);
+    uint64_t limit = __atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED);
+    uint64_t used = __atomic_load_n(&s->arena->budget->used, __ATOMIC_RELAXED);
 
-    return used < limit && (limit - used) / 8 > BLOCKS * block_bytes;
+    return used < limit && (limit - used) / 4 > s->stored + BLOCKS * block_bytes;
 }
 
 bool mv_source_read_ahead(mv_source *source, const mv_source_ahead *how)
@@ -269,7 +270,7 @@ bool mv_source_read_ahead(mv_source *source, const mv_source_ahead *how)
     reading_ahead *a;
 
     if (s->ahead || s->how != PLAIN || s->fill || s->stored == UINT64_MAX || s->mapped.data ||
-        !has_room(s->arena->budget, (uint64_t)SPARE + how->block_bytes + PAD))
+        !has_room(s, (uint64_t)SPARE + how->block_bytes + PAD))
         return false;
     a = mv_push_struct(s->arena, reading_ahead);
     if (!a)

@@ -114,18 +114,3 @@ LongTest(blocks, damaged_recordings_are_the_same_in_blocks)
                     blocks);
     }
 }
-
-Test(blocks, too_little_memory_fails_as_without_blocks, .timeout = 200)
-{
-    mv_span file = mvt_file(mvt_memory(), mvt_snapshot("two_devices"));
-
-    for (mvt_limit l = {.step = 64 * KIB}; mvt_more_memory(&l);) {
-        mv_read_opts opts = {0};
-        mv_source source = {0};
-        mv_trace trace;
-        l.code = mv_source_over(&l.arena, file, &source, mvt_err());
-        if (l.code == MV_OK)
-            l.code = mv_pickle_read_in_blocks(&l.arena, &source, &opts, 1000, &trace, mvt_err());
-        mv_source_close(&source);
-    }
-}
