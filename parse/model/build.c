@@ -387,6 +387,13 @@ uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* Stores a value in a new row, which is zero. Most streams and tags are zero, and are not stored, so
+ * that their pages are not touched. */
+#define STORE_NEW(table, number, name, kind, ...)                                      \
+    if ((MV_KIND_##kind != MV_KIND_STREAM && MV_KIND_##kind != MV_KIND_TAG) ||         \
+        memcmp(&row->name, &(mv_value_of_##kind){0}, sizeof(mv_value_of_##kind)) != 0) \
+        (table)->name[at] = row->name;
+
 uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
 {
     mv_events *e = &b->events;
@@ -394,7 +401,7 @@ uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
 
     if (at >= b->capacity[MV_WIRE_EVENTS] && !reserve(b, MV_WIRE_EVENTS, 1))
         return 0;
-    MV_EVENT_COLUMNS(STORE, e)
+    MV_EVENT_COLUMNS(STORE_NEW, e)
     MV_EVENT_COLUMNS(SETTLE, e)
     e->count++;
     return at;

@@ -43,7 +43,9 @@ typedef struct {
     mv_pickle_memory *memory;
     const uint8_t *safe;
     const uint8_t *at;
-    uint64_t entries; /* number of memo entries, including those of this event */
+    uint64_t entries;      /* number of memo entries, including those of this event */
+    mv_stream_id stream;   /* stream of the last event here, or MV_NO_ROW */
+    uint64_t stream_value; /* its value */
     mv_event_row row;
     mv_tag_row tag;
 } decoder;
@@ -335,6 +337,16 @@ static bool take_pool(decoder *d)
     return true;
 }
 
+/* Neighbouring events usually have the same stream. */
+HOT mv_stream_id take_stream(decoder *d, uint64_t value)
+{
+    if (d->stream.row == MV_NO_ROW || d->stream_value != value) {
+        d->stream = mv_build_stream(&d->m->build, value);
+        d->stream_value = value;
+    }
+    return d->stream;
+}
+
 HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
 {
     uint64_t stream;
@@ -349,7 +361,7 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
     case MV_WORD_STREAM:
         at = take_bytes(at, &stream);
         if (at)
-            d->row.stream = mv_build_stream(&d->m->build, stream);
+            d->row.stream = take_stream(d, stream);
         return at;
     case MV_WORD_TIME_US:
         return take_integer(at, &d->row.time_us);
@@ -465,7 +477,8 @@ HOT const uint8_t *finish_event(decoder *d, const uint8_t *at, uint64_t slot)
 const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const uint8_t *at,
                                 const uint8_t *safe)
 {
-    decoder d = {.m = m, .memory = memory, .safe = safe, .entries = m->memo_count};
+    decoder d = {
+        .m = m, .memory = memory, .safe = safe, .entries = m->memo_count, .stream.row = MV_NO_ROW};
     const uint8_t *next = at, *after;
     uint64_t slot;
 

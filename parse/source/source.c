@@ -1,7 +1,9 @@
 #include "parse/source/source.h"
 
+#include "base/helper.h"
 #include "parse/source/mapping.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,8 +24,38 @@
 
 typedef enum { PLAIN, GZIP, ZSTD } compression;
 
+/* Blocks are read while the window is an earlier block. The bytes that are left of that block are
+ * copied in front of the new one:
+ *
+ *     |········ left|──────────────────────|·····|
+ *          SPARE         block_bytes         PAD      */
+enum { SPARE = 64 << 10, BLOCKS = MV_SOURCE_AHEAD };
+
+static_assert((int)BLOCKS <= (int)MV_HELPER_JOBS,
+              "one block is the window, and a job fills each other one");
+
+typedef struct {
+    mv_source_state *state;
+    uint8_t *bytes;  /* [block_bytes + PAD], after SPARE bytes */
+    uint64_t got;    /* number of bytes read; less than block_bytes if none follow */
+    uint64_t taken;  /* number of stored bytes read so far */
+    unsigned number; /* of this block */
+} read_block;
+
+typedef struct {
+    mv_helper helper;
+    mv_source_ahead how;
+    read_block blocks[BLOCKS];
+    uint64_t offset; /* of the next block to read, for the helper */
+    unsigned window; /* the block that is the window */
+    uint64_t taken;  /* blocks[window].taken */
+    bool is_last; /* no bytes follow the window. Until then, only the helper uses the fields of the
+                      * state from `taken` to `failure` */
+} reading_ahead;
+
 struct mv_source_state {
     mv_arena *arena;
+    reading_ahead *ahead;    /* NULL: bytes are read when they are needed */
     int fd;                  /* descriptor of the input; -1: the input is in memory */
     mv_span memory;          /* the stored bytes, if `fd` is -1 */
     mv_source_fill_fn *fill; /* function that supplies the stored bytes in place of a file; NULL:
@@ -197,13 +229,157 @@ static bool grow_window(mv_source *source, uint64_t wanted)
     return true;
 }
 
+/* ---- reading ahead ------------------------------------------------------------------------ */
+
+static void fill_block(void *user)
+{
+    read_block *b = user;
+    mv_source_state *s = b->state;
+    reading_ahead *a = s->ahead;
+
+    b->got = 0;
+    a->how.work(a->how.user, b->number);
+    while (b->got < a->how.block_bytes && !s->ended && s->failure.code == MV_OK) {
+        uint64_t got = read_some(s, b->bytes + b->got, a->how.block_bytes - b->got, a->offset);
+        b->got += got;
+        a->offset += got;
+        s->ended = got == 0;
+    }
+    b->taken = s->taken;
+}
+
+static void begin_block(reading_ahead *a, unsigned number)
+{
+    a->how.prepare(a->how.user, number);
+    mv_helper_give(&a->helper, fill_block, &a->blocks[number]);
+}
+
+/* Returns true if memory is left for several files of this size, so that it cannot run out because of
+ * the blocks. */
+static bool has_room(const mv_source_state *s, uint64_t block_bytes)
+{
+    uint64_t limit = __atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED);
+    uint64_t used = __atomic_load_n(&s->arena->budget->used, __ATOMIC_RELAXED);
+
+    return used < limit && (limit - used) / 4 > s->stored + BLOCKS * block_bytes;
+}
+
+bool mv_source_read_ahead(mv_source *source, const mv_source_ahead *how)
+{
+    mv_source_state *s = source->state;
+    reading_ahead *a;
+
+    if (s->ahead || s->how != PLAIN || s->fill || s->stored == UINT64_MAX || s->mapped.data ||
+        !has_room(s, (uint64_t)SPARE + how->block_bytes + PAD))
+        return false;
+    a = mv_push_struct(s->arena, reading_ahead);
+    if (!a)
+        return false;
+    a->how = *how;
+    a->offset = source->passed;
+    a->taken = s->taken;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        uint8_t *at = mv_push_array(s->arena, uint8_t, (uint64_t)SPARE + how->block_bytes + PAD);
+        if (!at)
+            return false;
+        a->blocks[i] = (read_block){.state = s, .bytes = at + SPARE, .number = i};
+    }
+    if (!mv_helper_start(&a->helper))
+        return false;
+    s->ahead = a;
+    for (unsigned i = 1; i < BLOCKS; i++)
+        begin_block(a, i);
+    return true;
+}
+
+/* Waits until the state is no longer used by the helper. */
+static void settle_ahead(reading_ahead *a)
+{
+    while (mv_helper_wait(&a->helper))
+        ;
+    a->is_last = true;
+}
+
+/* Makes the next block the window. The helper can then fill the previous window. */
+static void take_block(mv_source *source, uint64_t left)
+{
+    reading_ahead *a = source->state->ahead;
+    unsigned before = a->window;
+    read_block *b = &a->blocks[(before + 1) % BLOCKS];
+
+    mv_helper_wait(&a->helper);
+    memcpy(b->bytes - left, source->at, left);
+    memset(b->bytes + b->got, 0, PAD);
+    source->at = b->bytes - left;
+    source->end = b->bytes + b->got;
+    source->passed += b->got;
+    a->window = b->number;
+    a->taken = b->taken;
+    if (b->got < a->how.block_bytes)
+        settle_ahead(a);
+    else
+        begin_block(a, before);
+}
+
+/* Stops reading ahead, and moves all bytes that were read to the ordinary window. Returns false when
+ * out of memory. */
+static bool leave_ahead(mv_source *source)
+{
+    mv_source_state *s = source->state;
+    reading_ahead *a = s->ahead;
+    const uint8_t *at = source->at;
+    uint64_t left = (uint64_t)(source->end - at), bytes = left;
+
+    mv_helper_stop(&a->helper);
+    s->ahead = NULL;
+    for (unsigned i = 1; i < BLOCKS && !a->is_last; i++)
+        bytes += a->blocks[(a->window + i) % BLOCKS].got;
+    if (!grow_window(source, bytes))
+        return false;
+    memcpy(s->window, at, left);
+    source->at = s->window;
+    source->end = s->window + left;
+    for (unsigned i = 1; i < BLOCKS && !a->is_last; i++) {
+        const read_block *b = &a->blocks[(a->window + i) % BLOCKS];
+        memcpy(s->window + (source->end - source->at), b->bytes, b->got);
+        source->end += b->got;
+        source->passed += b->got;
+    }
+    return true;
+}
+
+void mv_source_stop_ahead(mv_source *source)
+{
+    if (source->state->ahead)
+        leave_ahead(source);
+}
+
+/* Makes at least `bytes` bytes available from blocks. *is_done stays false if they have to come from
+ * the ordinary window. */
+static bool need_ahead(mv_source *source, uint64_t bytes, bool *is_done)
+{
+    const reading_ahead *a = source->state->ahead;
+    uint64_t left = (uint64_t)(source->end - source->at);
+
+    while (left < bytes && left <= SPARE && bytes <= a->how.block_bytes && !a->is_last) {
+        take_block(source, left);
+        left = (uint64_t)(source->end - source->at);
+    }
+    *is_done = left >= bytes || a->is_last;
+    return *is_done ? left >= bytes : leave_ahead(source);
+}
+
 bool mv_source_need(mv_source *source, uint64_t bytes)
 {
     mv_source_state *s = source->state;
     uint64_t kept = (uint64_t)(source->end - source->at);
+    bool is_done = kept >= bytes, has_bytes = true;
 
-    if (kept >= bytes)
-        return true;
+    if (!is_done && s->ahead)
+        has_bytes = need_ahead(source, bytes, &is_done);
+    if (is_done || !has_bytes)
+        return has_bytes;
+    kept = (uint64_t)(source->end - source->at);
     if (source->at != s->window) {
         memmove(s->window, source->at, kept);
         source->at = s->window;
@@ -224,10 +400,18 @@ bool mv_source_need(mv_source *source, uint64_t bytes)
     return kept >= bytes;
 }
 
+/* Returns true if another thread may be using the state. */
+static bool is_reading(const mv_source_state *s)
+{
+    return s->ahead && !s->ahead->is_last;
+}
+
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
 {
-    if (source->state->failure.code != MV_OK) {
-        *err = source->state->failure;
+    const mv_source_state *s = source->state;
+
+    if (!is_reading(s) && s->failure.code != MV_OK) {
+        *err = s->failure;
         return err->code;
     }
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
@@ -426,6 +610,8 @@ void mv_source_close(mv_source *source)
 
     if (!s)
         return;
+    if (s->ahead)
+        mv_helper_stop(&s->ahead->helper);
     if (s->fd > STDIN_FILENO)
         close(s->fd);
     if (s->gzip_open)
@@ -442,7 +628,7 @@ bool mv_source_map_rest(mv_source *source, mv_span *out)
     uint64_t offset = mv_source_offset(source);
     off_t here;
 
-    if (s->how != PLAIN || s->fill)
+    if (s->how != PLAIN || s->fill || s->ahead)
         return false;
     if (s->fd < 0) {
         *out = (mv_span){s->memory.data + offset, s->memory.length - offset};
@@ -540,5 +726,7 @@ uint64_t mv_source_file_bytes(const mv_source *source)
 
 uint64_t mv_source_file_read(const mv_source *source)
 {
-    return source->state->taken;
+    const mv_source_state *s = source->state;
+
+    return is_reading(s) ? s->ahead->taken : s->taken;
 }

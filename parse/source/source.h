@@ -61,6 +61,23 @@ void mv_source_close(mv_source *source);
  * reports the reason. */
 bool mv_source_need(mv_source *source, uint64_t bytes);
 
+/* Another thread reads the next MV_SOURCE_AHEAD blocks while the window is used. It calls `work`
+ * before it reads a block, and mv_source_need calls `prepare` before that, on its own thread. */
+enum { MV_SOURCE_AHEAD = 4 };
+
+typedef struct {
+    uint32_t block_bytes;
+    void (*prepare)(void *user, unsigned number); /* `number` is less than MV_SOURCE_AHEAD */
+    void (*work)(void *user, unsigned number);
+    void *user;
+} mv_source_ahead;
+
+/* Reads ahead until mv_source_stop_ahead or mv_source_close, which changes nothing else. Returns
+ * false if the source is a pipe or compressed (how much of damaged data is unpacked depends on the
+ * window), or if there is no thread for it, or little memory. */
+bool mv_source_read_ahead(mv_source *source, const mv_source_ahead *how);
+void mv_source_stop_ahead(mv_source *source);
+
 /* Reports why mv_source_need returned false: the read error, or MV_TRUNCATED with `what` as
  * detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);

@@ -4,7 +4,8 @@
  *     containers.c   fills dicts and lists, which makes complete values
  *     records.c      converts the pairs of a dict to a row of the trace
  *     rows.c         converts a list of records to a range of rows
- *     root.c         converts the outermost dict to the trace */
+ *     root.c         converts the outermost dict to the trace
+ *     populate.c     takes page faults for the machine, on another thread */
 #ifndef MV_RECORDS_H
 #define MV_RECORDS_H
 
