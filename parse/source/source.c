@@ -48,6 +48,8 @@ typedef struct {
     read_block blocks[BLOCKS];
     uint64_t offset; /* of the next block to read, for the helper */
     unsigned window; /* the block that is the window */
+    bool has_block;  /* a block is the window; until then, the ordinary window is, in place of
+                      * blocks[0] */
     uint64_t taken;  /* blocks[window].taken */
     bool is_last; /* no bytes follow the window. Until then, only the helper uses the fields of the
                       * state from `taken` to `failure` */
@@ -314,6 +316,7 @@ static void take_block(mv_source *source, uint64_t left)
     source->end = b->bytes + b->got;
     source->passed += b->got;
     a->window = b->number;
+    a->has_block = true;
     a->taken = b->taken;
     if (b->got < a->how.block_bytes)
         settle_ahead(a);
@@ -334,9 +337,17 @@ static bool leave_ahead(mv_source *source)
     s->ahead = NULL;
     for (unsigned i = 1; i < BLOCKS && !a->is_last; i++)
         bytes += a->blocks[(a->window + i) % BLOCKS].got;
-    if (!grow_window(source, bytes))
+    if (!a->has_block) { /* the window may move when it grows */
+        memmove(s->window, at, left);
+        source->at = at = s->window;
+        source->end = s->window + left;
+    }
+    if (!grow_window(source, bytes)) {
+        source->at = source->end = s->window;
         return false;
-    memcpy(s->window, at, left);
+    }
+    if (a->has_block)
+        memcpy(s->window, at, left);
     source->at = s->window;
     source->end = s->window + left;
     for (unsigned i = 1; i < BLOCKS && !a->is_last; i++) {

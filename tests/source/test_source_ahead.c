@@ -107,6 +107,33 @@ Test(source_ahead, may_stop_at_any_time, .timeout = 200)
     }
 }
 
+/* The window from before reading ahead has to grow, which may move it. */
+Test(source_ahead, may_stop_in_the_first_window)
+{
+    mv_span bytes = some_bytes();
+    mv_source_ahead how = {60000, prepare, work, (uint32_t[MV_SOURCE_AHEAD]){0}};
+
+    for (uint32_t used = 0; used < 40; used += 39) {
+        for (uint32_t wanted = 0; wanted <= BYTES; wanted += BYTES) {
+            mv_source a, b;
+            mvt_ok(mv_source_over(mvt_memory(), bytes, &a, mvt_err()));
+            mvt_ok(mv_source_over(mvt_memory(), bytes, &b, mvt_err()));
+            cr_assert(mv_source_need(&a, 40) && mv_source_need(&b, 40));
+            cr_assert(mv_source_read_ahead(&b, &how));
+            a.at += used;
+            b.at += used;
+            if (wanted)
+                cr_assert(mv_source_need(&b, wanted - used));
+            else
+                mv_source_stop_ahead(&b);
+            cr_assert(mv_source_offset(&b) == used);
+            expect_same(&a, &b, 5000, used);
+            mv_source_close(&a);
+            mv_source_close(&b);
+        }
+    }
+}
+
 /* A thread that waits for a pipe could not be ended. */
 Test(source_ahead, pipes_are_not_read_ahead)
 {
