@@ -68,10 +68,10 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Reads the file again from its beginning if it is another one. */
+/* Reads the file again from its beginning if it is another one, or was no recording before. */
 static bool is_current(mv_live_watch *w, reader *r, mv_err *err)
 {
-    return !mv_live_follow_is_replaced(r->follow, w->path) || open_again(w, r, err);
+    return (r->follow && !mv_live_follow_is_replaced(r->follow, w->path)) || open_again(w, r, err);
 }
 
 static void note_device(seen_devices *used, const mv_live_record *r)

@@ -340,6 +340,22 @@ Test(live_watch, a_larger_recording_that_is_copied_over_it_is_read_from_its_begi
     expect_same(&l, NULL);
 }
 
+Test(live_watch, a_recording_that_was_empty_in_between_is_read_from_its_beginning)
+{
+    program *p = start(13), *other = start(14);
+
+    run(p, 100);
+    looking l = look_at_program(p);
+    look(&l);
+    cr_assert_eq(truncate(l.path, 0), 0);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(mv_live_watch_update(l.watch, 0, SPAN_US, mvt_err()), MV_FORMAT);
+    run(other, 50);
+    mvt_file_put(l.path, mvt_live_bytes(other->live));
+    look(&l);
+    expect_same(&l, NULL);
+}
+
 Test(live_watch, the_end_of_a_recording_is_seen)
 {
     program *p = start(8);
