@@ -5,8 +5,8 @@
 bool mv_calls_have_ids(const mv_events *events)
 {
     for (uint32_t i = 1; i < events->count; i++)
-        if (events->action[i] == MV_ACTION_ALLOC && events->call[i] != MV_NO_CALL &&
-            mv_is_segment_action(events->action[i - 1]) && events->call[i] == events->call[i - 1])
+        if (events->action[i] == MV_ACTION_ALLOC && mv_is_segment_action(events->action[i - 1]) &&
+            events->call[i] != MV_NO_CALL && events->call[i] == events->call[i - 1])
             return true;
     return false;
 }

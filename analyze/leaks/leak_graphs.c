@@ -28,7 +28,7 @@ static graph_part graph_part_of(const graphs *g, const mv_leak *leak)
     if (from == count)
         for (from = 0; from < count && g->kinds[frames[from].row] != MV_FRAME_USER;)
             from++;
-    return (graph_part){frames + from, count - from, *leak};
+    return (graph_part){from < count ? frames + from : NULL, count - from, *leak};
 }
 
 static int by_frames(const graph_part *a, const graph_part *b)

@@ -318,6 +318,12 @@ static bool join(mv_cli *cli, const char *path, mv_trace *trace)
     return true;
 }
 
+/* Whether a picture shows the verdicts of all reports, which find the lives again. */
+static bool shows_verdicts(const mv_trace *trace)
+{
+    return mv_levels_of(trace).count > 1 || trace->samples.count > 0;
+}
+
 /* Returns the only device with events; MV_NO_ROW if there is no such device, or if events contain
  * more than the lives show. */
 static uint32_t device_to_join(const mv_trace *trace)
@@ -352,7 +358,8 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
 
     if (!lives)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    if (device == MV_NO_ROW || mv_pieces_count(cli->pieces, device) == 1)
+    if (device == MV_NO_ROW || mv_pieces_count(cli->pieces, device) == 1 ||
+        (cli->columns_of_few && shows_verdicts(trace)))
         return mv_input_needs_whole(cli, err);
     count = mv_trace_events(trace, device).count;
     most = mv_pieces_most(cli->pieces, device);

@@ -420,6 +420,16 @@ static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost
             mv_build_note(&load->build, notes[i].note, "their number is unknown");
 }
 
+/* Returns the number of rows of a table in intact chunks. */
+static uint64_t intact_rows(const mv_load_table *t)
+{
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        rows += t->chunks[i].lost == MV_OK ? t->chunks[i].head.count : 0;
+    return rows;
+}
+
 static bool note_missing_rows(mv_load *load)
 {
     bool usable = false;
@@ -427,9 +437,7 @@ static bool note_missing_rows(mv_load *load)
 
     for (uint32_t i = 0; i < load->table_count; i++) {
         mv_load_table *t = &load->tables[i];
-        uint64_t whole = 0;
-        for (uint32_t k = 0; k < t->chunk_count; k++)
-            whole += t->chunks[k].lost == MV_OK ? t->chunks[k].head.count : 0;
+        uint64_t whole = intact_rows(t);
         usable = usable || whole > 0;
         all_empty = all_empty && t->declared_rows == 0;
         if (!load->has_totals && t->declared_rows == 0)
@@ -589,23 +597,26 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
     return check_api_calls(load, out, err);
 }
 
-static bool has_lost_chunk(const mv_load *load)
+static bool has_lost_rows(const mv_load *load)
 {
     for (uint32_t i = 0; i < load->chunk_count; i++)
         if (load->chunks[i].lost != MV_OK)
             return true;
+    for (uint32_t i = 0; i < load->table_count; i++)
+        if (intact_rows(&load->tables[i]) != load->tables[i].declared_rows)
+            return true;
     return false;
 }
 
-/* Decodes all tables. Digests include lost rows, so if a chunk is lost, the events are decoded
- * too. */
+/* Decodes all tables. Digests include lost rows, so if rows of any table are lost, the events are
+ * decoded too. */
 static mv_code load_tables(mv_load *load, mv_err *err)
 {
     mv_code code = prepare_tables(load, err);
 
     if (code == MV_OK)
         code = mv_rows_decode(load, err);
-    if (code != MV_OK || !load->digests || !has_lost_chunk(load))
+    if (code != MV_OK || !load->digests || !has_lost_rows(load))
         return code;
     if (load->living) {
         load->needs_whole = true;

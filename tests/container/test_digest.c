@@ -166,3 +166,17 @@ Test(digest, a_damaged_file_is_read_whole)
     cr_expect_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_expect_not_null(trace.devices[0].events.addr);
 }
+
+/* The index and the totals declare rows for which there is no chunk. */
+Test(digest, a_file_without_a_chunk_is_read_whole)
+{
+    mvt_here("$MEMVIZ convert -q $SNAPS/annotated.pickle a.bin");
+    mvt_container *c = container_of("a.bin");
+    mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_ANNOTATIONS));
+    put("b.bin", c);
+    mv_trace trace = read_without_events("b.bin");
+
+    cr_expect_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
+    cr_expect_null(trace.digests);
+    cr_expect_not_null(trace.devices[0].events.addr);
+}

@@ -95,3 +95,36 @@ Test(joined, reports_and_pictures_are_those_of_the_whole_file)
     printf("joined %u\n", joined);
     cr_expect_geq(joined, 2);
 }
+
+/* In some formats, each event has its own call. */
+Test(joined, calls_are_those_of_few_events)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
+    mv_events *e = &trace.devices[0].events;
+
+    for (uint32_t i = 0; i < e->count; i++)
+        e->call[i] = i;
+    trace.calls = e->count;
+    cr_assert(write_file(&trace, true));
+    check_report(&trace, "fragmentation --json", "calls");
+    check_report(&trace, "whatif --json", "calls");
+    check_picture(&trace, pictures[0], "calls");
+}
+
+/* Pictures of files with several levels, or with samples of the whole device, show the verdicts of
+ * all reports, which find the lives again. */
+Test(joined, pictures_with_verdicts_read_the_whole_file)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit"), more = trace;
+    int32_t device[] = {0};
+    int64_t time_us[] = {trace.devices[0].events.time_us[0] + 1};
+    uint64_t used[] = {1 << 20}, total[] = {1 << 30}, process[] = {MV_NO_BYTES};
+
+    more.samples = (mv_samples){1, device, time_us, used, total, process};
+    cr_assert(write_file(&more, true));
+    check_picture(&more, pictures[0], "samples");
+    more = trace;
+    more.host_events = trace.devices[0].events;
+    cr_assert(write_file(&more, true));
+    check_picture(&more, pictures[0], "levels");
+}
