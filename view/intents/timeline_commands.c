@@ -361,7 +361,7 @@ void mv_do_mark_on(mv_view *view, uint64_t arg)
     const mv_mark_lanes *m = mv_timeline_marks(view);
 
     (void)arg;
-    go_to(view, m ? mv_event_after(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
+    go_to(view, m ? mv_listed_event_after(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
           "no marker after the cursor");
 }
 
@@ -370,7 +370,7 @@ void mv_do_oom_on(mv_view *view, uint64_t arg)
     const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
     (void)arg;
-    go_to(view, mv_event_after(l->ooms, l->oom_count, view->now->cursor),
+    go_to(view, mv_listed_event_after(l->ooms, l->oom_count, view->now->cursor),
           "no out-of-memory event after the cursor");
 }
 

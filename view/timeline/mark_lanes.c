@@ -105,7 +105,7 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event)
     return (uint32_t)b.low;
 }
 
-uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event)
+uint32_t mv_listed_event_after(const uint32_t *events, uint32_t count, uint32_t event)
 {
     uint64_t at = event == MV_BEFORE ? 0 : mv_upper_bound_u32(events, count, event);
 

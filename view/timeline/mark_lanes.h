@@ -44,6 +44,6 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
 /* Return the nearest event before or after `event` (MV_BEFORE: before all events); MV_NO_ROW if
  * there is none. `events` must be ascending. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
-uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event);
+uint32_t mv_listed_event_after(const uint32_t *events, uint32_t count, uint32_t event);
 
 #endif

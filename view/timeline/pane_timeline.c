@@ -134,7 +134,7 @@ static double top_of(mv_plot *p, mv_stretch shown)
     }
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
-    oom = mv_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
+    oom = mv_listed_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
     if (oom < end && p->lives->events.size[oom] < most)
         most += p->lives->events.size[oom];
     return with_headroom(p, (double)(other > most ? other : most));

@@ -443,7 +443,7 @@ static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_r
 
     for (;;) {
         uint64_t asked;
-        event = mv_event_after(l->ooms, l->oom_count, event);
+        event = mv_listed_event_after(l->ooms, l->oom_count, event);
         if (event == MV_NO_ROW || event >= p->shown.end)
             break;
         if (run.count && mv_viewport_x(&p->at, event) >= mv_viewport_x(&p->at, run.first) + gap) {
