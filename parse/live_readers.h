@@ -13,8 +13,8 @@
  * is under way are held back, for MV_LIVE_FOLLOW_LATE_US at most (live_follow.h). The whole file is
  * read
  *
- *     - again, if it was replaced, became shorter or is another recording now, or if a record arrived after the records behind it
- *       were no longer held back;
+ *     - again, if it was replaced, became shorter or is another recording now, or if a record
+ *       arrived after the records behind it were no longer held back;
  *     - always, if it is damaged or bounded (docs/recorder.md), or if there is no memory for its rows.
  *
  * Threads may share the readers. */
@@ -45,8 +45,8 @@ void mv_live_readers_drop(mv_live_readers *r);
 
 typedef struct {
     uint64_t bytes, records; /* number of bytes read and of records decoded so far */
-    uint32_t replaced;       /* number of times that a file was found to be another recording, and
-                              * was read from its beginning */
+    uint32_t replaced;       /* number of times that a file was found to be another one, or
+                              * shorter, and was closed */
     bool are_waiting;        /* records of a file are held back */
 } mv_live_readers_state;
 

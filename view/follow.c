@@ -70,7 +70,7 @@ static bool is_waiting(const mv_view *view)
     return view->opts.readers && mv_live_readers_status(view->opts.readers).are_waiting;
 }
 
-/* Says so if a file was found to be another recording since the last call. */
+/* Says so if a file was found to be another one, or shorter, since the last call. */
 static void say_replaced(mv_follow *f, mv_view *view)
 {
     uint32_t replaced =
@@ -78,7 +78,7 @@ static void say_replaced(mv_follow *f, mv_view *view)
 
     if (replaced != f->replaced)
         mv_view_say(view, false, "%s",
-                    "another recording is in the file now: it was read from its beginning");
+                    "the file was replaced or became shorter: it was read from its beginning");
     f->replaced = replaced;
 }
 

@@ -29,7 +29,7 @@ enum {
     MV_LIVES_FREED_BY = 1 << 30
 };
 
-/* What to keep of the events. All other columns are NULL. Without MV_EVENT_time_us, times are packed.
+/* The columns of events to keep. All others are NULL. Without MV_EVENT_time_us, times are packed.
  * Without MV_EVENT_addr in either set, addresses of allocations are left out, too, unless tensors have
  * to be found by address. */
 typedef struct {

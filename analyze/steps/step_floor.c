@@ -185,7 +185,7 @@ static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_
     return true;
 }
 
-/* Whether the floor is no lower at the end than at first. If it typically falls at a birth, it then
+/* Whether the floor ends at least as high as it began. If it typically falls at a birth, it then
  * rises by as much elsewhere, as with gradients that are accumulated over several steps. */
 static bool comes_back(const mv_floor *floor, uint32_t first)
 {

@@ -154,13 +154,13 @@ Test(follow, another_recording_in_the_file_is_shown_and_a_line_says_so)
 
     mvt_live_fact(s->live, "start_us", "5");
     grow(s, 10);
-    cr_expect_null(strstr(s->view->message, "another recording"));
+    cr_expect_null(strstr(s->view->message, "the file was replaced"));
     mvt_live_fact(other.live, "start_us", "7");
     add_blocks(&other, 300);
     mvt_file_put(s->path, mvt_live_bytes(other.live));
     look(s);
     cr_expect_eq(events(s), 300);
-    cr_expect_not_null(strstr(s->view->message, "another recording"));
+    cr_expect_not_null(strstr(s->view->message, "the file was replaced"));
 }
 
 Test(follow, a_window_at_the_end_follows_the_end)
