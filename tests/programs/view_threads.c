@@ -136,7 +136,9 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
         is_fine &= !mv_view_frame(view, WIDTH, HEIGHT, ms += 16)->failed;
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
-    while (view && to_the_end && !mv_view_is_idle(view)) {
+    /* A reading that is cut short counts as failed, so the last one is waited for. */
+    while (view && to_the_end && (renewal.next || !mv_view_is_idle(view))) {
+        view = mv_renewal_update(&renewal, view, ms);
         mv_view_frame(view, WIDTH, HEIGHT, ms += 16);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
