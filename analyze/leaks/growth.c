@@ -71,7 +71,7 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
 typedef struct {
     uint32_t bins, late_bins; /* bins: number of distinct bins; late_bins: number of them at or
                                * after `first` */
-    uint32_t first_bin, last_bin;
+    uint32_t first_bin, last_bin, first_late;
     uint32_t least_gap, most_gap;
     uint64_t late_sum;   /* sum of the numbers of the late bins, counted from `first` */
     uint32_t last_third; /* number of late bins in the last third of [first, last] */
@@ -101,7 +101,7 @@ static birth_spread spread_of(const mv_growth_site *s, uint32_t first, uint32_t 
         b.last_bin = bin;
         b.bins++;
         if (bin >= first) {
-            b.late_bins++;
+            b.first_late = b.late_bins++ > 0 ? b.first_late : bin;
             b.late_sum += bin - first;
             b.last_third += 3 * (uint64_t)(bin - first) >= 2 * ((uint64_t)last - first + 1);
         }
@@ -241,6 +241,9 @@ mv_growth mv_growth_evaluate(const mv_growth_site *s)
     b = spread_of(s, g.first, g.last);
     g.most = b.most;
     g.bins = b.late_bins;
+    g.from = b.first_late;
+    g.to = b.last_bin;
+    g.is_even = births_are_even(&b);
     if (b.bins < 2 || births_stop(&b, g.last) || births_thin_out(&b, g.first, g.last))
         return g;
     if (births_suffice(s, &b, g.last)) {

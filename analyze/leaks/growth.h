@@ -55,7 +55,9 @@ typedef struct {
                     * first: none */
     uint32_t most; /* the most live blocks that were born in one judged bin */
     uint32_t bins; /* number of judged bins in which live blocks were born */
-    bool slows;    /* fewer and fewer blocks are kept, so a STEADY site may be a cache that fills:
+    uint32_t from, to; /* the first and the last of these bins */
+    bool is_even;      /* bins with births are about equally far apart */
+    bool slows; /* fewer and fewer blocks are kept, so a STEADY site may be a cache that fills:
                     * the more keys it has, the fewer are new */
     uint32_t first_third, last_third; /* number of live blocks born in each third of the judged
                                        * bins */

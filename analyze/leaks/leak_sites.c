@@ -187,12 +187,12 @@ static bool gather(mv_leak_state *w)
 
 /* Returns how many of the `blocks` born in one bin belong to the leak. In a bin that is not judged,
  * the newest blocks count, at most as many as in the fullest judged bin. If the site also frees
- * blocks and leaks only in some steps, the youngest blocks may still be in use, so none of them
- * count. */
+ * blocks and leaks only in some of the steps since growth began, the youngest blocks may still be
+ * in use, so none of them count. */
 static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
                               uint32_t blocks)
 {
-    bool in_each_step = 4 * (uint64_t)g->bins >= 3 * ((uint64_t)g->last - g->first + 1);
+    bool in_each_step = 4 * (uint64_t)g->bins >= 3 * ((uint64_t)g->last - g->from + 1);
 
     if (bin >= g->first && bin <= g->last)
         return blocks;
@@ -230,25 +230,29 @@ static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
     return count;
 }
 
-/* Growth that begins in the second half of the bins is the mean of the bins since then: this is how
- * fast it continues. */
+/* If births are evenly spaced, the rate is the mean of the bins with births, divided by their
+ * distance, so it does not depend on where the recording begins and ends. Otherwise, it is the mean
+ * of all judged bins; of those since the first birth if growth begins in the second half, because
+ * this is how fast it continues. */
 static void leak_site(mv_leak_state *w, mv_site_use *use)
 {
     const mv_growth *g = &use->growth;
-    uint64_t evaluated_bytes = 0, bins;
-    uint32_t count = find_kept(w, use), from = g->last + 1;
+    uint64_t bytes = 0, bins;
+    uint32_t count = find_kept(w, use), from = g->first;
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bin = mv_steps_bin(&w->out->steps, w->lives->allocs.birth[w->kept[i]]);
 
         leak_block(w, use, w->kept[i]);
-        if (bin < g->first || bin > g->last)
-            continue;
-        evaluated_bytes += w->lives->allocs.block[w->kept[i]];
-        from = bin < from ? bin : from;
+        bytes += bin >= g->first && bin <= g->last ? w->lives->allocs.block[w->kept[i]] : 0;
     }
-    bins = g->last + 1 - (from - g->first > g->last - from ? from : g->first);
-    use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
+    if (g->from - g->first > g->last - g->from)
+        from = g->from;
+    bins = g->last + 1 - from;
+    use->bytes_per_step = (bytes + bins / 2) / bins;
+    if (g->is_even && g->bins > 1)
+        use->bytes_per_step =
+            (uint64_t)llround((double)bytes / g->bins * (g->bins - 1) / (g->to - g->from));
 }
 
 /* How often sizes recur among the blocks that a site keeps. */
