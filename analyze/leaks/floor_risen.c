@@ -66,6 +66,21 @@ const char *mv_floor_risen_why(mv_leak_state *w)
                            mv_size_text(by, f->last - f->first), f->steps, of);
 }
 
+bool mv_floor_without_set_up(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint32_t first = mv_growth_first_bin(w->out->steps.count), from = 0;
+
+    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
+        uint32_t i = w->floor.lasting.row[k];
+        if (mv_floor_holds(&w->floor, a, i, &from) && from <= first &&
+            mv_floor_bin(&w->floor, a->freed[i]) == w->floor.bins - 1)
+            mv_leak_explain(w, i);
+    }
+    w->explains_more = false;
+    return mv_leak_floor_rises(w, NULL);
+}
+
 bool mv_floor_without_gone(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

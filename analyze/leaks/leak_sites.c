@@ -597,6 +597,7 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
                 born[kept[i].bin] += kept[i].size;
         if (!mv_floor_prove(w->scratch, &w->floor, born, first, &proof))
             return false;
+        w->is_proven = proof == MV_FLOOR_RISES;
         if (proof != MV_FLOOR_STAYS)
             return true;
         if (w->offset == MV_NO_ROW) {
@@ -765,5 +766,6 @@ bool mv_leak_sites_evaluate(mv_leak_state *w)
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]) && !may_be_freed_at_once(w, s) && !may_fill(w, s))
             leak_site(w, &w->uses[s]);
+    w->out->floor.rises = w->out->floor.rises || (w->is_proven && has_leak(w));
     return add_growing_blocks(w) && add_growing_lines(w);
 }

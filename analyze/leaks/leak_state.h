@@ -83,6 +83,7 @@ typedef struct {
                              * that fills; or MV_NO_ROW */
     uint32_t offset;        /* site that keeps the most memory while the floor does not rise,
                              * because as much is freed elsewhere; or MV_NO_ROW */
+    bool is_proven;         /* the floor rises by about as much as the growing sites keep */
     bool is_hidden;      /* the floor would rise without the lines that hold less and less memory */
     bool is_doubtful;    /* some site may grow, but there is not enough evidence */
     const char *loop;    /* why the steps may not be the program's real steps although a site
@@ -142,6 +143,11 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
  * mm.py:31 to_device holds 1.93 GiB", or one about the line that is `slowing`, allocated in
  * w->arena; NULL when out of memory. Requires that floor.steps is set. O(n log n). */
 const char *mv_floor_risen_why(mv_leak_state *w);
+
+/* Sets w->out->floor.rises. Ignores blocks that are part of the floor of all judged steps and are
+ * freed after the last one, such as a model that a program drops at its end: they are no part of a
+ * rise. Requires that the floor is set. Returns false when out of memory. O(n log n). */
+bool mv_floor_without_set_up(mv_leak_state *w);
 
 /* Sets w->out->floor.rises again, without the lines that have no live block at the end, because
  * such lines keep nothing, regardless of what they held before. Requires that the floor and the

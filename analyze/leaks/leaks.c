@@ -644,7 +644,7 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
                                         .all = w->floor};
     w->explained = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1);
     w->is_explained = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
-    return w->explained && w->is_explained && mv_leak_floor_rises(w, NULL);
+    return w->explained && w->is_explained && mv_floor_without_set_up(w);
 }
 
 /* ---- the pieces --------------------------------------------------------------------------- */

@@ -263,6 +263,40 @@ Test(leaks, a_late_leak_includes_its_youngest_block)
     cr_expect_eq(found.leaks[0].bytes_per_step, 512);
 }
 
+/* Each step keeps a tensor in a list, and the model is dropped after the last one; so is the list,
+ * if `clears`. */
+static mv_leaks list_of_a_run_that_ends(bool clears)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t i;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB, .stack = "build:model.py:5");
+    mvt_alloc(t, .addr = 0x18000000, .bytes = MIB, .stack = "build:model.py:5");
+    for (i = 0; i < 20; i++) {
+        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
+        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = MIB, .stack = "log:train.py:21");
+        mvt_free(t, .addr = 0x20000000);
+    }
+    while (clears && i-- > 0)
+        mvt_free(t, .addr = 0x30000000 + (i << 20));
+    mvt_free(t, .addr = 0x10000000);
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, a_model_that_is_dropped_at_the_end_does_not_hide_a_rise)
+{
+    mv_leaks kept = list_of_a_run_that_ends(false), cleared = list_of_a_run_that_ends(true);
+
+    cr_assert_eq(kept.verdict, MV_VERDICT_LEAK, "%s", kept.why);
+    cr_expect_eq(kept.floor.last - kept.floor.first, 17 * MIB);
+    cr_expect(kept.floor.rises);
+    cr_expect_eq(cleared.verdict, MV_VERDICT_CLEAN, "%s", cleared.why);
+    cr_expect_not(cleared.floor.rises);
+}
+
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 {
     mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);
