@@ -373,7 +373,7 @@ static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size
     return NULL;
 }
 
-static void evaluate_births(mv_leak_state *w, uint32_t s)
+static bool evaluate_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
     mv_growth_site site = {.marks = w->out->steps.count,
@@ -388,6 +388,11 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
     site.sizes_recur = habit.recur;
     site.is_one_size = habit.is_one;
     use->growth = mv_growth_evaluate(&site);
+    if (use->growth.kind == MV_GROWTH_STEADY && use->freed == 0) {
+        if (!mv_nameless_frees_add(w, use, &site))
+            return false;
+        use->growth = mv_growth_evaluate(&site);
+    }
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
         w->seldom = use->growth.kind == MV_GROWTH_SELDOM ? s : w->seldom;
@@ -398,6 +403,7 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
         w->loop = loop;
         use->growth.kind = MV_GROWTH_MAYBE;
     }
+    return true;
 }
 
 static bool is_steady(const mv_site_use *use)
@@ -755,8 +761,8 @@ bool mv_leak_sites_evaluate(mv_leak_state *w)
     w->is_one_pass = is_one_pass(w);
     w->direction = direction_of_steps(w);
     for (uint32_t s = 0; s < w->sites.count; s++)
-        if (is_candidate(&w->uses[s]))
-            evaluate_births(w, s);
+        if (is_candidate(&w->uses[s]) && !evaluate_births(w, s))
+            return false;
     if (!check_state(w))
         return false;
     kept = list_kept(w, &count);

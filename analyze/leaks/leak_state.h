@@ -171,6 +171,11 @@ bool mv_made_once_explain(mv_leak_state *w);
 /* Fills w->out->older. Returns false when out of memory. O(n log n). */
 bool mv_older_find(mv_leak_state *w);
 
+/* Adds freed blocks without a stack to a site that has freed no block, if they are of a size that
+ * the site keeps. Requires that w->sized contains the site's blocks. Returns false when out of
+ * memory. O(lasting allocations). */
+bool mv_nameless_frees_add(mv_leak_state *w, const mv_site_use *use, mv_growth_site *site);
+
 /* Fills w->of_own_thread, [sites.count]: 1 if the site's memory is charged to the line of another
  * site, whose group the site then joins. Requires that the leaked sites are known. Returns false
  * when out of memory. */

@@ -297,6 +297,35 @@ Test(leaks, a_model_that_is_dropped_at_the_end_does_not_hide_a_rise)
     cr_expect_not(cleared.floor.rises);
 }
 
+/* A recording with the stacks of live blocks only. A list is emptied in step `emptied` of 30. */
+static mv_leaks list_without_stacks_of_frees(uint64_t emptied)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint64_t i = 0; i < 30; i++) {
+        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = 512,
+                  .stack = i < emptied ? NULL : "log:train.py:21");
+        mvt_free(t, .addr = 0x20000000);
+        for (uint64_t k = 0; i + 1 == emptied && k < emptied; k++)
+            mvt_free(t, .addr = 0x30000000 + (k << 20));
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, frees_without_stacks_may_be_of_any_line_that_keeps_their_size)
+{
+    mv_leaks emptied = list_without_stacks_of_frees(20), early = list_without_stacks_of_frees(2);
+    mv_leaks never = list_without_stacks_of_frees(0);
+
+    cr_expect_eq(emptied.verdict, MV_VERDICT_CLEAN, "%s", emptied.why);
+    cr_expect_eq(early.verdict, MV_VERDICT_LEAK, "%s", early.why);
+    cr_expect_eq(never.verdict, MV_VERDICT_LEAK, "%s", never.why);
+}
+
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 {
     mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);
