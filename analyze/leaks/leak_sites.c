@@ -302,7 +302,7 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     uint32_t waits = w->out->steps.count - mv_steps_bin(&w->out->steps, b->last_event);
 
     if (count == 0 || (!b->of_collector && (w->lives->allocs.birth[w->kept[0]] <= b->youngest ||
-                                            waits > 2 * (uint64_t)b->most_steps)))
+                                            waits > 2 * b->most_steps)))
         return false;
     if (w->waiting == MV_NO_ROW || w->uses[s].alive > w->uses[w->waiting].alive)
         w->waiting = s;

@@ -44,7 +44,8 @@ typedef struct {
     uint32_t last_event;  /* event at which this happened last */
     uint32_t youngest;    /* birth of the youngest block freed at last_event; younger blocks were
                           * still in use then */
-    uint32_t most_steps;  /* the most steps between two of these frees */
+    uint64_t most_steps;  /* the most steps between two of these frees; if there was only one, the
+                           * steps for which the line needs to allocate as many blocks */
     bool of_collector;    /* the garbage collector freed them */
     bool is_like_garbage; /* the collector may have freed them: of_collector, or there was only one
                            * bulk, or the frees have no stacks that would show the collector */

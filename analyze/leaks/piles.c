@@ -38,6 +38,7 @@ typedef struct {
     uint32_t last_gap, last_row; /* gap and last row of the last bulk */
     uint32_t youngest;           /* birth of the youngest block in the last bulk */
     uint32_t least_steps, most_steps;
+    uint64_t first_wait; /* steps for which the blocks of the first bulk waited */
     uint64_t bins, span; /* bins: number of bins with births since the previous bulk; span: number
                           * of all bins since then; both are sums over all bulks */
     uint64_t bytes;
@@ -238,6 +239,19 @@ static bool list_old(search *s)
     return true;
 }
 
+/* Returns how many blocks from before the recording were freed together with a block, and have its
+ * size, so that they are probably from the same line. */
+static uint32_t older_blocks(const search *s, const old_block *b)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < a->preexisting; i++)
+        count += a->freed[i] != MV_NEVER && a->block[i] == a->block[b->row] &&
+                 mv_lower_bound_u32(s->births, s->born, a->freed[i]) == b->gap;
+    return count;
+}
+
 /* Examines blocks [from, to), sorted by birth, which were freed without an allocation in
  * between. */
 static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
@@ -271,6 +285,8 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
     if (g->bulks > 0) {
         g->bins += bins;
         g->span += bin - before;
+    } else {
+        g->first_wait = (uint64_t)(bin - before) * (to - from + older_blocks(s, b)) / (to - from);
     }
     s->bulks[s->bulk_count++] = (bulk){b->gap, bin, s->groups};
     g->bulks++;
@@ -419,7 +435,7 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
         (mv_bulks){g.bulks,
                    s->w->lives->allocs.freed[g.last_row],
                    g.youngest,
-                   g.most_steps,
+                   g.bulks > 1 ? g.most_steps : g.first_wait,
                    g.cause == MV_PILE_OF_CYCLES,
                    g.bulks == 1 || g.cause == MV_PILE_OF_CYCLES || !shows_line(s, g.last_row)};
     s->of[s->groups++] = g;

@@ -326,6 +326,34 @@ Test(leaks, frees_without_stacks_may_be_of_any_line_that_keeps_their_size)
     cr_expect_eq(never.verdict, MV_VERDICT_LEAK, "%s", never.why);
 }
 
+/* A recording that begins while a list has `older` entries. The list is emptied in the fifth of 40
+ * steps. */
+static mv_leaks list_from_the_middle(uint64_t older)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint64_t i = 0; i < 40; i++) {
+        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
+        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = 512, .stack = "log:train.py:21");
+        mvt_free(t, .addr = 0x20000000);
+        for (uint64_t k = 0; i == 4 && k < older; k++)
+            mvt_free(t, .addr = 0x40000000 + (k << 20), .bytes = 512, .stack = "main:train.py:9");
+        for (uint64_t k = 0; i == 4 && k <= i; k++)
+            mvt_free(t, .addr = 0x30000000 + (k << 20));
+    }
+    return leaks_of(t);
+}
+
+Test(leaks, a_list_may_be_as_long_as_when_it_was_emptied)
+{
+    mv_leaks longer = list_from_the_middle(0), shorter = list_from_the_middle(20);
+
+    cr_expect_eq(longer.verdict, MV_VERDICT_LEAK, "%s", longer.why);
+    cr_expect_eq(shorter.verdict, MV_VERDICT_UNKNOWN, "%s", shorter.why);
+    cr_expect(strstr(shorter.why, "were freed all at once before"), "%s", shorter.why);
+}
+
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 {
     mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);
