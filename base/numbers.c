@@ -1,6 +1,5 @@
 #include "base/numbers.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "base/parallel_for.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/processors.h"
 #include "base/thread.h"

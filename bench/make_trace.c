@@ -16,15 +16,11 @@
  *
  * The forward and backward passes of each layer also make short-lived tensors. Some steps have a
  * different batch size, and every step leaks one small tensor. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/lives/digests.h"
-#include "analyze/lives/lives.h"
 #include "analyze/replay/replay_heap.h"
 #include "parse/model/build.h"
-#include "parse/model/tables.h"
 #include "parse/writers.h"
 
 enum { LAYERS = 48, OPS = 12, PHASES = 3, DEPTH = 24, LATE = 8 };

@@ -6,7 +6,6 @@
 #include "parse/readers.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static uint64_t peak_bytes(void)

@@ -8,7 +8,6 @@
 #include "capture/wire_folded.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
-#include "cli/report/prose.h"
 #include "cli/report/table.h"
 #include "parse/readers.h"
 #include "record/control_client.h"

@@ -17,8 +17,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
-#include "parse/model/event_times.h"
-#include "parse/model/living.h"
 
 /* Number of rows of each list in text without --limit, and number of other lines. */
 #define TEXT_ROWS   10

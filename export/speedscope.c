@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "analyze/lives/alive.h"
 #include "base/escape.h"

@@ -21,9 +21,7 @@ typedef struct {
     const char *rest2; /* the line after its second word */
 } script;
 
-static bool fail(script *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool fail(script *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail(script *s, const char *format, ...)
 {
     va_list args;
 
@@ -285,11 +283,6 @@ static bool do_size(script *s)
     return true;
 }
 
-static bool do_wait(script *s)
-{
-    return wait(s);
-}
-
 static bool do_shot(script *s)
 {
     char why[MV_SCRIPT_WHY] = "";
@@ -375,7 +368,7 @@ static const struct {
     {"open", do_open}, {"drop", do_drop}, {"size", do_size},   {"key", do_key},
     {"text", do_text}, {"move", do_move}, {"click", do_click}, {"double", do_double},
     {"drag", do_drag}, {"pan", do_pan},   {"wheel", do_wheel}, {"do", do_do},
-    {"wait", do_wait}, {"shot", do_shot}, {"dump", do_dump},   {"expect", do_expect},
+    {"wait", wait},    {"shot", do_shot}, {"dump", do_dump},   {"expect", do_expect},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 

@@ -7,95 +7,34 @@
 #include "analyze/code/native_frame.h"
 #include "analyze/code/stack_marks.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
 /* The folders of torch itself, one level below the folder torch. Any other folder called torch
  * belongs to the user. */
-static const char *const torch_parts[] = {
-    "_C",
-    "_custom_op",
-    "_decomp",
-    "_dispatch",
-    "_dynamo",
-    "_export",
-    "_functorch",
-    "_guards.py",
-    "_higher_order_ops",
-    "_inductor",
-    "_jit_internal.py",
-    "_lazy",
-    "_library",
-    "_logging",
-    "_lowrank.py",
-    "_meta_registrations.py",
-    "_ops.py",
-    "_prims",
-    "_prims_common",
-    "_refs",
-    "_subclasses",
-    "_tensor.py",
-    "_utils.py",
-    "_utils_internal.py",
-    "_vendor",
-    "_compile.py",
-    "__init__.py",
-    "accelerator",
-    "amp",
-    "ao",
-    "autograd",
-    "backends",
-    "compiler",
-    "cpu",
-    "csrc",
-    "cuda",
-    "distributed",
-    "distributions",
-    "export",
-    "fft",
-    "func",
-    "functional.py",
-    "futures",
-    "fx",
-    "hub.py",
-    "jit",
-    "library.py",
-    "linalg",
-    "masked",
-    "mps",
-    "multiprocessing",
-    "nested",
-    "nn",
-    "onnx",
-    "optim",
-    "overrides.py",
-    "package",
-    "profiler",
-    "quantization",
-    "random.py",
-    "serialization.py",
-    "signal",
-    "sparse",
-    "special",
-    "storage.py",
-    "testing",
-    "utils",
-    "xpu",
-};
+static const char torch_parts[] =
+    "_C _custom_op _decomp _dispatch _dynamo _export _functorch _guards.py _higher_order_ops "
+    "_inductor _jit_internal.py _lazy _library _logging _lowrank.py _meta_registrations.py "
+    "_ops.py _prims _prims_common _refs _subclasses _tensor.py _utils.py _utils_internal.py "
+    "_vendor _compile.py __init__.py accelerator amp ao autograd backends compiler cpu csrc "
+    "cuda distributed distributions export fft func functional.py futures fx hub.py jit "
+    "library.py linalg masked mps multiprocessing nested nn onnx optim overrides.py package "
+    "profiler quantization random.py serialization.py signal sparse special storage.py testing "
+    "utils xpu";
 
 /* Packages that belong to the framework, not to the code of a model or trainer. */
-static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
-                                                 "torchgen"};
+static const char framework_packages[] = "torch triton functorch pytorch_triton torchgen";
 
 static bool text_is(const char *text, size_t length, const char *word)
 {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-static bool text_in(const char *text, size_t length, const char *const *words, size_t count)
+/* Whether the text is one of these words, which are separated by single spaces. */
+static bool text_in(const char *text, size_t length, const char *words)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text_is(text, length, words[i]))
+    for (size_t word; *words; words += word + (words[word] == ' ')) {
+        word = strcspn(words, " ");
+        if (word == length && memcmp(text, words, length) == 0)
             return true;
+    }
     return false;
 }
 
@@ -138,14 +77,13 @@ static mv_frame_kind kind_of_path(const char *file)
         if (text_is(part.text, part.length, "site-packages") ||
             text_is(part.text, part.length, "dist-packages")) {
             size_t name = strcspn(below.text, "/\\.");
-            return text_in(below.text, name, framework_packages, LENGTH(framework_packages))
-                       ? MV_FRAME_FRAMEWORK
-                       : MV_FRAME_PACKAGE;
+            return text_in(below.text, name, framework_packages) ? MV_FRAME_FRAMEWORK
+                                                                 : MV_FRAME_PACKAGE;
         }
         if (is_python_home(part, below))
             kind = MV_FRAME_FRAMEWORK; /* unless site-packages occurs later in the path */
         if (text_is(part.text, part.length, "torch") &&
-            text_in(below.text, below.length, torch_parts, LENGTH(torch_parts)))
+            text_in(below.text, below.length, torch_parts))
             return MV_FRAME_FRAMEWORK;
         if (part.length > 13 && text_starts(part.text, "torchinductor"))
             return MV_FRAME_FRAMEWORK; /* generated code in the compiler's cache */
@@ -155,38 +93,12 @@ static mv_frame_kind kind_of_path(const char *file)
 
 /* JAX's files on the path to an allocation. XLA's profile has file names without folders
  * (docs/other-files.md), so only this list distinguishes them from the program's files. */
-static const char *const jax_files[] = {"api.py",
-                                        "api_util.py",
-                                        "array_constructors.py",
-                                        "array_creation.py",
-                                        "array_methods.py",
-                                        "batching.py",
-                                        "compiler.py",
-                                        "core.py",
-                                        "custom_derivatives.py",
-                                        "dispatch.py",
-                                        "indexing.py",
-                                        "lax.py",
-                                        "lax_numpy.py",
-                                        "linear_util.py",
-                                        "loops.py",
-                                        "mlir.py",
-                                        "named_sharding.py",
-                                        "partial_eval.py",
-                                        "pjit.py",
-                                        "prng.py",
-                                        "profiler.py",
-                                        "pxla.py",
-                                        "reductions.py",
-                                        "sharding_impls.py",
-                                        "slicing.py",
-                                        "stages.py",
-                                        "threefry2x32.py",
-                                        "traceback_util.py",
-                                        "tree_util.py",
-                                        "ufunc_api.py",
-                                        "ufuncs.py",
-                                        "xla_bridge.py"};
+static const char jax_files[] =
+    "api.py api_util.py array_constructors.py array_creation.py array_methods.py batching.py "
+    "compiler.py core.py custom_derivatives.py dispatch.py indexing.py lax.py lax_numpy.py "
+    "linear_util.py loops.py mlir.py named_sharding.py partial_eval.py pjit.py prng.py "
+    "profiler.py pxla.py reductions.py sharding_impls.py slicing.py stages.py threefry2x32.py "
+    "traceback_util.py tree_util.py ufunc_api.py ufuncs.py xla_bridge.py";
 
 /* Distinguishes a compiled function or an operation, which is more specific, from JAX's own frames
  * around it. */
@@ -194,73 +106,34 @@ static mv_frame_kind kind_of_jax(const char *file)
 {
     if (strcmp(file, MV_JIT_FILE) == 0 || strcmp(file, MV_OP_FILE) == 0)
         return MV_FRAME_PACKAGE;
-    return text_in(file, strlen(file), jax_files, LENGTH(jax_files)) ? MV_FRAME_FRAMEWORK
-                                                                     : MV_FRAME_USER;
+    return text_in(file, strlen(file), jax_files) ? MV_FRAME_FRAMEWORK : MV_FRAME_USER;
 }
 
 /* File names in traces of torch.profiler are relative to the folder in which Python found the
  * module (docs/kineto.md), so they contain neither "lib/python3" nor "site-packages". The following
  * folders of Python's own library and the packages below are therefore recognized by name. */
-static const char *const python_parts[] = {
-    "_pytest",        "abc.py",        "ast.py",       "asyncio",
-    "bdb.py",         "cProfile.py",   "codeop.py",    "collections",
-    "concurrent",     "contextlib.py", "copy.py",      "ctypes",
-    "dataclasses.py", "enum.py",       "functools.py", "importlib",
-    "inspect.py",     "json",          "logging",      "multiprocessing",
-    "numbers.py",     "operator.py",   "os.py",        "pickle.py",
-    "queue.py",       "random.py",     "re",           "re.py",
-    "runpy.py",       "selectors.py",  "socket.py",    "socketserver.py",
-    "statistics.py",  "tempfile.py",   "threading.py", "traceback.py",
-    "types.py",       "typing.py",     "unittest",     "warnings.py",
-    "weakref.py"};
-static const char *const known_packages[] = {"IPython",
-                                             "accelerate",
-                                             "aiter",
-                                             "apex",
-                                             "bitsandbytes",
-                                             "deepspeed",
-                                             "diffusers",
-                                             "flash_attn",
-                                             "huggingface_hub",
-                                             "ipykernel",
-                                             "ipywidgets",
-                                             "lightning",
-                                             "megatron",
-                                             "numpy",
-                                             "peft",
-                                             "pydantic",
-                                             "pytest",
-                                             "pytorch_lightning",
-                                             "ray",
-                                             "safetensors",
-                                             "sentence_transformers",
-                                             "sglang",
-                                             "timm",
-                                             "torchaudio",
-                                             "torchrec",
-                                             "torchtext",
-                                             "torchvision",
-                                             "tqdm",
-                                             "transformer_engine",
-                                             "transformers",
-                                             "triton_kernels",
-                                             "trl",
-                                             "unsloth",
-                                             "verl",
-                                             "vllm",
-                                             "xformers"};
+static const char python_parts[] =
+    "_pytest abc.py ast.py asyncio bdb.py cProfile.py codeop.py collections concurrent "
+    "contextlib.py copy.py ctypes dataclasses.py enum.py functools.py importlib inspect.py "
+    "json logging multiprocessing numbers.py operator.py os.py pickle.py queue.py random.py re "
+    "re.py runpy.py selectors.py socket.py socketserver.py statistics.py tempfile.py "
+    "threading.py traceback.py types.py typing.py unittest warnings.py weakref.py";
+static const char known_packages[] =
+    "IPython accelerate aiter apex bitsandbytes deepspeed diffusers flash_attn huggingface_hub "
+    "ipykernel ipywidgets lightning megatron numpy peft pydantic pytest pytorch_lightning ray "
+    "safetensors sentence_transformers sglang timm torchaudio torchrec torchtext torchvision "
+    "tqdm transformer_engine transformers triton_kernels trl unsloth verl vllm xformers";
 
 static mv_frame_kind kind_of_profiled(const char *file)
 {
     path_part first = part_at(file);
 
     if (*file == '<' || /* "<string>" is the code with which multiprocessing starts a program */
-        text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
-        text_in(first.text, first.length, framework_packages, LENGTH(framework_packages)))
+        text_in(first.text, first.length, python_parts) ||
+        text_in(first.text, first.length, framework_packages))
         return MV_FRAME_FRAMEWORK;
-    return text_in(first.text, first.length, known_packages, LENGTH(known_packages))
-               ? MV_FRAME_PACKAGE
-               : kind_of_path(file);
+    return text_in(first.text, first.length, known_packages) ? MV_FRAME_PACKAGE
+                                                             : kind_of_path(file);
 }
 
 static mv_frame_kind kind_of_native(mv_native_kind native)

@@ -237,11 +237,6 @@ static bool read_set(reader *r)
     return end_set(r);
 }
 
-static bool emit_class(reader *r, uint32_t row, bool is_negated)
-{
-    return begin_set(r, is_negated) && add_class(r, row) && end_set(r);
-}
-
 /* Reads an escape after its '\'. */
 static bool read_escape(reader *r)
 {
@@ -255,7 +250,8 @@ static bool read_escape(reader *r)
         return fail(r, too_much);
     if (c == 'w' || c == 'W' || c == 's' || c == 'S') {
         r->at++;
-        return emit_class(r, tolower(c) == 'w' ? WORD : SPACE, isupper(c));
+        return begin_set(r, isupper(c)) && add_class(r, tolower(c) == 'w' ? WORD : SPACE) &&
+               end_set(r);
     }
     if (edge) {
         r->at++;

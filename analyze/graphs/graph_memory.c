@@ -211,11 +211,6 @@ static void paint(address_map *m, bool all, uint32_t *painted)
     }
 }
 
-static uint64_t piece_bytes(const address_map *m, uint32_t piece)
-{
-    return m->points[piece + 1].addr - m->points[piece].addr;
-}
-
 /* Adds a segment that is reserved at the end, and the parts of it that captures used. */
 static void add_segment(address_map *m, uint32_t segment, mv_graph_pool *pool)
 {
@@ -247,7 +242,7 @@ static void count_pieces(address_map *m)
 
     for (uint32_t i = 0; i + 1 < m->count; i++)
         if (m->first[i] != MV_NO_ROW)
-            out->captures[m->first[i]].own += piece_bytes(m, i);
+            out->captures[m->first[i]].own += m->points[i + 1].addr - m->points[i].addr;
     for (uint32_t c = 0; c < out->count; c++) {
         mv_graph_capture *capture = &out->captures[c];
         for (uint32_t k = m->first_span[c]; k < m->first_span[c + 1]; k++)

@@ -71,11 +71,6 @@ static int32_t device_of(const mv_holdings *h, uint32_t call)
     return device < 0 && h->takes_unplaced ? h->device : device;
 }
 
-static bool is_mine(const mv_holdings *h, uint32_t call)
-{
-    return device_of(h, call) == h->device;
-}
-
 /* ---- memory of contexts -------------------------------------------------------------------- */
 
 /* Whether memory ends with its context. Created memory has separate handles, and memory from a pool
@@ -408,7 +403,7 @@ static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
 {
     const mv_api_calls *c = &h->trace->api_calls;
     mv_lot_kind kind = kind_of(h, call, action);
-    bool counts = kind == MV_LOT_HOST || is_mine(h, call);
+    bool counts = kind == MV_LOT_HOST || device_of(h, call) == h->device;
 
     if (kind == MV_LOT_FOREIGN && is_multicast(h->trace, call))
         return true;

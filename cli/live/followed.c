@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "analyze/leaks/leak_words.h"
-#include "base/grow.h"
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 

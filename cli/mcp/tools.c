@@ -287,9 +287,7 @@ typedef struct {
     const char *why; /* what is wrong with the arguments; NULL: no error so far */
 } call;
 
-static void refuse(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void refuse(call *c, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void refuse(call *c, const char *format, ...)
 {
     va_list args;
     char *why;

@@ -149,11 +149,6 @@ static size_t at_character(const char *text, uint32_t n)
     return at;
 }
 
-static void put_first(mv_out *out, const char *text, uint32_t count)
-{
-    put_span(out, text, at_character(text, count));
-}
-
 static void put_last(mv_out *out, const char *text, uint32_t width, uint32_t count)
 {
     text += at_character(text, width - count);
@@ -165,7 +160,7 @@ static void put_ends(mv_out *out, uint32_t room, const char *text, uint32_t widt
 {
     uint32_t kept = room > 2 ? room - 2 : 0, first = (kept + 1) / 2;
 
-    put_first(out, text, first);
+    put_span(out, text, at_character(text, first));
     mv_out_text(out, "..");
     put_last(out, text, width, kept - first);
 }

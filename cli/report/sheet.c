@@ -50,11 +50,6 @@ typedef struct {
                           * one */
 } layout;
 
-static bool is_spare(const mv_sheet *sheet, uint32_t column)
-{
-    return (sheet->columns[column].unit & MV_UNIT_SPARE) != 0;
-}
-
 static bool is_text(const mv_sheet *sheet, uint32_t column)
 {
     return (sheet->columns[column].unit & MV_UNIT_KIND) == MV_UNIT_TEXT;
@@ -132,7 +127,7 @@ static bool fits(const mv_sheet *sheet, const layout *l, uint32_t indent, uint32
 static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns)
 {
     for (uint32_t i = sheet->count; i-- > 0 && !fits(sheet, l, indent, columns);)
-        if (is_spare(sheet, i) && i != l->name)
+        if ((sheet->columns[i].unit & MV_UNIT_SPARE) && i != l->name)
             l->width[i] = 0;
     if (cut(sheet, l, indent, columns, TEXT_WANTED, NAME_WANTED) ||
         cut(sheet, l, indent, columns, TEXT_LEAST, NAME_LEAST))

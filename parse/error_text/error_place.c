@@ -3,11 +3,6 @@
 
 #include "base/numbers.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Recognizes "[rank3]:", "rank=3", "Rank 3", "local_rank: 3", and torchrun's "[default3]:". */
 int64_t mv_error_rank(const char *line)
 {
@@ -27,7 +22,7 @@ int64_t mv_error_rank(const char *line)
 /* Returns the number made of the two digits at `at`; -1 if they are not digits. */
 static int64_t two(const char *at)
 {
-    return is_digit(at[0]) && is_digit(at[1]) ? (at[0] - '0') * 10 + at[1] - '0' : -1;
+    return mv_error_digit(at[0]) && mv_error_digit(at[1]) ? (at[0] - '0') * 10 + at[1] - '0' : -1;
 }
 
 /* Returns the number of days between a fixed day and a date such as "2026-11-28" or "11-28" that
@@ -51,13 +46,13 @@ int64_t mv_error_time(const char *text, uint64_t length)
         int64_t hour = two(at), minute = two(at + 3), second = two(at + 6), day = -1, part = 0;
 
         if (at[2] != ':' || at[5] != ':' || hour < 0 || minute < 0 || second < 0 ||
-            (i > 0 && is_digit(at[-1])) || (i + 8 < length && is_digit(at[8])))
+            (i > 0 && mv_error_digit(at[-1])) || (i + 8 < length && mv_error_digit(at[8])))
             continue;
         if (i > 0 && strchr(" T_", at[-1]))
             day = day_before(text, at - 1);
         if (i + 12 <= length && strchr(".,", at[8]))
             for (uint64_t k = 9; k < 12; k++)
-                part = is_digit(at[k]) ? part * 10 + at[k] - '0' : part * 10;
+                part = mv_error_digit(at[k]) ? part * 10 + at[k] - '0' : part * 10;
         return (((day + 1) * 24 + hour) * 3600 + minute * 60 + second) * 1000 + part;
     }
     return MV_NO_TIME;

@@ -7,11 +7,6 @@
 
 static const mv_printed_size not_printed = {MV_NO_BYTES, 0, MV_NO_BYTES};
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -38,8 +33,8 @@ static bool take_figure(const char *at, bool of_summary, figure *out)
     *out = (figure){.scale = 1, .from = at};
     if (!mv_number_take(&at, 10, &out->whole))
         return false;
-    if (*at == '.' && is_digit(at[1]))
-        for (at++; is_digit(*at); at++)
+    if (*at == '.' && mv_error_digit(at[1]))
+        for (at++; mv_error_digit(*at); at++)
             if (out->scale < 1000000) {
                 out->part = out->part * 10 + (uint64_t)(*at - '0');
                 out->scale *= 10;
@@ -155,7 +150,7 @@ static bool names_process(const char *begin, const char *end, uint64_t *pid)
     if (!ends_with(begin, end, "has"))
         return false;
     at = end - 3;
-    while (at > begin && is_digit(at[-1]))
+    while (at > begin && mv_error_digit(at[-1]))
         at--;
     return ends_with(begin, at, "Process") && mv_number_take(&at, 10, pid);
 }
@@ -225,7 +220,7 @@ static int64_t device_before(const char *begin, const char *end)
     const char *at = end - begin > 5 ? end - 5 : begin;
     uint64_t number;
 
-    while (at > begin && is_digit(at[-1]))
+    while (at > begin && mv_error_digit(at[-1]))
         at--;
     return mv_number_take(&at, 10, &number) && number < 4096 ? (int64_t)number : -1;
 }
@@ -269,7 +264,7 @@ static bool is_other(const char *at, const char *begin)
  * sentence. */
 static bool is_within(const char *at)
 {
-    return is_digit(at[-1]) || (at[-1] == '.' && is_digit(at[-2]));
+    return mv_error_digit(at[-1]) || (at[-1] == '.' && mv_error_digit(at[-2]));
 }
 
 static uint32_t read_sizes(const mv_error_window *w, mv_error_text *out)
@@ -278,7 +273,7 @@ static uint32_t read_sizes(const mv_error_window *w, mv_error_text *out)
 
     for (; *at && at - last <= MV_ERROR_GAP && !is_other(at, begin); at++) {
         figure f;
-        if (!is_digit(*at) || (at > begin && is_within(at)) || !take_figure(at, false, &f))
+        if (!mv_error_digit(*at) || (at > begin && is_within(at)) || !take_figure(at, false, &f))
             continue;
         if (!take_size(w, &f, out))
             break;

@@ -43,11 +43,6 @@ uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-static bool is_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Copies the text without its escape sequences, but with its blanks and line ends. */
 static uint32_t uncolour(mv_span text, char *out)
 {
@@ -75,7 +70,7 @@ static uint32_t prefix_of(const char *first, uint32_t most, const char *line, ui
 
     while (same < most && same < length &&
            (first[same] == line[same] ||
-            (is_digit((uint8_t)first[same]) && is_digit((uint8_t)line[same])))) {
+            (mv_error_digit(first[same]) && mv_error_digit(line[same])))) {
         if (strchr(" \t]):|>#", line[same]))
             end = same + 1;
         same++;

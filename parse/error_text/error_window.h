@@ -39,6 +39,11 @@ static inline bool mv_error_has(const char *text, const char *words)
     return strncmp(text, words, strlen(words)) == 0;
 }
 
+static inline bool mv_error_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* If position `at` of a squeezed text has an error that is printed without sizes, returns the
  * error's name; NULL otherwise. */
 const char *mv_error_bare(const char *text, uint32_t at);

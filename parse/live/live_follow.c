@@ -203,11 +203,6 @@ static void forget(mv_live_follow *f, source *s)
     *s = (source){.state = NO_SOURCE};
 }
 
-static bool is_intact(const source *s)
-{
-    return s->sealed == XXH3_64bits(s->bytes, s->s.c.span.length);
-}
-
 /* Appends the chunk's bytes up to `committed`. */
 static bool read_records(mv_live_follow *f, source *s, uint64_t committed)
 {
@@ -219,7 +214,7 @@ static bool read_records(mv_live_follow *f, source *s, uint64_t committed)
     got = read_at(f, s->fd, s->bytes + had, more, s->at + HEADERS + s->read);
     s->read += got;
     s->s.c.span = (mv_span){s->bytes, had + got};
-    if (got < more || (is_whole && !is_intact(s))) {
+    if (got < more || (is_whole && s->sealed != XXH3_64bits(s->bytes, s->s.c.span.length))) {
         f->status.damaged++;
         s->s.c.span.length = got < more ? had + got : 0;
         s->sealed = CUT;

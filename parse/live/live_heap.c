@@ -122,11 +122,6 @@ static bool sort_holdings(mv_arena *scratch, tiling *t, const mv_live_holdings *
     return true;
 }
 
-static bool is_reservation(const mv_live_holdings *h, uint64_t addr)
-{
-    return mv_map_find(&h->row_of[0], addr) != MV_NOT_IN_MAP;
-}
-
 static void join_ranges(tiling *t)
 {
     sorted *s = &t->segments;
@@ -136,7 +131,8 @@ static void join_ranges(tiling *t)
         mv_live_holding *last = kept ? &s->rows[kept - 1] : NULL;
         const mv_live_holding *h = &s->rows[i];
         if (last && last->is_expandable && h->is_expandable && last->list == h->list &&
-            end_of(last) == h->addr && !is_reservation(t->heap->reservations, h->addr))
+            end_of(last) == h->addr &&
+            mv_map_find(&t->heap->reservations->row_of[0], h->addr) == MV_NOT_IN_MAP)
             last->size += h->size;
         else
             s->rows[kept++] = *h;

@@ -1,4 +1,3 @@
-#include "parse/live_readers.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -262,11 +262,6 @@ static int add_text_setting(compact *c, const char *text, uint32_t length)
     return add_setting(c, row);
 }
 
-static bool is_setting(const compact *c)
-{
-    return c->top->role == ROLE_SETTINGS || c->top->role == ROLE_SETTING_TABLE;
-}
-
 static int root_number(compact *c, number n)
 {
     switch (c->top->key) {
@@ -341,7 +336,7 @@ static int on_scalar(compact *c, mv_setting_row row)
         return refuse(c, MV_TYPE, "a key is not a string");
     if (c->top->role == ROLE_COLUMN && row.kind == MV_SETTING_NONE)
         return mv_columns_nil(&c->columns);
-    if (is_setting(c))
+    if (c->top->role == ROLE_SETTINGS || c->top->role == ROLE_SETTING_TABLE)
         return add_setting(c, row);
     if (c->top->role == ROLE_SKIPPED)
         return 0;

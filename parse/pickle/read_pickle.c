@@ -196,11 +196,6 @@ static bool duplicate(mv_machine *m)
     return mv_machine_push(m, m->stack[m->depth - 1]);
 }
 
-static bool discard(mv_machine *m)
-{
-    return has_values(m, 1) && drop(m, m->depth - 1);
-}
-
 /* Returns the position before which opcodes can run without checks, because their operands are in
  * the window. */
 static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
@@ -310,7 +305,7 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
     case MV_OP_DICT:
         return make_from_mark(m, op);
     case MV_OP_POP:
-        return discard(m);
+        return has_values(m, 1) && drop(m, m->depth - 1);
     case MV_OP_POP_MARK:
         return pop_to_mark(m);
     case MV_OP_DUP:
@@ -336,38 +331,15 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* Returns the number of operand bytes of fixed length, including the length of a string or
- * number. */
-static unsigned fixed_operand(uint8_t op)
-{
-    switch (op) {
-    case MV_OP_PROTO:
-    case MV_OP_BINGET:
-    case MV_OP_BINPUT:
-    case MV_OP_BININT1:
-    case MV_OP_LONG1:
-    case MV_OP_SHORT_BINUNICODE:
-    case MV_OP_SHORT_BINBYTES:
-        return 1;
-    case MV_OP_BININT2:
-        return 2;
-    case MV_OP_LONG_BINGET:
-    case MV_OP_LONG_BINPUT:
-    case MV_OP_BININT:
-    case MV_OP_LONG4:
-    case MV_OP_BINUNICODE:
-    case MV_OP_BINBYTES:
-        return 4;
-    case MV_OP_FRAME:
-    case MV_OP_BINFLOAT:
-    case MV_OP_BINUNICODE8:
-    case MV_OP_BINBYTES8:
-    case MV_OP_BYTEARRAY8:
-        return 8;
-    default:
-        return 0;
-    }
-}
+/* The operand bytes of fixed length, including the length of a string or number. */
+static const uint8_t fixed_operand[256] = {
+    [MV_OP_PROTO] = 1,          [MV_OP_BINGET] = 1,      [MV_OP_BINPUT] = 1,
+    [MV_OP_BININT1] = 1,        [MV_OP_LONG1] = 1,       [MV_OP_SHORT_BINUNICODE] = 1,
+    [MV_OP_SHORT_BINBYTES] = 1, [MV_OP_BININT2] = 2,     [MV_OP_LONG_BINGET] = 4,
+    [MV_OP_LONG_BINPUT] = 4,    [MV_OP_BININT] = 4,      [MV_OP_LONG4] = 4,
+    [MV_OP_BINUNICODE] = 4,     [MV_OP_BINBYTES] = 4,    [MV_OP_FRAME] = 8,
+    [MV_OP_BINFLOAT] = 8,       [MV_OP_BINUNICODE8] = 8, [MV_OP_BINBYTES8] = 8,
+    [MV_OP_BYTEARRAY8] = 8};
 
 /* Reads more of the stream into the window, which then begins at `at`. Returns false if no complete
  * opcode follows, not counting the padding. */
@@ -380,7 +352,7 @@ static bool refill(pickle *p, const uint8_t *at)
         mv_source_need(p->source, LONGEST_FIXED + 1);
     report_progress(p);
     at = p->source->at;
-    return at < p->source->end && fixed_operand(*at) < (uint64_t)(p->source->end - at);
+    return at < p->source->end && fixed_operand[*at] < (uint64_t)(p->source->end - at);
 }
 
 /* Runs the opcode before `at`, and returns the position of the next opcode. Operands of fixed

@@ -6,18 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LONGEST_END 24 /* length of the longest suffix of a temporary name, ".PID.N" */
-
-static bool to_stdout(const mv_sink *sink)
-{
-    return sink->file == stdout;
-}
 
 static const char *name_of(const mv_sink *sink)
 {
@@ -244,7 +238,7 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
 {
     if (fflush(sink->file) != 0 || ferror(sink->file))
         mv_sink_fail(sink);
-    if (to_stdout(sink)) {
+    if (sink->file == stdout) {
         sink->file = NULL;
         return sink->failed
                    ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", reason(sink->why))

@@ -116,10 +116,7 @@ static void compare(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(headline, agrees_with_each_report_on_every_snapshot)
-{
-    mvt_each_snapshot(compare);
-}
+EachSnapshot(headline, agrees_with_each_report_on_every_snapshot, compare);
 
 Test(headline, omits_reports_that_were_not_run)
 {

@@ -79,15 +79,14 @@ static void go(const char *count)
     guest_go((unsigned)guest_number(count));
 }
 
-static void count_calls(const char *unused)
+static void count_calls(void)
 {
-    (void)unused;
     printf("calls %lu\n", atomic_exchange(calls, 0));
     fflush(stdout);
 }
 
 static const guest_word guest_basics[] = {
-    {"go", 1, go}, {"say", 1, say}, {"count", 0, count_calls}, {NULL, 0, NULL}};
+    {"go", .does = go}, {"say", .does = say}, {"count", .acts = count_calls}, {NULL}};
 
 static const guest_word *find(const char *name)
 {
@@ -111,11 +110,13 @@ int main(int count, char **words)
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
     for (int i = 1; i < count; i++) {
         const guest_word *word = find(words[i]);
-        if (!word || i + word->has_argument >= count)
+        if (!word || (word->does && i + 1 >= count))
             return fprintf(stderr, "guest: %s?\n", words[i]), 8;
-        i += word->has_argument;
-        word->does(word->has_argument ? words[i] : NULL);
+        if (word->does)
+            word->does(words[++i]);
+        else
+            word->acts();
     }
-    count_calls(NULL);
+    count_calls();
     return 0;
 }

@@ -9,11 +9,11 @@
 
 #include <stddef.h>
 
-/* A word and the function it calls, which receives NULL if the word has no argument. */
+/* A word and the function it calls: `acts`, or `does` if the word has an argument. */
 typedef struct {
     const char *name;
-    int has_argument;
     void (*does)(const char *argument);
+    void (*acts)(void);
 } guest_word;
 
 /* The last entry has a NULL name. */

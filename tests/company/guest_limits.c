@@ -3,7 +3,6 @@
 #include "guest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -43,11 +42,10 @@ static void limit_memory(const char *most)
     limit(RLIMIT_AS, most);
 }
 
-static void one_processor(const char *unused)
+static void one_processor(void)
 {
     cpu_set_t one;
 
-    (void)unused;
     CPU_ZERO(&one);
     CPU_SET(0, &one);
     sched_setaffinity(0, sizeof one, &one);
@@ -60,17 +58,15 @@ static void change_root(const char *folder)
         guest_cannot("chroot");
 }
 
-static void drop_user(const char *unused)
+static void drop_user(void)
 {
-    (void)unused;
     if (setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
         setresuid(65534, 65534, 65534) != 0)
         guest_cannot("setuid");
 }
 
-static void no_new_privileges(const char *unused)
+static void no_new_privileges(void)
 {
-    (void)unused;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         guest_cannot("no_new_privs");
 }
@@ -80,9 +76,8 @@ static void change_mask(const char *octal)
     umask((mode_t)strtol(octal, NULL, 8));
 }
 
-static void hide(const char *unused)
+static void hide(void)
 {
-    (void)unused;
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
@@ -94,7 +89,7 @@ static void install(struct sock_filter *rules, size_t count, int by_prctl)
 {
     struct sock_fprog program = {(unsigned short)count, rules};
 
-    no_new_privileges(NULL);
+    no_new_privileges();
     if (by_prctl
             ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
             : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
@@ -149,7 +144,7 @@ static void worker_filter(const char *way)
 
 /* A filter like those that browsers use for their renderers: memory and threads, but no files, no
  * sockets, and no access to other processes' memory. */
-static void renderer_filter(const char *unused)
+static void renderer_filter(void)
 {
     static const int calls[] = {SYS_read,
                                 SYS_write,
@@ -173,20 +168,17 @@ static void renderer_filter(const char *unused)
                                 SYS_getrandom,
                                 SYS_clock_nanosleep};
 
-    (void)unused;
     allow_only(calls, sizeof calls / sizeof *calls, 0);
 }
 
-static void strict(const char *unused)
+static void strict(void)
 {
-    (void)unused;
     fflush(stdout);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 }
 
-static void exit_strictly(const char *unused)
+static void exit_strictly(void)
 {
-    (void)unused;
     syscall(SYS_exit, 0);
 }
 
@@ -212,28 +204,27 @@ static void damage(const char *command)
         puts("no recording to damage");
 }
 
-static void remove_recording(const char *unused)
+static void remove_recording(void)
 {
-    (void)unused;
     if (getenv("GUEST_OUT"))
         damage("rm -f $f");
 }
 
-const guest_word guest_limits[] = {{"limit_files", 1, limit_files},
-                                   {"limit_file_size", 1, limit_file_size},
-                                   {"limit_memory", 1, limit_memory},
-                                   {"one_processor", 0, one_processor},
-                                   {"chroot", 1, change_root},
-                                   {"drop_user", 0, drop_user},
-                                   {"no_new_privileges", 0, no_new_privileges},
-                                   {"umask", 1, change_mask},
-                                   {"hide", 0, hide},
-                                   {"kill_on", 1, kill_on},
-                                   {"deny", 1, deny},
-                                   {"worker_filter", 1, worker_filter},
-                                   {"renderer_filter", 0, renderer_filter},
-                                   {"strict", 0, strict},
-                                   {"exit_strictly", 0, exit_strictly},
-                                   {"no_randomness", 1, no_randomness},
-                                   {"remove_recording", 0, remove_recording},
-                                   {NULL, 0, NULL}};
+const guest_word guest_limits[] = {{"limit_files", .does = limit_files},
+                                   {"limit_file_size", .does = limit_file_size},
+                                   {"limit_memory", .does = limit_memory},
+                                   {"one_processor", .acts = one_processor},
+                                   {"chroot", .does = change_root},
+                                   {"drop_user", .acts = drop_user},
+                                   {"no_new_privileges", .acts = no_new_privileges},
+                                   {"umask", .does = change_mask},
+                                   {"hide", .acts = hide},
+                                   {"kill_on", .does = kill_on},
+                                   {"deny", .does = deny},
+                                   {"worker_filter", .does = worker_filter},
+                                   {"renderer_filter", .acts = renderer_filter},
+                                   {"strict", .acts = strict},
+                                   {"exit_strictly", .acts = exit_strictly},
+                                   {"no_randomness", .does = no_randomness},
+                                   {"remove_recording", .acts = remove_recording},
+                                   {NULL}};

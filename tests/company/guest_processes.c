@@ -20,18 +20,16 @@
 
 extern char **environ;
 
-static void close_all(const char *unused)
+static void close_all(void)
 {
-    (void)unused;
     close_range(3, ~0u, 0);
 }
 
 enum { FIRST_OWN = 50, END_OWN = 80 };
 
 /* The program opens files at descriptor numbers that other software likes to use. */
-static void take_numbers(const char *unused)
+static void take_numbers(void)
 {
-    (void)unused;
     for (int n = FIRST_OWN; n < END_OWN; n++) {
         char name[32];
         snprintf(name, sizeof name, "own.%d", n);
@@ -41,11 +39,10 @@ static void take_numbers(const char *unused)
     }
 }
 
-static void check_numbers(const char *unused)
+static void check_numbers(void)
 {
     int changed = 0;
 
-    (void)unused;
     for (int n = FIRST_OWN; n < END_OWN; n++) {
         struct stat st;
         changed += fstat(n, &st) != 0 || st.st_size != 0;
@@ -54,11 +51,10 @@ static void check_numbers(const char *unused)
 }
 
 /* The free numbers below the shim's. The results of open() must not change. */
-static void next_number(const char *unused)
+static void next_number(void)
 {
     int file = open("/dev/null", O_RDONLY);
 
-    (void)unused;
     printf("next descriptor %d\n", file);
     close(file);
 }
@@ -116,11 +112,10 @@ static void vforks(const char *count)
 }
 
 /* A child that libc does not know about. */
-static void raw_clone(const char *unused)
+static void raw_clone(void)
 {
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 
-    (void)unused;
     guest_go(3);
     if (child == 0)
         syscall(SYS_exit_group, 0);
@@ -168,12 +163,11 @@ static void exec_copy(const char *words)
 }
 
 /* The parent attaches to the child like a debugger, and lets it run. */
-static void traced(const char *unused)
+static void traced(void)
 {
     pid_t child = fork();
     int status;
 
-    (void)unused;
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
         raise(SIGSTOP);
@@ -217,12 +211,6 @@ static void leave(const char *status)
     exit(guest_number(status));
 }
 
-static void abort_now(const char *unused)
-{
-    (void)unused;
-    abort();
-}
-
 static void kill_self(const char *number)
 {
     kill(getpid(), guest_number(number));
@@ -234,9 +222,8 @@ static void last_calls(void)
     puts("at exit");
 }
 
-static void go_at_exit(const char *unused)
+static void go_at_exit(void)
 {
-    (void)unused;
     atexit(last_calls);
 }
 
@@ -267,11 +254,10 @@ static void namespaces(const char *count)
 }
 
 /* Closes every descriptor that can be closed, several times. */
-static void close_libraries(const char *unused)
+static void close_libraries(void)
 {
     void *self = dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
 
-    (void)unused;
     for (int i = 0; i < 3 && self; i++)
         dlclose(self);
     guest_go(3);
@@ -279,13 +265,12 @@ static void close_libraries(const char *unused)
 
 /* Connects to the launcher's socket, if there is one, and writes to a private pipe, as a driver
  * does. */
-static void strays(const char *unused)
+static void strays(void)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     const char *name = getenv("MEMVIZ_SAMPLER"), *texts[] = {"\1\0\0\0", "\1\0\0\0\1\0\0\0"};
     size_t length = name ? strlen(name) : 0;
 
-    (void)unused;
     for (size_t i = 0; length && i < 2; i++) {
         int link = socket(AF_UNIX, SOCK_STREAM, 0);
         memcpy(to.sun_path + 1, name, length);
@@ -296,32 +281,31 @@ static void strays(const char *unused)
     }
 }
 
-static void clear_environment(const char *unused)
+static void clear_environment(void)
 {
-    (void)unused;
     clearenv();
 }
 
-const guest_word guest_processes[] = {{"close_all", 0, close_all},
-                                      {"take_numbers", 0, take_numbers},
-                                      {"check_numbers", 0, check_numbers},
-                                      {"next_number", 0, next_number},
-                                      {"forks", 1, forks},
-                                      {"fork_chain", 1, fork_chain},
-                                      {"vforks", 1, vforks},
-                                      {"raw_clone", 0, raw_clone},
-                                      {"exec_self", 1, exec_self},
-                                      {"exec_copy", 1, exec_copy},
-                                      {"traced", 0, traced},
-                                      {"frozen", 1, frozen},
-                                      {"leave_at_once", 1, leave_at_once},
-                                      {"leave", 1, leave},
-                                      {"abort", 0, abort_now},
-                                      {"kill_self", 1, kill_self},
-                                      {"go_at_exit", 0, go_at_exit},
-                                      {"plug", 1, plug},
-                                      {"namespaces", 1, namespaces},
-                                      {"close_libraries", 0, close_libraries},
-                                      {"clear_environment", 0, clear_environment},
-                                      {"strays", 0, strays},
-                                      {NULL, 0, NULL}};
+const guest_word guest_processes[] = {{"close_all", .acts = close_all},
+                                      {"take_numbers", .acts = take_numbers},
+                                      {"check_numbers", .acts = check_numbers},
+                                      {"next_number", .acts = next_number},
+                                      {"forks", .does = forks},
+                                      {"fork_chain", .does = fork_chain},
+                                      {"vforks", .does = vforks},
+                                      {"raw_clone", .acts = raw_clone},
+                                      {"exec_self", .does = exec_self},
+                                      {"exec_copy", .does = exec_copy},
+                                      {"traced", .acts = traced},
+                                      {"frozen", .does = frozen},
+                                      {"leave_at_once", .does = leave_at_once},
+                                      {"leave", .does = leave},
+                                      {"abort", .acts = abort},
+                                      {"kill_self", .does = kill_self},
+                                      {"go_at_exit", .acts = go_at_exit},
+                                      {"plug", .does = plug},
+                                      {"namespaces", .does = namespaces},
+                                      {"close_libraries", .acts = close_libraries},
+                                      {"clear_environment", .acts = clear_environment},
+                                      {"strays", .acts = strays},
+                                      {NULL}};

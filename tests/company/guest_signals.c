@@ -196,12 +196,12 @@ static void bad_accesses(const char *count)
     puts("survived");
 }
 
-const guest_word guest_signals[] = {{"signal_stack", 1, signal_stack},
-                                    {"measured_stack", 1, measured_stack},
-                                    {"calls_in_handlers", 1, calls_in_handlers},
-                                    {"jumps_out_of_handlers", 1, jumps_out_of_handlers},
-                                    {"forks_in_handlers", 1, forks_in_handlers},
-                                    {"profiled", 1, profiled},
-                                    {"jumps_out_of_calls", 1, jumps_out_of_calls},
-                                    {"bad_accesses", 1, bad_accesses},
-                                    {NULL, 0, NULL}};
+const guest_word guest_signals[] = {{"signal_stack", .does = signal_stack},
+                                    {"measured_stack", .does = measured_stack},
+                                    {"calls_in_handlers", .does = calls_in_handlers},
+                                    {"jumps_out_of_handlers", .does = jumps_out_of_handlers},
+                                    {"forks_in_handlers", .does = forks_in_handlers},
+                                    {"profiled", .does = profiled},
+                                    {"jumps_out_of_calls", .does = jumps_out_of_calls},
+                                    {"bad_accesses", .does = bad_accesses},
+                                    {NULL}};

@@ -186,11 +186,11 @@ static void coroutine(const char *bytes)
     }
 }
 
-const guest_word guest_threads[] = {{"threads", 1, threads},
-                                    {"small_thread", 1, small_thread},
-                                    {"forks_among_threads", 1, forks_among_threads},
-                                    {"cancel_deferred", 1, cancel_deferred},
-                                    {"cancel_at_once", 1, cancel_at_once},
-                                    {"cancel_inside", 1, cancel_inside},
-                                    {"coroutine", 1, coroutine},
-                                    {NULL, 0, NULL}};
+const guest_word guest_threads[] = {{"threads", .does = threads},
+                                    {"small_thread", .does = small_thread},
+                                    {"forks_among_threads", .does = forks_among_threads},
+                                    {"cancel_deferred", .does = cancel_deferred},
+                                    {"cancel_at_once", .does = cancel_at_once},
+                                    {"cancel_inside", .does = cancel_inside},
+                                    {"coroutine", .does = coroutine},
+                                    {NULL}};

@@ -1,6 +1,5 @@
 /* Payloads of several zstd frames: writers compress every column of many events separately, and
  * readers decompress only what they need. */
-#include <zstd.h>
 
 #include "parse/container/wire_load.h"
 #include "tests/fixture/fixture_container.h"

@@ -22,10 +22,7 @@ static void check_round_trip(const mv_trace *trace, const char *name)
     cr_assert_eq(again.origin.data_bytes, bytes.length);
 }
 
-LongTest(snapshot, every_real_snapshot_comes_back_column_by_column)
-{
-    mvt_each_snapshot(check_round_trip);
-}
+EachSnapshot(snapshot, every_real_snapshot_comes_back_column_by_column, check_round_trip);
 
 Test(snapshot, rows_of_every_table_come_back)
 {

@@ -2,7 +2,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
-#include "viz/core/column_spikes.h"
 
 enum { MOST_ROWS = 300 };
 
@@ -103,10 +102,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(column_stack, every_row_of_real_snapshots_is_where_it_should_be)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(column_stack, every_row_of_real_snapshots_is_where_it_should_be, check_snapshot);
 
 Test(column_stack, a_gap_held_open_by_a_slide_shrinks_to_nothing)
 {

@@ -82,10 +82,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     check_trace(trace, name, 60);
 }
 
-LongTest(heap_moment, the_heap_equals_that_of_a_replay_in_every_snapshot)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(heap_moment, the_heap_equals_that_of_a_replay_in_every_snapshot, check_snapshot);
 
 Test(heap_moment, blocks_without_a_segment_are_counted_and_have_no_place)
 {

@@ -110,7 +110,4 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(hit, a_point_in_a_row_hits_it_on_real_snapshots)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(hit, a_point_in_a_row_hits_it_on_real_snapshots, check_snapshot);

@@ -171,10 +171,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(index, answers_equal_those_of_all_rows_on_every_snapshot)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(index, answers_equal_those_of_all_rows_on_every_snapshot, check_snapshot);
 
 /* Three generations of ranks, 16^3 ranks in all, so that the answers lie far apart. */
 Test(index, a_few_live_rows_among_many_are_found)

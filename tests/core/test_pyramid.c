@@ -141,10 +141,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pyramid, ranges_of_real_snapshots_are_right)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(pyramid, ranges_of_real_snapshots_are_right, check_snapshot);
 
 Test(pyramid, cuts_are_close_and_in_order)
 {

@@ -161,10 +161,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(tiles, every_pixel_of_real_snapshots_is_right)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(tiles, every_pixel_of_real_snapshots_is_right, check_snapshot);
 
 /* ---- frames ------------------------------------------------------------------------------- */
 

@@ -257,10 +257,8 @@ static void check_explanations(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named)
-{
-    mvt_each_snapshot(check_explanations);
-}
+EachSnapshot(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named,
+             check_explanations);
 
 Test(event_words, memory_runs_out_at_every_place)
 {

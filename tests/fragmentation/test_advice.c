@@ -83,10 +83,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         check_device(trace, i, name);
 }
 
-LongTest(advice, every_setting_saves_the_bytes_of_its_replay)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(advice, every_setting_saves_the_bytes_of_its_replay, check_snapshot);
 
 /* Here roundup_power2_divisions:8 costs 114 MiB, as does padding, while expandable segments save
  * 288 MiB. */

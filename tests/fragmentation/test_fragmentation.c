@@ -271,10 +271,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(fragmentation, figures_add_up_on_every_snapshot)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(fragmentation, figures_add_up_on_every_snapshot, check_snapshot);
 
 static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
 {

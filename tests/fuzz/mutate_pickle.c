@@ -32,56 +32,40 @@ typedef enum {
     TWO_LINES
 } operand_form;
 
-static operand_form operand_of(uint8_t op)
-{
-    switch (op) {
-    case MV_OP_BININT1:
-    case MV_OP_BINGET:
-    case MV_OP_BINPUT:
-    case MV_OP_PROTO:
-    case MV_OP_EXT1:
-        return FIXED_1;
-    case MV_OP_BININT2:
-    case MV_OP_EXT2:
-        return FIXED_2;
-    case MV_OP_BININT:
-    case MV_OP_LONG_BINGET:
-    case MV_OP_LONG_BINPUT:
-    case MV_OP_EXT4:
-        return FIXED_4;
-    case MV_OP_BINFLOAT:
-    case MV_OP_FRAME:
-        return FIXED_8;
-    case MV_OP_LONG1:
-    case MV_OP_SHORT_BINUNICODE:
-    case MV_OP_SHORT_BINSTRING:
-    case MV_OP_SHORT_BINBYTES:
-        return TEXT_1;
-    case MV_OP_LONG4:
-    case MV_OP_BINUNICODE:
-    case MV_OP_BINSTRING:
-    case MV_OP_BINBYTES:
-        return TEXT_4;
-    case MV_OP_BINUNICODE8:
-    case MV_OP_BINBYTES8:
-    case MV_OP_BYTEARRAY8:
-        return TEXT_8;
-    case MV_OP_FLOAT:
-    case MV_OP_INT:
-    case MV_OP_LONG:
-    case MV_OP_PERSID:
-    case MV_OP_STRING:
-    case MV_OP_UNICODE:
-    case MV_OP_GET:
-    case MV_OP_PUT:
-        return LINE;
-    case MV_OP_GLOBAL:
-    case MV_OP_INST:
-        return TWO_LINES;
-    default:
-        return NONE;
-    }
-}
+static const uint8_t operands[256] = {[MV_OP_BININT1] = FIXED_1,
+                                      [MV_OP_BINGET] = FIXED_1,
+                                      [MV_OP_BINPUT] = FIXED_1,
+                                      [MV_OP_PROTO] = FIXED_1,
+                                      [MV_OP_EXT1] = FIXED_1,
+                                      [MV_OP_BININT2] = FIXED_2,
+                                      [MV_OP_EXT2] = FIXED_2,
+                                      [MV_OP_BININT] = FIXED_4,
+                                      [MV_OP_LONG_BINGET] = FIXED_4,
+                                      [MV_OP_LONG_BINPUT] = FIXED_4,
+                                      [MV_OP_EXT4] = FIXED_4,
+                                      [MV_OP_BINFLOAT] = FIXED_8,
+                                      [MV_OP_FRAME] = FIXED_8,
+                                      [MV_OP_LONG1] = TEXT_1,
+                                      [MV_OP_SHORT_BINUNICODE] = TEXT_1,
+                                      [MV_OP_SHORT_BINSTRING] = TEXT_1,
+                                      [MV_OP_SHORT_BINBYTES] = TEXT_1,
+                                      [MV_OP_LONG4] = TEXT_4,
+                                      [MV_OP_BINUNICODE] = TEXT_4,
+                                      [MV_OP_BINSTRING] = TEXT_4,
+                                      [MV_OP_BINBYTES] = TEXT_4,
+                                      [MV_OP_BINUNICODE8] = TEXT_8,
+                                      [MV_OP_BINBYTES8] = TEXT_8,
+                                      [MV_OP_BYTEARRAY8] = TEXT_8,
+                                      [MV_OP_FLOAT] = LINE,
+                                      [MV_OP_INT] = LINE,
+                                      [MV_OP_LONG] = LINE,
+                                      [MV_OP_PERSID] = LINE,
+                                      [MV_OP_STRING] = LINE,
+                                      [MV_OP_UNICODE] = LINE,
+                                      [MV_OP_GET] = LINE,
+                                      [MV_OP_PUT] = LINE,
+                                      [MV_OP_GLOBAL] = TWO_LINES,
+                                      [MV_OP_INST] = TWO_LINES};
 
 /* ---- the stack ---------------------------------------------------------------------------- */
 
@@ -239,7 +223,7 @@ static void take_operand(mv_cursor *c, uint8_t op, mv_span *out)
 {
     static const uint8_t widths[] = {[FIXED_1] = 1, [FIXED_2] = 2, [FIXED_4] = 4, [FIXED_8] = 8,
                                      [TEXT_1] = 1,  [TEXT_4] = 4,  [TEXT_8] = 8,  [TWO_LINES] = 0};
-    operand_form how = operand_of(op);
+    operand_form how = operands[op];
     uint64_t length = widths[how];
 
     if (how == LINE || how == TWO_LINES) {
@@ -439,29 +423,9 @@ static const mv_span neutral[] = {OPS("N0"),
                                   OPS("\x88\x89\x86"
                                       "0"),
                                   OPS("(K\1K\2t0")};
-static const mv_span rude[] = {OPS("("),
-                               OPS("0"),
-                               OPS("1"),
-                               OPS("2"),
-                               OPS("."),
-                               OPS("N"),
-                               OPS("]"),
-                               OPS("}"),
-                               OPS(")"),
-                               OPS("e"),
-                               OPS("a"),
-                               OPS("u"),
-                               OPS("s"),
-                               OPS("t"),
-                               OPS("l"),
-                               OPS("d"),
-                               OPS("\x85"),
-                               OPS("\x88"),
-                               OPS("\x94"),
-                               OPS("\x93"),
-                               OPS("R"),
-                               OPS("b"),
-                               OPS("cos\nx\n"),
+static const uint8_t rude_single[] = "(012.N]})eaustldRb\x85\x88\x94\x93";
+enum { RUDE_SINGLE = sizeof rude_single - 1 };
+static const mv_span rude[] = {OPS("cos\nx\n"),
                                OPS("h\xff"),
                                OPS("j\xff\xff\xff\xff"),
                                OPS("r\xff\xff\0\0"),
@@ -475,6 +439,12 @@ static const mv_span rude[] = {OPS("("),
 static mvt_token as_it_is(mv_span bytes)
 {
     return (mvt_token){.kind = MVT_AS_IT_IS, .bytes = bytes};
+}
+
+static mvt_token some_rude(uint32_t number)
+{
+    return as_it_is(number < RUDE_SINGLE ? (mv_span){&rude_single[number], 1}
+                                         : rude[number - RUDE_SINGLE]);
 }
 
 /* Puts a value of another kind in place of a number, a text or a fetched value. */
@@ -533,7 +503,7 @@ static bool change_pickle(mvt_form *form)
 
     switch (mvt_dice(&form->random, 10)) {
     case 0:
-        put = as_it_is(rude[mvt_dice(&form->random, sizeof rude / sizeof *rude)]);
+        put = some_rude(mvt_dice(&form->random, RUDE_SINGLE + sizeof rude / sizeof *rude));
         return mvt_splice(form, at, mvt_dice(&form->random, 2) != 0, &put, 1);
     case 1:
     case 2:

@@ -242,10 +242,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     cr_expect_eq(reserved, 0, "%s", name);
 }
 
-LongTest(graphs, pools_equal_those_of_the_final_heap)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(graphs, pools_equal_those_of_the_final_heap, check_snapshot);
 
 /* Blocks of 512 bytes, counted one by one. */
 enum { CAPTURES = 12, SEGMENTS = 6, UNITS = 64 };

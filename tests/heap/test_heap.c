@@ -295,10 +295,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(heap, after_the_last_event_it_is_the_final_heap)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(heap, after_the_last_event_it_is_the_final_heap, check_snapshot);
 
 Test(heap, traces_that_contradict_themselves_keep_their_sums)
 {

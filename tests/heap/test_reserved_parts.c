@@ -39,10 +39,7 @@ static void expect_sum(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(reserved_parts, parts_add_up_on_every_snapshot)
-{
-    mvt_each_snapshot(expect_sum);
-}
+EachSnapshot(reserved_parts, parts_add_up_on_every_snapshot, expect_sum);
 
 /* 12 MiB are in use at once, 10 MiB of them on one stream. The other stream needs 10 MiB later. */
 Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)

@@ -202,10 +202,7 @@ static void capacity_is_the_limit(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
-{
-    mvt_each_snapshot(capacity_is_the_limit);
-}
+EachSnapshot(leak_kind, capacity_is_the_limit_of_the_last_failure, capacity_is_the_limit);
 
 /* Memory is released before a failure is recorded, so the limit is the reserved total before that
  * release. */

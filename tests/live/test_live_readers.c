@@ -1,6 +1,5 @@
 /* A live file that is read again and again while it grows: each reading gives the trace of a reading
  * of the whole file, but decodes only what is new. */
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "capture/wire_folded.h"

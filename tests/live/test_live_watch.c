@@ -155,10 +155,7 @@ typedef struct {
     uint32_t count;
 } answers;
 
-static void append_answer(answers *t, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append_answer(answers *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append_answer(answers *t, const char *format, ...)
 {
     va_list args;
 

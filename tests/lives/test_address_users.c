@@ -64,10 +64,7 @@ static void compare(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(address_users, users_equal_those_of_a_slow_search_on_real_snapshots)
-{
-    mvt_each_snapshot(compare);
-}
+EachSnapshot(address_users, users_equal_those_of_a_slow_search_on_real_snapshots, compare);
 
 Test(address_users, the_last_byte_of_the_address_space_has_users)
 {

@@ -533,10 +533,7 @@ Test(lives, segment_events_and_the_first_use_of_each_address_are_listed)
     cr_assert_arr_eq(ranks.basis, basis, sizeof basis);
 }
 
-LongTest(lives, real_snapshots_are_explained_without_doubts)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(lives, real_snapshots_are_explained_without_doubts, check_snapshot);
 
 /* A heap in use, followed by `frees` pairs of alloc and free in a free part of the heap. */
 static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stack)

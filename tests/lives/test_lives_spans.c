@@ -17,10 +17,7 @@ static void sweep_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lives_spans, spans_of_real_snapshots_have_the_same_lives)
-{
-    mvt_each_snapshot(sweep_snapshot);
-}
+EachSnapshot(lives_spans, spans_of_real_snapshots_have_the_same_lives, sweep_snapshot);
 
 /* A segment with a block of `bytes` bytes, some events, and an alloc in the second half of the
  * events. */
@@ -88,10 +85,7 @@ static void find_snapshot_in_pieces(const mv_trace *trace, const char *name)
         find_in_pieces(trace, device, 101, name);
 }
 
-LongTest(lives_spans, pieces_of_real_snapshots_have_the_same_lives)
-{
-    mvt_each_snapshot(find_snapshot_in_pieces);
-}
+EachSnapshot(lives_spans, pieces_of_real_snapshots_have_the_same_lives, find_snapshot_in_pieces);
 
 /* Addresses, their ranks, and the sweep are done in pieces. Done only once are the steps backwards
  * in time, the beginning, the comparison with the final heap, and the history. */

@@ -38,10 +38,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lives_window, a_window_has_the_heap_of_the_whole_trace)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(lives_window, a_window_has_the_heap_of_the_whole_trace, check_snapshot);
 
 Test(lives_window, a_window_reports_its_history)
 {

@@ -54,10 +54,7 @@ Test(msgpack, a_file_in_the_compact_form_is_read)
     cr_assert_null(differs, "%s", differs);
 }
 
-LongTest(msgpack, every_real_snapshot_comes_back)
-{
-    mvt_each_snapshot(check_plain);
-}
+EachSnapshot(msgpack, every_real_snapshot_comes_back, check_plain);
 
 Test(msgpack, every_optional_field_comes_back)
 {

@@ -130,10 +130,7 @@ static void check_peak_rows(mv_view *view, const char *name)
     }
 }
 
-LongTest(findings, rows_of_the_peak_are_distinguished)
-{
-    mvt_each_view(check_peak_rows);
-}
+EachView(findings, rows_of_the_peak_are_distinguished, check_peak_rows);
 
 Test(findings, memory_that_waits_for_streams_is_a_note)
 {
@@ -191,10 +188,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-LongTest(findings, places_show_their_objects)
-{
-    mvt_each_view(check_view);
-}
+EachView(findings, places_show_their_objects, check_view);
 
 Test(findings, leaks_of_random_training_runs_are_named)
 {

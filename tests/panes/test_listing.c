@@ -361,10 +361,7 @@ static void check_intervals(mv_view *view, const char *name)
     }
 }
 
-LongTest(listing, intervals_add_up_and_equal_the_reports_on_every_snapshot)
-{
-    mvt_each_view(check_intervals);
-}
+EachView(listing, intervals_add_up_and_equal_the_reports_on_every_snapshot, check_intervals);
 
 Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
 {
@@ -494,10 +491,7 @@ static void check_isolated(mv_view *view, const char *name)
     cr_expect(strstr(view->panels->table_shown->question.only, "size"), "%s", name);
 }
 
-LongTest(listing, isolated_hits_are_counted_alone)
-{
-    mvt_each_view(check_isolated);
-}
+EachView(listing, isolated_hits_are_counted_alone, check_isolated);
 
 /* Two rows of one category used to have the same label, although their stacks differ elsewhere. */
 static void check_labels(mv_view *view, const char *name)
@@ -513,10 +507,7 @@ static void check_labels(mv_view *view, const char *name)
                       "%s: %s", name, t->cells[i * 6 + 5].text);
 }
 
-LongTest(listing, rows_of_stacks_are_distinguished)
-{
-    mvt_each_view(check_labels);
-}
+EachView(listing, rows_of_stacks_are_distinguished, check_labels);
 
 static bool row_says(bench *b, uint32_t row, const char *words)
 {

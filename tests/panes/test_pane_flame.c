@@ -110,10 +110,7 @@ static void check_segments(mv_view *view, const char *name)
     cr_expect_eq(waiting, f->bytes.pending, "%s", name);
 }
 
-LongTest(pane_flame, segments_add_up_to_reserved_bytes)
-{
-    mvt_each_view(check_segments);
-}
+EachView(pane_flame, segments_add_up_to_reserved_bytes, check_segments);
 
 /* With Isolate, only hits are counted at the cursor. Among segments, all blocks are counted, and
  * the pane says so. */
@@ -143,7 +140,4 @@ static void check_isolated(mv_view *view, const char *name)
     cr_expect(mvt_scene_says(mvt_view_frame(view), "hits and all others: "), "%s", name);
 }
 
-LongTest(pane_flame, isolated_hits_are_counted_alone)
-{
-    mvt_each_view(check_isolated);
-}
+EachView(pane_flame, isolated_hits_are_counted_alone, check_isolated);

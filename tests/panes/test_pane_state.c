@@ -112,10 +112,7 @@ static void check_numbers(mv_view *view, const char *name)
     }
 }
 
-LongTest(pane_state, the_state_equals_the_report)
-{
-    mvt_each_view(check_numbers);
-}
+EachView(pane_state, the_state_equals_the_report, check_numbers);
 
 /* ---- the event --------------------------------------------------------------------------- */
 

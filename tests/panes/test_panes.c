@@ -99,10 +99,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-LongTest(panes, panes_of_every_snapshot_are_legible)
-{
-    mvt_each_view(check_view);
-}
+EachView(panes, panes_of_every_snapshot_are_legible, check_view);
 
 LongTest(panes, state_follows_the_cursor)
 {

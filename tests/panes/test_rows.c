@@ -164,7 +164,4 @@ static void check_holes(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, rows_of_fragments_show_the_hole)
-{
-    mvt_each_view(check_holes);
-}
+EachView(rows, rows_of_fragments_show_the_hole, check_holes);

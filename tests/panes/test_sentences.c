@@ -84,10 +84,7 @@ static void check_view(mv_view *view, const char *name)
     check_fragmentation(&c, device->device);
 }
 
-LongTest(sentences, the_viewer_equals_the_commands)
-{
-    mvt_each_view(check_view);
-}
+EachView(sentences, the_viewer_equals_the_commands, check_view);
 
 /* Returns a report's text without line breaks and repeated spaces. */
 static char *on_one_line(char *text)

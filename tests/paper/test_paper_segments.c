@@ -15,10 +15,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(paper_segments, pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(paper_segments, pictures_of_every_snapshot_are_legible, check_snapshot);
 
 /* Segments that come and go below other segments, which slide and change their colour all the
  * time. */

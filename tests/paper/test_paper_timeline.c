@@ -374,10 +374,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(paper_timeline, pictures_of_every_snapshot_are_legible, check_snapshot);
 
 static void check_narrow(const mv_trace *trace, const char *name)
 {
@@ -398,10 +395,7 @@ static void check_narrow(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, narrow_pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_narrow);
-}
+EachSnapshot(paper_timeline, narrow_pictures_of_every_snapshot_are_legible, check_narrow);
 
 /* An axis with only one number shows no scale. */
 Test(paper_timeline, a_small_picture_has_several_ticks)
@@ -441,10 +435,7 @@ static void check_part_of_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, parts_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_part_of_snapshot);
-}
+EachSnapshot(paper_timeline, parts_of_every_snapshot_are_legible, check_part_of_snapshot);
 
 /* ---- the texts of a picture ---------------------------------------------------------------- */
 

@@ -123,10 +123,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lines, lines_add_up_on_every_snapshot)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(lines, lines_add_up_on_every_snapshot, check_snapshot);
 
 static void expect_source(const char *command, const char *text)
 {

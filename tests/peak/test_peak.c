@@ -72,10 +72,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(peak, figures_add_up_on_every_snapshot)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(peak, figures_add_up_on_every_snapshot, check_snapshot);
 
 /* Finds the highest moment without the allocations of one site, which is given by category and
  * group. */

@@ -4,7 +4,6 @@
 
 #include "parse/pickle/read_pickle.h"
 #include "tests/fixture/fixture.h"
-#include "tests/fixture/soundness.h"
 
 typedef struct {
     mv_arena *arena;

@@ -37,29 +37,12 @@ static void put_frame(mvt_opcodes *w, const char *function, int line)
 /* Returns the length of the opcode at `at`, including its operand. */
 static uint64_t opcode_length(const uint8_t *at)
 {
-    switch (*at) {
-    case 0x95:
-    case 'G':
-        return 9;
-    case 0x80:
-    case 'K':
-    case 'h':
-    case 'q':
-        return 2;
-    case 'M':
-        return 3;
-    case 'J':
-    case 'j':
-    case 'r':
-        return 5;
-    case 'X':
-        return 5 + (uint64_t)mv_load_u32(at + 1);
-    case 0x8a:
-    case 0x8c:
-        return 2 + (uint64_t)at[1];
-    default:
-        return 1;
-    }
+    static const uint8_t operand[256] = {
+        [0x95] = 8, ['G'] = 8, [0x80] = 1, ['K'] = 1, ['h'] = 1,  ['q'] = 1, ['M'] = 2,
+        ['J'] = 4,  ['j'] = 4, ['r'] = 4,  ['X'] = 4, [0x8a] = 1, [0x8c] = 1};
+    uint64_t text = *at == 'X' ? mv_load_u32(at + 1) : *at == 0x8a || *at == 0x8c ? at[1] : 0;
+
+    return 1 + operand[*at] + text;
 }
 
 /* Inserts a FRAME, which means nothing, after every EMPTY_DICT. No dict then has the spelling of
@@ -105,10 +88,7 @@ static void check_both_writers(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pickle, the_fast_path_equals_the_slow_path_on_real_snapshots)
-{
-    mvt_each_snapshot(check_both_writers);
-}
+EachSnapshot(pickle, the_fast_path_equals_the_slow_path_on_real_snapshots, check_both_writers);
 
 /* Events whose texts, streams, stacks and pools change in every possible way. */
 static mvt_trace *random_trace(unsigned seed)

@@ -125,10 +125,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(envelopes, pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(envelopes, pictures_of_every_snapshot_are_legible, check_snapshot);
 
 #define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_pools, __VA_ARGS__)
 

@@ -217,10 +217,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(icicle, pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(icicle, pictures_of_every_snapshot_are_legible, check_snapshot);
 
 /* ---- almost no data, and very much ----------------------------------------------------------- */
 

@@ -145,10 +145,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(state, pictures_of_every_snapshot_are_legible)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(state, pictures_of_every_snapshot_are_legible, check_snapshot);
 
 /* Returns the state of eight segments of equal size in one pool. */
 static mv_state state_of_equal(uint32_t rows)

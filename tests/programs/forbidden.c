@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mount.h>
@@ -87,37 +86,12 @@ static int clone3_one(void)
     return child < 0 ? -1 : waitpid((pid_t)child, NULL, 0);
 }
 
-static int signal_parent(void)
-{
-    return kill(getppid(), 0);
-}
-
-static int signal_all(void)
-{
-    return kill(-1, 0);
-}
-
-static int signal_thread_of_parent(void)
-{
-    return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
-}
-
 /* An expired limit of CPU time kills. */
 static int limit_parent(void)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
     return prlimit(getppid(), RLIMIT_CPU, &limit, NULL);
-}
-
-static int slow_parent(void)
-{
-    return setpriority(PRIO_PROCESS, (id_t)getppid(), 19);
-}
-
-static int slow_parents_files(void)
-{
-    return (int)syscall(SYS_ioprio_set, 1, getppid(), 3 << 13);
 }
 
 static int move_parent(void)
@@ -136,21 +110,6 @@ static int schedule_parent(void)
     return sched_setscheduler(getppid(), SCHED_OTHER, &none);
 }
 
-static int share_memory(void)
-{
-    return shmget(IPC_PRIVATE, 1, 0600);
-}
-
-static int share_semaphore(void)
-{
-    return semget(IPC_PRIVATE, 1, 0600);
-}
-
-static int share_messages(void)
-{
-    return msgget(IPC_PRIVATE, 0600);
-}
-
 /* The kernel sends signals of any number to the owner of a descriptor. */
 static int own_for_parent(void)
 {
@@ -164,11 +123,6 @@ static int own_for_parent(void)
     return made;
 }
 
-static int be_traced(void)
-{
-    return (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-}
-
 static int read_parent(void)
 {
     char here;
@@ -177,26 +131,11 @@ static int read_parent(void)
     return (int)process_vm_readv(getppid(), &to, 1, &from, 1, 0);
 }
 
-static int new_namespace(void)
-{
-    return (int)syscall(SYS_unshare, 0x10000000);
-}
-
 static int open_socket(int family)
 {
     int fd = socket(family, SOCK_STREAM, 0);
 
     return fd < 0 ? -1 : close(fd);
-}
-
-static int talk_tcp(void)
-{
-    return open_socket(AF_INET);
-}
-
-static int talk_local(void)
-{
-    return open_socket(AF_UNIX);
 }
 
 static int connect_any(void)
@@ -207,41 +146,6 @@ static int connect_any(void)
 }
 
 /* ---- the kernel -------------------------------------------------------------------------- */
-
-static int mount_one(void)
-{
-    return mount("none", "/", "tmpfs", 0, NULL);
-}
-
-static int load_bpf(void)
-{
-    return (int)syscall(SYS_bpf, 0, NULL, 0);
-}
-
-static int use_keys(void)
-{
-    return (int)syscall(SYS_keyctl, 0, -3, 0);
-}
-
-static int use_uring(void)
-{
-    return (int)syscall(425, 1, NULL);
-}
-
-static int open_by_handle(void)
-{
-    return (int)syscall(SYS_open_by_handle_at, AT_FDCWD, NULL, 0);
-}
-
-static int type_into_terminal(void)
-{
-    return ioctl(0, TIOCSTI, "x");
-}
-
-static int become_user(void)
-{
-    return (int)syscall(SYS_setresuid, getuid(), getuid(), getuid());
-}
 
 #ifdef __x86_64__
 static int call_as_x32(void)
@@ -257,76 +161,6 @@ static int open_as(const char *path, int flags)
     int fd = open(path, flags | O_CLOEXEC, 0600);
 
     return fd < 0 ? -1 : close(fd);
-}
-
-static int write_file(void)
-{
-    return open_as(victim, O_WRONLY);
-}
-
-static int empty_file(void)
-{
-    return open_as(victim, O_RDONLY | O_TRUNC);
-}
-
-static int cut_file(void)
-{
-    return truncate(victim, 0);
-}
-
-static int make_file(void)
-{
-    return open_as(other, O_WRONLY | O_CREAT);
-}
-
-static int make_folder(void)
-{
-    return mkdir(other, 0700);
-}
-
-static int make_link(void)
-{
-    return symlink("/", other);
-}
-
-static int make_pipe(void)
-{
-    return mkfifo(other, 0600);
-}
-
-static int name_again(void)
-{
-    return link(victim, other);
-}
-
-static int rename_file(void)
-{
-    return rename(victim, other);
-}
-
-static int remove_file(void)
-{
-    return unlink(victim);
-}
-
-static int show_to_all(void)
-{
-    return chmod(victim, 0777);
-}
-
-static int give_away(void)
-{
-    return chown(victim, getuid(), getgid());
-}
-
-static int hide_change(void)
-{
-    return utimensat(AT_FDCWD, victim, NULL, 0);
-}
-
-static int mark_file(void)
-{
-    return setxattr(victim, "user.x", "x", 1, 0);
 }
 
 static int with_victim(int (*act)(int fd))
@@ -345,24 +179,9 @@ static int set_flags_of(int fd)
     return ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-static int set_flags(void)
-{
-    return with_victim(set_flags_of);
-}
-
-static int set_attributes(void)
-{
-    return (int)syscall(469, AT_FDCWD, victim, NULL, 0, 0);
-}
-
 static int lease_of(int fd)
 {
     return fcntl(fd, F_SETLEASE, F_RDLCK);
-}
-
-static int lease_file(void)
-{
-    return with_victim(lease_of);
 }
 
 static int lock_of(int fd)
@@ -370,61 +189,68 @@ static int lock_of(int fd)
     return (int)syscall(SYS_flock, fd, 1);
 }
 
-static int lock_file(void)
-{
-    return with_victim(lock_of);
-}
+/* The acts that are a single call: X(function, name, is_about_path, call). */
+#define CALLS(X)                                                                                 \
+    X(signal_parent, "kill parent", 0, kill(getppid(), 0))                                       \
+    X(signal_all, "kill all", 0, kill(-1, 0))                                                    \
+    X(signal_thread_of_parent, "tgkill", 0, syscall(SYS_tgkill, getppid(), getppid(), 0))        \
+    X(be_traced, "ptrace", 0, ptrace(PTRACE_TRACEME, 0, NULL, NULL))                             \
+    X(new_namespace, "unshare", 0, syscall(SYS_unshare, 0x10000000))                             \
+    X(slow_parent, "setpriority of parent", 0, setpriority(PRIO_PROCESS, (id_t)getppid(), 19))   \
+    X(slow_parents_files, "ioprio_set of parent", 0,                                             \
+      syscall(SYS_ioprio_set, 1, getppid(), 3 << 13))                                            \
+    X(share_memory, "shmget", 0, shmget(IPC_PRIVATE, 1, 0600))                                   \
+    X(share_semaphore, "semget", 0, semget(IPC_PRIVATE, 1, 0600))                                \
+    X(share_messages, "msgget", 0, msgget(IPC_PRIVATE, 0600))                                    \
+    X(talk_tcp, "socket tcp", 0, open_socket(AF_INET))                                           \
+    X(talk_local, "socket unix", 0, open_socket(AF_UNIX))                                        \
+    X(mount_one, "mount", 0, mount("none", "/", "tmpfs", 0, NULL))                               \
+    X(load_bpf, "bpf", 0, syscall(SYS_bpf, 0, NULL, 0))                                          \
+    X(use_keys, "keyctl", 0, syscall(SYS_keyctl, 0, -3, 0))                                      \
+    X(use_uring, "io_uring", 0, syscall(425, 1, NULL))                                           \
+    X(open_by_handle, "open_by_handle_at", 0, syscall(SYS_open_by_handle_at, AT_FDCWD, NULL, 0)) \
+    X(type_into_terminal, "TIOCSTI", 0, ioctl(0, TIOCSTI, "x"))                                  \
+    X(become_user, "setresuid", 0, syscall(SYS_setresuid, getuid(), getuid(), getuid()))         \
+    X(show_to_all, "chmod", 0, chmod(victim, 0777))                                              \
+    X(give_away, "chown", 0, chown(victim, getuid(), getgid()))                                  \
+    X(hide_change, "utimensat", 0, utimensat(AT_FDCWD, victim, NULL, 0))                         \
+    X(mark_file, "setxattr", 0, setxattr(victim, "user.x", "x", 1, 0))                           \
+    X(set_flags, "FS_IOC_SETFLAGS", 0, with_victim(set_flags_of))                                \
+    X(set_attributes, "file_setattr", 0, syscall(469, AT_FDCWD, victim, NULL, 0, 0))             \
+    X(lease_file, "F_SETLEASE", 0, with_victim(lease_of))                                        \
+    X(lock_file, "flock", 0, with_victim(lock_of))                                               \
+    X(write_file, "open to write", 1, open_as(victim, O_WRONLY))                                 \
+    X(empty_file, "open and cut", 1, open_as(victim, O_RDONLY | O_TRUNC))                        \
+    X(cut_file, "truncate", 1, truncate(victim, 0))                                              \
+    X(make_file, "create", 1, open_as(other, O_WRONLY | O_CREAT))                                \
+    X(make_folder, "mkdir", 1, mkdir(other, 0700))                                               \
+    X(make_link, "symlink", 1, symlink("/", other))                                              \
+    X(make_pipe, "mkfifo", 1, mkfifo(other, 0600))                                               \
+    X(name_again, "link", 1, link(victim, other))                                                \
+    X(rename_file, "rename", 1, rename(victim, other))                                           \
+    X(remove_file, "unlink", 1, unlink(victim))
 
+#define FUNCTION(function, name, is_about_path, call) \
+    static int function(void)                         \
+    {                                                 \
+        return (int)(call);                           \
+    }
+CALLS(FUNCTION)
+
+#define ROW(function, name, is_about_path, call) {name, function, is_about_path},
 const mvt_forbidden mvt_forbidden_acts[] = {
     {"execve", become_another, 0},
     {"fork", fork_one, 0},
     {"clone", clone_one, 0},
     {"clone3", clone3_one, 0},
-    {"kill parent", signal_parent, 0},
-    {"kill all", signal_all, 0},
-    {"tgkill", signal_thread_of_parent, 0},
-    {"ptrace", be_traced, 0},
     {"process_vm_readv", read_parent, 0},
-    {"unshare", new_namespace, 0},
     {"prlimit64 of parent", limit_parent, 0},
-    {"setpriority of parent", slow_parent, 0},
-    {"ioprio_set of parent", slow_parents_files, 0},
     {"sched_setaffinity of parent", move_parent, 0},
     {"sched_setscheduler of parent", schedule_parent, 0},
-    {"shmget", share_memory, 0},
-    {"semget", share_semaphore, 0},
-    {"msgget", share_messages, 0},
     {"F_SETOWN", own_for_parent, 0},
-    {"socket tcp", talk_tcp, 0},
-    {"socket unix", talk_local, 0},
     {"connect", connect_any, 0},
-    {"mount", mount_one, 0},
-    {"bpf", load_bpf, 0},
-    {"keyctl", use_keys, 0},
-    {"io_uring", use_uring, 0},
-    {"open_by_handle_at", open_by_handle, 0},
-    {"TIOCSTI", type_into_terminal, 0},
-    {"setresuid", become_user, 0},
 #ifdef __x86_64__
     {"x32 call", call_as_x32, 0},
 #endif
-    {"chmod", show_to_all, 0},
-    {"chown", give_away, 0},
-    {"utimensat", hide_change, 0},
-    {"setxattr", mark_file, 0},
-    {"FS_IOC_SETFLAGS", set_flags, 0},
-    {"file_setattr", set_attributes, 0},
-    {"F_SETLEASE", lease_file, 0},
-    {"flock", lock_file, 0},
-    {"open to write", write_file, 1},
-    {"open and cut", empty_file, 1},
-    {"truncate", cut_file, 1},
-    {"create", make_file, 1},
-    {"mkdir", make_folder, 1},
-    {"symlink", make_link, 1},
-    {"mkfifo", make_pipe, 1},
-    {"link", name_again, 1},
-    {"rename", rename_file, 1},
-    {"unlink", remove_file, 1},
-    {0},
+    CALLS(ROW){0},
 };

@@ -94,10 +94,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(summary, a_summary_comes_back_from_its_bytes)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(summary, a_summary_comes_back_from_its_bytes, check_snapshot);
 
 /* Equal parts are stored only once, and every summary must equal the one made without sharing. */
 Test(summary, equal_parts_are_shared)

@@ -57,10 +57,7 @@ static void expect_all_predicted(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(replay, every_event_of_every_snapshot_is_predicted)
-{
-    mvt_each_snapshot(expect_all_predicted);
-}
+EachSnapshot(replay, every_event_of_every_snapshot_is_predicted, expect_all_predicted);
 
 typedef struct {
     const char *recorded, *conf;

@@ -1,5 +1,4 @@
 /* The recording inside the program. */
-#include "parse/sample.h"
 #include "tests/fixture/fixture_json.h"
 
 Test(sample, every_command_reads_the_sample_by_name)

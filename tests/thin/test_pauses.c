@@ -113,7 +113,4 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pauses, real_snapshots_keep_live_blocks)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(pauses, real_snapshots_keep_live_blocks, check_snapshot);

@@ -119,10 +119,7 @@ LongTest(thin, random_heaps_keep_sizes_and_peaks)
     }
 }
 
-LongTest(thin, every_snapshot_keeps_sizes_and_peaks)
-{
-    mvt_each_snapshot(check);
-}
+EachSnapshot(thin, every_snapshot_keeps_sizes_and_peaks, check);
 
 /* A page of one device contains all devices, but the command has found the lives of one. */
 static void check_steps(const mv_trace *trace, const char *name)

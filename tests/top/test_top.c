@@ -158,10 +158,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(top, every_byte_of_real_snapshots_belongs_to_a_line)
-{
-    mvt_each_snapshot(check_snapshot);
-}
+EachSnapshot(top, every_byte_of_real_snapshots_belongs_to_a_line, check_snapshot);
 
 Test(top, every_byte_of_random_lives_belongs_to_a_line)
 {

@@ -1,7 +1,6 @@
 /* Memory that runs out at any time: part of a frame is missing, and nothing else happens. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fuzz/failing_push.h"
-#include "viz/scene/png.h"
 
 static void type(mv_view *view, uint32_t key, const char *text)
 {

@@ -105,10 +105,7 @@ static void check_stack_colours(mv_view *view, const char *name)
     }
 }
 
-LongTest(view_here, the_largest_stacks_are_told_apart)
-{
-    mvt_each_view(check_stack_colours);
-}
+EachView(view_here, the_largest_stacks_are_told_apart, check_stack_colours);
 
 /* In the ranks view, the menu is about the lane under the pointer, not about the shown device's
  * lane. */

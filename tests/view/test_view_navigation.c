@@ -6,7 +6,6 @@
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
 #include "tests/names/fixture_poison.h"
-#include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 

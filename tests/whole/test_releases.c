@@ -94,10 +94,7 @@ static void check_2_11(const mv_trace *trace, const char *name)
               r.last);
 }
 
-LongTest(releases, real_snapshots_match_their_release)
-{
-    mvt_each_snapshot(check_2_11);
-}
+EachSnapshot(releases, real_snapshots_match_their_release, check_2_11);
 
 static void check_keys(const char *name, uint32_t keys)
 {

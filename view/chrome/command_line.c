@@ -11,9 +11,7 @@ typedef struct {
     size_t length, size;
 } words;
 
-static void add(words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(words *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(words *w, const char *format, ...)
 {
     va_list args;
     int length;

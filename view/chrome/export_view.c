@@ -1,5 +1,4 @@
 /* Writes the view to a file, and paints the fields in which the user types a name. */
-#include <string.h>
 
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"

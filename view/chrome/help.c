@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "view/chrome/chrome.h"
 

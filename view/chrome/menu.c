@@ -1,7 +1,6 @@
 #include "view/chrome/menu.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"

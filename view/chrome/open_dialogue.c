@@ -1,7 +1,5 @@
 #include "view/chrome/open_dialogue.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <time.h>
 

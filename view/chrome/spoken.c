@@ -102,33 +102,22 @@ static const char *group_of(const mv_view *view, const mv_zone *zone)
 
 static bool is_chosen(const mv_view *view, const mv_zone *zone)
 {
+    static const mv_command_id mains[MV_MAIN_COUNT] = {[MV_MAIN_TIMELINE] = MV_DO_show_timeline,
+                                                       [MV_MAIN_SEGMENTS] = MV_DO_show_segments,
+                                                       [MV_MAIN_STATE] = MV_DO_show_state,
+                                                       [MV_MAIN_POOLS] = MV_DO_show_pools,
+                                                       [MV_MAIN_RANKS] = MV_DO_show_ranks};
+    static const mv_command_id tabs[MV_TAB_COUNT] = {
+        [MV_TAB_FLAME] = MV_DO_show_flame,     [MV_TAB_TABLES] = MV_DO_show_tables,
+        [MV_TAB_DETAILS] = MV_DO_show_details, [MV_TAB_REPORTS] = MV_DO_show_reports,
+        [MV_TAB_WHATIF] = MV_DO_show_whatif,   [MV_TAB_LEDGER] = MV_DO_show_ledger};
     const mv_view_state *now = view->now;
 
+    if (zone->command == mains[now->main] || zone->command == tabs[now->tab])
+        return true;
     switch (zone->command) {
-    case MV_DO_show_timeline:
-        return now->main == MV_MAIN_TIMELINE;
-    case MV_DO_show_segments:
-        return now->main == MV_MAIN_SEGMENTS;
-    case MV_DO_show_state:
-        return now->main == MV_MAIN_STATE;
-    case MV_DO_show_pools:
-        return now->main == MV_MAIN_POOLS;
-    case MV_DO_show_ranks:
-        return now->main == MV_MAIN_RANKS;
-    case MV_DO_show_flame:
-        return now->tab == MV_TAB_FLAME;
-    case MV_DO_show_tables:
-        return now->tab == MV_TAB_TABLES;
-    case MV_DO_show_details:
-        return now->tab == MV_TAB_DETAILS;
-    case MV_DO_show_reports:
-        return now->tab == MV_TAB_REPORTS;
-    case MV_DO_show_whatif:
-        return now->tab == MV_TAB_WHATIF;
     case MV_DO_whatif_toggle:
         return mv_whatif_has(now->whatif, mv_whatif_item(view, zone->arg));
-    case MV_DO_show_ledger:
-        return now->tab == MV_TAB_LEDGER;
     case MV_DO_report_row:
         return zone->arg == now->report_row;
     case MV_DO_table_kind:

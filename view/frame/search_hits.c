@@ -1,5 +1,4 @@
 
-#include "base/utf8.h"
 #include "view/frame/view.h"
 
 MV_PLAIN_BEGIN

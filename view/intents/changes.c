@@ -108,20 +108,10 @@ void mv_view_put(mv_view *view, const mv_view_state *state)
     mv_navigation_update(view);
 }
 
-void mv_do_back(mv_view *view, uint64_t arg)
+void mv_do_travel(mv_view *view, uint64_t is_forward)
 {
     mv_view_state to = *view->now;
 
-    (void)arg;
-    if (mv_history_back(&view->intents->history, &to))
-        mv_view_put(view, &to);
-}
-
-void mv_do_forward(mv_view *view, uint64_t arg)
-{
-    mv_view_state to = *view->now;
-
-    (void)arg;
-    if (mv_history_forward(&view->intents->history, &to))
+    if (mv_history_go(&view->intents->history, &to, is_forward))
         mv_view_put(view, &to);
 }

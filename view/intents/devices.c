@@ -50,7 +50,7 @@ void mv_do_compare(mv_view *view, uint64_t arg)
         mv_chrome_focus(view, MV_FOCUS_DEVICES);
 }
 
-static void step(mv_view *view, uint32_t by)
+void mv_do_step_device(mv_view *view, uint64_t by)
 {
     uint32_t count, at = 0;
     mv_device_row *rows = mv_device_rows(view, &count);
@@ -61,27 +61,11 @@ static void step(mv_view *view, uint32_t by)
         if (rows[i].file == view->now->file && rows[i].device == view->now->device)
             at = i;
     for (uint32_t i = 0; i < count; i++) {
-        at = (at + by) % count;
+        at = (uint32_t)((at + count + by) % count);
         if (rows[at].device != MV_NO_ROW)
             break;
     }
     mv_view_choose(view, rows[at].file, rows[at].device);
-}
-
-void mv_do_next_device(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, 1);
-}
-
-void mv_do_previous_device(mv_view *view, uint64_t arg)
-{
-    uint32_t count;
-    mv_device_row *rows = mv_device_rows(view, &count);
-
-    (void)arg;
-    if (rows)
-        step(view, count - 1);
 }
 
 bool mv_device_list_input(mv_view *view, const mv_input *input)

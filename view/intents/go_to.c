@@ -120,18 +120,13 @@ bool mv_go_to(mv_view *view, const char *where)
     return true;
 }
 
-void mv_do_go_to(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_chrome_focus(view, MV_FOCUS_GO);
-}
-
 /* ---- the blocks above and below ------------------------------------------------------------- */
 
 /* Goes to the next allocation, in order of birth, that is alive at the cursor, which is the one
  * above or below in the picture. */
-static void go_to_neighbour(mv_view *view, int step)
+void mv_do_pin_neighbour(mv_view *view, uint64_t arg)
 {
+    int64_t step = (int64_t)arg;
     const mv_index *x = &mv_view_device(view)->index;
     int64_t count = mv_view_device(view)->lives.allocs.count;
     int64_t row = view->now->pinned < count ? (int64_t)view->now->pinned : (step > 0 ? -1 : count);
@@ -143,16 +138,4 @@ static void go_to_neighbour(mv_view *view, int step)
         }
     mv_view_say(view, false,
                 step > 0 ? "no block is higher at the cursor" : "no block is lower at the cursor");
-}
-
-void mv_do_block_above(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    go_to_neighbour(view, 1);
-}
-
-void mv_do_block_below(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    go_to_neighbour(view, -1);
 }

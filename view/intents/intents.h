@@ -30,6 +30,14 @@ void mv_do_interval_edge(mv_view *view, uint64_t arg);
 void mv_do_move_splitter(mv_view *view, uint64_t arg);
 void mv_do_move_legend(mv_view *view, uint64_t arg);
 void mv_do_open_menu(mv_view *view, uint64_t menu);
+void mv_do_focus(mv_view *view, uint64_t focus);
+void mv_do_travel(mv_view *view, uint64_t is_forward);
+void mv_do_pin_user(mv_view *view, uint64_t is_next);
+void mv_do_pin_neighbour(mv_view *view, uint64_t arg);
+void mv_do_step_device(mv_view *view, uint64_t by);
+void mv_do_step_focus(mv_view *view, uint64_t by);
+void mv_do_step_mark(mv_view *view, uint64_t is_on);
+void mv_do_step_oom(mv_view *view, uint64_t is_on);
 
 /* Creates the initial state of a view. Returns false when out of memory. */
 bool mv_intents_open(mv_view *view);

@@ -76,10 +76,9 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
         mv_history_rest(&view->intents->history);
 }
 
-void mv_do_search(mv_view *view, uint64_t arg)
+void mv_do_focus(mv_view *view, uint64_t focus)
 {
-    (void)arg;
-    mv_chrome_focus(view, MV_FOCUS_SEARCH);
+    mv_chrome_focus(view, (mv_focus)focus);
 }
 
 void mv_do_palette(mv_view *view, uint64_t arg)
@@ -87,12 +86,6 @@ void mv_do_palette(mv_view *view, uint64_t arg)
     (void)arg;
     mv_chrome_focus(view,
                     view->desk->focus == MV_FOCUS_PALETTE ? MV_FOCUS_PANES : MV_FOCUS_PALETTE);
-}
-
-void mv_do_export_view(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_chrome_focus(view, MV_FOCUS_EXPORT);
 }
 
 void mv_do_help(mv_view *view, uint64_t arg)

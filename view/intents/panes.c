@@ -14,7 +14,7 @@ void mv_do_history_row(mv_view *view, uint64_t arg)
         mv_view_pin(view, a->history.history[arg]);
 }
 
-static void pin_user(mv_view *view, bool is_next)
+void mv_do_pin_user(mv_view *view, uint64_t is_next)
 {
     const mv_event_explanation *s = mv_details_explanation(view);
 
@@ -26,18 +26,6 @@ static void pin_user(mv_view *view, bool is_next)
                             : "no recorded block used the address earlier");
     else
         mv_view_point(view, is_next ? s->next : s->previous);
-}
-
-void mv_do_next_user(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    pin_user(view, true);
-}
-
-void mv_do_previous_user(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    pin_user(view, false);
 }
 
 void mv_do_details_fold(mv_view *view, uint64_t arg)

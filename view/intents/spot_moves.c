@@ -212,30 +212,18 @@ static void enter_place(mv_view *view)
         go_to(view, MV_DO_NOTHING, 0, 0);
 }
 
-static void next_place(mv_view *view, uint32_t by)
+void mv_do_step_focus(mv_view *view, uint64_t by)
 {
     mv_spot *spot = &view->spot;
 
     if (!mv_view_device(view))
         spot->place = MV_PART_TOOLBAR;
     else if (spot->is_shown)
-        spot->place = (uint8_t)((spot->place + by) % MV_PART_COUNT);
+        spot->place = (uint8_t)((spot->place + MV_PART_COUNT + by) % MV_PART_COUNT);
     spot->is_shown = true;
     if (mv_focus_is_inline(view->desk->focus))
         mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
     enter_place(view);
-}
-
-void mv_do_next_focus(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    next_place(view, 1);
-}
-
-void mv_do_previous_focus(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    next_place(view, MV_PART_COUNT - 1);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
 /* Chooses which table is shown, and handles clicks on its rows. */
-#include <assert.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"

@@ -339,48 +339,31 @@ void mv_do_peak_in_view(mv_view *view, uint64_t arg)
 
 /* ---- trace_marks ---------------------------------------------------------------------------- */
 
-static void go_to(mv_view *view, uint32_t event, const char *otherwise)
+/* Moves the cursor to the nearest of these events after it or before it. */
+static void step_to(mv_view *view, const uint32_t *events, uint32_t count, bool is_on,
+                    const char *what)
 {
+    uint32_t event = is_on ? mv_listed_event_after(events, count, view->now->cursor)
+                           : mv_event_before(events, count, view->now->cursor);
+
     if (event == MV_NO_ROW)
-        mv_view_say(view, false, "%s", otherwise);
+        mv_view_say(view, false, "no %s %s the cursor", what, is_on ? "after" : "before");
     else
         mv_view_move_cursor(view, event);
 }
 
-void mv_do_mark_back(mv_view *view, uint64_t arg)
+void mv_do_step_mark(mv_view *view, uint64_t is_on)
 {
     const mv_mark_lanes *m = mv_timeline_marks(view);
 
-    (void)arg;
-    go_to(view, m ? mv_event_before(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
-          "no marker before the cursor");
+    step_to(view, m ? m->begins : NULL, m ? m->begin_count : 0, is_on, "marker");
 }
 
-void mv_do_mark_on(mv_view *view, uint64_t arg)
-{
-    const mv_mark_lanes *m = mv_timeline_marks(view);
-
-    (void)arg;
-    go_to(view, m ? mv_listed_event_after(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
-          "no marker after the cursor");
-}
-
-void mv_do_oom_on(mv_view *view, uint64_t arg)
+void mv_do_step_oom(mv_view *view, uint64_t is_on)
 {
     const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
-    (void)arg;
-    go_to(view, mv_listed_event_after(l->ooms, l->oom_count, view->now->cursor),
-          "no out-of-memory event after the cursor");
-}
-
-void mv_do_oom_back(mv_view *view, uint64_t arg)
-{
-    const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
-
-    (void)arg;
-    go_to(view, mv_event_before(l->ooms, l->oom_count, view->now->cursor),
-          "no out-of-memory event before the cursor");
+    step_to(view, l->ooms, l->oom_count, is_on, "out-of-memory event");
 }
 
 void mv_do_to_alloc(mv_view *view, uint64_t arg)
@@ -397,8 +380,12 @@ void mv_do_to_free(mv_view *view, uint64_t arg)
     uint32_t birth, end;
 
     (void)arg;
-    if (pinned_events(view, &birth, &end))
-        go_to(view, end, "the allocation is never freed");
+    if (!pinned_events(view, &birth, &end))
+        return;
+    if (end == MV_NO_ROW)
+        mv_view_say(view, false, "%s", "the allocation is never freed");
+    else
+        mv_view_move_cursor(view, end);
 }
 
 void mv_do_pin(mv_view *view, uint64_t arg)

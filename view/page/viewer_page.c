@@ -2,7 +2,6 @@
 
 #include "analyze/advice/headline.h"
 #include "analyze/ranks/summary.h"
-#include "analyze/thin/thin.h"
 #include "base/parallel_for.h"
 #include "view/page/letters.h"
 #include "view/page/page_file.h"

@@ -1,15 +1,10 @@
 /* One allocation, segment or event: a sentence that describes it, its life with links, its stacks,
  * and the other users of its address. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "analyze/lives/position.h"
-#include "base/text.h"
 #include "view/document/moment_text.h"
 #include "view/frame/colour_groups.h"
 #include "view/panes/panels.h"
-#include "viz/scene/axis.h"
 
 /* Widths in pixels at scale 1. */
 enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 };

@@ -1,6 +1,5 @@
 /* The problems that the analyzers found, and where they are, most serious first. */
 #include <math.h>
-#include <string.h>
 
 #include "base/sort.h"
 #include "view/frame/file_badge.h"

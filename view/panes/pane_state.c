@@ -1,12 +1,9 @@
 /* The allocator's state at the cursor: segments with their blocks, and what the event changed. */
 #include <math.h>
-#include <string.h>
 
-#include "analyze/lives/alive.h"
 #include "view/document/level_calls.h"
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
-#include "viz/pictures/state_scene.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 

@@ -1,9 +1,6 @@
 /* Tables. Their rows contain numbers, and each row has a place that a click goes to. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/search.h"
 #include "view/panes/panels.h"
 #include "view/timeline/hit_ticks.h"
 #include "viz/scene/axis.h"

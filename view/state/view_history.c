@@ -31,23 +31,15 @@ void mv_history_rest(mv_view_history *h)
     h->run = MV_SETTLES;
 }
 
-static bool travel(mv_view_history *h, mv_view_state *from, uint32_t *from_count, mv_view_state *to,
-                   uint32_t *to_count, mv_view_state *now)
+bool mv_history_go(mv_view_history *h, mv_view_state *now, bool is_forward)
 {
+    mv_view_state *from = is_forward ? h->future : h->past, *to = is_forward ? h->past : h->future;
+    uint32_t *from_count = is_forward ? &h->future_count : &h->past_count;
+
     if (*from_count == 0)
         return false;
-    push(to, to_count, now);
+    push(to, is_forward ? &h->past_count : &h->future_count, now);
     *now = from[--*from_count];
     mv_history_rest(h);
     return true;
-}
-
-bool mv_history_back(mv_view_history *h, mv_view_state *now)
-{
-    return travel(h, h->past, &h->past_count, h->future, &h->future_count, now);
-}
-
-bool mv_history_forward(mv_view_history *h, mv_view_state *now)
-{
-    return travel(h, h->future, &h->future_count, h->past, &h->past_count, now);
 }

@@ -35,8 +35,7 @@ void mv_history_note(mv_view_history *history, mv_change_kind kind, const mv_vie
 /* Makes the next change begin a new step. */
 void mv_history_rest(mv_view_history *history);
 
-/* Replace *now with the previous or the next place. Return false if there is none. */
-bool mv_history_back(mv_view_history *history, mv_view_state *now);
-bool mv_history_forward(mv_view_history *history, mv_view_state *now);
+/* Replaces *now with the previous or the next place. Returns false if there is none. */
+bool mv_history_go(mv_view_history *history, mv_view_state *now, bool is_forward);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "view/timeline/hit_ticks.h"
 #include "view/timeline/rank_lanes.h"
-#include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"
 
 enum {

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "analyze/filter/isolate.h"
-#include "analyze/levels/levels.h"
 #include "base/grow.h"
 #include "base/sort.h"
 #include "view/timeline/viewport.h"

@@ -1,7 +1,6 @@
 /* Levels over time: the lines over the stack, peaks, and out-of-memory events. */
 #include <math.h>
 
-#include "analyze/levels/levels.h"
 #include "base/duration.h"
 #include "base/size.h"
 #include "view/timeline/plot.h"

@@ -401,11 +401,6 @@ static void paint_legend(device_frame *f, mv_box box)
 
 /* ---- the pointer ------------------------------------------------------------------------- */
 
-static const char *add_line(device_frame *f, const char *tip, const char *name, int64_t bytes)
-{
-    return mv_scene_format(&f->p->ui->scene, "%s\n%s %s", tip, bytes_text(f, bytes), name);
-}
-
 /* Returns a tooltip with the ledger at the pointer's position. */
 static const char *tip_of(device_frame *f, double event)
 {
@@ -430,7 +425,8 @@ static const char *tip_of(device_frame *f, double event)
     for (uint32_t i = MV_DEVICE_PARTS; i-- > 0;) {
         const char *name = mv_device_part_name(f->lane, (mv_device_part)i);
         if (name)
-            tip = add_line(f, tip, name, parts.bytes[i]);
+            tip = mv_scene_format(&f->p->ui->scene, "%s\n%s %s", tip, bytes_text(f, parts.bytes[i]),
+                                  name);
     }
     return *a->ledger.residue ? mv_scene_format(&p->ui->scene, "%s\n%s", tip, a->ledger.residue)
                               : tip;

@@ -1,13 +1,11 @@
 /* The legend, which explains colours and lines, and shows how many bytes each stands for. */
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "view/timeline/plot.h"
 #include "viz/pictures/fullness.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"
-#include "viz/scene/fullness_scale.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,6 +1,5 @@
 /* The timeline by pool: an envelope for each pool, with its reserved and allocated bytes. */
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "view/document/level_calls.h"

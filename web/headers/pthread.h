@@ -27,33 +27,9 @@ static inline int pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexa
     return 0;
 }
 
-static inline int pthread_mutex_destroy(pthread_mutex_t *lock)
-{
-    (void)lock;
-    return 0;
-}
-
-static inline int pthread_mutex_lock(pthread_mutex_t *lock)
-{
-    (void)lock;
-    return 0;
-}
-
-static inline int pthread_mutex_unlock(pthread_mutex_t *lock)
-{
-    (void)lock;
-    return 0;
-}
-
 static inline int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 {
     (void)cond, (void)attr;
-    return 0;
-}
-
-static inline int pthread_cond_destroy(pthread_cond_t *cond)
-{
-    (void)cond;
     return 0;
 }
 
@@ -64,16 +40,18 @@ static inline int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
     return EINVAL;
 }
 
-static inline int pthread_cond_signal(pthread_cond_t *cond)
-{
-    (void)cond;
-    return 0;
-}
-
-static inline int pthread_cond_broadcast(pthread_cond_t *cond)
-{
-    (void)cond;
-    return 0;
-}
+#define MV_DOES_NOTHING(function, type)    \
+    static inline int function(type *with) \
+    {                                      \
+        (void)with;                        \
+        return 0;                          \
+    }
+MV_DOES_NOTHING(pthread_mutex_destroy, pthread_mutex_t)
+MV_DOES_NOTHING(pthread_mutex_lock, pthread_mutex_t)
+MV_DOES_NOTHING(pthread_mutex_unlock, pthread_mutex_t)
+MV_DOES_NOTHING(pthread_cond_destroy, pthread_cond_t)
+MV_DOES_NOTHING(pthread_cond_signal, pthread_cond_t)
+MV_DOES_NOTHING(pthread_cond_broadcast, pthread_cond_t)
+#undef MV_DOES_NOTHING
 
 #endif
