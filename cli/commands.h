@@ -53,8 +53,9 @@ struct mv_cli {
     bool reads_whole;           /* the file must be read as a whole, because a piece is damaged */
     uint32_t columns;           /* set of columns of events (MV_EVENT_addr) that the command reads
                                  * once the lives are known, if the file has one device, no request
-                                 * failed and no option selects events. All other columns may then
-                                 * be NULL; 0: it needs all events */
+                                 * failed and no option selects events other than a window or a
+                                 * moment. All other columns may then be NULL; 0: it needs all
+                                 * events */
     uint32_t columns_of_few;    /* further columns of few events (mv_lives_kept.of_few); 0: the
                                   * command does not follow the heap */
     uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
