@@ -70,7 +70,6 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_stats,
         .reads_part = MV_PART_DEVICE,
-        .reads_pieces = true,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT),
@@ -178,7 +177,6 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_lines,
         .reads_part = MV_PART_LIVING,
-        .reads_pieces = true,
         .report = &mv_report_lines,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(SOURCE) | MV_HAS(BY) | MV_HAS(WITH) |
                    RANGE_OPTIONS,

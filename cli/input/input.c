@@ -239,7 +239,7 @@ static bool takes_pieces(const mv_cli *cli)
 
     if ((o->from || o->to) && cli->command->reads_part != MV_PART_DEVICE)
         return false;
-    return (cli->command->reads_pieces || (cli->columns && !at_is_low(cli))) && !cli->reads_whole &&
+    return (cli->reads_pieces || (cli->columns && !at_is_low(cli))) && !cli->reads_whole &&
            !cli->kept && !o->level && !o->with && !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 

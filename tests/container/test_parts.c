@@ -41,8 +41,8 @@ typedef struct {
 } slot;
 
 /* About 2.2 chunks of events whose lives leave no doubts. Blocks are in separate segments, some of
- * them wait for a stream, and some stay. Device 1 was in use before the first event. Every third
- * segment is in the pool (0, pool). */
+ * them wait for a stream, and some stay. Device 1 was in use before the first event, unless every
+ * third segment is in the private pool (0, pool). */
 static const mv_trace *make_heap(uint64_t pool)
 {
     enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
@@ -54,7 +54,7 @@ static const mv_trace *make_heap(uint64_t pool)
         slots[i] = (slot){.base = 0x7f0000000000 + ((uint64_t)i << 28),
                           .size = i % 4 == 0 ? 20 << 20 : 2 << 20,
                           .device = i >= HALF};
-    for (uint32_t i = HALF; i < HALF + 4; i++)
+    for (uint32_t i = HALF; i < HALF + 4 && !pool; i++)
         slots[i].is_held = slots[i].is_used = true, slots[i].requested = slots[i].size;
     for (uint32_t event = 0; event < 2 * CHUNK + CHUNK / 4;) {
         uint32_t at = (uint32_t)(mvt_random_next(&seed) % SLOTS);
@@ -426,6 +426,21 @@ LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
     check_report("spoil.bin", "leaks", windows[0]);
     spoil(MV_WIRE_EVENTS);
     check_report("spoil.bin", "lines", "--from 10 --to 100");
+}
+
+/* A copy is written piece by piece if the lives on all devices are known, else as a whole. */
+LongTest(parts, a_copy_has_the_same_bytes)
+{
+    for (uint64_t pool = 0; pool <= 7; pool += 7) {
+        size_t length;
+        write_whole_and_parts(make_heap(pool));
+        mvt_run run = mvt_here("$MEMVIZ convert -q parts.bin copy.bin");
+        mv_span file = mvt_folder_read("parts.bin");
+        char *copy = mvt_take("copy.bin", &length);
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        cr_expect(length == file.length && memcmp(copy, file.data, length) == 0);
+        free((void *)file.data);
+    }
 }
 
 /* Only the final heap shows which segments are in a private pool. */
