@@ -5,10 +5,12 @@
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
+#include "cli/input/pieces.h"
 #include "cli/pictures/pictures.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/model/sums.h"
+#include "parse/model/tables.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
@@ -89,6 +91,53 @@ static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_f
     return digests;
 }
 
+/* ---- pieces ------------------------------------------------------------------------------ */
+
+typedef struct {
+    mv_cli *cli;
+    mv_snapshot_writer *writer;
+} piece_writer;
+
+/* Whether the writer has the same live rows as the file that is read, and the piece fills its
+ * chunks. The lives of a device with a single piece may be uncertain. */
+static bool fits(const mv_living_columns *alive, const mv_living *l, uint32_t rows)
+{
+    uint32_t chunk = mv_table_find(MV_WIRE_EVENTS)->chunk_rows;
+
+    return (l->count > 0 || l->is_cut) && alive->rows.count == l->count &&
+           (!l->is_cut || (rows - l->count) % chunk == 0) &&
+           (l->count == 0 || memcmp(alive->event, l->event, l->count * sizeof *l->event) == 0);
+}
+
+static mv_code put_piece(void *user, const mv_trace *piece, const mv_lives *lives, mv_err *err)
+{
+    const piece_writer *w = user;
+    mv_living l = mv_living_of(piece, lives->device);
+    mv_spans spans = mv_spans_of(lives);
+
+    if (!fits(mv_snapshot_alive(w->writer), &l, lives->events.count))
+        return mv_input_needs_whole(w->cli, err);
+    mv_snapshot_put(w->writer, (mv_snapshot_piece){.device = lives->device,
+                                                   .events = &lives->events,
+                                                   .before = l.count,
+                                                   .spans = &spans});
+    return MV_OK;
+}
+
+/* Writes a container from the pieces of another. */
+static mv_code write_pieces(mv_cli *cli, const mv_trace *trace, const mv_write_opts *opts,
+                            mv_sink *sink, mv_err *err)
+{
+    piece_writer w = {cli, mv_snapshot_begin(&cli->scratch, trace, opts, sink)};
+    mv_err ended = {0};
+
+    for (uint32_t i = 0; w.writer && err->code == MV_OK && i < trace->device_count; i++)
+        if (trace->devices[i].events.count > 0)
+            mv_input_each_piece(cli, trace, i, put_piece, &w, err);
+    mv_snapshot_end(w.writer, err->code == MV_OK ? err : &ended);
+    return err->code;
+}
+
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, written *w)
 {
     const char *path = out_of(cli), *input = mv_input_name(cli);
@@ -105,17 +154,19 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
-                          .digests = find_digests(cli, trace, write, &spans),
+                          .digests = cli->pieces ? trace->digests
+                                                 : find_digests(cli, trace, write, &spans),
                           .name = slash && slash[1] ? slash + 1 : input};
     opts.spans = spans;
-    if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
-               : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
+    if ((cli->pieces ? write_pieces(cli, trace, &opts, &sink, &err)
+         : write     ? write(&cli->scratch, trace, &opts, &sink, &err)
+                     : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);
     else
         mv_sink_abort(&sink);
     mv_progress_end(&progress);
     w->bytes_out = sink.bytes;
-    if (err.code != MV_OK)
+    if (err.code != MV_OK && !cli->reads_whole)
         mv_complain(err.code == MV_IO ? NULL : path, &err);
     return err.code == MV_OK;
 }
@@ -228,6 +279,7 @@ int mv_cmd_convert(mv_cli *cli)
     if (!choose(cli, &write))
         return MV_EXIT_USAGE;
     w.path = out_of(cli);
+    cli->reads_pieces = write == mv_snapshot_write;
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w))
         return MV_EXIT_FAILED;
     if (write == mv_plain_write && !mv_option_given(&cli->options, MV_HAS(QUIET)))

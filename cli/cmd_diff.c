@@ -13,14 +13,12 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
+#include "parse/model/living.h"
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
-enum {
-    TEXT_ROWS = 10,
-    OTHER_LINES = 18
-}; /* number of rows in text without --limit, and number of
-                                            * other lines */
+/* Rows in text without --limit, and other lines. */
+enum { TEXT_ROWS = 10, OTHER_LINES = 18 };
 
 enum { ALLOCATED, RESERVED };
 
@@ -58,9 +56,7 @@ static uint64_t magnitude(int64_t delta)
  * complete history of another device, or at the end, where the file lists all memory. */
 static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s)
 {
-    const char *at = c->cli->options.at;
-
-    if (pair->sides.lives[s] || (at && strcmp(at, "end") == 0))
+    if (pair->sides.lives[s] || strcmp(c->cli->options.at, "end") == 0)
         return false;
     for (const device_pair *other = c->pairs; other < c->pairs + c->count; other++)
         if (other->sides.lives[s] && other->sides.lives[s]->history == MV_HISTORY_COMPLETE)
@@ -275,10 +271,13 @@ static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
     MEMBER("unchanged_lines", pair->found.same_lines) \
     MEMBER("unchanged_bytes", pair->found.same_bytes)
 
-static mv_moment moment_of(const device_pair *pair, int s)
+static mv_moment moment_of(const diff_report *c, const device_pair *pair, int s)
 {
-    return pair->sides.lives[s] ? pair->sides.moment[s]
-                                : (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME};
+    static const mv_moment none = {.event = MV_BEFORE, .time_us = MV_NO_TIME};
+    mv_moment at = pair->sides.lives[s] ? pair->sides.moment[s] : none;
+
+    at.event = mv_event_number(&c->trace[s], pair->device[s], at.event);
+    return at;
 }
 
 static mv_history_kind history_of(const device_pair *pair, int s)
@@ -292,7 +291,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
     (void)one;
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
-        mv_moment moment[2] = {moment_of(pair, 0), moment_of(pair, 1)};
+        mv_moment moment[2] = {moment_of(c, pair, 0), moment_of(c, pair, 1)};
         mv_history_kind history[2] = {history_of(pair, 0), history_of(pair, 1)};
         const uint32_t *device = pair->device;
         const mv_reserved *reserved = pair->found.reserved;
@@ -324,7 +323,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
         moment[s] = (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME, .bytes = c->level[s]};
         if (c->count != 1)
             continue;
-        moment[s] = moment_of(&c->pairs[0], s);
+        moment[s] = moment_of(c, &c->pairs[0], s);
         device[s] = c->pairs[0].device[s];
         history[s] = history_of(&c->pairs[0], s);
     }
@@ -445,10 +444,11 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
     char at[MV_AT_TEXT + 48], held[48] = "";
+    mv_moment there = moment_of(c, pair, s);
 
     if (pair->sides.lives[s])
         snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
-                 mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
+                 mv_at_text(moment, &c->trace[s], &there));
     else
         snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
                  is_side_unknown(c, pair, s) ? ", and no history" : "");
@@ -788,6 +788,7 @@ int mv_cmd_diff(mv_cli *cli)
     diff_report c = {
         .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
+    cli->options.at = cli->options.at ? cli->options.at : "peak";
     if (!read_both(&c) || !pair_devices(&c))
         return MV_EXIT_FAILED;
     for (uint32_t i = 0; i < c.count; i++)

@@ -296,6 +296,7 @@ int mv_cmd_lines(mv_cli *cli)
             return mv_complain(NULL, &err);
         r.source = &source;
     }
+    cli->reads_pieces = true;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     mv_pieces_need(cli->pieces,

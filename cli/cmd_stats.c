@@ -561,6 +561,7 @@ int mv_cmd_stats(mv_cli *cli)
     mv_err err = {.offset = MV_NO_OFFSET};
     int status = MV_EXIT_DONE;
 
+    cli->reads_pieces = true;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end))
         return MV_EXIT_FAILED;
     if (cli->pieces && (!mv_totals_take_pieces(&trace) || mv_graphs_have_ranges(&trace) ||

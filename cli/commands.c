@@ -17,6 +17,9 @@
 
 #define MANY     .least_files = 1, .most_files = INT_MAX
 #define ONE_FILE .arguments = "FILE", .least_files = 1, .most_files = 1
+#define PLOT                                                                    \
+    ONE_FILE, .opens_window = true, .writes_file = true, .writes_beside = true, \
+              .reads_part = MV_PART_DEVICE, .report = &mv_report_pictures, .options = PLOT_OPTIONS
 
 static const char SEGMENTS[] = "segments and settings of PyTorch's allocator "
                                "(torch.cuda.memory._dump_snapshot() writes them)";
@@ -67,7 +70,6 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_stats,
         .reads_part = MV_PART_DEVICE,
-        .reads_pieces = true,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT),
@@ -123,7 +125,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_SEVERAL,
         .alias = "compare",
         .run = mv_cmd_diff,
-        .reads_part = MV_PART_DEVICE,
+        .reads_part = MV_PART_MOMENT,
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | GATE_OPTIONS |
@@ -175,7 +177,6 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_lines,
         .reads_part = MV_PART_LIVING,
-        .reads_pieces = true,
         .report = &mv_report_lines,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(SOURCE) | MV_HAS(BY) | MV_HAS(WITH) |
                    RANGE_OPTIONS,
@@ -246,6 +247,7 @@ const mv_command mv_commands[] = {
         .name = "segments",
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segments,
+        .reads_part = MV_PART_DEVICE,
         .writes_beside = true,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(FRAMES) |
@@ -388,6 +390,7 @@ const mv_command mv_commands[] = {
         .name = "ranks",
         .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_ranks,
+        .reads_part = MV_PART_LIVING,
         .reads_summaries = true,
         .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
@@ -411,6 +414,7 @@ const mv_command mv_commands[] = {
         .name = "summarize",
         .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_summarize,
+        .reads_part = MV_PART_LIVING,
         .writes_beside = true,
         .reads_summaries = true,
         .report = &mv_report_summarize,
@@ -430,12 +434,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "plot timeline draw",
         .run = mv_cmd_trace_plot,
-        .opens_window = true,
-        .writes_beside = true,
-        .report = &mv_report_pictures,
-        .options = PLOT_OPTIONS,
-        .writes_file = true,
-        ONE_FILE,
+        PLOT,
         .summary = "the memory timeline as a picture",
         .help = "Memory over time: allocated bytes stacked by allocation, the reserved line above "
                 "them, the peak, and the call sites that hold most. It is written to -o X.html, "
@@ -460,12 +459,7 @@ const mv_command mv_commands[] = {
         .name = "segment_plot",
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segment_plot,
-        .opens_window = true,
-        .writes_beside = true,
-        .report = &mv_report_pictures,
-        .options = PLOT_OPTIONS,
-        .writes_file = true,
-        ONE_FILE,
+        PLOT,
         .summary = "the allocator's segments as a picture",
         .help = "Segments over time: what PyTorch took from the device, when, which line requested "
                 "it, and how much of it tensors used; for expandable segments also the mapped and "

@@ -50,11 +50,13 @@ struct mv_cli {
     mv_error_texts *errors;     /* errors found in a text that was given instead of a snapshot;
                                  * NULL: texts are rejected */
     struct mv_pieces *pieces;   /* pieces of the file (parse/pieces.h); NULL: read as a whole */
+    bool reads_pieces;          /* the command can process the file piece by piece */
     bool reads_whole;           /* the file must be read as a whole, because a piece is damaged */
     uint32_t columns;           /* set of columns of events (MV_EVENT_addr) that the command reads
                                  * once the lives are known, if the file has one device, no request
-                                 * failed and no option selects events. All other columns may then
-                                 * be NULL; 0: it needs all events */
+                                 * failed and no option selects events other than a window or a
+                                 * moment. All other columns may then be NULL; 0: it needs all
+                                 * events */
     uint32_t columns_of_few;    /* further columns of few events (mv_lives_kept.of_few); 0: the
                                   * command does not follow the heap */
     uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
@@ -119,7 +121,6 @@ struct mv_command {
     bool takes_sizes;     /* its arguments are FILE=N; --at also takes sizes */
     bool adds_nothing;    /* accepts files whose sums would overflow */
     uint8_t reads_part;   /* which events it reads (mv_part_use) */
-    bool reads_pieces;    /* can process a file piece by piece (parse/pieces.h) */
     bool needs_no_events; /* a digest of the events is sufficient (parse/model/digest.h) */
     bool needs_failures;  /* a digest is sufficient if it shows that no request failed */
     bool lists_notes;     /* its report lists the notes about damage */

@@ -8,6 +8,7 @@
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 #include "parse/model/build.h"
+#include "parse/model/living.h"
 
 typedef struct {
     const mv_trace *trace;
@@ -339,7 +340,7 @@ static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, u
         m.keys[i] = m.site[i].key;
     if (!find_points(arena, &m, &lives, most_points, out) || !keep_sites(arena, scratch, &m, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
-    renumber(out, window.first);
+    renumber(out, mv_event_number(trace, device, window.first));
     return copy_code(arena, scratch, &m, out, err);
 }
 

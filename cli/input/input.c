@@ -119,14 +119,27 @@ static const char *part_begin(const mv_cli *cli)
     return names_place(cli) && !o->from && !o->to ? o->at : NULL;
 }
 
-/* Whether the report depends on all events: a picture, groups, or a filter. */
+/* Whether the report depends on all events: groups, a filter, a page, or a picture of a moment, which
+ * shows verdicts. */
 static bool shows_all(const mv_cli *cli)
 {
-    const mv_options *o = &cli->options;
-    bool draws =
-        o->output && cli->command->writes_file && !mv_text_has_ending(o->output, ".folded");
+    const mv_command *c = cli->command;
+    const char *to = cli->options.output;
+    bool draws = c->writes_file && (to || c->writes_beside);
 
-    return draws || mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
+    if (mv_option_given(&cli->options, MV_HAS(BY) | MV_HAS(FILTER)))
+        return true;
+    if (c->reads_part == MV_PART_DEVICE)
+        return draws && (!to || mv_text_has_ending(to, ".html"));
+    return c->reads_part == MV_PART_MOMENT && draws && !mv_text_has_ending(to, ".folded");
+}
+
+/* Whether --at names a moment that does not depend on the window, and may be after its end. */
+static bool is_beyond_window(const mv_cli *cli)
+{
+    const char *at = cli->options.at;
+
+    return at && strcmp(at, "end") != 0 && !mv_at_is_peak(cli) && mv_moment_oom_number(at) == 0;
 }
 
 /* Whether the command needs only a part of the events. It always needs all of them on other levels,
@@ -138,7 +151,7 @@ static bool needs_part(const mv_cli *cli, const char *path)
     struct stat st;
 
     if (cli->command->reads_part == MV_PART_NONE || cli->kept || o->level || o->with ||
-        (!is_window && shows_all(cli)))
+        (!is_window && shows_all(cli)) || (o->to && is_beyond_window(cli)))
         return false;
     return (part_begin(cli) || o->device != MV_ALL_DEVICES ||
             (o->to && cli->command->reads_part != MV_PART_DEVICE)) &&
@@ -173,7 +186,7 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
     *part = (mv_read_part){.device = MV_NO_ROW,
                            .end = UINT64_MAX,
                            .has_living = cli->command->reads_part != MV_PART_EVENTS};
-    if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW)
+    if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW && !cli->command->reads_summaries)
         part->device = (uint32_t)o->device;
     if (!find_place(trace, part_begin(cli), &part->first, &part->from_us))
         return false;
@@ -186,10 +199,8 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
     return true;
 }
 
-/* Reads only the events that are needed, if the file allows that. To find times and annotations, a
- * first pass reads only the first and the last event. */
-static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
-                         mv_trace *trace, mv_err *err)
+mv_code mv_input_read_part(const mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
+                           mv_trace *trace, mv_err *err)
 {
     mv_read_part part, none = {.device = MV_NO_ROW};
 
@@ -213,14 +224,23 @@ void mv_input_follows_heap(mv_cli *cli)
     cli->columns_of_few = MV_EVENT_addr | MV_EVENT_size | MV_EVENT_stack | MV_EVENT_call;
 }
 
+/* Whether --at names a low point, which leaks find. */
+static bool at_is_low(const mv_cli *cli)
+{
+    uint64_t number;
+
+    return cli->options.at && mv_moment_is_low(cli->options.at, &number);
+}
+
 /* Whether the command processes all events, and can do so in pieces. */
 static bool takes_pieces(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
 
-    return (cli->command->reads_pieces || (cli->columns && !o->at)) && !cli->reads_whole &&
-           !cli->kept && !o->level && !o->with && !o->from && !o->to &&
-           !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
+    if ((o->from || o->to) && cli->command->reads_part != MV_PART_DEVICE)
+        return false;
+    return (cli->reads_pieces || (cli->columns && !at_is_low(cli))) && !cli->reads_whole &&
+           !cli->kept && !o->level && !o->with && !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 
 /* Reads the file as it is, without taking a level from it. */
@@ -247,7 +267,7 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     else if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
     else
-        read_part(cli, arena, path, opts, trace, err);
+        mv_input_read_part(cli, arena, path, opts, trace, err);
     mv_progress_end(&progress);
     name_other_tool(path, err);
     return err->code;

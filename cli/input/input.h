@@ -6,6 +6,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/lives.h"
 #include "cli/commands.h"
+#include "parse/readers.h"
 
 /* Sets the columns of events that commands read which replay the events or follow the heap, in
  * cli->columns and cli->columns_of_few. Must be called before the file is read. */
@@ -17,6 +18,12 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
 /* Reads another of the command's files. */
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
+
+/* Reads only the events that the command needs, if the file allows that (mv_part_use), else all of
+ * them. To find times and annotations, a first pass reads only the first and the last event. Prints
+ * no messages, and may be called by several threads. */
+mv_code mv_input_read_part(const mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
+                           mv_trace *trace, mv_err *err);
 
 /* Reads a file without printing messages. `read` is the original trace. `trace` is the trace for
  * the level in --level, or for the file's first level without --level. */

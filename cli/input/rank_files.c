@@ -15,7 +15,7 @@
 
 typedef struct {
     mv_rank_files *files;
-    const mv_options *options; /* values of --device, --from and --to */
+    const mv_cli *cli;
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -75,16 +75,16 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
 }
 
 /* Standard input can be read only once, so its bytes are kept in memory. */
-static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
-                          const mv_options *options)
+static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work, const mv_cli *cli)
 {
+    const mv_options *options = &cli->options;
     mv_read_opts opts = {.files_only = file->is_file};
     mv_trace trace;
     mv_span bytes;
     mv_code code;
 
     if (strcmp(file->path, "-") != 0)
-        code = mv_trace_read(work, file->path, &opts, &trace, &file->err);
+        code = mv_input_read_part(cli, work, file->path, opts, &trace, &file->err);
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
     if (code == MV_OK)
@@ -97,19 +97,19 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
 }
 
 static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work,
-                           mv_shared_parts *shared, const mv_options *options)
+                           mv_shared_parts *shared, const mv_cli *cli)
 {
     mv_span bytes;
     mv_code code;
 
     mv_source_need(source, MV_SUMMARY_MAGIC_BYTES);
     if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)})) {
-        code = read_trace(file, source, work, options);
+        code = read_trace(file, source, work, cli);
         if (code != MV_OK)
             mv_arena_release(&file->arena);
         return code;
     }
-    if (options->from || options->to)
+    if (cli->options.from || cli->options.to)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
                        "a summary covers a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
@@ -121,7 +121,7 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
 
 /* A summary file that failed keeps its memory, because other files' summaries may share parts of
  * it. */
-static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_options *options)
+static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_cli *cli)
 {
     mv_budget *budget = file->arena.budget;
     mv_source source = {0};
@@ -135,7 +135,7 @@ static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_opti
     code = file->is_file ? mv_source_open_file(&work, file->path, &source, &file->err)
                          : mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
-        code = read_source(file, &source, &work, shared, options);
+        code = read_source(file, &source, &work, shared, cli);
     if (mv_source_check(&source, &torn) != MV_OK) {
         file->err = torn;
         code = torn.code;
@@ -143,7 +143,7 @@ static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_opti
     mv_source_close(&source);
     mv_arena_release(&work);
     if (code == MV_OK)
-        code = keep_named(file, options->device);
+        code = keep_named(file, cli->options.device);
     file->err.code = code;
     if (code != MV_OK)
         file->count = 0;
@@ -155,7 +155,7 @@ static void read_one(void *user, uint32_t i)
 {
     job *j = user;
 
-    read_file(&j->files->files[i], &j->files->shared, j->options);
+    read_file(&j->files->files[i], &j->files->shared, j->cli);
 }
 
 /* A file that ran out of memory while others were read may fit if it has all of the remaining
@@ -165,14 +165,14 @@ static void read_again_alone(const job *j)
     for (uint32_t i = 0; i < j->files->count; i++) {
         mv_rank_file *file = &j->files->files[i];
         if (file->err.code == MV_NOMEM && strcmp(file->path, "-") != 0)
-            read_file(file, &j->files->shared, j->options);
+            read_file(file, &j->files->shared, j->cli);
     }
 }
 
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
     uint32_t threads = mv_parallel_for_threads((uint32_t)cli->options.files, 0);
-    job j = {.files = out, .options = &cli->options};
+    job j = {.files = out, .cli = cli};
     bool lacked;
 
     *out = (mv_rank_files){.count = (uint32_t)cli->options.files};

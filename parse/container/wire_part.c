@@ -85,12 +85,15 @@ uint32_t mv_load_chunk_at(const mv_load_table *t, uint64_t first)
 /* ---- rows of a part ---------------------------------------------------------------------- */
 
 /* Returns the first row after the part that may be left out; UINT64_MAX if no rows may be left out.
- * Lifetimes do not depend on events after the part if the history is complete. */
+ * Lifetimes do not depend on events after the part if the history is complete. Which segments are in
+ * private pools may depend on the final heap. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
+    bool has_private = mv_load_find(load, MV_WIRE_POOLS)->declared_rows > 1;
     mv_part_rows rows = load->rows[t->device];
 
-    if (load->part->has_living && load->digests[t->device].history != MV_DIGEST_COMPLETE)
+    if (load->part->has_living &&
+        (load->digests[t->device].history != MV_DIGEST_COMPLETE || has_private))
         return UINT64_MAX;
     for (uint32_t i = 0; i < t->chunk_count; i++)
         if (t->chunks[i].head.first_row > rows.first && t->chunks[i].head.first_row > rows.end)

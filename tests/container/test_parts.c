@@ -41,8 +41,9 @@ typedef struct {
 } slot;
 
 /* About 2.2 chunks of events whose lives leave no doubts. Blocks are in separate segments, some of
- * them wait for a stream, and some stay. Device 1 was in use before the first event. */
-static const mv_trace *make_heap(void)
+ * them wait for a stream, and some stay. Device 1 was in use before the first event, unless every
+ * third segment is in the private pool (0, pool). */
+static const mv_trace *make_heap(uint64_t pool)
 {
     enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
     mvt_trace *t = mvt_new();
@@ -53,7 +54,7 @@ static const mv_trace *make_heap(void)
         slots[i] = (slot){.base = 0x7f0000000000 + ((uint64_t)i << 28),
                           .size = i % 4 == 0 ? 20 << 20 : 2 << 20,
                           .device = i >= HALF};
-    for (uint32_t i = HALF; i < HALF + 4; i++)
+    for (uint32_t i = HALF; i < HALF + 4 && !pool; i++)
         slots[i].is_held = slots[i].is_used = true, slots[i].requested = slots[i].size;
     for (uint32_t event = 0; event < 2 * CHUNK + CHUNK / 4;) {
         uint32_t at = (uint32_t)(mvt_random_next(&seed) % SLOTS);
@@ -103,7 +104,7 @@ static const mv_trace *make_heap(void)
         if (!s->is_held)
             continue;
         mvt_segment(t, .device = s->device, .addr = s->base, .bytes = s->size,
-                    .small = s->size == 2 << 20);
+                    .small = s->size == 2 << 20, .pool_b = i % 3 == 0 ? pool : 0);
         if (state == MV_BLOCK_INACTIVE)
             block = 0;
         else
@@ -134,13 +135,12 @@ static void write_whole_and_parts(const mv_trace *trace)
     mvt_folder_put("whole.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* The JSON output contains the file's name. */
+/* The output may contain the file's name. */
 static void take_name_away(char *report)
 {
-    char *end = strstr(report, ".bin\"");
-
-    if (end)
-        memcpy(end - 5, "trace", 5);
+    for (char *end = report; (end = strstr(end, ".bin")) != NULL; end++)
+        if (end - report >= 5)
+            memcpy(end - 5, "trace", 5);
 }
 
 static void check_report(const char *part, const char *command, const char *window)
@@ -152,6 +152,23 @@ static void check_report(const char *part, const char *command, const char *wind
     take_name_away(whole.out);
     take_name_away(is.out);
     mvt_same_text(whole.out, is.out, "%s %s", command, window);
+}
+
+/* Compares the pictures that a command draws. */
+static void check_picture(const char *command, const char *window)
+{
+    static const char *const files[] = {"whole", "parts"};
+    size_t length[2];
+    char *drawn[2];
+
+    for (int i = 0; i < 2; i++) {
+        mvt_run run =
+            mvt_here("$MEMVIZ %s -q %s --title x %s.bin -o x.svg", command, window, files[i]);
+        cr_assert_eq(run.status, 0, "%s %s: %s", command, window, run.err);
+        drawn[i] = mvt_take("x.svg", &length[i]);
+    }
+    cr_expect(length[0] == length[1] && memcmp(drawn[0], drawn[1], length[0]) == 0, "%s %s",
+              command, window);
 }
 
 static void check_window(const char *part, const char *window)
@@ -367,29 +384,42 @@ LongTest(parts, damage_changes_no_answer)
  * the whole file. */
 LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
 {
-    static const char *const windows[] = {"--from 140000",
-                                          "--from 133000 --to 139000 --device 0",
-                                          "--from 1.2s --to 1.3s",
+    static const char *const windows[] = {"--from 70000",
+                                          "--from 66000 --to 69000 --device 0",
+                                          "--from 1.4s --to 1.45s",
                                           "--from @step#130",
-                                          "--from 140000 --to 139000",
+                                          "--from 70000 --to 69000",
                                           "--from 9000000",
                                           "--device 1"};
-    static const char *const moments[] = {
-        "",           "--to 140000", "--at 138000 --device 1", "--at peak --from 135000",
-        "--at 1.35s", "--at oom",    "--at 2 --from 140000"};
+    static const char *const moments[] = {"",
+                                          "--to 70000",
+                                          "--at 69000 --device 1",
+                                          "--at peak --from 67500",
+                                          "--at 1.35s",
+                                          "--at oom",
+                                          "--at 2 --from 70000",
+                                          "--at low --to 60000",
+                                          "--at 72000 --to 60000"};
     static const char *const of_device[] = {"stats", "peak",   "fragmentation",
-                                            "floor", "whatif", "oom --from 140000"};
-    mv_read_part part = {.device = MV_NO_ROW, .first = 140000, .has_living = true};
+                                            "floor", "whatif", "oom --from 70000"};
+    mv_read_part part = {.device = MV_NO_ROW, .first = 70000, .has_living = true};
 
-    write_whole_and_parts(make_heap());
+    write_whole_and_parts(make_heap(0));
     cr_assert_lt(rows_read("parts.bin", part, 0), CHUNK);
     cr_assert_lt(rows_read("parts.bin", part, 1), CHUNK);
     for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
         check_report("parts.bin", i % 2 ? "leaks" : "leaks --json", windows[i]);
         check_report("parts.bin", i % 2 ? "lines --json" : "lines", windows[i]);
+        check_report("parts.bin", i % 2 ? "ranks" : "ranks --json --limit 0", windows[i]);
+        check_report("parts.bin", i % 2 ? "diff --json whole.bin" : "diff whole.bin", windows[i]);
     }
-    for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++)
+    for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++) {
         check_report("parts.bin", i % 2 ? "memory" : "memory --json --limit 0", moments[i]);
+        check_report("parts.bin", i % 2 ? "diff whole.bin" : "diff --json whole.bin", moments[i]);
+    }
+    check_picture("trace_plot", "--device 1");
+    check_picture("trace_plot", "--device 0 --from 70000");
+    check_picture("segment_plot", "--device 0 --from 1.4s --to 1.45s");
     for (unsigned i = 0; i < sizeof of_device / sizeof *of_device; i++)
         check_report("parts.bin", of_device[i], "--json --device 1");
     spoil(MV_WIRE_LIVING);
@@ -398,10 +428,32 @@ LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
     check_report("spoil.bin", "lines", "--from 10 --to 100");
 }
 
+/* A copy is written piece by piece if the lives on all devices are known, else as a whole. */
+LongTest(parts, a_copy_has_the_same_bytes)
+{
+    for (uint64_t pool = 0; pool <= 7; pool += 7) {
+        size_t length;
+        write_whole_and_parts(make_heap(pool));
+        mvt_run run = mvt_here("$MEMVIZ convert -q parts.bin copy.bin");
+        mv_span file = mvt_folder_read("parts.bin");
+        char *copy = mvt_take("copy.bin", &length);
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        cr_expect(length == file.length && memcmp(copy, file.data, length) == 0);
+        free((void *)file.data);
+    }
+}
+
+/* Only the final heap shows which segments are in a private pool. */
+LongTest(parts, private_pools_are_those_of_the_whole_file)
+{
+    write_whole_and_parts(make_heap(7));
+    check_report("parts.bin", "diff --json whole.bin", "--device 0 --at reserved-peak --to 60000");
+}
+
 /* Blocks that are alive on one device are recorded as another device's. */
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
-    write_whole_and_parts(make_heap());
+    write_whole_and_parts(make_heap(0));
     mv_span file = mvt_folder_read("parts.bin");
     mvt_container *c = mvt_take_apart(mvt_memory(), file);
     for (uint32_t i = 0; i < c->count; i++)
