@@ -141,6 +141,8 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         request = ev->size[event];
     }
     raise_needed(&s->out->demand, &s->now, request, event);
+    if (s->now.reserved > s->out->demand.reserved)
+        s->out->demand.reserved = s->now.reserved;
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
@@ -172,7 +174,7 @@ static void begin_demand(mv_growth_search *s)
     s->now = (mv_levels){.reserved = before.reserved,
                          .allocated = before.allocated,
                          .active = before.allocated + before.pending};
-    d->before = before.reserved;
+    d->before = d->reserved = before.reserved;
     raise_needed(d, &s->now, 0, MV_BEFORE);
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)
