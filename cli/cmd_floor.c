@@ -110,8 +110,7 @@ static mv_code find_all(floor_report *r, mv_err *err)
         mv_lives lives;
         code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
-            code =
-                mv_minimum_find(&r->cli->arena, r->trace, &lives, false, NULL, &r->found[i], err);
+            code = mv_minimum_find(&r->cli->arena, r->trace, &lives, false, &r->found[i], err);
         if (code == MV_OK)
             code = mv_minimum_costs_find(&r->cli->arena, &lives, &r->found[i], &r->costs[i], err);
     }

@@ -452,7 +452,6 @@ typedef struct {
     mv_fragmentation_opts opts;
     bool has_floor;
     mv_minimum floor;
-    mv_totals totals; /* only with has_floor */
     mv_err err[2];
 } inspection;
 
@@ -467,7 +466,7 @@ static void inspect_part(void *user, uint32_t part)
         mv_fragmentation_find(arena, r->trace, lives, &r->sites, q->opts, &r->found[q->index],
                               &q->err[0]);
     else if (q->has_floor)
-        mv_minimum_find(arena, r->trace, lives, true, q->opts.peak, &q->floor, &q->err[1]);
+        mv_minimum_find(arena, r->trace, lives, true, &q->floor, &q->err[1]);
 }
 
 static mv_code inspect_parts(inspection *q, mv_err *err)
@@ -478,11 +477,6 @@ static mv_code inspect_parts(inspection *q, mv_err *err)
 
     q->has_floor = window.first == 0 && window.end >= r->lives[q->index].events.count &&
                    (!level || strcmp(level, "pytorch") == 0);
-    if (q->has_floor) {
-        if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[q->index], &q->totals, err) != MV_OK)
-            return err->code;
-        q->opts.peak = &q->totals.peak.bytes;
-    }
     mv_parallel_for(2, 0, inspect_part, q);
     *err = q->err[q->err[0].code == MV_OK];
     if (err->code != MV_OK)

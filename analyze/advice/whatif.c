@@ -469,8 +469,7 @@ static void find_part(void *user, uint32_t part)
     if (part == TRIALS)
         run_trials(s, p->opts, &p->err[part]);
     else if (part == FLOOR)
-        mv_minimum_find(s->arena, s->trace, s->lives, true, &s->totals.peak.bytes, &s->out->floor,
-                        &p->err[part]);
+        mv_minimum_find(s->arena, s->trace, s->lives, true, &s->out->floor, &p->err[part]);
     else
         s->lacks_line = look_for_line(s, &p->err[part]) != MV_OK;
 }

@@ -294,8 +294,9 @@ static bool list_lone_deaths(floor_state *s, lone_deaths *out)
 
     for (uint32_t row = 0; row < lives->allocs.count; row++) {
         uint32_t end = lives->allocs.completed[row];
-        if (end == MV_NEVER || size_of(s, row) == 0 ||
-            (lives->alloc_of[end] == row && is_free_action(lives->events.action[end])))
+        if (end == MV_NEVER ||
+            (lives->alloc_of[end] == row && is_free_action(lives->events.action[end])) ||
+            size_of(s, row) == 0)
             continue;
         if (!mv_append(s->arena, out->rows, out->count, out->capacity, (lone_death){end + 1, row}))
             return false;
@@ -454,18 +455,43 @@ static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
     return MV_OK;
 }
 
-static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, const mv_levels *peak,
-                    mv_err *err)
+/* The birth or the death of a segment. */
+typedef struct {
+    uint64_t size;
+    uint32_t time;
+    uint8_t is_birth;
+} segment_change;
+
+/* Finds the recorded peak of reserved memory. Of changes at the same time, deaths come first. */
+static bool find_reserved(floor_state *s)
+{
+    const mv_segment_lives *g = &s->lives->segments;
+    segment_change *rows = mv_push_array(s->arena, segment_change, 2 * (uint64_t)g->count);
+    uint64_t count = 0, now = 0;
+
+    for (uint32_t i = 0; rows && i < g->count; i++) {
+        rows[count++] = (segment_change){g->size[i], g->birth[i] + 1, true}; /* MV_BEFORE: 0 */
+        if (g->death[i] != MV_NEVER)
+            rows[count++] = (segment_change){g->size[i], g->death[i] + 1, false};
+    }
+    if (rows)
+        mv_sort_rows(s->arena, rows, count, MV_RISING(segment_change, time),
+                     MV_RISING(segment_change, is_birth));
+    for (uint64_t i = 0; rows && i < count; i++) {
+        now += rows[i].is_birth ? rows[i].size : -rows[i].size;
+        if (rows[i].is_birth && now > s->out->reserved)
+            s->out->reserved = now;
+    }
+    return rows != NULL;
+}
+
+static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *err)
 {
     mv_minimum *out = s->out;
-    mv_totals totals;
     uint64_t apart;
 
-    if (!peak && mv_totals_find(s->arena, s->trace, s->lives, &totals, err) != MV_OK)
-        return err->code;
-    out->reserved = peak ? peak->reserved : totals.peak.bytes.reserved;
     s->rules = mv_block_rules_of(s->trace);
-    if (!find_pools(s) || !find_apart(s, &apart))
+    if (!find_reserved(s) || !find_pools(s) || !find_apart(s, &apart))
         return no_memory(err);
     out->load_event = s->load_time - 1;
     if (!bound_only && place(s, arena, err) != MV_OK)
@@ -480,7 +506,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, const mv_l
 }
 
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                        bool bound_only, const mv_levels *peak, mv_minimum *out, mv_err *err)
+                        bool bound_only, mv_minimum *out, mv_err *err)
 {
     mv_arena own;
     floor_state s = {.arena = &own, .trace = trace, .lives = lives, .out = out};
@@ -489,7 +515,7 @@ mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *
     *out = (mv_minimum){.why = why_unknown(&s), .note = note_of(&s)};
     mv_arena_init(&own, arena->budget);
     if (!*out->why)
-        code = find(&s, arena, bound_only, peak, err);
+        code = find(&s, arena, bound_only, err);
     mv_arena_release(&own);
     return code;
 }

@@ -12,7 +12,6 @@
 
 #include "analyze/floor/placement.h"
 #include "analyze/lives/lives.h"
-#include "analyze/totals/totals.h"
 
 typedef struct {
     bool is_known;           /* if false, `why` names the missing data, and the figures have no
@@ -38,10 +37,9 @@ typedef struct {
 /* Finds the floor. The cost is that of mv_placement_find. All results are in `arena`. With
  * `bound_only`, nothing is placed and `upper` is not set, so the cost is O(n), except for pools and
  * segments. Then `arena` is used only for its budget, so another thread may use the arena at the
- * same time. `peak` contains the peaks of the trace (mv_totals), or is NULL if they are not known
- * yet. Fails only when out of memory. */
+ * same time. Fails only when out of memory. */
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                        bool bound_only, const mv_levels *peak, mv_minimum *out, mv_err *err);
+                        bool bound_only, mv_minimum *out, mv_err *err);
 
 /* "3.88 GiB reserved at the peak = 3.47 GiB that any allocator needs + ...", and further sentences
  * that explain it. A sentence that does not apply is "". Allocated in `arena`; NULL when out of

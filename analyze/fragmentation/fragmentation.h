@@ -104,8 +104,6 @@ typedef struct {
     const mv_segment_growths *growths; /* growths of this window, which must be open-ended; NULL:
                                         * computed by mv_fragmentation_find. The result contains
                                         * these rows in a different order */
-    const mv_levels *peak;             /* peaks of the whole trace (mv_totals), for the replays;
-                                        * NULL: computed if needed */
 } mv_fragmentation_opts;
 
 /* Examines the fragmentation. O(n log n). All results are in `arena`. Fails only when memory or row

@@ -28,7 +28,6 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_window window;
-    const mv_levels *peak; /* of mv_fragmentation_opts */
     mv_fragmentation *f;
     mv_block_rules rules;
     missed_sizes missed;
@@ -433,7 +432,9 @@ static void about_whole(adviser *a)
 /* Opens the trials if there is anything to try. */
 static void open_trials(adviser *a, uint32_t set, mv_err *err)
 {
-    mv_trials_opts opts = {.end = a->window.end, .ends_early = true, .ahead = set, .peak = a->peak};
+    const mv_demand *d = &a->f->demand;
+    mv_levels peak = {.reserved = d->reserved, .allocated = d->allocated};
+    mv_trials_opts opts = {.end = a->window.end, .ends_early = true, .ahead = set, .peak = &peak};
 
     if (mv_trials_open(a->arena, a->trace, a->lives, opts, &a->trials, err) != MV_OK) {
         a->failed = true;
@@ -492,7 +493,6 @@ mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv
                  .lives = lives,
                  .sites = sites,
                  .window = opts.window,
-                 .peak = opts.peak,
                  .f = out,
                  .rules = mv_block_rules_of(trace)};
     uint32_t set, first;

@@ -141,6 +141,8 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         request = ev->size[event];
     }
     raise_needed(&s->out->demand, &s->now, request, event);
+    if (s->now.reserved > s->out->demand.reserved)
+        s->out->demand.reserved = s->now.reserved;
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
@@ -149,18 +151,15 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
  * else. Returns the number of events; 0: it is another event. */
 static uint32_t follow_brief(mv_growth_search *s, uint32_t event)
 {
-    const mv_lives *lives = s->lives;
-    const mv_alloc_lives *a = &lives->allocs;
-    uint32_t row = lives->alloc_of[event];
     mv_levels with = s->now;
+    uint64_t bytes;
 
-    if (lives->events.action[event] != MV_ACTION_ALLOC || row == MV_NO_ROW || s->end - event < 3 ||
-        event < s->window.first || (uint64_t)event + 3 > s->window.end ||
-        !mv_alloc_is_brief(lives, event) || a->freed[row] != event + 1 ||
-        a->completed[row] != event + 2 || !mv_level_steps_are_own(&s->steps, event + 2))
+    if (event < s->window.first || (uint64_t)event + 3 > s->window.end ||
+        !mv_level_steps_are_brief(&s->steps, event, s->end))
         return 0;
-    with.allocated += a->block[row];
-    with.active += a->block[row];
+    bytes = s->lives->allocs.block[s->lives->alloc_of[event]];
+    with.allocated += bytes;
+    with.active += bytes;
     raise_needed(&s->out->demand, &with, 0, event);
     raise_taken(&s->out->demand, s->now.reserved, 0, event);
     return 3;
@@ -175,7 +174,7 @@ static void begin_demand(mv_growth_search *s)
     s->now = (mv_levels){.reserved = before.reserved,
                          .allocated = before.allocated,
                          .active = before.allocated + before.pending};
-    d->before = before.reserved;
+    d->before = d->reserved = before.reserved;
     raise_needed(d, &s->now, 0, MV_BEFORE);
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)

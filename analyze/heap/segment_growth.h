@@ -51,6 +51,7 @@ typedef struct {
     uint64_t failed;      /* the part of `taken` that was refused: the size of the segment of an
                            * out-of-memory event, which is then taken_event; otherwise 0 */
     uint64_t before;      /* bytes reserved before the first event */
+    uint64_t reserved;    /* largest number of bytes reserved at once */
 } mv_demand;
 
 typedef struct {

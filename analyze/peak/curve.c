@@ -93,6 +93,7 @@ typedef struct {
     uint32_t event;   /* event of the next change, or an earlier one */
     uint32_t end;     /* the walk ends before this event */
     bool is_prepared; /* the event has prepared changes, some of which may be done */
+    bool is_done;     /* the event has no prepared changes, and its own change is done */
 } walk;
 
 static walk walk_along(const mv_curve *curve, uint32_t first, uint32_t end)
@@ -123,22 +124,23 @@ static bool take(const mv_curve *curve, const mv_level_step *step, change *out)
     return true;
 }
 
-/* Finds the next change; false after the last one. */
+/* Finds the next change at the walk's event; false after the last one, when the walk moves to the
+ * next event. */
 static inline bool next_change(walk *w, change *out)
 {
     const mv_curve *c = w->curve;
     mv_level_step step;
 
-    for (; w->event < w->end; w->event++, w->is_prepared = false) {
-        w->is_prepared = w->is_prepared || mv_level_steps_prepared(&w->steps, w->event);
-        if (!w->is_prepared && mv_level_own_change(&c->lives, w->event, &step)) {
-            w->event++;
-            return take(c, &step, out);
-        }
-        while (w->is_prepared && mv_level_steps_next(&w->steps, w->event, &step))
-            if (take(c, &step, out))
-                return true;
+    w->is_prepared = w->is_prepared || mv_level_steps_prepared(&w->steps, w->event);
+    while (w->is_prepared && mv_level_steps_next(&w->steps, w->event, &step))
+        if (take(c, &step, out))
+            return true;
+    if (!w->is_prepared && !w->is_done && mv_level_own_change(&c->lives, w->event, &step)) {
+        w->is_done = true;
+        return take(c, &step, out);
     }
+    w->event++;
+    w->is_prepared = w->is_done = false;
     return false;
 }
 
@@ -174,9 +176,9 @@ mv_curve_top mv_curve_peak(const mv_curve *curve, const uint8_t *gone)
     change at;
 
     raise(&top, level, MV_BEFORE);
-    for (bool is_left = next_change(&w, &at); is_left;) {
-        uint32_t now = at.event;
-        for (; is_left && at.event == now; is_left = next_change(&w, &at))
+    while (w.event < w.end) {
+        uint32_t now = w.event;
+        while (next_change(&w, &at))
             if (!is_gone(gone, at.part))
                 level = plus(level, at.bytes);
         raise(&top, level, now);
@@ -191,8 +193,9 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
 
     for (uint32_t p = 0; p < curve->parts; p++)
         bytes[p] += (uint64_t)curve->before[p];
-    while (event != MV_BEFORE && next_change(&w, &at) && at.event <= event)
-        bytes[at.part] += (uint64_t)at.bytes;
+    while (event != MV_BEFORE && w.event <= event && w.event < w.end)
+        while (next_change(&w, &at))
+            bytes[at.part] += (uint64_t)at.bytes;
 }
 
 /* The highest levels of the curve, which are needed to find the peaks without a part. A part's
@@ -236,19 +239,22 @@ static int64_t highest_since(const sweep *s, uint32_t moment)
     return s->maxima[b.low].level;
 }
 
+static void raise_best(sweep *s, uint32_t part)
+{
+    int64_t level = minus(highest_since(s, s->since[part]), s->bytes[part]);
+
+    if (level > s->best[part])
+        s->best[part] = level;
+}
+
 /* Updates a part's highest level with the time since its last change. The level at `now` is not
  * known yet. Usually, even the highest level of all would change nothing. */
-static void close_part(sweep *s, uint32_t part, uint32_t now)
+static inline void close_part(sweep *s, uint32_t part, uint32_t now)
 {
-    int64_t level;
-
     if (s->since[part] >= now)
         return;
-    if (minus(s->maxima[0].level, s->bytes[part]) > s->best[part]) {
-        level = minus(highest_since(s, s->since[part]), s->bytes[part]);
-        if (level > s->best[part])
-            s->best[part] = level;
-    }
+    if (minus(s->maxima[0].level, s->bytes[part]) > s->best[part])
+        raise_best(s, part);
     s->since[part] = now;
 }
 
@@ -257,6 +263,24 @@ typedef struct {
     const uint8_t *gone;
     sweep pieces[MV_CURVE_PIECES];
 } sweeps;
+
+/* Does the same for a block that is freed at once. After its free, its part has the same bytes as
+ * before, so the highest level without the part cannot have risen. */
+static inline void sweep_briefly(sweep *s, const uint8_t *gone, uint32_t event, uint32_t *moment,
+                                 int64_t level)
+{
+    const mv_curve *c = s->curve;
+    uint32_t row = c->lives.alloc_of[event], part = c->part_of[row];
+    int64_t with = plus(level, (int64_t)c->lives.allocs.block[row]);
+
+    if (is_gone(gone, part))
+        return;
+    close_part(s, part, *moment);
+    push_level(s, (*moment)++, with);
+    push_level(s, *moment, level);
+    s->since[part] = (*moment)++;
+    raise(&s->top, with, event);
+}
 
 static void sweep_piece(void *user, uint32_t piece)
 {
@@ -275,16 +299,24 @@ static void sweep_piece(void *user, uint32_t piece)
     push_level(s, 0, level);
     if (piece == 0)
         raise(&s->top, level, MV_BEFORE);
-    for (bool is_left = next_change(&w, &at); is_left; moment++) {
-        uint32_t now = at.event;
-        for (; is_left && at.event == now; is_left = next_change(&w, &at)) {
+    while (w.event < w.end) {
+        uint32_t now = w.event;
+        bool changes = false;
+        if (mv_level_steps_are_brief(&w.steps, now, w.end)) {
+            sweep_briefly(s, gone, now, &moment, level);
+            w.event += 3;
+            continue;
+        }
+        for (; next_change(&w, &at); changes = true) {
             if (is_gone(gone, at.part))
                 continue;
             close_part(s, at.part, moment);
             s->bytes[at.part] = plus(s->bytes[at.part], at.bytes);
             level = plus(level, at.bytes);
         }
-        push_level(s, moment, level);
+        if (!changes)
+            continue;
+        push_level(s, moment++, level);
         raise(&s->top, level, now);
     }
     for (uint32_t p = 0; p < c->parts; p++)

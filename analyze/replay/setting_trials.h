@@ -52,7 +52,8 @@ typedef struct {
                       * recorded settings */
     const char *const *conf; /* [conf_count] the same for complete strings of settings */
     uint32_t conf_count;
-    const mv_levels *peak; /* peaks of the whole trace (mv_totals); NULL: computed here */
+    const mv_levels *peak; /* peaks of reserved and allocated memory in the whole trace; NULL:
+                            * computed here */
 } mv_trials_opts;
 
 typedef struct {

@@ -62,20 +62,24 @@ static void find_part(void *user, uint32_t part)
     uint32_t events = s->line->lives->events.count, first = w.event, bin;
     uint32_t end = part + 1 < s->line->parts ? (part + 1) << s->line->shift : events;
     part_floor *p = &s->parts[part];
-    mv_floor own = {.least = &p->least, .most = &p->most, .moment = &p->moment};
+    mv_floor own = {.least = &p->least, .most = &p->most, .moment = &p->moment}, *to;
 
     bin = first > 0 ? mv_steps_bin(steps, first - 1) : 0;
     *p = (part_floor){.bin = bin, .least = UINT64_MAX};
     while (w.event < end) {
         uint32_t e = w.event;
         int64_t level = (int64_t)w.level;
+        bool is_brief;
         while (bin < steps->count && steps->at[bin] <= e)
             take(s->out, ++bin, level, e);
-        level = mv_level_walk_next(&w);
-        if (bin == p->bin)
-            take(&own, 0, level, e + 1);
-        else
-            take(s->out, bin, level, e + 1);
+        is_brief = (bin == steps->count || steps->at[bin] > e + 2) &&
+                   mv_level_walk_briefly(&w, end, &level);
+        if (!is_brief)
+            level = mv_level_walk_next(&w);
+        to = bin == p->bin ? &own : s->out;
+        take(to, bin == p->bin ? 0 : bin, level, e + 1);
+        if (is_brief)
+            take(to, bin == p->bin ? 0 : bin, (int64_t)w.level, e + 2);
     }
 }
 

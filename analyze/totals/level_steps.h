@@ -125,6 +125,19 @@ static inline bool mv_level_steps_are_own(const mv_level_steps *steps, uint32_t 
     return steps->at >= steps->prepared_count || steps->prepared[steps->at].event > last;
 }
 
+/* Whether `event` and the next two events, all before `end`, allocate and free one block, and
+ * change nothing else. Most blocks of programs are freed at once. */
+static inline bool mv_level_steps_are_brief(const mv_level_steps *steps, uint32_t event,
+                                            uint32_t end)
+{
+    const mv_lives *lives = steps->lives;
+    uint32_t row = lives->alloc_of[event];
+
+    return lives->events.action[event] == MV_ACTION_ALLOC && row != MV_NO_ROW && end - event > 2 &&
+           mv_alloc_is_brief(lives, event) && lives->allocs.freed[row] == event + 1 &&
+           lives->allocs.completed[row] == event + 2 && mv_level_steps_are_own(steps, event + 2);
+}
+
 /* Returns the allocation that `event` alone can change, or MV_NO_ROW if the event alone changes
  * nothing. */
 static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)

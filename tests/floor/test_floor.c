@@ -1,5 +1,6 @@
 
 #include "analyze/floor/floor_costs.h"
+#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -131,16 +132,26 @@ Test(floor, the_check_rejects_overlap_and_a_wrong_top)
 
 /* ---- parts of reserved memory ---------------------------------------------------------- */
 
+/* Checks the parts, and that the floor finds the same peak as `stats`. */
+static void check_parts(const mv_trace *trace, const mv_lives *lives, const mv_minimum *found)
+{
+    mv_totals totals;
+
+    mvt_ok(mv_totals_find(mvt_memory(), trace, lives, &totals, mvt_err()));
+    cr_expect(!found->is_known || found->reserved == totals.peak.bytes.reserved);
+    cr_expect_eq(found->reserved, found->lower + found->separation + found->placement);
+}
+
 static mv_minimum find(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mv_minimum bound, found;
 
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, NULL, &bound, mvt_err()));
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, NULL, &found, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &bound, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
     cr_expect_leq(bound.lower, found.lower);
-    cr_expect_eq(found.reserved, found.lower + found.separation + found.placement);
+    check_parts(trace, &lives, &found);
     return found;
 }
 
@@ -246,7 +257,7 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
     mvt_final_heap(t);
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, NULL, &found, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &found, mvt_err()));
     mvt_ok(mv_minimum_costs_find(mvt_memory(), &lives, &found, &costs, mvt_err()));
     cr_assert_eq(found.reserved - found.lower, 28 * MIB);
     cr_assert_eq(costs.count, 2);
@@ -275,10 +286,10 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mv_minimum found;
         bool is_sound;
-        mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, NULL, &found, mvt_err()));
+        mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
         if (!found.is_known || found.block_count == 0)
             continue;
-        cr_expect_eq(found.reserved, found.lower + found.separation + found.placement, "%s", name);
+        check_parts(trace, &lives, &found);
         cr_expect_leq(found.lower, found.upper, "%s", name);
         cr_expect_leq((double)found.upper, 1.01 * (double)found.lower, "%s", name);
         mvt_ok(mv_placement_check(mvt_memory(), found.blocks, found.block_count, found.offset,

@@ -253,7 +253,10 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         result r;
+        mv_totals totals;
         find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
+        mvt_ok(mv_totals_find(mvt_memory(), trace, &r.lives, &totals, mvt_err()));
+        cr_expect_eq(r.f.demand.reserved, totals.peak.bytes.reserved, "%s", name);
         expect_sums(&r.f, name);
         expect_proportion(&r.f, name);
         /* All pending bytes are charged to the line that freed them. */

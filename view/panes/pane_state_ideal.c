@@ -69,7 +69,7 @@ static const mv_panel_ideal *find_placement(mv_panels *panels, const ideal_query
         if (found) {
             found->device = q->device;
             found->is_made = mv_minimum_find(&arena, &q->document->trace, &q->device->lives, false,
-                                             NULL, &found->floor, &err) == MV_OK;
+                                             &found->floor, &err) == MV_OK;
             if (found->is_made)
                 found->text =
                     describe(&arena, &q->document->trace, &q->device->lives, &found->floor);

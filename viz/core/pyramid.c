@@ -65,13 +65,24 @@ static void fill_bucket(mv_pyramid *p, uint32_t first, uint32_t end, mv_levels *
     mv_levels now = *last; /* local variables, because writing to memory is slower */
 
     for (uint32_t e = first; e < end; e++) {
+        bool is_first = e % MV_PYRAMID_BUCKET == 0;
+        bool is_brief = !is_first && mv_level_steps_are_brief(steps, e, end);
+        mv_levels before = now;
         mv_extent here;
-        mv_levels_follow(&now, steps, e);
+        if (is_brief)
+            mv_levels_apply(&now, steps->lives,
+                            &(mv_level_step){e, steps->lives->alloc_of[e], MV_STEP_ALLOC});
+        else
+            mv_levels_follow(&now, steps, e);
         here = extent_of(&now, e);
-        if (e % MV_PYRAMID_BUCKET == 0)
+        if (is_first)
             bucket = here;
         else
             unite(&bucket, &here);
+        if (is_brief) { /* two events later, the levels are as before */
+            now = before;
+            e += 2;
+        }
     }
     *out = bucket;
     *last = now;
