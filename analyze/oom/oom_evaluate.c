@@ -135,9 +135,7 @@ static bool is_above(const mv_oom *o, uint64_t peak)
     return peak > o->outlook.limit + o->bytes.rounding;
 }
 
-/* Whether the step's peak exceeds what could be reserved only because of sizes that were
- * guessed. */
-static bool is_unsure(const mv_oom *o)
+bool mv_oom_is_unsure(const mv_oom *o)
 {
     const mv_forecast *f = &o->outlook.forecast;
 
@@ -153,7 +151,7 @@ bool mv_oom_is_above_limit(const mv_oom *o)
     bool served = f->tried && f->serves;
 
     if (is_above(o, f->forecast.peak))
-        return !(served && is_unsure(o));
+        return !((served || f->joined_serves) && mv_oom_is_unsure(o));
     return served && f->course == MV_COURSE_FAILS;
 }
 
@@ -198,14 +196,14 @@ static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_
     if (f->forecast.peak && mv_oom_is_above_limit(o))
         return MV_OOM_BY_FORECAST;
     if (((suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves) ||
-         (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves)) &&
+         (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves && !f->serves)) &&
         !is_far_from_limit(c, o))
         return MV_OOM_BY_REPLAY;
     if (suspect == MV_OOM_STREAM_OR_POOL && f->joined_surely)
         return MV_OOM_BY_FIGURES;
-    if (f->forecast.peak && !f->forecast.is_least && !f->has_leak && !is_unsure(o))
+    if (f->forecast.peak && !f->forecast.is_least && !f->has_leak && !mv_oom_is_unsure(o))
         return MV_OOM_BY_FIGURES;
-    peak = is_unsure(o) ? f->forecast.least : f->forecast.peak;
+    peak = mv_oom_is_unsure(o) ? f->forecast.least : f->forecast.peak;
     if (peak > need)
         need = peak;
     return room < need + known_rise(c, o) ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
@@ -226,7 +224,7 @@ static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
     const mv_oom_outlook *f = &o->outlook;
 
     return c->heap->lives->history == MV_HISTORY_COMPLETE ||
-           (f->forecast.peak && !f->forecast.is_least && !is_unsure(o) && f->is_clean);
+           (f->forecast.peak && !f->forecast.is_least && !mv_oom_is_unsure(o) && f->is_clean);
 }
 
 void mv_oom_suspect(const mv_oom_case *c, mv_oom *o)

@@ -19,6 +19,9 @@ void mv_oom_suspect(const mv_oom_case *this_case, mv_oom *oom);
 /* Whether the forecast peak of the step is higher than what PyTorch could reserve. */
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
+/* Whether the step's peak exceeds what could be reserved only because of sizes that were guessed. */
+bool mv_oom_is_unsure(const mv_oom *oom);
+
 /* Sets `verdict` and `decided_by`. `suspect` and `outlook` must be set. */
 void mv_oom_evaluate(const mv_oom_case *this_case, mv_oom *oom);
 

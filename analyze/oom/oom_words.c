@@ -225,10 +225,10 @@ static void write_joined(char s[SENTENCE], const mv_oom *o)
 
 static void write_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], peak[MV_SIZE_TEXT];
 
     write_free(s, o);
-    if (o->outlook.forecast.peak) {
+    if (o->outlook.forecast.peak && !mv_oom_is_unsure(o)) {
         mv_text_append(s, SENTENCE, "; ");
         write_forecast(s, o);
     } else if (o->suspect == MV_OOM_STREAM_OR_POOL && o->outlook.joined_serves) {
@@ -245,6 +245,12 @@ static void write_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                o->suspect != MV_OOM_PENDING_FREE) {
         write_joined(s, o);
     }
+    if (o->outlook.forecast.peak && mv_oom_is_unsure(o))
+        mv_text_append(s, SENTENCE,
+                       "; this step would have peaked at %s or more; the forecast of %s (from %s) "
+                       "is above the limit only because of guessed sizes",
+                       mv_size_text(size, o->outlook.forecast.least),
+                       mv_size_text(peak, o->outlook.forecast.peak), o->outlook.basis);
     if (is_undecided(o))
         mv_text_append(s, SENTENCE,
                        "; whether the run would have run out of memory anyway is unknown: %s",
@@ -295,7 +301,9 @@ static void advise_setting(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
     mv_text_append(
         s, SENTENCE, "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or ",
         mv_release_conf(c->trace), f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
-        f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
+        f->limit_least == f->limit ? ""
+        : f->surely                ? ", the most that was reserved"
+                                   : " (the middle between the bounds of the limit)",
         mv_size_text(b, f->surely ? f->sure_spare : f->spare));
 }
 
@@ -344,6 +352,22 @@ static void write_holders(char s[SENTENCE], const mv_oom *o)
     if (o->number == 0)
         snprintf(at, sizeof at, "%u", mv_oom_moment(o));
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
+}
+
+/* Writes that expandable segments would serve the request, within the limit that the replay had. If
+ * the real limit may be lower, this is a condition. */
+static void write_expandable(char s[SENTENCE], const mv_oom *o)
+{
+    char limit[MV_SIZE_TEXT];
+
+    mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request");
+    if (!o->outlook.surely)
+        mv_text_append(s, SENTENCE, " if the limit is %s, the middle between its bounds",
+                       mv_size_text(limit, o->outlook.limit));
+    mv_text_append(s, SENTENCE, "%s",
+                   o->decided_by == MV_OOM_BY_FORECAST
+                       ? ", but not later ones"
+                       : "; whether they would serve later requests is unknown");
 }
 
 /* Writes which limits can refuse memory although the device has enough. The file contains only the
@@ -421,10 +445,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
                            "offloaded state");
         write_holders(s, o);
         if (o->outlook.serves)
-            mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request%s",
-                           o->decided_by == MV_OOM_BY_FORECAST
-                               ? ", but not later ones"
-                               : "; whether they would serve later requests is unknown");
+            write_expandable(s, o);
     }
     return mv_arena_text(c->arena, s, strlen(s));
 }
