@@ -88,6 +88,7 @@ typedef struct {
     uint64_t rise; /* increase of `most` over the second half of the events so far; if the trace
                     * does not begin with the run, only the increase above the bytes reserved before
                     * the trace */
+    uint64_t rise_before; /* the part of `rise` without the request */
     mv_forecast forecast; /* forecast of the unfinished step; its `peak` is 0 if there is no
                            * forecast */
     /* How the forecast was made: "step 3 of 7, times 1.25"; NULL without a forecast. */

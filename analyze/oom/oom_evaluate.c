@@ -157,14 +157,17 @@ bool mv_oom_is_above_limit(const mv_oom *o)
 
 /* Returns the certain part of the recent rise in need. If the trace does not begin with the run,
  * and a step had ended before the failure, memory may rise like this within every step. In that
- * case, the rise is certain to continue only if there is a leak. */
+ * case, the rise is certain to continue only if there is a leak. A request that is most of the rise
+ * is not a trend, and the need includes it already, so only the rise before it counts. */
 static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     bool is_known =
         c->heap->lives->history == MV_HISTORY_COMPLETE || f->has_leak || !f->has_stepped;
 
-    return is_known ? f->rise : 0;
+    if (!is_known)
+        return 0;
+    return f->rise_before < f->rise / 2 ? f->rise_before : f->rise;
 }
 
 /* Whether the limit would hold the highest need of the whole run so far, and once more its recent

@@ -30,14 +30,14 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 {
     uint32_t now = events_before(o);
     uint64_t asked = o->bytes.allocated + o->requested;
-    uint64_t most = now ? p->most[now - 1] : 0, half = now > 1 ? p->most[now / 2 - 1] : 0;
+    uint64_t before = now ? p->most[now - 1] : 0, half = now > 1 ? p->most[now / 2 - 1] : 0;
+    uint64_t most = asked > before ? asked : before;
 
-    if (asked > most)
-        most = asked;
     if (half < p->before)
         half = p->before;
     o->outlook.most = most;
     o->outlook.rise = most > half ? most - half : 0;
+    o->outlook.rise_before = before > half ? before - half : 0;
 }
 
 mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps, mv_oom *o,
