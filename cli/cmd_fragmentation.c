@@ -403,6 +403,16 @@ static void put_advice(const fragmentation_report *r, const mv_fragmentation *f)
     put_note(r, f->trust_note);
 }
 
+/* Tells how much of the reserved memory is in use after the last event. */
+static void put_end(const fragmentation_report *r, const mv_fragmentation *f)
+{
+    char reserved[MV_SIZE_TEXT], active[MV_SIZE_TEXT];
+
+    mv_prose_put_item(r->out, "at the end of the trace: %s reserved, %s in use (--at end)",
+                      mv_size_text(reserved, f->demand.end_reserved),
+                      mv_size_text(active, f->demand.end_active));
+}
+
 static void put_device(const void *all, uint32_t device)
 {
     const fragmentation_report *r = all;
@@ -425,6 +435,8 @@ static void put_device(const void *all, uint32_t device)
         mv_out_text(r->out, "\n  ");
         mv_prose_put(r->out, 2, 4, "%s", r->floor_line[index]);
     }
+    if (f->is_idle)
+        put_end(r, f);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

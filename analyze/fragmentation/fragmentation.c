@@ -337,6 +337,9 @@ static bool decide(fragmentation_state *q)
                                     !is_reserved_unknown(q->lives) && is_surely_near(q, taken));
     f->waits = !f->fragmented && !f->is_unseen && is_waiting(f);
     f->allowed = allowance(f->base);
+    f->is_idle = f->chosen && f->at.event + 1 < q->lives->events.count && !f->is_unseen &&
+                 f->demand.end_reserved / 2 > f->demand.end_active &&
+                 is_far_beyond(f->demand.end_reserved - f->demand.end_active, f->demand.end_active);
     return find_words(q, is_far);
 }
 

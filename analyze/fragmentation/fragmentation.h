@@ -48,16 +48,18 @@ typedef struct {
 
 typedef struct {
     mv_moment at;
-    bool chosen;         /* no moment was given, so the moment at which memory was highest was
+    bool chosen;        /* no moment was given, so the moment at which memory was highest was
                           * chosen */
-    bool fragmented;     /* the verdict is that memory is fragmented */
-    bool is_known;       /* the verdict is certain, because no event before the trace could change
+    bool fragmented;    /* the verdict is that memory is fragmented */
+    bool is_known;      /* the verdict is certain, because no event before the trace could change
                           * it */
-    bool over_plain;     /* at the given moment, reserved memory exceeds 3/2 of allocated memory */
-    bool is_unseen;      /* each block of the level fills its segment, so no verdict is possible */
-    bool waits;          /* the verdict is "waiting", because most unallocated memory waits for a
+    bool over_plain;    /* at the given moment, reserved memory exceeds 3/2 of allocated memory */
+    bool is_unseen;     /* each block of the level fills its segment, so no verdict is possible */
+    bool is_idle;       /* no moment was given, and after the last event most of the reserved memory
+                          * is not in use */
+    bool waits;         /* the verdict is "waiting", because most unallocated memory waits for a
                           * stream */
-    const char *answer;  /* the verdict: "fragmented", "waiting", "ok", "ok (history
+    const char *answer; /* the verdict: "fragmented", "waiting", "ok", "ok (history
                           * incomplete)", "unknown on this level" */
     const char *figures; /* figures behind the verdict: "1.37 GiB reserved, 0.98 GiB needed", or
                           * "at least 0.98 GiB" if the history is incomplete */

@@ -243,6 +243,8 @@ bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
     s->end = s->event + (events < left ? events : left);
     mv_parallel_for(2, s->end - s->event < THREAD_EVENTS ? 1 : 0, search_part, s);
     s->event = s->end;
+    s->out->demand.end_reserved = s->now.reserved;
+    s->out->demand.end_active = s->now.active;
     return events < left;
 }
 

@@ -44,14 +44,16 @@ typedef struct {
 typedef struct {
     uint64_t needed; /* largest number of bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated;   /* largest number of bytes allocated at once, which would be the need if
+    uint64_t allocated;    /* largest number of bytes allocated at once, which would be the need if
                            * no free had to wait for a stream */
-    uint64_t taken;       /* largest number of bytes reserved at once within the window */
-    uint32_t taken_event; /* event after which the segment's request is served, or MV_BEFORE */
-    uint64_t failed;      /* the part of `taken` that was refused: the size of the segment of an
+    uint64_t taken;        /* largest number of bytes reserved at once within the window */
+    uint32_t taken_event;  /* event after which the segment's request is served, or MV_BEFORE */
+    uint64_t failed;       /* the part of `taken` that was refused: the size of the segment of an
                            * out-of-memory event, which is then taken_event; otherwise 0 */
-    uint64_t before;      /* bytes reserved before the first event */
-    uint64_t reserved;    /* largest number of bytes reserved at once */
+    uint64_t before;       /* bytes reserved before the first event */
+    uint64_t reserved;     /* largest number of bytes reserved at once */
+    uint64_t end_reserved; /* bytes reserved after the last event */
+    uint64_t end_active;   /* bytes allocated or pending then */
 } mv_demand;
 
 typedef struct {

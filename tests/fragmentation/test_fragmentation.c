@@ -652,6 +652,37 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
     cr_expect_eq(a.f.growths.count, b.f.growths.count);
 }
 
+/* A segment of 100 MiB, full at the peak, of which `used` MiB are in use at the end. */
+static bool is_idle(uint64_t used, const char *at)
+{
+    mvt_trace *t = mvt_new();
+    mv_moment moment = {.event = 3};
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
+    mvt_free(t, .addr = 0x40000000);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = used * MIB);
+    mvt_final_heap(t);
+    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, at ? &moment : NULL, &r);
+    cr_expect_eq(r.f.demand.end_reserved, 100 * MIB);
+    cr_expect_eq(r.f.demand.end_active, used * MIB);
+    return r.f.is_idle;
+}
+
+Test(fragmentation, memory_that_is_idle_at_the_end_is_reported)
+{
+    mvt_run run =
+        mvt_here_or_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/frag_pinned_by_small.pickle");
+
+    cr_expect(is_idle(20, NULL));
+    cr_expect(is_idle(49, NULL));
+    cr_expect(!is_idle(50, NULL));  /* not more than half */
+    cr_expect(!is_idle(20, "end")); /* the report describes another moment, which was given */
+    cr_expect(strstr(run.out, "at the end of the trace: 642 MiB reserved, 43.8 MiB in use"), "%s",
+              run.out);
+}
+
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
