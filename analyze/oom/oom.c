@@ -6,6 +6,7 @@
 #include "analyze/oom/oom_failures.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
+#include "analyze/replay/alloc_conf.h"
 #include "analyze/steps/step_ranges.h"
 #include "base/names.h"
 #include "base/sort.h"
@@ -28,13 +29,15 @@ typedef struct {
     const mv_sites *sites;
     mv_block_rules rules;
     mv_heap heap;
-    uint64_t most_reserved; /* largest number of bytes reserved so far */
+    uint64_t most_reserved; /* largest number of bytes that were within a limit so far */
     uint64_t least_refused; /* lowest level that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen;     /* largest number of bytes reserved and free together at any failure */
     bool has_call_ids;      /* mv_calls_have_ids */
     uint32_t release;       /* last release event of the current call that releases memory, or
                              * MV_NO_ROW */
     uint64_t held;          /* bytes reserved before that call */
+    uint64_t page;          /* bytes of a large page of an expandable segment */
+    uint64_t grown; /* bytes reserved before the maps of the current call; UINT64_MAX: none */
     bool collects;  /* segments may also be released because of garbage_collection_threshold */
     uint64_t *most; /* [events] largest number of bytes allocated so far */
     mv_oom_prospect prospect;
@@ -100,6 +103,52 @@ static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
     return free;
 }
 
+/* Returns the bytes that the device must provide. An expandable segment grows by whole pages,
+ * although a limit of the process is compared with the size of an ordinary segment. */
+static uint64_t mapped_for(const oom_state *t, const mv_oom *o)
+{
+    if (!t->rules.expandable || o->api_call != MV_NO_ROW || o->requested <= MV_SMALL_REQUEST)
+        return o->segment;
+    return (o->requested + t->page - 1) / t->page * t->page;
+}
+
+/* Returns the largest size of a block that is not larger than `bytes`. */
+static uint64_t round_down(const mv_block_rules *rules, uint64_t bytes)
+{
+    uint64_t low = 0, high = bytes;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (mv_round_request(rules, middle) <= bytes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low ? mv_round_request(rules, low) : 0;
+}
+
+/* Returns the largest smaller request of the same kind that the largest hole or the device, or the
+ * limit, would have served; 0: none. */
+static uint64_t largest_that_fits(const oom_state *t, const mv_oom *o)
+{
+    uint64_t available = o->outlook.limit_least - o->bytes.reserved;
+    bool is_mapped = t->rules.expandable && o->refused_by != MV_REFUSED_LIMIT;
+    uint64_t unit = is_mapped ? t->page : MV_SMALL_SEGMENT, hole, segment;
+
+    if (o->api_call != MV_NO_ROW)
+        return o->largest_hole > available ? o->largest_hole : available;
+    hole = round_down(&t->rules, o->largest_hole);
+    if (o->requested > MV_SMALL_REQUEST &&
+        (hole <= MV_SMALL_REQUEST ||
+         (hole < t->rules.max_split && o->largest_hole >= t->rules.max_split)))
+        hole = 0;
+    segment = round_down(&t->rules, available / unit * unit);
+    if (segment <= MV_SMALL_REQUEST || mv_segment_size_for(segment) > available ||
+        segment >= o->requested) /* a request of 5 MiB needs more than one of 18 MiB */
+        segment = 0;
+    return hole > segment ? hole : segment;
+}
+
 static void measure(oom_state *t, mv_oom *o, uint32_t domain)
 {
     o->bytes = mv_heap_total(&t->heap);
@@ -108,9 +157,11 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
         o->largest_hole = mv_holes_largest(&t->heap.now, (mv_domain_span){domain, domain + 1});
     }
     o->joinable = free_of_pool(t, o);
-    o->refused_by = o->device_free == MV_NO_BYTES  ? MV_REFUSED_UNKNOWN
-                    : o->device_free >= o->segment ? MV_REFUSED_LIMIT
-                                                   : MV_REFUSED_DEVICE;
+    o->refused_by = o->device_free == MV_NO_BYTES        ? MV_REFUSED_UNKNOWN
+                    : o->device_free >= mapped_for(t, o) ? MV_REFUSED_LIMIT
+                                                         : MV_REFUSED_DEVICE;
+    if (o->refused_by == MV_REFUSED_DEVICE)
+        o->segment = mapped_for(t, o);
 }
 
 /* Finds the bytes used outside PyTorch, computed from the device's size, either as reported by the
@@ -208,7 +259,7 @@ static mv_code detail(oom_state *t, const mv_oom_case *this_case, mv_oom *o, mv_
 {
     uint32_t domain = this_case->domain;
     mv_oom_need need = {domain, o->requested, o->segment,
-                        o->outlook.limit_least - o->bytes.reserved, o->largest_hole};
+                        o->outlook.limit_least - o->bytes.reserved, largest_that_fits(t, o)};
     mv_arena scratch;
     mv_heap_map map;
     mv_code code;
@@ -291,8 +342,26 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
 }
 
+/* Returns the size of the ordinary segment for the request that a segment event serves; 0: another
+ * event, or a request that failed. */
+static uint64_t segment_of(const oom_state *t, uint32_t event)
+{
+    const mv_events *ev = &t->lives->events;
+    uint32_t alloc = event, row;
+
+    if (ev->action[event] == MV_ACTION_SEGMENT_ALLOC)
+        return ev->size[event];
+    if (ev->action[event] != MV_ACTION_SEGMENT_MAP)
+        return 0;
+    while (alloc < ev->count && ev->action[alloc] == MV_ACTION_SEGMENT_MAP)
+        alloc++;
+    row = alloc < ev->count && ev->action[alloc] == MV_ACTION_ALLOC ? t->lives->alloc_of[alloc]
+                                                                    : MV_NO_ROW;
+    return row == MV_NO_ROW ? 0 : mv_segment_size_for(t->lives->allocs.block[row]);
+}
+
 /* Records the level at which a segment was first refused, if the segment was added only after
- * memory had been released. A limit that is exceeded later is no longer in force. */
+ * memory had been released. */
 static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
 {
     const mv_events *ev = &t->lives->events;
@@ -303,14 +372,39 @@ static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
             t->held = held_before;
         t->release = event;
     } else if (action != MV_ACTION_FREE_COMPLETED) {
+        uint64_t segment = segment_of(t, event);
         if (t->release != MV_NO_ROW && !t->collects &&
-            mv_is_same_call(ev, t->has_call_ids, t->release, event) &&
-            (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) &&
-            t->held + ev->size[event] <= t->least_refused)
-            t->least_refused = t->held + ev->size[event] - 1;
+            mv_is_same_call(ev, t->has_call_ids, t->release, event) && segment &&
+            t->held + segment <= t->least_refused)
+            t->least_refused = t->held + segment - 1;
         t->release = MV_NO_ROW;
     }
-    if (t->heap.all.reserved > t->least_refused)
+}
+
+/* Raises the memory that was certainly within a limit. PyTorch compares the limit with the size of
+ * an ordinary segment, so whole pages of an expandable segment may exceed it. A refused level that
+ * is exceeded later is no longer in force. */
+static void note_reserved(oom_state *t, uint32_t event, uint64_t held_before)
+{
+    const mv_events *ev = &t->lives->events;
+    uint64_t reserved = t->heap.all.reserved;
+
+    if (ev->action[event] == MV_ACTION_SEGMENT_MAP) {
+        uint64_t segment = segment_of(t, event);
+        if (t->grown == UINT64_MAX)
+            t->grown = held_before;
+        if (segment == 0)
+            reserved = held_before;
+        else if (t->grown + segment < reserved)
+            reserved = t->grown + segment;
+    } else {
+        t->grown = UINT64_MAX;
+        if (reserved <= held_before)
+            return;
+    }
+    if (reserved > t->most_reserved)
+        t->most_reserved = reserved;
+    if (reserved > t->least_refused)
         t->least_refused = UINT64_MAX;
 }
 
@@ -323,9 +417,8 @@ static void advance(oom_state *t, uint32_t event)
         if (!mv_heap_next(&t->heap))
             return;
         t->most[t->heap.event] = t->heap.all.allocated > most ? t->heap.all.allocated : most;
-        if (t->heap.all.reserved > t->most_reserved)
-            t->most_reserved = t->heap.all.reserved;
         note_refusal(t, t->heap.event, held);
+        note_reserved(t, t->heap.event, held);
     }
 }
 
@@ -373,7 +466,7 @@ static mv_code evaluate_all(oom_state *t, mv_err *err)
         code = start_heap(t, &scratch, err);
         t->most_reserved = t->heap.all.reserved;
         t->prospect.before = t->lives->history == MV_HISTORY_COMPLETE ? 0 : t->heap.all.reserved;
-        t->least_refused = UINT64_MAX;
+        t->least_refused = t->grown = UINT64_MAX;
         t->release = MV_NO_ROW;
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
             mv_oom *o = &t->out->ooms[i];
@@ -425,6 +518,7 @@ static mv_code find_all(mv_arena *arena, const mv_trace *trace, const mv_lives *
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
     t.has_call_ids = mv_calls_have_ids(&lives->events);
+    t.page = mv_alloc_conf_of(trace).large_segment;
     t.collects = mv_setting_is_on(trace, "garbage_collection_threshold");
     t.prospect = (mv_oom_prospect){
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};

@@ -127,7 +127,6 @@ mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_m
 {
     mv_arena scratch;
     candidate *room;
-    uint64_t fits = need.largest > need.available ? need.largest : need.available;
 
     *out = (mv_oom_change){.biggest = MV_NO_ROW};
     mv_arena_init(&scratch, arena->budget);
@@ -137,8 +136,8 @@ mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_m
     mv_arena_release(&scratch);
     if (!room)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "what would have helped");
-    if (fits && fits < need.requested)
-        out->smaller_by = need.requested - fits;
+    if (need.fits && need.fits < need.requested)
+        out->smaller_by = need.requested - need.fits;
     if (need.segment > need.available)
         out->more_memory = need.segment - need.available;
     return MV_OK;

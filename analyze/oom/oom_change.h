@@ -21,7 +21,7 @@ typedef struct {
     uint64_t requested; /* bytes requested, rounded */
     uint64_t segment;   /* bytes needed from the device */
     uint64_t available; /* bytes of the device that are available to the request */
-    uint64_t largest;   /* size of the largest hole in the domain */
+    uint64_t fits;      /* the largest request that would have been served; 0: none */
 } mv_oom_need;
 
 /* Finds the changes. The search for a hole is exact: it finds the window of neighbouring pieces
