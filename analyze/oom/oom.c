@@ -131,7 +131,7 @@ static uint64_t round_down(const mv_block_rules *rules, uint64_t bytes)
  * limit, would have served; 0: none. */
 static uint64_t largest_that_fits(const oom_state *t, const mv_oom *o)
 {
-    uint64_t available = o->outlook.limit_least - o->bytes.reserved;
+    uint64_t available = mv_oom_unreserved(o, o->outlook.limit_least);
     bool is_mapped = t->rules.expandable && o->refused_by != MV_REFUSED_LIMIT;
     uint64_t unit = is_mapped ? t->page : MV_SMALL_SEGMENT, hole, segment;
 
@@ -258,8 +258,9 @@ static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map
 static mv_code detail(oom_state *t, const mv_oom_case *this_case, mv_oom *o, mv_err *err)
 {
     uint32_t domain = this_case->domain;
-    mv_oom_need need = {domain, o->requested, o->segment,
-                        o->outlook.limit_least - o->bytes.reserved, largest_that_fits(t, o)};
+    uint64_t least = o->outlook.limit_least, held = o->bytes.reserved;
+    mv_oom_need need = {domain, o->requested, o->segment + (held > least ? held - least : 0),
+                        mv_oom_unreserved(o, least), largest_that_fits(t, o)};
     mv_arena scratch;
     mv_heap_map map;
     mv_code code;
@@ -320,6 +321,24 @@ static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err
     return code;
 }
 
+/* Finds the memory that PyTorch could have returned to the device. It returns all of it before a
+ * request fails, except during the capture of a CUDA graph. */
+static mv_code find_unused(const oom_state *t, mv_oom *o, mv_err *err)
+{
+    const mv_segment_lives *s = &t->lives->segments;
+    mv_arena scratch;
+    mv_heap_map map;
+    mv_code code;
+
+    mv_arena_init(&scratch, t->arena->budget);
+    code = mv_heap_map_make(&scratch, &t->heap, &map, err);
+    for (uint32_t i = 0; code == MV_OK && i < map.count; i++)
+        if (s->pool[map.segment[i]].row == MV_DEFAULT_POOL.row)
+            o->unused += map.whole[i];
+    mv_arena_release(&scratch);
+    return code;
+}
+
 static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
 {
     mv_oom *o = &t->out->ooms[index];
@@ -337,6 +356,9 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
     if (code != MV_OK)
         return code;
     mv_oom_evaluate(&this_case, o);
+    if (o->verdict == MV_OOM_STREAM_OR_POOL && index < MV_MOST_OOM_DETAILS &&
+        find_unused(t, o, err) != MV_OK)
+        return err->code;
     if (!mv_oom_words(&this_case, o))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;

@@ -133,6 +133,8 @@ typedef struct {
     uint64_t joinable;     /* free bytes in the request's pool, for small and large requests, on any
                             * stream */
     uint64_t largest_hole; /* largest hole that is part of `usable` */
+    uint64_t unused;       /* bytes of the default pool that could have been returned to the device;
+                            * set only if the verdict is STREAM_OR_POOL */
     mv_oom_hole hole;      /* why `largest_hole` did not serve the request */
     uint64_t total;        /* bytes of the device; 0: unknown */
     mv_total_source total_source;
@@ -162,6 +164,13 @@ typedef struct {
 static inline uint32_t mv_oom_moment(const mv_oom *oom)
 {
     return oom->api_call == MV_NO_ROW ? oom->event : oom->event - 1;
+}
+
+/* Returns the bytes of `limit` that are not reserved. Whole pages of expandable segments may exceed a
+ * limit. */
+static inline uint64_t mv_oom_unreserved(const mv_oom *oom, uint64_t limit)
+{
+    return limit > oom->bytes.reserved ? limit - oom->bytes.reserved : 0;
 }
 
 /* Writes the name of failure `number`, counted from 1, for --at: "oom", "oom#2". */

@@ -9,7 +9,7 @@
 static bool would_suffice(const mv_oom *o, uint64_t free)
 {
     return free >= o->requested / 2 &&
-           free + (o->outlook.limit - o->bytes.reserved) >= o->requested;
+           free + mv_oom_unreserved(o, o->outlook.limit) >= o->requested;
 }
 
 /* Whether more memory is used outside PyTorch than on any normal device, where CUDA contexts,

@@ -221,7 +221,7 @@ static mv_code keep_steps(mv_arena *arena, const mv_steps *from, mv_steps *out, 
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;
-    uint64_t available = out->limit_least - o->bytes.reserved;
+    uint64_t available = mv_oom_unreserved(o, out->limit_least);
     uint64_t lacking = o->segment > available ? o->segment - available : 0;
     mv_arena scratch;
     mv_lives until;

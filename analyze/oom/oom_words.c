@@ -329,10 +329,28 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
     }
 }
 
-/* Writes how to share the memory of other streams and pools. The setting comes first where a single
- * pool would not be enough. */
+/* Writes how to share the memory of other streams and pools. If a single pool would not be enough,
+ * only the setting is advised. */
 static void advise_sharing(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
+    uint64_t available = mv_oom_unreserved(o, o->outlook.limit_least);
+    char size[MV_SIZE_TEXT];
+
+    if (o->unused && o->unused + available >= o->segment)
+        mv_text_append(
+            s, SENTENCE,
+            "call torch.cuda.empty_cache() before the capture of a CUDA graph: %s of the "
+            "default pool was in unused segments, which PyTorch returns to the device "
+            "before a request fails, but not during a capture; or ",
+            mv_size_text(size, o->unused));
+    if (o->outlook.serves && o->outlook.joined && !o->outlook.joined_serves) {
+        advise_setting(c, s, o);
+        mv_text_append(
+            s, SENTENCE,
+            "free the blocks that pin the holes first, which one pool and one stream for "
+            "all would have as well (replayed)");
+        return;
+    }
     if (o->outlook.serves && !o->outlook.joined_serves)
         advise_setting(c, s, o);
     mv_text_append(s, SENTENCE,
@@ -352,6 +370,23 @@ static void write_holders(char s[SENTENCE], const mv_oom *o)
     if (o->number == 0)
         snprintf(at, sizeof at, "%u", mv_oom_moment(o));
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
+}
+
+/* Writes the advice to use less memory. A snapshot does not contain the device's size, and without a
+ * failure near it, other processes look like a smaller device. */
+static void write_less(char s[SENTENCE], const mv_oom *o)
+{
+    char size[MV_SIZE_TEXT];
+
+    mv_text_append(
+        s, SENTENCE,
+        "use less memory: a smaller batch, activation checkpointing, sharded or offloaded "
+        "state");
+    if (o->total_source == MV_TOTAL_GUESSED && o->refused_by == MV_REFUSED_DEVICE)
+        mv_text_append(
+            s, SENTENCE,
+            "; if the device has more than %s, other processes use the rest (nvidia-smi)",
+            mv_size_text(size, o->total));
 }
 
 /* Writes that expandable segments would serve the request, within the limit that the replay had. If
@@ -440,9 +475,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
         if (o->refused_by == MV_REFUSED_LIMIT)
             advise_limit(c, s);
         else
-            mv_text_append(s, SENTENCE,
-                           "use less memory: a smaller batch, activation checkpointing, sharded or "
-                           "offloaded state");
+            write_less(s, o);
         write_holders(s, o);
         if (o->outlook.serves)
             write_expandable(s, o);

@@ -620,7 +620,7 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
         return 0;
     cr_expect_eq(change.free_bytes, fewest, "%s: %" PRIu64 ", not %" PRIu64, what,
                  change.free_bytes, fewest);
-    cr_expect_eq(fewest == 0, bytes <= need.largest, "%s", what);
+    cr_expect_eq(fewest == 0, bytes <= need.fits, "%s", what);
     return 1;
 }
 
