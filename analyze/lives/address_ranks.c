@@ -2,29 +2,40 @@
 
 #include "analyze/lives/lives.h"
 #include "base/grow.h"
-#include "base/map.h"
+#include "base/intern.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "parse/model/living.h"
 
 enum {
-    PREFETCH = 12,
-    FAR_SLOTS = 1 << 15,     /* a map with fewer slots fits into a core's cache */
-    EVENTS_PER_ADDRESS = 32, /* as a guess, to begin with a map that does not have to grow */
+    BATCH = 32, /* how many addresses are prefetched at the same time */
+    LEAST_SLOTS = 256,
+    EVENTS_PER_SLOT = 4, /* as a guess, to begin with a table that does not have to grow */
+    MOST_FIRST_SLOTS = 1 << 16,
     MOST_PARTS = 16,
     /* minimum number of events per part; with fewer, a second thread costs more than it saves */
     PART_EVENTS = 1 << 17
 };
 
-/* Part of a value in address_table.id_of: the address was allocated or freed. */
+/* Part of address_slot.value: the address was allocated or freed. */
 #define WAS_USED ((uint32_t)1 << 31)
+
+/* A slot of a hash table, in which the row with the address itself is read only to confirm a match.
+ * At most half of the slots are used, so the first one that is read is nearly always the right
+ * one. */
+typedef struct {
+    uint32_t hash;
+    uint32_t value; /* the address's id + 1, and WAS_USED; 0: free slot */
+} address_slot;
 
 /* The distinct addresses in one part of the events; the addresses of the final heap belong to the
  * first part. Ids are assigned in the order in which addresses are found; the addresses are sorted
  * at the end. */
 typedef struct {
     mv_arena scratch;
-    mv_map id_of; /* for each address, its id + 1, and WAS_USED */
+    address_slot *slots; /* [mask + 1] */
+    uint32_t mask;
     mv_key_row *found;
     uint32_t count, capacity;
     uint32_t *basis; /* see mv_address_ranks */
@@ -49,30 +60,74 @@ struct mv_address_search {
     address_table parts[MOST_PARTS];
 };
 
-/* Adds a new address to the map and to the list. Returns the value in the map; NULL on failure. */
-static __attribute__((noinline)) uint32_t *add_address(address_table *t, uint64_t addr)
+static uint32_t hash_of(uint64_t addr)
 {
-    uint32_t *known = t->code == MV_OK ? mv_map_value(&t->id_of, addr) : NULL, id = t->count;
+    return (uint32_t)(mv_mix(addr, 0) >> 32);
+}
+
+/* Returns the slot of an address, or the free slot where it belongs. */
+static inline address_slot *slot_of(const address_table *t, uint64_t addr, uint32_t hash)
+{
+    uint32_t at = hash & t->mask;
+
+    while (t->slots[at].value && (t->slots[at].hash != hash ||
+                                  t->found[(t->slots[at].value & ~WAS_USED) - 1].key != addr))
+        at = (at + 1) & t->mask;
+    return &t->slots[at];
+}
+
+static bool make_slots(address_table *t, uint64_t count)
+{
+    address_slot *old = t->slots, *slots = mv_arena_grow(&t->scratch, NULL, count * sizeof *slots);
+    uint32_t mask = (uint32_t)(count - 1);
+
+    if (!slots)
+        return false;
+    for (uint64_t i = 0; old && i <= t->mask; i++) {
+        uint32_t at = old[i].hash & mask;
+        while (old[i].value && slots[at].value)
+            at = (at + 1) & mask;
+        if (old[i].value)
+            slots[at] = old[i];
+    }
+    mv_arena_drop(&t->scratch, old);
+    t->slots = slots;
+    t->mask = mask;
+    return true;
+}
+
+/* Adds a new address to the table and to the list. Returns its value; NULL on failure. */
+static __attribute__((noinline)) uint32_t *add_address(address_table *t, uint64_t addr,
+                                                       uint32_t hash)
+{
+    address_slot *slot;
+    uint32_t id = t->count;
 
     if (t->code != MV_OK)
         return NULL;
     if (id >= WAS_USED - 1)
         t->code = MV_LIMIT;
-    else if (!known ||
+    else if ((id > t->mask / 2 && !make_slots(t, 2 * ((uint64_t)t->mask + 1))) ||
              !mv_append(&t->scratch, t->found, t->count, t->capacity, (mv_key_row){addr, id}))
         t->code = MV_NOMEM;
     if (t->code != MV_OK)
         return NULL;
-    *known = id + 1;
-    return known;
+    slot = slot_of(t, addr, hash);
+    *slot = (address_slot){hash, id + 1};
+    return &slot->value;
 }
 
-/* Returns the map's value for an address, which is added if it is new; NULL on failure. */
-static inline uint32_t *value_of(address_table *t, uint64_t addr)
+/* Returns the value of an address, which is added if it is new; NULL on failure. */
+static inline uint32_t *value_of(address_table *t, uint64_t addr, uint32_t hash)
 {
-    uint32_t *known = mv_map_known(&t->id_of, addr);
+    uint32_t *value = &slot_of(t, addr, hash)->value;
 
-    return known ? known : add_address(t, addr);
+    return *value ? value : add_address(t, addr, hash);
+}
+
+static uint32_t *add(address_table *t, uint64_t addr)
+{
+    return value_of(t, addr, hash_of(addr));
 }
 
 static void add_basis(address_table *t, uint32_t event)
@@ -91,37 +146,39 @@ static uint32_t add_rare(address_table *t, const mv_events *ev, uint32_t event)
 
     if (addr == MV_NO_BYTES || (!is_segment && ev->action[event] != MV_ACTION_ANNOTATE))
         return MV_NO_ROW;
-    value = value_of(t, addr);
+    value = add(t, addr);
     id = value ? (*value & ~WAS_USED) - 1 : 0;
     if (is_segment) {
-        value_of(t, mv_range_end(addr, ev->size[event]));
+        add(t, mv_range_end(addr, ev->size[event]));
         t->segment_events++;
         add_basis(t, event);
     }
     return id;
 }
 
-static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event, uint32_t first,
-                       uint32_t end)
+/* Adds at most BATCH events. First begins to read all their slots, because each takes long. */
+static void add_batch(address_table *t, const mv_events *ev, uint32_t *of_event, uint32_t first,
+                      uint32_t end)
 {
     uint64_t last = MV_NO_BYTES; /* the previous address of an alloc or free, and its id */
-    uint32_t id = MV_NO_ROW;
+    uint32_t id = MV_NO_ROW, hash[BATCH], allocs = 0;
 
+    for (uint32_t i = first; i < end; i++) {
+        hash[i - first] = hash_of(ev->addr[i]);
+        __builtin_prefetch(&t->slots[hash[i - first] & t->mask]);
+    }
     for (uint32_t i = first; i < end; i++) {
         uint8_t action = ev->action[i];
         uint32_t *value;
 
-        t->alloc_events += action == MV_ACTION_ALLOC;
-        if (t->id_of.mask >= FAR_SLOTS && i + PREFETCH < t->end &&
-            ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
-            mv_map_prefetch(&t->id_of, ev->addr[i + PREFETCH]);
+        allocs += action == MV_ACTION_ALLOC;
         if (action > MV_ACTION_FREE_COMPLETED) {
             of_event[i] = add_rare(t, ev, i);
             continue;
         }
         if (ev->addr[i] != last) { /* the two events of a free have the same address */
             last = ev->addr[i];
-            value = last == MV_NO_BYTES ? NULL : value_of(t, last);
+            value = last == MV_NO_BYTES ? NULL : value_of(t, last, hash[i - first]);
             id = value ? (*value & ~WAS_USED) - 1 : MV_NO_ROW;
             if (value && !(*value & WAS_USED)) {
                 *value |= WAS_USED;
@@ -130,6 +187,17 @@ static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event
         }
         of_event[i] = id;
     }
+    t->alloc_events += allocs;
+}
+
+static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event, uint32_t first,
+                       uint32_t end)
+{
+    while (first < end && t->code == MV_OK) {
+        uint32_t next = end - first < BATCH ? end : first + BATCH;
+        add_batch(t, ev, of_event, first, next);
+        first = next;
+    }
 }
 
 static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
@@ -137,22 +205,27 @@ static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
     const mv_segments *s = &trace->segments;
     const mv_blocks *b = &trace->blocks;
 
+    if (t->code != MV_OK || mv_living_of(trace, device).is_cut)
+        return;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->device[i] != (int64_t)device || s->address[i] == MV_NO_BYTES)
             continue;
-        value_of(t, s->address[i]);
-        value_of(t, mv_range_end(s->address[i], s->total_size[i]));
+        add(t, s->address[i]);
+        add(t, mv_range_end(s->address[i], s->total_size[i]));
         for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
             if (mv_block_is_active(trace, k) && b->address[k] != MV_NO_BYTES)
-                value_of(t, b->address[k]);
+                add(t, b->address[k]);
     }
 }
 
 static void begin_part(mv_address_search *s, uint32_t part)
 {
     address_table *t = &s->parts[part];
+    uint32_t slots = LEAST_SLOTS;
 
-    if (!mv_map_reserve(&t->id_of, (t->end - t->first) / EVENTS_PER_ADDRESS))
+    while (slots < MOST_FIRST_SLOTS && slots < (t->end - t->first) / EVENTS_PER_SLOT)
+        slots *= 2;
+    if (!make_slots(t, slots))
         t->code = MV_NOMEM;
     mv_arena_touch(s->arena, s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
 }
@@ -320,7 +393,6 @@ mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trac
     for (uint32_t i = 0; i < s->count; i++) {
         address_table *t = &s->parts[i];
         mv_arena_init(&t->scratch, arena->budget);
-        t->id_of.arena = &t->scratch;
         t->first = (uint32_t)((uint64_t)s->ev.count * i / s->count);
         t->end = (uint32_t)((uint64_t)s->ev.count * (i + 1) / s->count);
     }

@@ -1,6 +1,7 @@
 /* Lists the distinct addresses of one device in ascending order: starts of blocks, and starts and
- * ends of segments, both in the events and in the final heap. With these ranks, the layout of the
- * heap can be stored by rank, a small dense number, instead of by address. */
+ * ends of segments, both in the events and in the final heap, if it can be used (living.h). With these
+ * ranks, the layout of the heap can be stored by rank, a small dense number, instead of by
+ * address. */
 #ifndef MV_ADDRESS_RANKS_H
 #define MV_ADDRESS_RANKS_H
 

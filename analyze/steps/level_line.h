@@ -59,22 +59,4 @@ static inline int64_t mv_level_walk_next(mv_level_walk *w)
     return (int64_t)w->level;
 }
 
-/* Moves past three events, all before `end`, if they allocate and free one block and change nothing
- * else. *level is set to the level before the free. Returns false, and does not move, otherwise. */
-static inline bool mv_level_walk_briefly(mv_level_walk *w, uint32_t end, int64_t *level)
-{
-    const mv_level_line *line = w->line;
-    const mv_alloc_lives *a = &line->lives->allocs;
-    const uint32_t *row = line->lives->alloc_of + w->event;
-
-    if (end - w->event < 3 || w->row >= a->count || row[0] != w->row || row[1] != w->row ||
-        row[2] != w->row || a->birth[w->row] != w->event || a->freed[w->row] != w->event + 1 ||
-        (w->row + 1 < a->count && a->birth[w->row + 1] <= w->event + 2) ||
-        (w->end < line->end_count && line->ends[w->end].event <= w->event + 2))
-        return false;
-    *level = (int64_t)(w->level + a->block[w->row++]);
-    w->event += 3;
-    return true;
-}
-
 #endif

@@ -54,6 +54,27 @@ typedef struct {
     part_floor parts[MV_LEVEL_PARTS];
 } search;
 
+/* Takes the levels after the events up to `end`, all of which are in the same bin. */
+static mv_level_walk take_until(mv_level_walk w, uint32_t end, mv_floor *out, uint32_t bin)
+{
+    uint64_t least = out->least[bin], most = out->most[bin];
+    uint32_t moment = out->moment[bin];
+
+    while (w.event < end) {
+        int64_t level = mv_level_walk_next(&w);
+        uint64_t bytes = level > 0 ? (uint64_t)level : 0;
+        if (bytes < least) {
+            least = bytes;
+            moment = w.event;
+        }
+        most = bytes > most ? bytes : most;
+    }
+    out->least[bin] = least;
+    out->most[bin] = most;
+    out->moment[bin] = moment;
+    return w;
+}
+
 static void find_part(void *user, uint32_t part)
 {
     search *s = user;
@@ -67,19 +88,11 @@ static void find_part(void *user, uint32_t part)
     bin = first > 0 ? mv_steps_bin(steps, first - 1) : 0;
     *p = (part_floor){.bin = bin, .least = UINT64_MAX};
     while (w.event < end) {
-        uint32_t e = w.event;
-        int64_t level = (int64_t)w.level;
-        bool is_brief;
-        while (bin < steps->count && steps->at[bin] <= e)
-            take(s->out, ++bin, level, e);
-        is_brief = (bin == steps->count || steps->at[bin] > e + 2) &&
-                   mv_level_walk_briefly(&w, end, &level);
-        if (!is_brief)
-            level = mv_level_walk_next(&w);
-        to = bin == p->bin ? &own : s->out;
-        take(to, bin == p->bin ? 0 : bin, level, e + 1);
-        if (is_brief)
-            take(to, bin == p->bin ? 0 : bin, (int64_t)w.level, e + 2);
+        uint32_t next;
+        while (bin < steps->count && steps->at[bin] <= w.event)
+            take(s->out, ++bin, (int64_t)w.level, w.event);
+        next = bin < steps->count && steps->at[bin] < end ? steps->at[bin] : end;
+        w = bin == p->bin ? take_until(w, next, &own, 0) : take_until(w, next, s->out, bin);
     }
 }
 

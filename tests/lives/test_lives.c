@@ -1,6 +1,7 @@
 
 #include <inttypes.h>
 
+#include "parse/model/living.h"
 #include "tests/fixture/fixture_heap.h"
 
 enum { E = 0x10000000 }; /* where expandable segments begin */
@@ -531,6 +532,39 @@ Test(lives, segment_events_and_the_first_use_of_each_address_are_listed)
     cr_assert_eq(ranks.segment_events, 1);
     cr_assert_eq(ranks.basis_count, 4);
     cr_assert_arr_eq(ranks.basis, basis, sizeof basis);
+}
+
+Test(lives, addresses_that_occur_once_are_ranked)
+{
+    enum { ADDRESSES = 5003 };
+    mvt_trace *t = mvt_new();
+    mv_address_ranks ranks;
+
+    for (uint64_t i = 0; i < ADDRESSES; i++)
+        mvt_alloc(t, .addr = 0x10000 + i * 7919 % ADDRESSES * 512, .bytes = 512);
+    mvt_ok(mv_address_ranks_find(mvt_arena(t), mvt_done(t), 0, &ranks, mvt_err()));
+    cr_assert_eq(ranks.count, ADDRESSES);
+    for (uint64_t i = 0; i < ADDRESSES; i++)
+        cr_assert_eq(ranks.of_event[i], i * 7919 % ADDRESSES);
+}
+
+Test(lives, a_part_before_the_end_has_no_ranks_for_the_final_heap)
+{
+    mv_living living = {.total = 10, .is_cut = true};
+    mvt_trace *t = mvt_new();
+    mv_address_ranks ranks;
+    mv_trace trace;
+
+    mvt_segment(t, .addr = 0x600000, .bytes = 2 * MIB);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200200, .bytes = 512);
+    trace = *mvt_done(t);
+    mvt_ok(mv_address_ranks_find(mvt_arena(t), &trace, 0, &ranks, mvt_err()));
+    cr_assert_eq(ranks.count, 5);
+    trace.living = &living;
+    mvt_ok(mv_address_ranks_find(mvt_arena(t), &trace, 0, &ranks, mvt_err()));
+    cr_assert_eq(ranks.count, 3);
 }
 
 EachSnapshot(lives, real_snapshots_are_explained_without_doubts, check_snapshot);
