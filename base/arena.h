@@ -17,8 +17,7 @@
  * An eighth of the memory is left to small pushes. When that is spent, they go to disk as well.
  *
  * With AddressSanitizer, the unused part of every chunk is poisoned. */
-#ifndef MV_BASE_ARENA_H
-#define MV_BASE_ARENA_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -128,5 +127,3 @@ char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 #define mv_push_struct(arena, type)       mv_push_array(arena, type, 1)
 #define mv_push_unset(arena, type, count) \
     ((type *)mv_arena_push_unset((arena), (count), sizeof(type)))
-
-#endif

@@ -1,7 +1,6 @@
 /* A bitmap that can also count the set bits below any bit. For this purpose it has a directory with
  * one count for every 512 bits. The directory makes the bitmap one sixteenth larger. */
-#ifndef MV_BASE_BITMAP_H
-#define MV_BASE_BITMAP_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -36,5 +35,3 @@ uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
 
 /* Returns the first set bit in [from, end); `end` if there is none. */
 uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
-
-#endif

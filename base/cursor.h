@@ -1,8 +1,7 @@
 /* Reads untrusted bytes with a span, and a cursor over the span. When a read passes the end, the
  * cursor remains in the failed state, so one check at the end of a record is enough. All integers
  * are little-endian. */
-#ifndef MV_BASE_CURSOR_H
-#define MV_BASE_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ static inline uint64_t mv_take_u64(mv_cursor *c)
     const uint8_t *at = mv_take_bytes(c, 8);
     return at ? mv_load_u64(at) : 0;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * base/disk.c implements it for Linux. With posix/disk.c, everything is refused, and data stays in
  * memory. */
-#ifndef MV_BASE_DISK_H
-#define MV_BASE_DISK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ bool mv_disk_move(mv_disk *disk, void *at, uint64_t bytes, uint64_t *position);
 
 /* Drops pages from memory. They are read again when they are used. */
 void mv_disk_forget(void *at, uint64_t bytes);
-
-#endif

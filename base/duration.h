@@ -1,6 +1,5 @@
 /* Measures durations with a clock, writes them for people, and reads them from strings. */
-#ifndef MV_BASE_DURATION_H
-#define MV_BASE_DURATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ static inline int64_t mv_now_ms(void)
 {
     return mv_now_us() / 1000;
 }
-
-#endif

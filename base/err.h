@@ -2,8 +2,7 @@
  *
  * A function that can fail returns an `mv_code` and fills the caller's `mv_err`. Libraries never
  * print and never exit; `cli/` turns an `mv_err` into one line and a status. */
-#ifndef MV_BASE_ERR_H
-#define MV_BASE_ERR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ void mv_err_name_disk(void);
  * only the detail, which is a complete sentence. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * "Hidden" characters are those for which mv_utf8_is_hidden is true. Invalid UTF-8 bytes become
  * \xNN in every mode. */
-#ifndef MV_BASE_ESCAPE_H
-#define MV_BASE_ESCAPE_H
+#pragma once
 
 #include "base/utf8.h"
 
@@ -41,5 +40,3 @@ bool mv_escape_is_formula(mv_span text);
 /* Returns true if a CSV cell needs double quotes. Cells with semicolons do, because some programs
  * also split lines at semicolons. */
 bool mv_escape_needs_quotes(mv_span text);
-
-#endif

@@ -13,8 +13,7 @@
  * not use this for thousands of small lists.
  *
  * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
-#ifndef MV_BASE_GROW_H
-#define MV_BASE_GROW_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -39,5 +38,3 @@
  * capacity. */
 bool mv_grow_u32(mv_arena *arena, void *rows, uint32_t *capacity, uint64_t wanted, uint64_t size);
 bool mv_grow_u64(mv_arena *arena, void *rows, uint64_t *capacity, uint64_t wanted, uint64_t size);
-
-#endif

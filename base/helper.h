@@ -1,6 +1,5 @@
 /* A second thread that does jobs in order, while its owner does something else. */
-#ifndef MV_BASE_HELPER_H
-#define MV_BASE_HELPER_H
+#pragma once
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -32,5 +31,3 @@ bool mv_helper_wait(mv_helper *helper);
 
 /* Waits for all jobs, and ends the thread. */
 void mv_helper_stop(mv_helper *helper);
-
-#endif

@@ -4,8 +4,7 @@
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;
  *     mv_intern_add(&t, hash, row); */
-#ifndef MV_BASE_INTERN_H
-#define MV_BASE_INTERN_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -75,5 +74,3 @@ static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * All operations take O(1) expected time, and a key takes 24 to 48 bytes. A removed key costs
  * nothing afterwards, because the keys after it move up. Keys have no order, and a map cannot be
  * iterated. */
-#ifndef MV_BASE_MAP_H
-#define MV_BASE_MAP_H
+#pragma once
 
 #include "base/intern.h"
 
@@ -87,5 +86,3 @@ void mv_map_clear(mv_map *map);
 
 /* Removes a key. Returns its value, or MV_NOT_IN_MAP if the key was missing. */
 uint32_t mv_map_take(mv_map *map, uint64_t key);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * defines const char *mv_finding_name(mv_finding_kind), which returns the last argument for values
  * outside the enum. */
-#ifndef MV_BASE_NAMES_H
-#define MV_BASE_NAMES_H
+#pragma once
 
 /* These macros select a field of each row. One of them is passed as the parameter `field`. */
 #define MV_FIRST_NAME(first, ...)           #first,
@@ -19,5 +18,3 @@
         static const char *const names[] = {list(field)};                             \
         return (unsigned)value < sizeof names / sizeof *names ? names[value] : other; \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the known word that is nearest to a mistyped word. */
-#ifndef MV_NEAREST_H
-#define MV_NEAREST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ typedef struct {
 } mv_nearest;
 
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word);
-
-#endif

@@ -3,8 +3,7 @@
  * The writers are for numbers that are written millions of times; elsewhere printf is fast enough.
  * The readers are strict and accept no sign, no spaces and no overflow. They leave the result
  * unchanged if the string is not a number. Neither readers nor writers depend on the locale. */
-#ifndef MV_BASE_NUMBERS_H
-#define MV_BASE_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ bool mv_number_read(const char *text, uint64_t *out);
 /* Reads a string that is a finite number, such as "8407", "-.5" or "1e6", but not "nan", "inf" or
  * "0x10". The decimal point is ".", because memviz never sets a locale. */
 bool mv_number_read_double(const char *text, double *out);
-
-#endif

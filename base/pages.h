@@ -1,7 +1,6 @@
 /* Allocates memory from the system in whole pages, for base/arena.c. base/pages.c
  * implements it for Linux, and web/system/pages.c for WebAssembly, which has no mappings. */
-#ifndef MV_BASE_PAGES_H
-#define MV_BASE_PAGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
 /* Populates a range that is about to be written, which costs less than a page fault for each page.
  * The content does not change. This is only a hint, and short ranges are skipped. */
 void mv_pages_take(void *at, uint64_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs independent pieces of work on several threads. */
-#ifndef MV_SIDE_BY_SIDE_H
-#define MV_SIDE_BY_SIDE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void mv_parallel_for_whole(uint32_t count, uint32_t threads, void (*piece)(void 
 
 /* Returns the number of threads that mv_parallel_for uses when called here. */
 uint32_t mv_parallel_for_threads(uint32_t count, uint32_t threads);
-
-#endif

@@ -7,10 +7,7 @@
  *
  * a struct with padding does not compile. Pointers are only four bytes long in WebAssembly, so
  * pointers and size_t members must be placed in pairs, after the eight-byte numbers. */
-#ifndef MV_BASE_PLAIN_H
-#define MV_BASE_PLAIN_H
+#pragma once
 
 #define MV_PLAIN_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic error \"-Wpadded\"")
 #define MV_PLAIN_END   _Pragma("GCC diagnostic pop")
-
-#endif

@@ -1,6 +1,5 @@
 /* What this program may use of its machine. */
-#ifndef MV_BASE_PROCESSORS_H
-#define MV_BASE_PROCESSORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ uint64_t mv_address_space(void);
  * UINT64_MAX if there is none. Containers and batch systems set such limits, and the kernel ends
  * programs that exceed them. `root` is the folder that contains proc and sys; "": the system's. */
 uint64_t mv_group_memory(const char *root);
-
-#endif

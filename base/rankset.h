@@ -2,8 +2,7 @@
  * of a bitmap with the members, and of further bitmaps above it. Each bitmap shows which words of
  * the bitmap below it are not empty, and is 64 times smaller. Every operation takes at most six
  * steps. */
-#ifndef MV_BASE_RANKSET_H
-#define MV_BASE_RANKSET_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -75,5 +74,3 @@ static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
     }
     return mv_rankset_prev_far(set, rank);
 }
-
-#endif

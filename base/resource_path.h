@@ -1,7 +1,6 @@
 /* Finds files that are installed with the program (the shim, the page, fonts) relative to the
  * program's own location. */
-#ifndef MV_BESIDE_H
-#define MV_BESIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
  * false if the folder is unknown or the path is longer than `size`. Does not check whether the file
  * exists. */
 bool mv_resource_path(char *path, size_t size, const char *name);
-
-#endif

@@ -16,8 +16,7 @@
  *     return b.low;
  *
  * All searches take O(log n) and never fail. */
-#ifndef MV_BASE_SEARCH_H
-#define MV_BASE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline void mv_bisect_narrow(mv_bisect *b, bool is_before)
     }
 MV_BOUND_LIST(MV_BOUND)
 #undef MV_BOUND
-
-#endif

@@ -1,6 +1,5 @@
 /* Sizes in binary units, written for people. */
-#ifndef MV_BASE_SIZE_H
-#define MV_BASE_SIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ const char *mv_percent_text(char text[MV_SIZE_TEXT], uint64_t part, uint64_t who
 /* Reads "4096", "512M", "1.5GiB", "2 kb". Units are binary, and may be in upper or lower case.
  * Returns false if the string is not a size. */
 bool mv_size_parse(const char *text, uint64_t *bytes);
-
-#endif

@@ -10,8 +10,7 @@
  * Cost: rows with number keys, and columns of numbers, are sorted by digits in linear time. Short
  * lists, and rows with string keys, take n log n comparisons, or n if they are already in order.
  * Without temporary memory they take n log^2 n comparisons. */
-#ifndef MV_BASE_SORT_H
-#define MV_BASE_SORT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -89,5 +88,3 @@ typedef struct {
 /* Sorts by key. `spare` must have room for `count` rows, and its content is undefined afterwards.
  * Never allocates. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Makes strings from printf formats. */
-#ifndef MV_BASE_TEXT_H
-#define MV_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <string.h>
@@ -53,5 +52,3 @@ static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
-
-#endif

@@ -5,8 +5,7 @@
  *     ... names.text[number]
  *
  * Strings may contain any bytes. They are copied, and end in NUL. For other keys see intern.h. */
-#ifndef MV_BASE_TEXTS_H
-#define MV_BASE_TEXTS_H
+#pragma once
 
 #include "base/cursor.h"
 #include "base/intern.h"
@@ -28,5 +27,3 @@ static inline mv_span mv_text_span(const char *text)
 
 /* Returns the number of a string, which is added if it is new; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
-
-#endif

@@ -1,7 +1,6 @@
 /* Starts threads that receive no signals. A signal that ends the program is delivered to main()'s
  * thread, which delays it while an output file is being renamed (parse/source/sink.h). */
-#ifndef MV_BASE_THREAD_H
-#define MV_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@
  * cannot be started. Signals that the thread's own faults raise are not blocked, such as SIGBUS if
  * a mapped file shrinks. */
 bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user);
-
-#endif

@@ -6,8 +6,7 @@
  * A character is valid UTF-8 as Unicode defines it, without overlong forms, surrogates or anything
  * above U+10FFFF. Any other byte counts as one bad character, so that every reader divides the same
  * bytes into the same characters. Nothing beyond the end is read. */
-#ifndef MV_BASE_UTF8_H
-#define MV_BASE_UTF8_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -59,5 +58,3 @@ static inline bool mv_utf8_is_hidden(uint32_t code)
 /* Replaces every hidden character (including line ends) and every byte that is not UTF-8 with a
  * question mark. */
 void mv_utf8_sanitize(char *text);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Everything is little-endian, without padding, and starts at a multiple of 8 bytes. Hashes are
  * XXH3_64bits without a seed. */
-#ifndef MV_WIRE_H
-#define MV_WIRE_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -195,5 +194,3 @@ typedef struct {
 } mv_wire_footer;
 
 static_assert(sizeof(mv_wire_footer) == 32, "bump MV_WIRE_VERSION");
-
-#endif

@@ -19,8 +19,7 @@
  *
  * PLACES contains the positions of earlier chunks that are read too (names, and chunks that are
  * still open), as 64-bit numbers in ascending order. */
-#ifndef MV_WIRE_FOLDED_H
-#define MV_WIRE_FOLDED_H
+#pragma once
 
 #include "capture/wire_live.h"
 
@@ -48,5 +47,3 @@ enum { MV_LIVE_FOLDED = 259, MV_LIVE_PLACES = 260 };
 #define MV_FACT_FOLDED_SINCE "folded_since_us" /* time of the first removed event */
 #define MV_FACT_FOLDED_LINES "folded_lines_"   /* key, followed by a device's number D */
 #define MV_FACT_FOLDED_BOUND "folded_bound"    /* bound reached last: "size" or "age" */
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes numbers of a live file as LEB128: seven bits in each byte, lowest bits first. The caller
  * must provide MV_LEB128_BYTES bytes of space for each number. */
-#ifndef MV_LEB128_H
-#define MV_LEB128_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline uint64_t mv_leb128_zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
-
-#endif

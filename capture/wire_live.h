@@ -22,8 +22,7 @@
  * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A string is a varint length followed
  * by that many bytes. Ids count from 0 in the order of the records that make them. An optional id
  * is written as id + 1, or as 0 for none. */
-#ifndef MV_WIRE_LIVE_H
-#define MV_WIRE_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -282,5 +281,3 @@ static inline bool mv_api_gives(mv_api_action action)
     static_assert(MV_API_ACTION_COUNT <= 8 * sizeof gives, "one bit for each action");
     return action < MV_API_ACTION_COUNT && (gives >> action & 1);
 }
-
-#endif

@@ -10,8 +10,7 @@
  * written to a file that does not contain the word. The page is sealed, so its size cannot change.
  *
  * Any process may write to the page, so its contents are read only as numbers. */
-#ifndef MV_WIRE_STATUS_H
-#define MV_WIRE_STATUS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t er
 }
 
 _Static_assert(sizeof(mv_status_page) <= MV_STATUS_BYTES, "one page");
-
-#endif

@@ -1,7 +1,6 @@
 /* The commands of memviz. Dispatch, --help, completion and the tests all use one table. To add a
  * command, write cmd_NAME.c and add a row to commands.c. */
-#ifndef MV_COMMANDS_H
-#define MV_COMMANDS_H
+#pragma once
 
 #include "cli/options.h"
 #include "cli/report/out.h"
@@ -192,5 +191,3 @@ bool mv_view_is_wanted(const mv_cli *cli);
 
 /* Print the texts of `memviz --help` and `memviz help COMMAND`. */
 void mv_help_command(mv_out *out, const mv_command *command);
-
-#endif

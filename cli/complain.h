@@ -1,6 +1,5 @@
 /* Messages, each printed as one line on standard error: "memviz: WHAT: ...". */
-#ifndef MV_COMPLAIN_H
-#define MV_COMPLAIN_H
+#pragma once
 
 #include "base/err.h"
 
@@ -22,5 +21,3 @@ int mv_complain_usage(const char *command, const char *format, ...)
  * not run a file with that name either: a script, or a file outside the PATH. Returns false,
  * without a message, if there is nothing to explain. */
 bool mv_complain_of_start(const char *command, const char *name, int status);
-
-#endif

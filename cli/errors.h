@@ -1,7 +1,6 @@
 /* Out-of-memory errors in a text, which may take the place of a snapshot: `memviz oom TEXT`,
  * `memviz oom -`, `memviz error.log`. The sentences about them come from analyze/oom_text. */
-#ifndef MV_CLI_ERRORS_H
-#define MV_CLI_ERRORS_H
+#pragma once
 
 #include "analyze/oom_text/oom_text.h"
 #include "cli/commands.h"
@@ -33,5 +32,3 @@ void mv_errors_evaluate(mv_cli *cli, const mv_error_texts *texts);
 
 /* Prints the report as text. */
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors);
-
-#endif

@@ -17,8 +17,7 @@
  * reason of each failing gate is printed as one line on standard error; if a gate is unknown for
  * the first device and met on another, both lines are printed. The exit status is 3 if any gate is
  * met, else 4 if any answer is unknown. */
-#ifndef MV_GATE_H
-#define MV_GATE_H
+#pragma once
 
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/oom.h"
@@ -125,5 +124,3 @@ bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *
 
 /* Returns the exit status for a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);
-
-#endif

@@ -1,7 +1,6 @@
 /* The command line's options. The parser, --help, completion and the tests all use this one
  * list. */
-#ifndef MV_OPTIONS_H
-#define MV_OPTIONS_H
+#pragma once
 
 #include "cli/gate.h"
 
@@ -285,5 +284,3 @@ bool mv_option_may_take_next(const char *word);
  * `allowed`. On wrong usage, returns false with a sentence in `why`. Reorders argv. */
 bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Limits the length of output files, because a stack that is stored only once in the input may be
  * written out for every event. */
-#ifndef MV_OUTPUT_LIMIT_H
-#define MV_OUTPUT_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
  * in the files to which standard output and standard error append do not count. Pipes have no
  * limit. A lower limit that the system already imposes is kept. */
 void mv_output_limit(uint64_t input_bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* Runs the program: parses a command line and executes its command. It prints its own messages,
  * frees its resources and does not exit, so that a process can run it repeatedly, as mcp, the web
  * page and fuzz targets do. */
-#ifndef MV_PROGRAM_H
-#define MV_PROGRAM_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -15,5 +14,3 @@ int mv_program(int argc, char **argv, struct mv_kept_files *kept);
 /* Runs the program in a process that does nothing else, so commands that read files may confine the
  * process. */
 int mv_program_alone(int argc, char **argv, mv_confine_fn *confine);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shows the progress of a long operation on standard error, but only on a terminal, and only after
  * a second. */
-#ifndef MV_PROGRESS_H
-#define MV_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void mv_progress_show(void *progress, uint64_t done, uint64_t total);
 
 /* Clears the progress line if one was shown. */
 void mv_progress_end(mv_progress *progress);
-
-#endif

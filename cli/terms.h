@@ -1,8 +1,7 @@
 /* The words used in the reports. `memviz help terms`, completion and docs/glossary.md all come from
  * this one table (MV_BLESS=1 test_terms writes the glossary). To add a word, add a row to terms.c,
  * in alphabetical order. */
-#ifndef MV_TERMS_H
-#define MV_TERMS_H
+#pragma once
 
 #include "cli/report/out.h"
 
@@ -19,5 +18,3 @@ const mv_term *mv_term_find(const char *name);
 /* Prints one term, or all of them. */
 void mv_term_put(mv_out *out, const mv_term *term);
 void mv_terms_put(mv_out *out);
-
-#endif

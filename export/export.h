@@ -6,8 +6,7 @@
  *     sqlite       all tables                                              sqlite3, pandas
  *
  * The flame graph commands write folded stacks. */
-#ifndef MV_EXPORT_H
-#define MV_EXPORT_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
@@ -133,5 +132,3 @@ void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink
  * bytes per row. Returns MV_NOMEM if it would not fit in what is left of `budget`. */
 mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
                         mv_err *err);
-
-#endif

@@ -18,8 +18,7 @@
  *     - always, if it is damaged or bounded (docs/recorder.md), or if there is no memory for its rows.
  *
  * Threads may share the readers. */
-#ifndef MV_LIVE_READERS_H
-#define MV_LIVE_READERS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -51,5 +50,3 @@ typedef struct {
 } mv_live_readers_state;
 
 mv_live_readers_state mv_live_readers_status(mv_live_readers *r);
-
-#endif

@@ -8,8 +8,7 @@
  * trace with the tables of the whole file; its events are the live rows, followed by the events of
  * the piece. Devices without LIVING chunks, and devices that were in use before the first event,
  * have one piece with all of their events. */
-#ifndef MV_PIECES_H
-#define MV_PIECES_H
+#pragma once
 
 #include "parse/model/living.h"
 
@@ -47,5 +46,3 @@ mv_code mv_pieces_time(mv_pieces *pieces, uint32_t device, uint32_t event, int64
  * the whole file instead. */
 mv_code mv_pieces_read(mv_pieces *pieces, mv_arena *arena, uint32_t device, uint32_t nth,
                        mv_trace *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Converts bytes of any format to a trace. The first bytes of the file determine the format; its
  * name never does. To add a format, write read_NAME.c and add a row to the table in readers.c. */
-#ifndef MV_READERS_H
-#define MV_READERS_H
+#pragma once
 
 #include "parse/error_text/error_text.h"
 #include "parse/live_readers.h"
@@ -132,5 +131,3 @@ mv_code mv_xspace_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
 bool mv_pprof_probe(mv_span head);
 mv_code mv_pprof_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
-
-#endif

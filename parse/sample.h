@@ -1,8 +1,7 @@
 /* A recording built into the program, for users who have no file yet: 12 steps of a small training
  * run, in each of which a forward hook leaks 2 MiB (testdata/snapshots/leak_in_training.pickle,
  * converted to .bin). */
-#ifndef MV_SAMPLE_H
-#define MV_SAMPLE_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -15,5 +14,3 @@ bool mv_sample_is(const char *path);
 /* Returns the sample's bytes. The result is empty in the web page, where a button contains the
  * recording (web/page.html). */
 mv_span mv_sample(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes a trace to a file through mv_sink, so that the file is either complete or absent.
  * mv_sink_commit reports failed writes. */
-#ifndef MV_WRITERS_H
-#define MV_WRITERS_H
+#pragma once
 
 #include "parse/model/living.h"
 #include "parse/readers.h"
@@ -62,5 +61,3 @@ mv_code mv_snapshot_end(mv_snapshot_writer *writer, mv_err *err);
  * (mv_events.call). */
 mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                        mv_sink *sink, mv_err *err);
-
-#endif

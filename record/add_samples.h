@@ -1,6 +1,5 @@
 /* Adds the launcher's GPU samples to one process's trace. */
-#ifndef MV_ADD_SAMPLES_H
-#define MV_ADD_SAMPLES_H
+#pragma once
 
 #include "record/nvml.h"
 
@@ -10,5 +9,3 @@
  * Fails only when out of memory. */
 mv_code mv_add_samples(mv_arena *arena, const mv_nvml_process *process, const mv_nvml *nvml,
                        uint64_t also, mv_trace *trace, mv_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * The script that the process runs is in a new folder below the process's /tmp, which is removed at
  * the end. If the process receives a request only after that, the request has no effect. If the
  * program itself had started a recorder, that recorder is left running. */
-#ifndef MV_ATTACH_H
-#define MV_ATTACH_H
+#pragma once
 
 #include "record/running_python.h"
 
@@ -37,5 +36,3 @@ mv_code mv_attach_finish(mv_attach *attach, const char *path, mv_attach_wait_fn 
 
 /* Removes everything that is left in the process's /tmp. Must be called even after a failure. */
 void mv_attach_close(mv_attach *attach);
-
-#endif

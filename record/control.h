@@ -15,8 +15,7 @@
  * The launcher never waits for a client. A client that sends nothing, sends slowly, does not read,
  * or connects together with two hundred others therefore costs only a descriptor, for at most
  * MV_CONTROL_PATIENCE_MS. */
-#ifndef MV_CONTROL_H
-#define MV_CONTROL_H
+#pragma once
 
 #include <poll.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ uint32_t mv_control_fds(const mv_control *control, struct pollfd fds[MV_CONTROL_
 
 /* Reads and answers the requests that have arrived, without waiting. */
 void mv_control_serve(mv_control *control);
-
-#endif

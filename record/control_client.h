@@ -1,6 +1,5 @@
 /* The client of record/control.h, which sends requests to the launcher of a run. */
-#ifndef MV_CONTROL_CLIENT_H
-#define MV_CONTROL_CLIENT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -10,5 +9,3 @@
  * there is no launcher or the launcher does not answer. */
 mv_code mv_control_query(mv_arena *arena, uint32_t pid, const char *line, const char **answer,
                          mv_err *err);
-
-#endif

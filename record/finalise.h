@@ -1,7 +1,6 @@
 /* Converts a live file to the compact `.bin` file that users keep. The live file is read, the
  * launcher's samples and the user's marks are added, and the result is written. */
-#ifndef MV_FINALISE_H
-#define MV_FINALISE_H
+#pragma once
 
 #include "parse/readers.h"
 #include "record/nvml.h"
@@ -40,5 +39,3 @@ typedef struct {
 /* Writes file->result. The live file is not changed; the caller removes it. */
 mv_code mv_finalise(mv_budget *budget, const mv_finalise_task *task, const mv_finalise_watch *watch,
                     mv_finalised *out, mv_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the folded part of a bounded recording (capture/wire_folded.h). */
-#ifndef MV_RECORD_FOLD_H
-#define MV_RECORD_FOLD_H
+#pragma once
 
 #include "parse/live/live_follow.h"
 #include "parse/live/read_live.h"
@@ -16,5 +15,3 @@ typedef struct {
 
 /* Returns the bytes of the file, in `arena`. False when out of memory. */
 bool mv_fold_bytes(mv_arena *arena, const mv_fold *fold, mv_span *out);
-
-#endif

@@ -6,8 +6,7 @@
  * twice. A signal does not show how it was sent. Therefore a witness process in the launcher's
  * process group blocks all signals and does nothing. A signal that is pending for the witness was
  * sent to all processes. */
-#ifndef MV_FORWARD_H
-#define MV_FORWARD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ void mv_forward_begin(mv_forward *f);
 void mv_forward_signal(mv_forward *f, const struct signalfd_siginfo *info, bool is_own);
 
 void mv_forward_end(mv_forward *f);
-
-#endif

@@ -4,8 +4,7 @@
  * signal mask and dispositions. Only its environment and its parent differ. The launcher runs until
  * the program ends, and forwards signals that were sent only to the launcher (record/forward.h). It
  * listens on a separate socket, through which processes of the same user request a tick. */
-#ifndef MV_LAUNCH_H
-#define MV_LAUNCH_H
+#pragma once
 
 #include "base/err.h"
 #include "record/control.h"
@@ -53,5 +52,3 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err);
 /* Returns the reason why the shim could not be loaded into a program; NULL if the reason is
  * unknown. */
 const char *mv_launch_obstacle(const char *program);
-
-#endif

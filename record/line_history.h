@@ -5,8 +5,7 @@
  *
  * A line is a stack. Only blocks of the framework count. A record costs O(1), and each stack takes
  * about 200 bytes for each device. */
-#ifndef MV_RECORD_LINE_HISTORY_H
-#define MV_RECORD_LINE_HISTORY_H
+#pragma once
 
 #include "parse/live/live_alive.h"
 
@@ -44,5 +43,3 @@ bool mv_line_history_add(mv_line_history *h, const mv_live_alive *alive, const m
  * are no such lines, or memory ran out. */
 const char *mv_line_history_text(mv_arena *arena, mv_line_history *h, const mv_live_alive *alive,
                                  uint32_t list, uint32_t rows);
-
-#endif

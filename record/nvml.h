@@ -7,8 +7,7 @@
  * first and the last time at which it was sampled, however long it lasts. When a series is full,
  * its first quarter, which covers the start of the program, stays unchanged. The number of points
  * after it is halved by keeping only the higher one of each two neighbours. */
-#ifndef MV_NVML_H
-#define MV_NVML_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -96,5 +95,3 @@ const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
  * when out of memory. */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* A random word that is different for each launcher. */
-#ifndef MV_RANDOM_WORD_H
-#define MV_RANDOM_WORD_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/random.h>
@@ -14,5 +13,3 @@ static inline uint64_t mv_random_word(void)
         word = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&word;
     return word;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The size of a capture. */
-#ifndef MV_RECORDED_H
-#define MV_RECORDED_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -8,5 +7,3 @@
  * marks). Each of them is counted once, whereas in the trace, a free consists of two events
  * (requested and completed), and a segment is also the call that made it. */
 uint64_t mv_recorded_count(const mv_trace *trace);
-
-#endif

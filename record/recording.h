@@ -7,8 +7,7 @@
  *     mv_recording_close(&r);
  *
  * These functions print nothing. */
-#ifndef MV_RECORD_RECORDING_H
-#define MV_RECORD_RECORDING_H
+#pragma once
 
 #include "record/control.h"
 #include "record/finalise.h"
@@ -98,5 +97,3 @@ mv_code mv_recording_copy(mv_recording *r, const mv_run_file *file, int folder, 
                           mv_err *err);
 
 void mv_recording_close(mv_recording *r);
-
-#endif

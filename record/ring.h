@@ -8,8 +8,7 @@
  *     mv_rings_close(&rings);               before the files are completed
  *
  * The programs do not notice this, because nothing waits and nothing in their memory changes. */
-#ifndef MV_RECORD_RING_H
-#define MV_RECORD_RING_H
+#pragma once
 
 #include "record/run_names.h"
 
@@ -51,5 +50,3 @@ const char *mv_ring_name(const mv_rings *r, uint32_t ring);
 
 /* Number of bytes that the shim may reserve in advance under these bounds; 0: no limit. */
 uint64_t mv_ring_window(const mv_ring_bounds *bounds);
-
-#endif

@@ -1,7 +1,6 @@
 /* Marks that the user of a run sets from outside while the run continues. When the recordings of
  * the run's processes are written, these marks are added to all of them. */
-#ifndef MV_RUN_MARKS_H
-#define MV_RUN_MARKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -25,5 +24,3 @@ bool mv_run_marks_add(mv_arena *arena, mv_run_marks *marks, const char *text);
  * since it was read. Fails only when out of memory. */
 mv_code mv_run_marks_apply(mv_arena *arena, const mv_run_marks *marks, mv_trace *trace,
                            mv_err *err);
-
-#endif

@@ -14,8 +14,7 @@
  * If -o names one file and several processes were recorded, the result of the process with the
  * lowest rank or, if there are no ranks, of the process that started first has this name. The other
  * results are named run.r1.bin or run.812.bin. */
-#ifndef MV_RUN_NAMES_H
-#define MV_RUN_NAMES_H
+#pragma once
 
 #include <limits.h>
 
@@ -83,5 +82,3 @@ void mv_run_names_insert(const char *path, const char *word, char *out, size_t s
  * long. */
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,
                          uint32_t count);
-
-#endif

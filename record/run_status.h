@@ -2,8 +2,7 @@
  * tell how many processes there are, and why some of them are not recorded. The reports are in a
  * page of memory, not in a file. Processes in another container or of another user cannot open the
  * page, and report nothing. */
-#ifndef MV_RUN_STATUS_H
-#define MV_RUN_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ mv_run_counts mv_run_status_counts(const mv_run_status *status);
 
 /* Reads failure `i` of the first MV_STATUS_FAILURES failures. False if there is no such failure. */
 bool mv_run_status_failure(const mv_run_status *status, uint32_t i, uint32_t *pid, int32_t *error);
-
-#endif

@@ -9,8 +9,7 @@
  * restarted. The thread is stopped only where it cannot hold any of the interpreter's locks, which
  * is in the evaluation loop, in code that does not belong to the interpreter, or in a system call
  * that waits. */
-#ifndef MV_RUNNING_PYTHON_H
-#define MV_RUNNING_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ mv_code mv_running_python_query(mv_running_python *python, const char *path, mv_
 
 /* Frees the memory that the request needed. Must be called after the script has run. */
 void mv_running_python_tidy(mv_running_python *python);
-
-#endif

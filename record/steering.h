@@ -10,8 +10,7 @@
  *
  * An answer consists of lines "KEY VALUE", or of one line "error SENTENCE". A snapshot is written
  * by a separate process with a low priority, so that the launcher can continue. */
-#ifndef MV_STEERING_H
-#define MV_STEERING_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ bool mv_steering_answer(void *recording, const char *line, int link, char *answe
 
 /* Waits until all snapshots are written. Called after the program has ended. */
 void mv_steering_finish(mv_steering *steering);
-
-#endif

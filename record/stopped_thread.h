@@ -4,8 +4,7 @@
  * While the main thread is stopped, the other threads of the process continue to run.
  * mv_thread_go_on restores registers and signal mask, and lets the thread continue where it was
  * stopped. A system call that was interrupted is restarted. */
-#ifndef MV_STOPPED_THREAD_H
-#define MV_STOPPED_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void mv_thread_unmap(mv_stopped_thread *thread, uint64_t syscall_at, uint64_t ad
  * return within two seconds because it waits for a lock, the call is abandoned and has failed. */
 mv_code mv_thread_call(mv_stopped_thread *thread, uint64_t trap_at, uint64_t function,
                        uint64_t first, uint64_t second, uint64_t *result, mv_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A file is written from the live file by a separate process, so that the program does not wait at
  * all, and the launcher waits only for the fork. */
-#ifndef MV_RECORD_TRIGGER_H
-#define MV_RECORD_TRIGGER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -96,5 +95,3 @@ void mv_triggers_update(mv_triggers *t);
 void mv_triggers_signal(mv_triggers *t); /* SIGUSR2 */
 void mv_triggers_end(mv_triggers *t);    /* called when the program has ended; waits for the last
                                           * files */
-
-#endif

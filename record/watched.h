@@ -1,6 +1,5 @@
 /* Finds running processes that are being recorded, with their live files and their launcher. */
-#ifndef MV_WATCHED_H
-#define MV_WATCHED_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -25,5 +24,3 @@ bool mv_watched_is_recorded(uint32_t pid);
  * a launcher started. If `pid` is a launcher, reads it from any process that this launcher started.
  * False if there is none, or if the process cannot be inspected. */
 bool mv_watched_status(uint32_t pid, char *status, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * showing their newest data. Every second, each file is checked for new records
  * (parse/live/live_progress.h), and is read again if there are any. At most a tenth of the time is
  * spent reading. Following ends when all recordings have ended and all their data is shown. */
-#ifndef MV_FOLLOW_H
-#define MV_FOLLOW_H
+#pragma once
 
 #include "view/renewal.h"
 
@@ -27,5 +26,3 @@ mv_view *mv_follow_update(mv_follow *f, mv_view *view, double ms);
 uint32_t mv_follow_wait(const mv_follow *f, const mv_view *view);
 
 void mv_follow_end(mv_follow *f);
-
-#endif

@@ -9,8 +9,7 @@
  *         mv_view_frame(view, ...);
  *     }
  *     mv_renewal_end(&r); */
-#ifndef MV_RENEWAL_H
-#define MV_RENEWAL_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -42,5 +41,3 @@ mv_view *mv_renewal_update(mv_renewal *r, mv_view *view, double ms);
 bool mv_renewal_run_one_task(mv_renewal *r);
 
 void mv_renewal_end(mv_renewal *r);
-
-#endif

@@ -23,8 +23,7 @@
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop counts as one input. A key with a
  * count counts as that many inputs. `move` does not count. */
-#ifndef MV_SCRIPT_H
-#define MV_SCRIPT_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -49,5 +48,3 @@ typedef struct {
 /* Runs a script to its end, or up to the first line that fails. Returns false if a line fails. */
 bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
                    mv_script_result *result);
-
-#endif

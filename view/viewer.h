@@ -5,8 +5,7 @@
  *     view/sdl/sdl_window.c        the window: events in, frames out
  *     view/headless/headless_run.c      without a window: scripts, pictures, timings
  * */
-#ifndef MV_VIEWER_H
-#define MV_VIEWER_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -69,5 +68,3 @@ typedef struct {
 /* Runs the viewer on pictures in memory, without a window, a display or SDL. */
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
                        mv_viewer_timing *out, mv_err *err);
-
-#endif

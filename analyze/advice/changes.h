@@ -2,8 +2,7 @@
  * operations (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
  *
  * F stands for a filter (analyze/filter/filter.h) that selects the allocations to change. */
-#ifndef MV_CHANGES_H
-#define MV_CHANGES_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "analyze/peak/layers.h"
@@ -65,5 +64,3 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              const mv_code_facts *facts, const mv_code_change *changes,
                              uint32_t count, mv_code_changes *out, mv_err *err);
-
-#endif

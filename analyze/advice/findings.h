@@ -10,8 +10,7 @@
  *     peak, held         the largest holders at the peak, or in a file that has only one moment
  *     notes              data missing from the file, and contradictions in it
  *     fine               problems that were looked for and not found */
-#ifndef MV_FINDINGS_H
-#define MV_FINDINGS_H
+#pragma once
 
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -140,5 +139,3 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */
 const char *mv_report_name(mv_report report);      /* "leaks" */
-
-#endif

@@ -8,8 +8,7 @@
  *     PyTorch's allocator: no leak · ...            if the file has other levels of memory
  *
  * If any report's verdict is unknown, so is the headline's. */
-#ifndef MV_HEADLINE_H
-#define MV_HEADLINE_H
+#pragma once
 
 #include "analyze/advice/findings.h"
 
@@ -59,5 +58,3 @@ uint32_t mv_headline_problems(const mv_reports *reports);
  * set. Returns NULL when out of memory. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
-
-#endif

@@ -1,7 +1,6 @@
 /* Describes which data is missing from a recording, how to record it, and what a recording without
  * PyTorch memory contains. */
-#ifndef MV_RECORDING_H
-#define MV_RECORDING_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -26,5 +25,3 @@ typedef struct {
 
 mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char *path,
                               mv_recording_contents *out, mv_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Changes that require knowledge of the program are not tried: dropping allocations, halving them,
  * or dividing them among ranks. */
-#ifndef MV_REMEDIES_H
-#define MV_REMEDIES_H
+#pragma once
 
 #include "analyze/advice/changes.h"
 #include "analyze/code/sites.h"
@@ -63,5 +62,3 @@ mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 /* Returns the name of the option or settings: "--cpu train.py:62", "expandable_segments:True", "the
  * default settings". */
 const char *mv_remedy_name(const mv_remedy *remedy);
-
-#endif

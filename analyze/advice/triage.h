@@ -10,8 +10,7 @@
  *
  * All reports cover one level of memory, except that leaks are also searched for on the file's
  * other levels, because growth there can end the run, too. docs/triage.md has the rules. */
-#ifndef MV_TRIAGE_H
-#define MV_TRIAGE_H
+#pragma once
 
 #include "analyze/advice/findings.h"
 #include "analyze/levels/levels.h"
@@ -125,5 +124,3 @@ const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_t
 /* Returns the memory that a trace covers: "PyTorch's allocator", "pinned memory", "heap pool"; ""
  * for the whole device. */
 const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words);
-
-#endif

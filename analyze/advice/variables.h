@@ -11,8 +11,7 @@
  * These times apply to tensors that autograd does not keep on the GPU, because the program copies
  * them to the host or uses checkpoints. Memory that no variable refers to is freed earlier
  * (docs/whatif.md). */
-#ifndef MV_VARIABLES_H
-#define MV_VARIABLES_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -23,5 +22,3 @@
  * Returns false when out of memory. */
 bool mv_variables_end(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, uint32_t **gone);
-
-#endif

@@ -1,8 +1,7 @@
 /* Predicts the effect of other allocator settings on one device of a trace. The settings are tried
  * (setting_trials.h) and ranked, and the best settings become advice. docs/whatif.md explains the
  * report. */
-#ifndef MV_WHATIF_H
-#define MV_WHATIF_H
+#pragma once
 
 #include "analyze/advice/changes.h"
 #include "analyze/advice/remedies.h"
@@ -81,5 +80,3 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
  * limits differ. Fails only when out of memory. */
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
                       mv_err *err);
-
-#endif

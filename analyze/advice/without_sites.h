@@ -6,8 +6,7 @@
  *
  *     mv_without_sites(&arena, &trace, &lives, &attribution, 12, &found, &err);
  *     if (i < found.count)  found.fall[i]  for attribution.sites[i] */
-#ifndef MV_WITHOUT_SITES_H
-#define MV_WITHOUT_SITES_H
+#pragma once
 
 #include "analyze/peak/peak.h"
 
@@ -28,5 +27,3 @@ typedef struct {
 mv_code mv_without_sites(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_attribution *found, uint64_t most, mv_reserved_falls *out,
                          mv_err *err);
-
-#endif

@@ -14,8 +14,7 @@
  * project folder that happens to be named pytorch counts as the user's code. Noise frames are those
  * that PyTorch's viewers hide (_frame_filter, torch/cuda/_memory_viz.py) and those of the C++
  * dispatcher. */
-#ifndef MV_CULPRIT_H
-#define MV_CULPRIT_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -72,5 +71,3 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
  * threads, without Python. In other traces its label is "(no Python: C++ thread)". */
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size);
-
-#endif

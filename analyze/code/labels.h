@@ -13,8 +13,7 @@
  *
  * The labels of rows with equal stacks also contain the size, and a number if the sizes are equal,
  * too. */
-#ifndef MV_LABELS_H
-#define MV_LABELS_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -49,5 +48,3 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
  * `labels` may be NULL if an earlier call failed. Returns NULL when out of memory. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);
-
-#endif

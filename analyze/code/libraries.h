@@ -6,8 +6,7 @@
  *     /home/me/bin/simulate                                      simulate
  *
  * If a library is not in the table, the name of its Python package is used. */
-#ifndef MV_LIBRARIES_H
-#define MV_LIBRARIES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -22,5 +21,3 @@ bool mv_library_is_framework(const char *path);
 /* Whether Python calls C functions through this library, which is ctypes or cffi and may be part of
  * the interpreter. */
 bool mv_library_is_binding(const char *path);
-
-#endif

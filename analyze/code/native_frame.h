@@ -17,8 +17,7 @@
  * .cold]". A file is a base name ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or empty. Line
  * numbers are mostly 0. Source: torch/csrc/profiler/combined_traceback.cpp,
  * torch/csrc/profiler/unwind/. */
-#ifndef MV_NATIVE_FRAME_H
-#define MV_NATIVE_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void mv_native_label(const char *file, const char *function, int64_t line, char 
 
 /* The label for memory of the backward pass whose stack contains neither Python nor a node. */
 #define MV_BACKWARD_LABEL "backward pass (autograd thread)"
-
-#endif

@@ -1,8 +1,7 @@
 /* Finds the annotated range in which an event happened. This is the innermost record_function range
  * that was open or, in files without ranges, the event's user metadata
  * (torch.cuda.memory._set_memory_metadata). */
-#ifndef MV_OPEN_RANGE_H
-#define MV_OPEN_RANGE_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -12,5 +11,3 @@
  * O(annotations * log + count). */
 mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                              const uint32_t *event, uint32_t count);
-
-#endif

@@ -10,8 +10,7 @@
  * extensions \w \W \s \S \b \B \< \>. Back-references are not supported, because they need
  * exponential time. Characters are UTF-8; an invalid byte is a separate character. Classes such as
  * [:alpha:] are ASCII only. Matching is case-sensitive. */
-#ifndef MV_PATTERN_H
-#define MV_PATTERN_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -33,5 +32,3 @@ const mv_pattern *mv_pattern_read(mv_arena *arena, mv_span text, const char **wh
  * combination of a character and a step of the expression, and no memory except about 24 KiB of
  * stack. Threads may share a pattern. */
 bool mv_pattern_is_in(const mv_pattern *pattern, mv_span text);
-
-#endif

@@ -14,8 +14,7 @@
  * these frames, nor user or package frames, is a group by itself. MV_NO_STACK is a site, too. In a
  * trace of CUDA calls (analyze/levels), sites and groups also differ if the call or its library
  * differs. */
-#ifndef MV_SITES_H
-#define MV_SITES_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -39,5 +38,3 @@ static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)
 {
     return sites->of_stack[stack.row < sites->stacks ? stack.row : sites->stacks];
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Marks stacks with the purpose of their allocations: inside a module call, an optimizer, the
  * backward pass, and so on. A mark is set by known frames of PyTorch (1.13 to 2.14) and of a few
  * libraries that contain optimizers or load weights. */
-#ifndef MV_STACK_MARKS_H
-#define MV_STACK_MARKS_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -36,5 +35,3 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
 /* Whether any frame belongs to a backward pass or an optimizer, in which case empty stacks belong
  * to threads of the backward pass. `kinds` may be NULL. O(frames). */
 bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
-
-#endif

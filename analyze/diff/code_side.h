@@ -1,8 +1,7 @@
 /* Lists the code on one side of a comparison, as shown by its trace: files, functions and lines.
  * Used by mv_frames_match. All tables are sorted by content: files by path, functions by file and
  * name, lines by number. */
-#ifndef MV_CODE_SIDE_H
-#define MV_CODE_SIDE_H
+#pragma once
 
 #include "analyze/diff/frame_match.h"
 
@@ -36,5 +35,3 @@ bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *te
 
 bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
                        const uint32_t *text, mv_code_side *out);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Unchanged rows are counted, but not listed. Memory without a stack is a separate row. Swapping
  * the sides negates every delta. docs/diff.md explains how sites are matched. */
-#ifndef MV_DIFF_H
-#define MV_DIFF_H
+#pragma once
 
 #include "analyze/diff/stack_match.h"
 #include "analyze/heap/reserved_parts.h"
@@ -64,5 +63,3 @@ mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_si
                      mv_diff *out, mv_err *err);
 
 const char *mv_diff_status_name(mv_diff_status status); /* "grown" */
-
-#endif

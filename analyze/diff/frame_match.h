@@ -7,8 +7,7 @@
  *     lines      within a function, where lines that belong together move together
  *
  * The result does not depend on the order of rows, and swapping the sides swaps the result. */
-#ifndef MV_FRAME_MATCH_H
-#define MV_FRAME_MATCH_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -31,5 +30,3 @@ typedef struct {
  * number of stacks. Fails only when out of memory. */
 mv_code mv_frames_match(mv_arena *arena, const mv_frame_sides *sides, mv_frame_match *out,
                         mv_err *err);
-
-#endif

@@ -9,8 +9,7 @@
  * belong together move together, and lines after an added line move down. If both sides have the
  * same number of lines between two joined pairs, these lines are considered edited and are also
  * joined in order. All other lines were added or removed. */
-#ifndef MV_LINE_PAIRS_H
-#define MV_LINE_PAIRS_H
+#pragma once
 
 #include "analyze/diff/code_side.h"
 
@@ -28,5 +27,3 @@ typedef struct {
  * product exceeds 2^18. Returns false when out of memory. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
-
-#endif

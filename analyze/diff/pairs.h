@@ -8,8 +8,7 @@
  *             pairs          with MV_PAIR_ANY, the first b's are also a pair; with MV_PAIR_LONE not
  *
  * The result is the same when the sides are swapped. */
-#ifndef MV_PAIRS_H
-#define MV_PAIRS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -56,5 +55,3 @@ static inline uint64_t mv_pair_key(uint64_t hash)
 {
     return hash == MV_NO_KEY ? 1 : hash;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Groups (analyze/code/sites.h) are matched first, then the sites within matched groups. Every
  * group and every site has at most one partner. Swapping the sides swaps the result. The order of
  * rows and the names of folders do not matter. */
-#ifndef MV_STACK_MATCH_H
-#define MV_STACK_MATCH_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/diff/frame_match.h"
@@ -20,5 +19,3 @@ typedef struct {
  * out of memory. */
 mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
                         const mv_sites *const sites[2], mv_stack_match *out, mv_err *err);
-
-#endif

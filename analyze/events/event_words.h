@@ -15,8 +15,7 @@
  * Missing data is described in words: "allocated before the first event", "still allocated at the
  * last event", "no allocation is recorded there". Sentences have no full stop. Times between events
  * come from the file; without times, events are counted. */
-#ifndef MV_EVENT_WORDS_H
-#define MV_EVENT_WORDS_H
+#pragma once
 
 #include "analyze/lives/address_users.h"
 
@@ -75,5 +74,3 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
  * times. */
 const char *mv_event_span_text(mv_arena *arena, const mv_events *events, uint32_t from,
                                uint32_t to);
-
-#endif

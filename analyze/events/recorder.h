@@ -1,7 +1,6 @@
 /* Describes the tool that recorded a trace: the name of its allocator, and how to record more. All
  * sentences use the names of allocators and recorders that are defined here. */
-#ifndef MV_RECORDER_H
-#define MV_RECORDER_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -31,5 +30,3 @@ const mv_recorder *mv_recorder_of(const mv_trace *trace);
 /* Returns the recorder of another tool's files by the name of their level ("xla"), or NULL for any
  * other name. */
 const mv_recorder *mv_recorder_named(const char *name);
-
-#endif

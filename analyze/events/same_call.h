@@ -4,8 +4,7 @@
  * .msgpack), they do not. There, neighbouring events with equal stacks count as one call, because
  * all events of a request have the request's stack. Events without a stack do not belong to a known
  * call. */
-#ifndef MV_SAME_CALL_H
-#define MV_SAME_CALL_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -15,5 +14,3 @@ bool mv_calls_have_ids(const mv_events *events);
 
 /* Whether two neighbouring events belong to one call. `has_ids` comes from mv_calls_have_ids. */
 bool mv_is_same_call(const mv_events *events, bool has_ids, uint32_t a, uint32_t b);
-
-#endif

@@ -28,8 +28,7 @@
  * function for a frame without a file; a NUL becomes a blank), including native and interpreter
  * frames. An allocation without a stack matches no frame. The life of a preexisting allocation
  * begins with the first event. The empty filter matches everything. */
-#ifndef MV_FILTER_H
-#define MV_FILTER_H
+#pragma once
 
 #include "analyze/code/pattern.h"
 #include "analyze/leaks/leaks.h"
@@ -149,5 +148,3 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
  * segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Makes lives tables that contain only some of the allocations (matches of a filter, the largest N,
  * blocks of a pool). All functions on lives tables then work with these allocations. */
-#ifndef MV_ISOLATE_H
-#define MV_ISOLATE_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 
@@ -17,5 +16,3 @@ mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter
  * Fails only when out of memory. */
 mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
                            uint32_t top, mv_filter_bits *out, mv_err *err);
-
-#endif

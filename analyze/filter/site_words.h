@@ -8,8 +8,7 @@
  *     site:at::empty              frames without a file in this function
  *
  * Case matters: Train.py is a different file. */
-#ifndef MV_SITE_WORDS_H
-#define MV_SITE_WORDS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -19,5 +18,3 @@ bool mv_site_is(const mv_trace *trace, mv_frame_id frame, mv_span word);
 /* Writes the shortest term that names this frame and no other frame of the trace, such as
  * "site:train.py:62"; "" if there is no such term or it does not fit. O(frames). Returns `out`. */
 const char *mv_site_term(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
-
-#endif

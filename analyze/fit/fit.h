@@ -12,8 +12,7 @@
  *                have bounds.
  *     figures    the middle of the results of replays between these bounds, if no result is more
  *                than 1 % away from it; otherwise the lowest and the highest result, and why. */
-#ifndef MV_FIT_H
-#define MV_FIT_H
+#pragma once
 
 #include "analyze/fit/size_functions.h"
 #include "analyze/replay/setting_trials.h"
@@ -71,5 +70,3 @@ typedef struct {
  * are in `arena`. Fails only when out of memory. */
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
                     mv_fit *out, mv_err *err);
-
-#endif

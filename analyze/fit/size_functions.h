@@ -1,6 +1,5 @@
 /* Finds the bytes of each allocation in a recording as a function of the input's size. */
-#ifndef MV_SIZE_FUNCTIONS_H
-#define MV_SIZE_FUNCTIONS_H
+#pragma once
 
 #include "analyze/fit/size_steps.h"
 
@@ -72,5 +71,3 @@ mv_size_bounds mv_size_at(const mv_size_functions *functions, uint32_t row, mv_i
  * [count] entries, and returns the number of entries filled. */
 uint32_t mv_size_known(const mv_size_functions *functions, uint32_t row, mv_input *size,
                        uint64_t *bytes);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Backward passes often have no stacks, so consecutive pairs that are alike show where two
  * recordings agree again after a difference. */
-#ifndef MV_SIZE_MATCH_H
-#define MV_SIZE_MATCH_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -53,5 +52,3 @@ bool mv_sizes_are_alike(mv_input size_a, uint64_t a, mv_input size_b, uint64_t b
  * `from` at which `to` ends, or after which the recordings differ too much. O(rows), with at most
  * 4160 comparisons per row and, in total, at most 2^24 plus 64 per row. */
 uint32_t mv_sizes_match(const mv_sized_run *from, const mv_sized_run *to, uint32_t *partner);
-
-#endif

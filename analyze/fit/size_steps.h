@@ -6,8 +6,7 @@
  * Steps begin at their marks, or at the moment of lowest memory between two marks, whichever
  * explains more allocations. The size of a step is chosen such that as many of its allocations as
  * possible are as large as those in other steps, or in proportion to them (mv_sizes_are_alike). */
-#ifndef MV_SIZE_STEPS_H
-#define MV_SIZE_STEPS_H
+#pragma once
 
 #include "analyze/fit/size_match.h"
 #include "analyze/steps/steps.h"
@@ -25,5 +24,3 @@ typedef struct {
  * n) for each pair of sizes. Fails only when out of memory. */
 mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
                            const mv_steps *marks, mv_size_steps *out, mv_err *err);
-
-#endif

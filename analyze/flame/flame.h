@@ -4,8 +4,7 @@
  *
  *     memory     sum of rows = allocated at the given moment
  *     segments   sum of rows = reserved at the given moment: allocated, pending and free parts */
-#ifndef MV_FLAME_H
-#define MV_FLAME_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/heap/heap.h"
@@ -59,5 +58,3 @@ enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };
  * except for MV_FLAME_OTHER. Returns the number of labels. */
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
                          const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT]);
-
-#endif

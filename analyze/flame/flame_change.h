@@ -8,8 +8,7 @@
  * A node's change is bytes - 2 * less, and the change of the root is mv_diff.delta. A site that
  * holds bytes afterwards is shown with its later stack; a site that holds none is shown with its
  * earlier stack. */
-#ifndef MV_FLAME_CHANGE_H
-#define MV_FLAME_CHANGE_H
+#pragma once
 
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_tree.h"
@@ -25,5 +24,3 @@ static inline int64_t mv_flame_change(const mv_flame_node *node)
 {
     return (int64_t)(node->bytes - 2 * node->less);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *     main;save         1                       └─ save 1
  *
  * Frames with the same label and the same parent are one node, as in folded stacks. */
-#ifndef MV_FLAME_TREE_H
-#define MV_FLAME_TREE_H
+#pragma once
 
 #include "analyze/flame/flame.h"
 
@@ -86,5 +85,3 @@ typedef struct {
  * MV_FLAME_NO_FRAME. */
 mv_code mv_flame_tree_of_paths(mv_arena *arena, const mv_flame_path *paths, uint32_t count,
                                mv_flame_tree *out, mv_err *err);
-
-#endif

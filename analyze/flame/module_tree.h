@@ -10,8 +10,7 @@
  * with several tensors is divided: each tensor has a row with its own bytes
  * (analyze/peak/tensors.h), and the bytes of the block that are left are a row without a name. All
  * rows add up to the allocated bytes. */
-#ifndef MV_MODULE_TREE_H
-#define MV_MODULE_TREE_H
+#pragma once
 
 #include "analyze/flame/flame_tree.h"
 #include "analyze/peak/category.h"
@@ -21,5 +20,3 @@
 mv_code mv_module_tree_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             const mv_categories *categories, uint32_t event, mv_flame_tree *out,
                             mv_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * request rounded up to 512 bytes. `upper` is the size of a placement that was found and checked,
  * so an allocator that knew the run in advance would not need more than `upper`. docs/floor.md
  * explains the rules. */
-#ifndef MV_FLOOR_H
-#define MV_FLOOR_H
+#pragma once
 
 #include "analyze/floor/placement.h"
 #include "analyze/lives/lives.h"
@@ -48,5 +47,3 @@ enum { MV_MINIMUM_SENTENCES = 3 };
 const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *floor);
 const char *mv_minimum_line(mv_arena *arena, const mv_minimum *floor); /* for other reports */
 const char *mv_minimum_sentence(mv_arena *arena, const mv_minimum *floor, uint32_t which);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * An ideal allocator would need none of these segments. The line of a segment is the line of the
  * request for which PyTorch found no hole. Together they add up to reserved - lower. */
-#ifndef MV_FLOOR_COSTS_H
-#define MV_FLOOR_COSTS_H
+#pragma once
 
 #include "analyze/floor/floor.h"
 
@@ -32,5 +31,3 @@ mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_m
  * if there are no costs. Returns NULL when out of memory. */
 const char *mv_minimum_costs_sentence(mv_arena *arena, const mv_trace *trace,
                                       const mv_minimum_costs *costs);
-
-#endif

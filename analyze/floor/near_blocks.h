@@ -1,8 +1,7 @@
 /* Finds the placed blocks whose lives overlap another block's life. The blocks are in a tree sorted
  * by birth, in which each node contains the last death below it, so that blocks that do not overlap
  * are skipped. */
-#ifndef MV_NEAR_BLOCKS_H
-#define MV_NEAR_BLOCKS_H
+#pragma once
 
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
@@ -24,5 +23,3 @@ bool mv_near_init(mv_near *near, const mv_placement_problem *p);
 void mv_near_add(mv_near *near, uint32_t row);
 void mv_near_drop(mv_near *near, uint32_t row);
 void mv_near_find(mv_near *near, const mv_placed_block *block, const uint64_t *offset);
-
-#endif

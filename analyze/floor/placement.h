@@ -8,8 +8,7 @@
  * Finding the lowest top is NP-hard, so several methods are tried one after the other. The search
  * ends when a method reaches the load, which is a lower bound, or when the work allowed for this
  * number of blocks is used up. */
-#ifndef MV_PLACEMENT_H
-#define MV_PLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -61,5 +60,3 @@ mv_code mv_placement_load(mv_arena *arena, const mv_placed_block *blocks, uint32
  * both are alive, or if `top` is not the highest end of a block. O(n log n). */
 mv_code mv_placement_check(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                            const uint64_t *offset, uint64_t top, bool *is_sound, mv_err *err);
-
-#endif

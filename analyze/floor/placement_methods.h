@@ -1,8 +1,7 @@
 /* The methods of mv_placement_find. Each method fills `offset` and returns the top of its
  * placement, or UINT64_MAX if the method was abandoned or memory ran out
  * (problem.out_of_memory). */
-#ifndef MV_PLACEMENT_METHODS_H
-#define MV_PLACEMENT_METHODS_H
+#pragma once
 
 #include "analyze/floor/placement.h"
 
@@ -44,5 +43,3 @@ uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *o
 
 /* Searches all placements by branch and bound. *is_best is set if no lower top exists. */
 uint64_t mv_place_exactly(mv_placement_problem *p, uint64_t steps, uint64_t *offset, bool *is_best);
-
-#endif

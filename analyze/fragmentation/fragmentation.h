@@ -10,8 +10,7 @@
  * needed at once. If the difference is normal, the verdict also depends on whether most unallocated
  * memory was freed but waits for a stream. docs/fragmentation.md has the rules and their
  * reasons. */
-#ifndef MV_FRAGMENTATION_H
-#define MV_FRAGMENTATION_H
+#pragma once
 
 #include "analyze/heap/pins.h"
 #include "analyze/heap/segment_growth.h"
@@ -116,5 +115,3 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
 
 /* Returns the verdict as a word: "fragmented", "waiting", "ok". */
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* Gives advice about fragmentation. Used by mv_fragmentation_find. */
-#ifndef MV_FRAGMENTATION_ADVICE_H
-#define MV_FRAGMENTATION_ADVICE_H
+#pragma once
 
 #include "analyze/fragmentation/fragmentation.h"
 
@@ -11,5 +10,3 @@
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_fragmentation_opts opts,
                                 mv_fragmentation *out, mv_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internal to analyze/graphs: the state that the steps of the search share. */
-#ifndef MV_GRAPH_SEARCH_H
-#define MV_GRAPH_SEARCH_H
+#pragma once
 
 #include "analyze/graphs/graphs.h"
 
@@ -30,5 +29,3 @@ bool mv_graph_captures_find(mv_graph_search *s);
 
 /* Computes the bytes of the captures and of their pools. Returns false when out of memory. */
 bool mv_graph_memory_find(mv_graph_search *s);
-
-#endif

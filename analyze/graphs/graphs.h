@@ -14,8 +14,7 @@
  *     used + unused = reserved
  *
  * docs/cuda-graphs.md explains how captures are found. */
-#ifndef MV_GRAPHS_H
-#define MV_GRAPHS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -88,5 +87,3 @@ bool mv_graphs_have_ranges(const mv_trace *trace);
 const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_graphs *graphs);
 
 const char *mv_graph_state_name(mv_graph_state state); /* "destroyed" */
-
-#endif

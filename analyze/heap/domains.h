@@ -12,8 +12,7 @@
  *     stream      0        7        0        0        0
  *
  * A segment whose pool is not in the file counts as part of the default pool. */
-#ifndef MV_DOMAINS_H
-#define MV_DOMAINS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -43,5 +42,3 @@ bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 /* Returns the domain of a request, or MV_NO_ROW if that domain never contained a segment. */
 uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool,
                       mv_stream_id stream);
-
-#endif

@@ -12,8 +12,7 @@
  *         ... mv_heap_total(&heap), mv_holes_largest(&heap.now, span) ...
  *     mv_heap_map_make(arena, &heap, &map, err);           its segments, blocks and holes
  * */
-#ifndef MV_HEAP_H
-#define MV_HEAP_H
+#pragma once
 
 #include "analyze/heap/holes.h"
 #include "analyze/totals/level_steps.h"
@@ -113,5 +112,3 @@ bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_he
 
 /* Makes the map. O(segments and blocks held). Fails only when out of memory. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
-
-#endif

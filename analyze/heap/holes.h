@@ -9,8 +9,7 @@
  *
  * Addresses are ranks of mv_address_ranks, and segments are rows of mv_segment_lives. All
  * operations are O(log n). The largest hole in any range of domains is known at all times. */
-#ifndef MV_HOLES_H
-#define MV_HOLES_H
+#pragma once
 
 #include "analyze/heap/domains.h"
 #include "analyze/lives/address_ranks.h"
@@ -82,5 +81,3 @@ static inline uint32_t mv_holes_run_end(const mv_holes *holes, uint32_t wall)
 {
     return mv_rankset_next(&holes->ends, wall + 1);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Each hole is split between its two neighbours, or belongs to its only neighbour, so the stranded
  * bytes add up to the totals of the segments and of the heap. All blocks of one line (a group of
  * mv_sites) in the same segment are one row of this segment. */
-#ifndef MV_PINS_H
-#define MV_PINS_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/heap/heap.h"
@@ -61,5 +60,3 @@ static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
  * of the map. Fails only when out of memory. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  * is the most bytes in use at any time up to the peak, because memory that is free at the peak was
  * needed earlier. At any other moment, the need is the memory in use at that moment, and the part
  * for streams and pools is 0. docs/diff.md explains the parts. */
-#ifndef MV_RESERVED_PARTS_H
-#define MV_RESERVED_PARTS_H
+#pragma once
 
 #include "analyze/totals/moment.h"
 
@@ -42,5 +41,3 @@ mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
 const char *mv_reserved_part_name(mv_reserved_part part); /* "holes" */
 const char *mv_reserved_part_text(mv_reserved_part part);
-
-#endif

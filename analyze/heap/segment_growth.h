@@ -3,8 +3,7 @@
  * the memory needed and of the memory taken.
  *
  * `free`, `usable` and `largest` are the values just before the segment was added. */
-#ifndef MV_SEGMENT_GROWTH_H
-#define MV_SEGMENT_GROWTH_H
+#pragma once
 
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
@@ -85,5 +84,3 @@ mv_heap *mv_growth_search_heap(mv_growth_search *search, uint32_t event);
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */
-
-#endif

@@ -5,8 +5,7 @@
  * A row stands for a line of code (a group of mv_sites). This is the line that freed the blocks if
  * the file contains the stack of the free, otherwise the line that allocated them. PyTorch records
  * the stack of a free only with context='all'; otherwise it repeats the stack of the allocation. */
-#ifndef MV_WAITING_H
-#define MV_WAITING_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/lives/lives.h"
@@ -33,5 +32,3 @@ typedef struct {
  * out of memory. */
 mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                         uint32_t event, mv_waiting *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  *     difference  |---|     |----|             in each pair; the median is the clocks' offset
  *
  * Addresses are reused, so blocks are paired one to one and in order. */
-#ifndef MV_JOIN_H
-#define MV_JOIN_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -44,5 +43,3 @@ typedef struct mv_join {
  * same run, and with MV_ABSENT if the snapshot has no times. O(n log n). */
 mv_code mv_join_trace(mv_arena *arena, mv_trace *trace, const mv_trace *profile, mv_join *out,
                       mv_err *err);
-
-#endif

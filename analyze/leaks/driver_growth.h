@@ -10,8 +10,7 @@
  * It is a leak only if both the number of objects and the unexplained memory grow until the end. If
  * the number of objects grows, but there are too few samples or they show no growth, the verdict is
  * unknown. */
-#ifndef MV_DRIVER_GROWTH_H
-#define MV_DRIVER_GROWTH_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -51,5 +50,3 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
  * `leaks` must have been made from `trace` and `lives`. Fails only when out of memory. */
 mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_leaks *leaks, mv_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the bytes that each group of sites holds at the floors of the bins. */
-#ifndef MV_GROUP_CHANGES_H
-#define MV_GROUP_CHANGES_H
+#pragma once
 
 #include "analyze/leaks/leak_state.h"
 
@@ -15,5 +14,3 @@ typedef struct {
  * left out; `skip` may be NULL. Returns NULL when out of memory. O(n log n). */
 mv_group_change *mv_group_changes(const mv_leak_state *w, const uint64_t *bytes,
                                   const uint8_t *skip, uint32_t *count);
-
-#endif

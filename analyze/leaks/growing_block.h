@@ -14,8 +14,7 @@
  * grows, too, and grows faster. In training, batches of growing size look similar as well if each
  * batch lives until the next one is loaded (`follows_work`). Three to eight steps may be too few to
  * show whether a block grows. */
-#ifndef MV_GROWING_BLOCK_H
-#define MV_GROWING_BLOCK_H
+#pragma once
 
 #include "analyze/leaks/leak_state.h"
 
@@ -37,5 +36,3 @@ typedef struct {
 /* Finds the growing blocks. Takes time linear in the number of allocations, except for the few
  * sites whose blocks grow. Returns false when out of memory. */
 bool mv_growing_blocks_find(const mv_leak_state *w, mv_growing_blocks *out);
-
-#endif

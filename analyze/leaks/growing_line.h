@@ -9,8 +9,7 @@
  * The cache of a single request looks similar, but there each step replaces all blocks of the line.
  * A line that frees hardly any blocks is judged only by its births (growth.h). It may be a cache
  * with an entry for each key, or may hold the outputs of CUDA graphs, one for each batch size. */
-#ifndef MV_GROWING_LINE_H
-#define MV_GROWING_LINE_H
+#pragma once
 
 #include "analyze/leaks/leak_state.h"
 
@@ -23,5 +22,3 @@ typedef struct {
 /* Sets *lines to an array of *count growing lines. Requires that steps and floor of `w` are set.
  * Returns false when out of memory. O(n log n). */
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count);
-
-#endif

@@ -18,8 +18,7 @@
  * grows if overdue blocks were born in several bins after the warm-up, and if these births neither
  * stop nor become rarer before the last bin that can be judged. docs/leaks.md gives the reason for
  * each number. */
-#ifndef MV_GROWTH_H
-#define MV_GROWTH_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -68,5 +67,3 @@ uint32_t mv_growth_first_bin(uint32_t marks);
 
 /* Evaluates one site. O(n log n) in the number of its blocks. Allocates no memory. */
 mv_growth mv_growth_evaluate(const mv_growth_site *site);
-
-#endif

@@ -1,8 +1,7 @@
 /* Combines the blocks of a kept autograd graph into one entry of the report. These blocks are
  * allocated on many lines, but their stacks all share the frames outwards from the caller of the
  * outermost module. This caller is the culprit, because it could detach the result. */
-#ifndef MV_LEAK_GRAPHS_H
-#define MV_LEAK_GRAPHS_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -11,5 +10,3 @@
  * of the entry into which the leak was merged. Returns false when out of memory. */
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                          uint32_t *joined, mv_leaks *found);
-
-#endif

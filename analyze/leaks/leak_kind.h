@@ -1,7 +1,6 @@
 /* Finds the cause of a leak, if the trace shows it, and gives advice. Without evidence, the kind is
  * UNKNOWN, because a wrong cause does more harm than none. */
-#ifndef MV_LEAK_KIND_H
-#define MV_LEAK_KIND_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -52,5 +51,3 @@ const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_le
 
 /* Returns the advice on the leak, as one sentence. */
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
-
-#endif

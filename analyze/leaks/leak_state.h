@@ -1,7 +1,6 @@
 /* The state that the parts of the leak report share, for one device. leaks.c writes the report,
  * leak_sites.c evaluates the sites. */
-#ifndef MV_LEAK_STATE_H
-#define MV_LEAK_STATE_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/growth.h"
@@ -181,5 +180,3 @@ bool mv_nameless_frees_add(mv_leak_state *w, const mv_site_use *use, mv_growth_s
  * site, whose group the site then joins. Requires that the leaked sites are known. Returns false
  * when out of memory. */
 bool mv_own_threads_join(mv_leak_state *w);
-
-#endif

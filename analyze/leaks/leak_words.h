@@ -1,8 +1,7 @@
 /* Writes the sentences about one device's leaks that are composed only when they are displayed. The
  * sentences that explain the verdict, and the advice on each leak, are in mv_leaks itself. All
  * sentences are truncated to fit and have no full stop; all functions return `out`. */
-#ifndef MV_LEAK_WORDS_H
-#define MV_LEAK_WORDS_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -28,5 +27,3 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
  * `kinds` comes from mv_frame_kinds, or is NULL. */
 const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const mv_leaks *leaks,
                             char *out, size_t size);
-
-#endif

@@ -13,8 +13,7 @@
  * A site is a stack without its native frames. A row of the report combines the sites that pass
  * through the same lines of the user's code and of packages, or that belong to the same kept
  * autograd graph. docs/leaks.md explains the rules and the numbers. */
-#ifndef MV_LEAKS_H
-#define MV_LEAKS_H
+#pragma once
 
 #include "analyze/steps/step_floor.h"
 
@@ -240,5 +239,3 @@ const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" *
  * culprit. The name is truncated to fit. Returns `out`. */
 const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
                           char *out, size_t size);
-
-#endif

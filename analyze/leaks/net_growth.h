@@ -10,8 +10,7 @@
  * almost every bin, so the bins of births and frees do not show whether the line grows. The bytes
  * that it holds at the floor of each bin do show this. They are compared between quarters of the
  * time in which the line kept blocks. */
-#ifndef MV_NET_GROWTH_H
-#define MV_NET_GROWTH_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/step_floor.h"
@@ -40,5 +39,3 @@ typedef struct {
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                    const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
                    uint8_t *grows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes sentences about piles (piles.h). */
-#ifndef MV_PILE_WORDS_H
-#define MV_PILE_WORDS_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -13,5 +12,3 @@ bool mv_pile_report(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds
 const char *mv_pile_text(const mv_pile *pile, char *out, size_t size);
 
 const char *mv_pile_cause_name(mv_pile_cause cause); /* "reference_cycle", "unknown" */
-
-#endif

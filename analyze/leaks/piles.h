@@ -10,8 +10,7 @@
  * its own step. If the stacks of the frees, or the places where the blocks were freed, show that
  * Python's garbage collector ran, the blocks were held by reference cycles. Otherwise the program
  * may have emptied a list. docs/leaks.md has the rules. */
-#ifndef MV_PILES_H
-#define MV_PILES_H
+#pragma once
 
 #include "analyze/leaks/leak_state.h"
 
@@ -19,5 +18,3 @@
  * explained, so they do not count as a rise of the floor. Requires that steps and floor are set.
  * Returns false when out of memory. O(n log n). */
 bool mv_piles_find(mv_leak_state *w);
-
-#endif

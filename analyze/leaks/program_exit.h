@@ -7,8 +7,7 @@
  *
  * Leaked memory is alive until the exit, so leaks are searched for before that event. PyTorch's own
  * snapshots are written while the program is running, so they contain no exit. */
-#ifndef MV_PROGRAM_EXIT_H
-#define MV_PROGRAM_EXIT_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -21,5 +20,3 @@ uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives);
  * equals `lives`. */
 mv_code mv_lives_before_exit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              mv_lives *out, mv_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A tensor that is extended in each step looks like this batch, but then most activations keep their
  * size. */
-#ifndef MV_STEP_WORK_H
-#define MV_STEP_WORK_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/outer_call.h"
@@ -44,5 +43,3 @@ bool mv_step_work_find(mv_arena *arena, const mv_lives *lives, const mv_sites *s
  * summed over the bins of that span: whether most of the work is of other lines whose work grew in
  * proportion. O(log n). */
 bool mv_step_work_grows(const mv_step_work *work, uint32_t group, double early, double late);
-
-#endif

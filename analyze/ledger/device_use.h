@@ -18,8 +18,7 @@
  * If calls are lost in damaged parts of the file, the context is unknown and set to 0.
  *
  * Rows are sorted by time. */
-#ifndef MV_DEVICE_USE_H
-#define MV_DEVICE_USE_H
+#pragma once
 
 #include "analyze/ledger/holdings.h"
 
@@ -97,5 +96,3 @@ const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int
 /* Returns the bytes that nothing explains. The subtraction wraps, like all arithmetic with values
  * from a file. */
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * The effect of an action is defined in its row of MV_API_ACTION_LIST (capture/wire_live.h). Failed
  * calls have no effect, and neither do frees of memory that is not held on this device. */
-#ifndef MV_HOLDINGS_H
-#define MV_HOLDINGS_H
+#pragma once
 
 #include "analyze/replay/gaps.h"
 #include "base/map.h"
@@ -91,5 +90,3 @@ bool mv_is_alloc(uint8_t action);
 /* Whether the memory of a device call is on the host. This is the case if it was created there or
  * comes from a host pool. */
 bool mv_is_on_host(const mv_api_calls *calls, uint32_t call);
-
-#endif

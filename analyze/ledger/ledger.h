@@ -14,8 +14,7 @@
  * framework_reserved is the reserved memory according to PyTorch. It is not part of the sums, but
  * is compared with the rows that have `is_framework` set. docs/ledger.md explains the other
  * figures. */
-#ifndef MV_LEDGER_H
-#define MV_LEDGER_H
+#pragma once
 
 #include "analyze/ledger/device_use.h"
 #include "analyze/lives/lives.h"
@@ -107,5 +106,3 @@ mv_ledger_query mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_
  * memory. */
 mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_ledger_query ask, mv_ledger *out, mv_err *err);
-
-#endif

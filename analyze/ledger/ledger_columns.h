@@ -6,8 +6,7 @@
  *     moment       x    x    x                                   when calls hold the most
  *
  * A column contains the figures of mv_ledger_find at the column's moment. */
-#ifndef MV_LEDGER_COLUMNS_H
-#define MV_LEDGER_COLUMNS_H
+#pragma once
 
 #include "analyze/ledger/ledger_series.h"
 
@@ -41,5 +40,3 @@ static inline const uint64_t *mv_ledger_columns_by(const mv_ledger_columns *colu
 mv_code mv_ledger_columns_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                const int64_t *edges, uint32_t count, mv_ledger_columns *out,
                                mv_err *err);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * `trace` must be the original trace, because the trace of a level contains no calls
  * (analyze/levels). analyze/ledger/ledger.h explains the terms of the sum. */
-#ifndef MV_LEDGER_SERIES_H
-#define MV_LEDGER_SERIES_H
+#pragma once
 
 #include "analyze/ledger/ledger.h"
 
@@ -64,5 +63,3 @@ uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path
  * and samples, except for sorting the libraries. Fails only when out of memory. */
 mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_ledger_series *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Makes stacks for CUDA calls that begin with the call itself: "cuMemCreate, libnccl.so.2",
  * followed by the functions that called the library. */
-#ifndef MV_CALL_STACKS_H
-#define MV_CALL_STACKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -26,5 +25,3 @@ void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermo
 /* Adds the frame of a call, which consists of a function and, instead of a file, the library that
  * owns the function. There must be room for it. */
 void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Contradictory calls are counted and have no other effect. A block of 0 bytes, or of more bytes
  * than any device has, holds no memory. */
-#ifndef MV_HEAP_BLOCKS_H
-#define MV_HEAP_BLOCKS_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/model/trace.h"
@@ -72,5 +71,3 @@ void mv_heaps_drop(mv_heaps *heaps);
 
 /* Applies all calls of the trace. Returns MV_NOMEM when out of memory. */
 mv_code mv_heaps_find(mv_arena *arena, const mv_trace *trace, mv_heaps *out, mv_err *err);
-
-#endif

@@ -9,13 +9,10 @@
  *                                                               call it: it is not inlined
  *
  * Other stacks are unchanged. */
-#ifndef MV_HEAP_STACKS_H
-#define MV_HEAP_STACKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
 /* Adds these frames and stacks to the trace. of_call: [heap_calls.count] the new stack of each
  * call. Existing rows keep their numbers. O(n log n). */
 mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Sizes and times come from the calls. Memory without an address (cuMemCreate, arrays) is given an
  * address at or above MV_LEVEL_ADDRESS. */
-#ifndef MV_LEVELS_H
-#define MV_LEVELS_H
+#pragma once
 
 #include "analyze/levels/step_marks.h"
 #include "parse/model/trace.h"
@@ -111,5 +110,3 @@ mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_mark
                             mv_err *err);
 mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
                            const mv_step_marks *marks, mv_err *err);
-
-#endif

@@ -12,8 +12,7 @@
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps
  *     another       xxxxxx                                                 no steps */
-#ifndef MV_STEP_MARKS_H
-#define MV_STEP_MARKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -32,5 +31,3 @@ mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trac
 
 /* Adds a mark for each step to the annotations of `out`. Returns false when out of memory. */
 bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *out);
-
-#endif

@@ -2,8 +2,7 @@
  * ends of segments, both in the events and in the final heap, if it can be used (living.h). With these
  * ranks, the layout of the heap can be stored by rank, a small dense number, instead of by
  * address. */
-#ifndef MV_ADDRESS_RANKS_H
-#define MV_ADDRESS_RANKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -59,5 +58,3 @@ static inline bool mv_is_segment_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
            action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
 }
-
-#endif

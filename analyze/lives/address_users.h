@@ -7,8 +7,7 @@
  *           └──────────────────────────▶ births
  *
  * A user is an allocation whose block covers the byte, wherever the block begins. */
-#ifndef MV_ADDRESS_USERS_H
-#define MV_ADDRESS_USERS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -24,5 +23,3 @@ typedef struct {
  * memory per allocation. Called once per device. Fails with MV_NOMEM. */
 mv_code mv_address_users_find(mv_arena *arena, const mv_lives *lives, mv_address_users *out,
                               mv_err *err);
-
-#endif

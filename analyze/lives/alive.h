@@ -7,8 +7,7 @@
  *     birth <= E < death        a segment is reserved
  *
  * MV_BEFORE is the moment before the first event, at which the preexisting rows are alive. */
-#ifndef MV_ALIVE_H
-#define MV_ALIVE_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -89,5 +88,3 @@ typedef struct {
 /* Lists the rows that are allocated after `event`. O(rows). Fails only when out of memory. */
 mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
                         mv_err *err);
-
-#endif

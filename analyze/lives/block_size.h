@@ -3,8 +3,7 @@
  * CUDACachingAllocator.cpp, and roundup_power2_next_division() in CUDAAllocatorConfig.cpp, which
  * are unchanged from PyTorch 2.0 to 2.14. torch_npu has the same allocator, except that its
  * round_size() first adds 32 bytes to the request (NPUCachingAllocator.cpp). */
-#ifndef MV_BLOCK_SIZE_H
-#define MV_BLOCK_SIZE_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -77,5 +76,3 @@ static inline bool mv_should_split(const mv_block_rules *rules, uint64_t rounded
         return rest >= MV_MIN_BLOCK;
     return rounded < rules->max_split && rest > MV_SMALL_REQUEST;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Computes the digests of devices, which include the kind of history that the lives have
  * (parse/model/digest.h). */
-#ifndef MV_DIGESTS_H
-#define MV_DIGESTS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "parse/model/living.h"
@@ -21,5 +20,3 @@ const mv_digest *mv_digests_make(mv_arena *arena, const mv_trace *trace, const m
 /* Returns the lives for the parts of a trace (parse/model/living.h). The lives must have no
  * doubts. */
 mv_spans mv_spans_of(const mv_lives *lives);
-
-#endif

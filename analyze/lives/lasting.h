@@ -1,7 +1,6 @@
 /* Finds the few allocations that are not temporary: those that outlive at least one of the given
  * moments. */
-#ifndef MV_LASTING_H
-#define MV_LASTING_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -15,5 +14,3 @@ typedef struct {
  * threads, which read only births and frees. Fails only when out of memory. */
 bool mv_lasting_find(mv_arena *arena, const mv_alloc_lives *allocs, const uint32_t *moment,
                      uint32_t moments, mv_lasting *out);
-
-#endif

@@ -15,8 +15,7 @@
  * block or to the end of the segment, and splits off the remainder unless that is too small
  * (should_split, PyTorch CUDACachingAllocator.cpp). docs/internals/lives.md explains this in
  * detail. */
-#ifndef MV_LIVES_H
-#define MV_LIVES_H
+#pragma once
 
 #include "analyze/lives/address_ranks.h"
 
@@ -261,5 +260,3 @@ static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 
     return segment < lives->segments.count ? lives->segments.pool[segment] : MV_NO_POOL;
 }
-
-#endif

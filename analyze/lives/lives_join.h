@@ -14,8 +14,7 @@
  * Only traces whose lives are certain are stored in pieces. Segments depend on all segment events
  * and on the final heap, so their table is made at the end, from a trace of these events and of the
  * first allocation in each segment. */
-#ifndef MV_LIVES_JOIN_H
-#define MV_LIVES_JOIN_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "parse/model/event_times.h"
@@ -84,5 +83,3 @@ void mv_lives_join_copy(mv_lives_join *join, const mv_lives_piece *piece);
 /* Finishes the table after all pieces. Fails with MV_CORRUPT if the whole trace is needed. Releases
  * the join, which has to be ended even after a failure; `out` may then be NULL. */
 mv_code mv_lives_join_end(mv_lives_join *join, mv_lives *out, mv_err *err);
-
-#endif

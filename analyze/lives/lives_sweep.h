@@ -11,8 +11,7 @@
  *
  * The events are not trusted. An event that contradicts the layout is counted in lives->doubts, and
  * the contradiction is resolved in favour of the newest event. */
-#ifndef MV_LIVES_SWEEP_H
-#define MV_LIVES_SWEEP_H
+#pragma once
 
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/block_size.h"
@@ -161,5 +160,3 @@ static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
-
-#endif

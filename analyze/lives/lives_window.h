@@ -7,8 +7,7 @@
  *     c                   ├─────────┤        born at 1, never freed
  *     its events          0 1 2 3
  */
-#ifndef MV_LIVES_WINDOW_H
-#define MV_LIVES_WINDOW_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
@@ -19,5 +18,3 @@
  * the window. O(n log n). Fails only when out of memory. */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
-
-#endif

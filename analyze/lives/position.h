@@ -1,7 +1,6 @@
 /* Finds positions in one device's trace, which users specify by an event number, a time or an
  * annotation, and the windows between two positions. */
-#ifndef MV_POSITION_H
-#define MV_POSITION_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -77,5 +76,3 @@ bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, co
  * receives a sentence with the range of events. Returns false if both `from` and `to` are NULL. */
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size);
-
-#endif

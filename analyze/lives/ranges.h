@@ -1,7 +1,6 @@
 /* Stores address ranges that do not overlap, such as the segments held at some moment. Addresses
  * are ranks in mv_address_ranks. */
-#ifndef MV_RANGES_H
-#define MV_RANGES_H
+#pragma once
 
 #include "base/rankset.h"
 
@@ -35,5 +34,3 @@ void mv_ranges_add(mv_ranges *ranges, uint32_t low, uint32_t high, uint32_t row)
 /* Cuts the range that contains `rank` into two at `rank`; both pieces keep the range's row. Returns
  * the start of the lower piece, or MV_NO_RANK if no range contains `rank`. */
 uint32_t mv_ranges_cut(mv_ranges *ranges, uint32_t rank);
-
-#endif

@@ -13,8 +13,7 @@
  * shown how its own sizes differ, the forecast ends where such sizes begin. There is no forecast if
  * too little of this step has a counterpart in the earlier step. docs/oom.md explains the
  * method. */
-#ifndef MV_FORECAST_H
-#define MV_FORECAST_H
+#pragma once
 
 #include "analyze/lives/block_size.h"
 #include "analyze/replay/replay.h"
@@ -46,5 +45,3 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
                          const mv_steps *steps, const mv_block_rules *rules,
                          mv_recurrence_query ask, uint64_t allocated, mv_forecast *out,
                          mv_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Finds out whether other settings could have let a run continue after the request that ended it.
  * It is not enough if only this request would have been served. Reports that recommend settings use
  * this check, so that they agree with the report on out-of-memory events. */
-#ifndef MV_LAST_FAILURE_H
-#define MV_LAST_FAILURE_H
+#pragma once
 
 #include "analyze/oom/oom.h"
 #include "analyze/replay/setting_trials.h"
@@ -13,5 +12,3 @@
  * row numbers run out. */
 mv_code mv_last_failure_is_out_of_memory(const mv_trials *trials, const mv_sites *sites, bool *out,
                                          mv_err *err);
-
-#endif

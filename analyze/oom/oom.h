@@ -4,8 +4,7 @@
  *
  * All figures refer to the time of the failure, when the allocator had already released everything
  * that it could. docs/oom.md contains the rules. */
-#ifndef MV_OOM_H
-#define MV_OOM_H
+#pragma once
 
 #include "analyze/heap/pins.h"
 #include "analyze/leaks/leaks.h"
@@ -227,5 +226,3 @@ const char *mv_oom_refuser_name(mv_oom_refuser refuser); /* "device", "limit", "
 /* Returns the smallest memory size of common GPUs, as reported by the driver, that is at least
  * `bytes`; 0 if there is none. */
 uint64_t mv_oom_likely_total(uint64_t bytes);
-
-#endif

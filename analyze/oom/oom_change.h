@@ -1,6 +1,5 @@
 /* Finds the smallest change that would have made a failed request fit. */
-#ifndef MV_OOM_CHANGE_H
-#define MV_OOM_CHANGE_H
+#pragma once
 
 #include "analyze/heap/heap.h"
 
@@ -29,5 +28,3 @@ typedef struct {
  * which is close to optimal. O(n log n) in the size of the map. Fails only when out of memory. */
 mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                            mv_oom_need need, mv_oom_change *out, mv_err *err);
-
-#endif

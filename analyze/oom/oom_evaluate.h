@@ -1,6 +1,5 @@
 /* Decides the verdict on one failed request. docs/oom.md contains the rules. */
-#ifndef MV_OOM_EVALUATE_H
-#define MV_OOM_EVALUATE_H
+#pragma once
 
 #include "analyze/oom/oom.h"
 
@@ -24,5 +23,3 @@ bool mv_oom_is_unsure(const mv_oom *oom);
 
 /* Sets `verdict` and `decided_by`. `suspect` and `outlook` must be set. */
 void mv_oom_evaluate(const mv_oom_case *this_case, mv_oom *oom);
-
-#endif

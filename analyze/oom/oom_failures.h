@@ -1,7 +1,6 @@
 /* Lists requests that failed, and requests that were served only after memory had been released.
  * This is part of mv_ooms_find, and is all that the counters of `stats` need. */
-#ifndef MV_OOM_FAILURES_H
-#define MV_OOM_FAILURES_H
+#pragma once
 
 #include "analyze/oom/oom.h"
 
@@ -12,5 +11,3 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
 
 /* Whether the last events release memory, in which case only later events would show why. */
 bool mv_oom_ends_with_releases(const mv_events *events);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds out what a run needs after a request that failed (see mv_oom_outlook). */
-#ifndef MV_OOM_OUTLOOK_H
-#define MV_OOM_OUTLOOK_H
+#pragma once
 
 #include "analyze/oom/oom.h"
 #include "analyze/replay/setting_trials.h"
@@ -53,5 +52,3 @@ void mv_oom_prospect_close(mv_oom_prospect *p);
 /* Sets the bytes that leaks held at the failure. *steps receives the steps up to the failure. Later
  * events are ignored. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
-
-#endif

@@ -13,8 +13,7 @@
  * The next call of the same library replaces a refused call in two cases: it
  * succeeds with the same size because memory was freed, or it comes from the same source line but
  * requests less, because a pool retries with smaller sizes. */
-#ifndef MV_REFUSED_CALLS_H
-#define MV_REFUSED_CALLS_H
+#pragma once
 
 #include "analyze/oom/oom.h"
 #include "analyze/totals/moment.h"
@@ -43,5 +42,3 @@ bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t dev
 bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
                             const char *at, mv_window window, mv_moment_query *out, char *why,
                             uint32_t why_size);
-
-#endif

@@ -26,8 +26,7 @@
  * memory left on the device. A limit can be excluded if the message does not print one, and other
  * processes can be excluded if it does not print any. docs/guides/only-the-error.md contains
  * examples. */
-#ifndef MV_OOM_TEXT_H
-#define MV_OOM_TEXT_H
+#pragma once
 
 #include "parse/error_text/error_text.h"
 
@@ -93,5 +92,3 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* Writes the sentences; returns false when
                                                           * out of memory */
-
-#endif

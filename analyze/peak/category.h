@@ -16,8 +16,7 @@
  * these tensors.
  *
  * The user's own rules (analyze/peak/rules.h) have priority over all others. */
-#ifndef MV_CATEGORY_H
-#define MV_CATEGORY_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "analyze/peak/rules.h"
@@ -75,5 +74,3 @@ mv_code mv_category_search_some(mv_category_search *search, uint32_t allocs, boo
 void mv_category_search_end(mv_category_search *search);
 
 const char *mv_category_name(mv_category category); /* "optimizer_state" */
-
-#endif

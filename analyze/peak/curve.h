@@ -3,8 +3,7 @@
  *
  * The caller assigns the allocations to parts (such as lines of code). The curve contains every
  * change of every part. */
-#ifndef MV_CURVE_H
-#define MV_CURVE_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "analyze/totals/level_steps.h"
@@ -49,5 +48,3 @@ uint64_t *mv_curve_peaks_without(mv_arena *arena, const mv_curve *curve, const u
 
 /* Adds the bytes that each part holds after an event to bytes[parts]. */
 void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes);
-
-#endif

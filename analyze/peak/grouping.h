@@ -3,8 +3,7 @@
  * the compiled region, the torch.fx node, the layer, the module. Every allocation is in exactly one
  * group, so the bytes add up in any grouping. The allocations without the information form a group,
  * too. */
-#ifndef MV_GROUPING_H
-#define MV_GROUPING_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -55,5 +54,3 @@ mv_code mv_grouping_sum(mv_arena *arena, const mv_lives *lives, const mv_groupin
                         uint32_t event, mv_group_rows *out, mv_err *err);
 
 const char *mv_group_by_name(mv_group_by by); /* "metadata" */
-
-#endif

@@ -14,8 +14,7 @@
  *
  * A trace does not show whether a line calls different modules or calls the same module for each
  * time step, so both count as calls. See "Layers" in docs/peak.md. */
-#ifndef MV_LAYERS_H
-#define MV_LAYERS_H
+#pragma once
 
 #include "analyze/peak/category.h"
 
@@ -44,5 +43,3 @@ typedef struct {
  * `arena`. O(n log n) plus the number of frames in all stacks. Fails only when out of memory. */
 mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_categories *categories, mv_layers *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  *     start + total - freed = live, for each line
  *
  * All figures are allocated bytes, that is, block sizes. */
-#ifndef MV_LINES_H
-#define MV_LINES_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/position.h"
@@ -81,5 +80,3 @@ mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
  * MV_NO_FRAME. */
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
-
-#endif

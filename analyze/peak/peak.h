@@ -8,8 +8,7 @@
  * (analyze/code/sites.h), limited to one category. For example, the gradients and the temporaries
  * of `loss.backward()` are two sites. Allocations without a recorded stack are unattributed.
  * docs/peak.md explains all figures. */
-#ifndef MV_PEAK_H
-#define MV_PEAK_H
+#pragma once
 
 #include "analyze/lives/alive.h"
 #include "analyze/peak/category.h"
@@ -108,5 +107,3 @@ typedef struct {
  * log n) for each chosen site. */
 mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim aim,
                       mv_peak_target *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes sentences for the report on the peak: doubts about the report's figures, advice on the
  * memory of a category, and the result for a target. */
-#ifndef MV_PEAK_WORDS_H
-#define MV_PEAK_WORDS_H
+#pragma once
 
 #include "analyze/peak/peak.h"
 
@@ -30,5 +29,3 @@ const char *mv_category_advice(uint16_t category);
  * is inexact, adds "as far as recorded" and "the true one may be higher". The sentence is truncated
  * to fit. Returns `out`. */
 const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size);
-
-#endif

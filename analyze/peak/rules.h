@@ -8,8 +8,7 @@
  * The category is everything after the last TAB of the line or, without a TAB, the last word of the
  * line. The regex is everything before the category. The regex is searched for in "FILE:LINE
  * FUNCTION" of each frame, without anchors. Empty lines and lines that begin with # are ignored. */
-#ifndef MV_RULES_H
-#define MV_RULES_H
+#pragma once
 
 #include "analyze/code/pattern.h"
 #include "parse/model/trace.h"
@@ -31,5 +30,3 @@ bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint
 /* Returns, for each frame, the first rule that matches the frame, or MV_NO_ROW: [frames.count].
  * Returns NULL when out of memory. */
 uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
-
-#endif

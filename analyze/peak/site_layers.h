@@ -1,6 +1,5 @@
 /* Splits the bytes that each site holds at a moment by layer (layers.h). */
-#ifndef MV_SITE_LAYERS_H
-#define MV_SITE_LAYERS_H
+#pragma once
 
 #include "analyze/peak/layers.h"
 #include "analyze/peak/peak.h"
@@ -27,5 +26,3 @@ typedef struct {
  * memory. O(n + b log b), where b is the number of blocks at the given moment. */
 mv_site_layers *mv_site_layers_find(mv_arena *arena, const mv_lives *lives, const mv_layers *layers,
                                     const mv_attribution *found);
-
-#endif

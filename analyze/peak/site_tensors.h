@@ -1,6 +1,5 @@
 /* Finds the named tensors in the blocks of each site (analyze/peak/tensors.h). */
-#ifndef MV_SITE_TENSORS_H
-#define MV_SITE_TENSORS_H
+#pragma once
 
 #include "analyze/peak/peak.h"
 
@@ -23,5 +22,3 @@ typedef struct {
  * Fails only when out of memory. */
 mv_code mv_site_tensors_find(mv_arena *arena, const mv_lives *lives, const mv_attribution *found,
                              mv_site_tensors *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  * tensor. This is the tensor that begins last; if several do, the shortest of them; if these are
  * equally short, the first one in the file. Therefore, the tensors of a block have at most the
  * block's bytes; the other bytes are rounding, or are used without a name. */
-#ifndef MV_PEAK_TENSORS_H
-#define MV_PEAK_TENSORS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -47,5 +46,3 @@ uint32_t mv_tensor_largest(const mv_tensor_blocks *t, uint32_t alloc);
  * `out`. */
 #define MV_TENSOR_TEXT 512
 const char *mv_tensor_text(const mv_trace *trace, uint32_t tensor, char out[MV_TENSOR_TEXT]);
-
-#endif

@@ -2,8 +2,7 @@
  * so, both have the same sites, and each allocation is larger by one factor (or by its square, as
  * with attention over longer sequences), while parameters and similar blocks keep their sizes. The
  * result does not depend on when either process peaks or on the number of steps. */
-#ifndef MV_BATCH_FACTOR_H
-#define MV_BATCH_FACTOR_H
+#pragma once
 
 #include "analyze/ranks/summary.h"
 
@@ -35,5 +34,3 @@ double mv_scaled_sizes_weight(const mv_scaled_size *sizes, uint32_t count);
 /* Returns the factor by which `rank` differs from `reference`; 0 if no single factor explains the
  * change, or when out of memory. O(n log n). */
 double mv_batch_factor(mv_arena *scratch, const mv_summary *reference, const mv_summary *rank);
-
-#endif

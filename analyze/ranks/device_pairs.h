@@ -1,6 +1,5 @@
 /* Finds pairs of devices in two files that are compared with each other. */
-#ifndef MV_DEVICE_PAIRS_H
-#define MV_DEVICE_PAIRS_H
+#pragma once
 
 #include "analyze/ranks/summary.h"
 
@@ -16,5 +15,3 @@ typedef struct {
  * neither file uses are skipped. `out` must have room for one pair per device of the trace with
  * more devices, and for at least one pair. Returns the number of pairs. */
 uint32_t mv_device_pairs_find(const mv_trace *before, const mv_trace *after, mv_device_pair *out);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Only sequences with a complete history can be aligned, because they begin when the process
  * starts. */
-#ifndef MV_DIVERGENCE_H
-#define MV_DIVERGENCE_H
+#pragma once
 
 #include "analyze/ranks/summary.h"
 
@@ -29,5 +28,3 @@ const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t al
 
 /* Whether the summary has every allocation since the process started. */
 bool mv_sequence_is_whole(const mv_summary *summary);
-
-#endif

@@ -10,8 +10,7 @@
  * usual is not a stage. Its ranks belong to the stage that their numbers suggest or, if numbers do
  * not show stages, to the most similar class that has too few ranks. docs/ranks.md has the
  * rules. */
-#ifndef MV_RANK_GROUPS_H
-#define MV_RANK_GROUPS_H
+#pragma once
 
 #include "analyze/ranks/summary.h"
 
@@ -43,5 +42,3 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
  * memory. */
 bool mv_rank_groups_find(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_rank_grid grid, mv_rank_groups *out);
-
-#endif

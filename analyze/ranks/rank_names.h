@@ -4,8 +4,7 @@
  *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle
  *     devices 0 and 1 of a.pickle            device 0, device 1
  *     the same, and b.pickle                 a.pickle device 0, a.pickle device 1, b.pickle */
-#ifndef MV_RANK_NAMES_H
-#define MV_RANK_NAMES_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -23,5 +22,3 @@ const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_
  * which numbers are compared as numbers (rank2 before rank10), then by device. O(n log n). Returns
  * NULL when out of memory. */
 uint32_t *mv_rank_order(mv_arena *arena, const mv_rank_place *places, uint32_t count);
-
-#endif

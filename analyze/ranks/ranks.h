@@ -9,8 +9,7 @@
  * pipeline, or all ranks. If no rank is typical because every peak is different, there are no
  * outliers. In a group of two ranks, the larger rank is named, with the reason, although either
  * rank may be the correct one. docs/ranks.md has the rules and their numbers. */
-#ifndef MV_RANKS_H
-#define MV_RANKS_H
+#pragma once
 
 #include "analyze/ranks/divergence.h"
 #include "analyze/ranks/rank_groups.h"
@@ -88,5 +87,3 @@ mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
 const char *mv_rank_reason_text(mv_rank_reason reason); /* the reason as the predicate of a
                                                          * sentence */
-
-#endif

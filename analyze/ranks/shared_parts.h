@@ -1,8 +1,7 @@
 /* Stores equal parts of many ranks' summaries only once, because the ranks of a stage have the same
  * code, mostly the same sites, and often the same sequence. Several threads may use one
  * mv_shared_parts. */
-#ifndef MV_SHARED_PARTS_H
-#define MV_SHARED_PARTS_H
+#pragma once
 
 #include "analyze/ranks/summary.h"
 #include "base/map.h"
@@ -43,5 +42,3 @@ bool mv_shared_parts_find(mv_shared_parts *shared, mv_part_kind kind, mv_part_ke
 /* Adds a part. Pointers into the memory of `of` are kept, so this memory must outlive `shared`.
  * When out of memory, the part is not shared. */
 void mv_shared_parts_add(mv_shared_parts *shared, mv_part_key key, const mv_summary *of);
-
-#endif

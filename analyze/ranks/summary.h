@@ -5,8 +5,7 @@
  *
  * The keys of sites depend on content (functions, base names of files, lines) rather than on row
  * numbers or folders, so that equal keys stand for the same code in any process. */
-#ifndef MV_SUMMARY_H
-#define MV_SUMMARY_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
@@ -91,5 +90,3 @@ mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summa
 
 /* Whether a device has events or memory; other devices have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);
-
-#endif

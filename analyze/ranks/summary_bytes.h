@@ -1,8 +1,7 @@
 /* Encodes and decodes summaries as the bytes of .summary files, which `memviz summarize` writes. A
  * file contains any number of summaries, so files are merged by collecting their summaries.
  * docs/ranks.md describes every byte. */
-#ifndef MV_SUMMARY_BYTES_H
-#define MV_SUMMARY_BYTES_H
+#pragma once
 
 #include "analyze/ranks/shared_parts.h"
 
@@ -26,5 +25,3 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
  * `shared` even after a failure. */
 mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
                             mv_summary **out, uint32_t *count, mv_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Stores the code of a summary, which is a trace that contains only strings, frames and stacks, in
  * arrays of exactly the right size. Thousands of summaries are kept, and each list of a builder
  * would need its own memory mapping. */
-#ifndef MV_SUMMARY_CODE_H
-#define MV_SUMMARY_CODE_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -15,5 +14,3 @@ bool mv_code_push_stacks(mv_arena *arena, mv_trace *code, uint64_t count, uint64
 /* Returns a copy of a trace's strings, frames (without torch.fx's data) and stacks, with the same
  * rows. Returns NULL when out of memory. */
 mv_trace *mv_code_copy(mv_arena *arena, const mv_trace *trace);
-
-#endif

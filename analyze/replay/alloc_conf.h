@@ -7,8 +7,7 @@
  * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. Settings that are
  * not in the string have their default values. Settings for pinned host memory, locks and captures
  * are checked, but have no effect on device memory. */
-#ifndef MV_ALLOC_CONF_H
-#define MV_ALLOC_CONF_H
+#pragma once
 
 #include "analyze/lives/block_size.h"
 
@@ -56,5 +55,3 @@ uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS
  * removed. All other settings are unchanged. Allocated in `arena`; NULL when out of memory. */
 const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
                                  const char *value);
-
-#endif

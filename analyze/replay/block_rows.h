@@ -1,8 +1,7 @@
 /* Which block of a simulated heap each allocation of a trace has. Most allocations are alive for a
  * short time, and rows are in order of birth, so the numbers are kept in chunks of rows, and chunks
  * without a block are used again. A table for all rows would take as much memory as a column. */
-#ifndef MV_BLOCK_ROWS_H
-#define MV_BLOCK_ROWS_H
+#pragma once
 
 #include "analyze/lives/address_ranks.h"
 
@@ -69,5 +68,3 @@ static inline bool mv_block_rows_set(mv_block_rows *t, uint32_t row, uint32_t bl
     (*c)->block[row % MV_BLOCK_ROWS] = block + 1;
     return true;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * large enough in O(log n). The ranges are a treap sorted by address, in which every node contains
  * the largest size of its subtree. Ranges must not overlap. Adjoining ranges are not joined
  * here. */
-#ifndef MV_GAPS_H
-#define MV_GAPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* last gap that starts below addr */
 uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr);     /* first gap that starts at or above
                                                               * addr */
-
-#endif

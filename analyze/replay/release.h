@@ -2,8 +2,7 @@
  * have exactly the snapshot's keys. If a key is present, the snapshot is from the release that
  * introduced the key, or a later one. If a key is missing although newer releases always write it,
  * the snapshot is from an earlier release. The table in release.c names the source of each fact. */
-#ifndef MV_RELEASE_H
-#define MV_RELEASE_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -36,5 +35,3 @@ enum { MV_RELEASE_TEXT = 48 };
 /* Writes "PyTorch 2.5 to 2.7", "PyTorch 2.0", "PyTorch 2.12 or later", "torch_npu"; "" if nothing
  * is known. Returns `text`. */
 const char *mv_release_text(char text[MV_RELEASE_TEXT], mv_release release);
-
-#endif

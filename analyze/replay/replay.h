@@ -6,8 +6,7 @@
  *              stream, pool, time of the free, calls of empty_cache()). All other data is computed.
  *
  * docs/whatif.md explains both kinds of replay and when they cannot be exact. */
-#ifndef MV_REPLAY_H
-#define MV_REPLAY_H
+#pragma once
 
 #include "analyze/replay/replay_heap.h"
 
@@ -113,5 +112,3 @@ typedef struct {
  * rows [first, first + count). */
 mv_code mv_replay_continue(mv_replay *replay, const mv_replay_next *next, uint32_t next_count,
                            uint32_t first, uint32_t count, bool *served, mv_err *err);
-
-#endif

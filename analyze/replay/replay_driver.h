@@ -5,8 +5,7 @@
  * the lower address. Recorded traces show how the driver chooses addresses (docs/whatif.md). It
  * takes chunks of address space, in multiples of 32 MiB, from the top downwards, and puts a segment
  * into the lowest chunk that has enough room. */
-#ifndef MV_REPLAY_DRIVER_H
-#define MV_REPLAY_DRIVER_H
+#pragma once
 
 #include "analyze/replay/gaps.h"
 
@@ -70,5 +69,3 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *driver, uint64_t addr, 
 /* Returns the start of the address space for an expandable segment. This also follows the recorded
  * run. */
 uint64_t mv_replay_driver_reserve(mv_replay_driver *driver);
-
-#endif

@@ -6,8 +6,7 @@
  *     opts.script = &changed;   mv_replay_run(...)
  *
  * Edits apply in order, each to the result of the previous one. */
-#ifndef MV_REPLAY_EDIT_H
-#define MV_REPLAY_EDIT_H
+#pragma once
 
 #include "analyze/replay/replay_script.h"
 
@@ -51,5 +50,3 @@ typedef struct {
  * All results are in `arena`. Fails only when out of memory. */
 mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_edit *edits,
                       uint32_t count, mv_replay_script *out, mv_err *err);
-
-#endif

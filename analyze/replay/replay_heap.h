@@ -16,8 +16,7 @@
  * sorted in the allocator's own order (stream, size, address). Sizes are divided into classes, with
  * a tree for each class, so a search usually visits one or two blocks, and never takes linear
  * time. */
-#ifndef MV_REPLAY_HEAP_H
-#define MV_REPLAY_HEAP_H
+#pragma once
 
 #include "analyze/replay/alloc_conf.h"
 #include "analyze/replay/replay_driver.h"
@@ -346,5 +345,3 @@ uint32_t mv_replay_order_prev(const mv_replay_heap *heap, uint32_t block);
 /* Iterate over all free blocks of a pool, sorted by (stream, size, address). */
 uint32_t mv_replay_pool_first(const mv_replay_heap *heap, uint32_t pool);
 uint32_t mv_replay_pool_next(const mv_replay_heap *heap, uint32_t block);
-
-#endif

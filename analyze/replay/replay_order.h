@@ -1,7 +1,6 @@
 /* The order of free blocks, for the files that implement the heap. Most size classes have at most
  * one block. These functions handle such classes, and leave the others to replay_order.c. */
-#ifndef MV_REPLAY_ORDER_H
-#define MV_REPLAY_ORDER_H
+#pragma once
 
 #include "analyze/replay/replay_heap.h"
 
@@ -170,5 +169,3 @@ static inline uint32_t mv_replay_free_at(const mv_replay_heap *heap, uint32_t or
     return heap->blocks[c->first[class]].size < size ? mv_replay_free_at_slowly(heap, order, size)
                                                      : c->first[class];
 }
-
-#endif

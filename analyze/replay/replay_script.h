@@ -3,8 +3,7 @@
  * needs in advance. One is the heap before the first event. The other is which releases of memory
  * the program requested (torch.cuda.empty_cache()), as opposed to releases with which the allocator
  * itself served a request. */
-#ifndef MV_REPLAY_SCRIPT_H
-#define MV_REPLAY_SCRIPT_H
+#pragma once
 
 #include "analyze/lives/alive.h"
 #include "analyze/replay/block_rows.h"
@@ -195,5 +194,3 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
 /* Repeats the allocations from before the first event, in order of their addresses. */
 void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap,
                           mv_block_rows *block_of);
-
-#endif

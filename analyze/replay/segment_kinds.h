@@ -2,13 +2,10 @@
  * segment is added, the setting expandable_segments decides the segment's kind, except that a
  * torch.cuda.MemPool with a custom allocator never has expandable segments
  * (CUDACachingAllocator.cpp, 2.12: active_user_pool). */
-#ifndef MV_SEGMENT_KINDS_H
-#define MV_SEGMENT_KINDS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
 /* Returns a sentence, without a full stop, about what a replay under other settings cannot predict;
  * may be "". Allocated in `arena`; NULL when out of memory. O(segments). */
 const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
-
-#endif

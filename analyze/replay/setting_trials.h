@@ -11,8 +11,7 @@
  *
  * A string of settings is complete, as for --conf and PyTorch: settings that are not in the string
  * have their default values. docs/whatif.md explains the replay, the limit and the trust. */
-#ifndef MV_SETTING_TRIALS_H
-#define MV_SETTING_TRIALS_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/replay/replay.h"
@@ -247,5 +246,3 @@ const char *mv_trials_failures(const mv_trials *trials);
 
 const char *mv_trust_name(mv_trust trust); /* "exact" */
 const char *mv_limit_source_name(mv_limit_source source);
-
-#endif

@@ -6,8 +6,7 @@
  *     while (w.event < lives->events.count)
  *         level = mv_level_walk_next(&w);
  */
-#ifndef MV_LEVEL_LINE_H
-#define MV_LEVEL_LINE_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -58,5 +57,3 @@ static inline int64_t mv_level_walk_next(mv_level_walk *w)
     w->event++;
     return (int64_t)w->level;
 }
-
-#endif

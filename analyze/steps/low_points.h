@@ -9,8 +9,7 @@
  * The bytes that a line holds at every low point are the fewest bytes that the line holds at any
  * low point, whether in the same blocks or in different blocks. The program holds this memory
  * although it offloads, sleeps or drops its activations between steps. */
-#ifndef MV_LOW_POINTS_H
-#define MV_LOW_POINTS_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/step_floor.h"
@@ -59,5 +58,3 @@ mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 #define MV_LOW_TEXT 640
 const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const mv_low_held *held,
                              char out[MV_LOW_TEXT]);
-
-#endif

@@ -14,8 +14,7 @@
  * Backward passes, optimizers, the creation and loading of parameters, and threads without Python
  * have no place, because only layers and parameters repeat in them. However, in a trace of CUDA
  * calls (analyze/levels) by a program without Python, each whole stack is a place. */
-#ifndef MV_OUTER_CALL_H
-#define MV_OUTER_CALL_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -44,5 +43,3 @@ static inline uint32_t mv_outer_of(const mv_outer *outer, mv_stack_id stack)
 {
     return stack.row < outer->stacks ? outer->of_stack[stack.row] : MV_NO_ROW;
 }
-
-#endif

@@ -15,8 +15,7 @@
  * Six or more objects of a user's class that are created one after another, with nothing else in
  * between, count as steps, too. A program that drops objects whose memory is never freed leaves no
  * other pattern. */
-#ifndef MV_PERIOD_H
-#define MV_PERIOD_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "analyze/steps/outer_call.h"
@@ -26,5 +25,3 @@
  * log n). Returns false when out of memory. */
 bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
                     const mv_outer *outer, uint32_t **at, uint32_t *count, mv_stack_id *stack);
-
-#endif

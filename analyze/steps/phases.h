@@ -6,8 +6,7 @@
  *     runs     |      |           |         |     |           |
  *
  * Allocations without a phase (no stack, workspaces, communication) do not start a run. */
-#ifndef MV_PHASES_H
-#define MV_PHASES_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -42,5 +41,3 @@ static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Layers repeat like steps, so only one point in each earlier step counts (steps.h). Without step
  * marks, a layer may be mistaken for a step (`is_marked`). */
-#ifndef MV_RECURRENCE_H
-#define MV_RECURRENCE_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/steps.h"
@@ -61,5 +60,3 @@ mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_site
  * before the call. */
 void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end, uint32_t b,
                           uint32_t b_end, uint32_t *peer);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * If a program needs more and more memory, its floor rises. If one line keeps memory and another
  * line frees the same amount, the floor does not change. */
-#ifndef MV_STEP_FLOOR_H
-#define MV_STEP_FLOOR_H
+#pragma once
 
 #include "analyze/lives/lasting.h"
 #include "analyze/steps/outer_call.h"
@@ -96,5 +95,3 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
  * O(events + allocations). Returns false when out of memory. */
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                          bool *out);
-
-#endif

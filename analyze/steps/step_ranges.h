@@ -1,8 +1,7 @@
 /* Finds the ranges in which optimizers step. PyTorch opens a record_function range such as
  * "Optimizer.step#AdamW.step" around step() of every class that derives from torch.optim.Optimizer,
  * including the user's own classes. Source: profile_hook_step, torch/optim/optimizer.py. */
-#ifndef MV_STEP_RANGES_H
-#define MV_STEP_RANGES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -22,5 +21,3 @@ mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_rang
 /* Returns the range that contains a time, or MV_NO_ROW. A range includes its start and its end.
  * O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
-
-#endif

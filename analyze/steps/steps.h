@@ -9,8 +9,7 @@
  * It does not matter where in an iteration its mark lies, as long as each iteration has one mark.
  * For example, an optimizer's step ends near the end of the iteration, and a profiler's step begins
  * at the start of the iteration. docs/leaks.md explains how the marks are chosen. */
-#ifndef MV_STEPS_H
-#define MV_STEPS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -44,5 +43,3 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
 
 const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */
-
-#endif

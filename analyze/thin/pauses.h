@@ -1,8 +1,7 @@
 /* Finds the periods in which a recording was paused: between the marks MV_MARK_PAUSE and
  * MV_MARK_RESUME (capture/wire_live.h), before the moment of --start-after, and after the moment of
  * --stop-after. */
-#ifndef MV_PAUSES_H
-#define MV_PAUSES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -31,5 +30,3 @@ mv_code mv_pauses_find(mv_arena *arena, const mv_trace *trace, const char *start
 
 /* Returns the row of the pause that contains a time, or MV_NO_ROW. */
 uint32_t mv_pause_at(const mv_pauses *pauses, int64_t time_us);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Frames, stacks, segments, annotations and CUDA calls are unchanged. Events are renumbered. A note
  * in the trace, MV_NOTE_THINNED, contains the number of missing events. */
-#ifndef MV_THIN_H
-#define MV_THIN_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "analyze/thin/pauses.h"
@@ -66,5 +65,3 @@ const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 /* Returns the number of a device's kept events before the original event `event`, which may also be
  * the number of all events. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
-
-#endif

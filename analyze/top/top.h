@@ -11,8 +11,7 @@
  *
  * "Now" is the state after the last event, at the time `now_us`. If the program is still running
  * but allocates nothing, `now_us` is later than the last event. */
-#ifndef MV_TOP_H
-#define MV_TOP_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/lives.h"
@@ -48,5 +47,3 @@ typedef struct {
  * mv_frame_kinds. Fails only when out of memory. */
 mv_code mv_top_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const uint8_t *kinds, mv_top_query ask, mv_top *out, mv_err *err);
-
-#endif

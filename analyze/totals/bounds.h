@@ -12,8 +12,7 @@
  *     both       sizes corrected by later events, or next to blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
  *                segments that only their ends show, because their starts have no events */
-#ifndef MV_BOUNDS_H
-#define MV_BOUNDS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -54,5 +53,3 @@ mv_bounds mv_bounds_within(const mv_lives *lives);
  * the final heap. mv_bounds_after returns the bounds of all levels after any event. */
 mv_bound mv_bound_of_end(const mv_lives *lives);
 mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
-
-#endif

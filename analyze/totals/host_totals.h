@@ -6,8 +6,7 @@
  * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So the
  * rounding of a block is known only if the file contains a smaller request. Otherwise, if the size
  * of the block is a power of two, up to half of the block may be rounding. */
-#ifndef MV_HOST_TOTALS_H
-#define MV_HOST_TOTALS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -35,5 +34,3 @@ const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host);
 
 /* Computes the totals. O(rows). */
 mv_host_totals mv_host_totals_of(const mv_trace *trace);
-
-#endif

@@ -2,8 +2,7 @@
  * computed from these changes. Most changes follow from the event alone. The other changes, which
  * are prepared and sorted, are those of segments, which may end in pieces, and of allocations
  * without a recorded free. */
-#ifndef MV_LEVEL_STEPS_H
-#define MV_LEVEL_STEPS_H
+#pragma once
 
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
@@ -193,5 +192,3 @@ static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, ui
 
 /* Adds an allocation from before the first event to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
-
-#endif

@@ -21,8 +21,7 @@
  * Within a window (--from, --to), only peaks and ooms of the window count, including those at its
  * first moment (after the event before the window), and `end` is the window's end. A window that is
  * longer than the trace, such as MV_ALL_EVENTS, is cut to the existing events. */
-#ifndef MV_MOMENT_H
-#define MV_MOMENT_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "analyze/totals/totals.h"
@@ -76,5 +75,3 @@ uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end);
 
 /* Returns the totals after one event. O(rows). */
 mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event);
-
-#endif

@@ -11,8 +11,7 @@
  * `current` is computed from the final heap in the file or, if there is none, from the events.
  * Peaks and totals come from the events. The audit compares the final heap with the events.
  * docs/internals/lives.md explains which figures are exact. */
-#ifndef MV_TOTALS_H
-#define MV_TOTALS_H
+#pragma once
 
 #include "analyze/totals/bounds.h"
 
@@ -121,5 +120,3 @@ typedef struct {
 /* Computes the levels, for pictures and for reports on a single event. O(n). Fails only when out of
  * memory. */
 mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
-
-#endif

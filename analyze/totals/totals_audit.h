@@ -1,6 +1,5 @@
 /* Writes sentences about unknown totals and about contradictions. Used by mv_totals_find. */
-#ifndef MV_TOTALS_AUDIT_H
-#define MV_TOTALS_AUDIT_H
+#pragma once
 
 #include "analyze/totals/totals.h"
 
@@ -16,5 +15,3 @@ typedef struct {
 /* Fills out->audit from the other fields of `out`. Returns false when out of memory. */
 bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_totals_findings *found, mv_totals *out);
-
-#endif

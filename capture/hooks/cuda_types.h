@@ -4,8 +4,7 @@
  *
  * Sources: CUDA Driver API and Runtime API reference manuals, "Data types".
  * tests/hooked/cuda_layout.c compares them with CUDA's headers, if installed. */
-#ifndef MV_CUDA_TYPES_H
-#define MV_CUDA_TYPES_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ typedef struct {
 static_assert(offsetof(mv_cuda_alloc_node, address) == 112, "as in cuda.h");
 static_assert(offsetof(mv_cuda_node, alloc) == 16, "as in cuda.h");
 static_assert(sizeof(mv_cuda_extent) == 24 && sizeof(mv_cuda_pitched) == 32, "as in cuda.h");
-
-#endif

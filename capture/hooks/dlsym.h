@@ -4,8 +4,7 @@
  * identifies the caller by the return address, so a look-up that the shim does not answer must be
  * forwarded with a jump. A C compiler might emit a call instead. The functions jump immediately
  * unless the name begins with "cu". */
-#ifndef MV_DLSYM_H
-#define MV_DLSYM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ typedef void *mv_dlvsym_fn(void *handle, const char *name, const char *version);
 extern mv_dlsym_fn *mv_dlsym_real;
 extern mv_dlvsym_fn *mv_dlvsym_real;
 void mv_dlsym_start(void);
-
-#endif

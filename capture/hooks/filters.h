@@ -5,8 +5,7 @@
  * syscall is written in assembly (filters_x86_64.S, filters_aarch64.S). It takes any number of
  * arguments, and its system call may return twice (vfork), so calls are passed on with a jump.
  * Filters that are installed without libc go unnoticed. */
-#ifndef MV_FILTERS_H
-#define MV_FILTERS_H
+#pragma once
 
 typedef long mv_syscall_fn(long number, ...);
 
@@ -16,5 +15,3 @@ void mv_filters_start(void);
 
 /* Handles the system calls SYS_prctl and SYS_seccomp. */
 long mv_filters_syscall(long number, long a, long b, long c, long d, long e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Manages heaps, which are allocators that the program registers through memviz.h or NVTX's memory
  * extension. Names of heaps are kept for the life of the process. */
-#ifndef MV_HEAPS_H
-#define MV_HEAPS_H
+#pragma once
 
 #include "capture/record/recorder.h"
 
@@ -17,5 +16,3 @@ unsigned mv_heaps_named(const char *name);
  * library. */
 void mv_heaps_report(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
                      const void *caller);
-
-#endif

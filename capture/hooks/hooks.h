@@ -5,8 +5,7 @@
  * wrappers are returned to programs that look up the function (dlsym, cuGetProcAddress). Each of
  * them calls exactly the function that the look-up found, so that every caller reaches its own
  * libcudart. */
-#ifndef MV_HOOKS_H
-#define MV_HOOKS_H
+#pragma once
 
 #include "capture/hooks/cuda_types.h"
 #include "capture/record/recorder.h"
@@ -140,5 +139,3 @@ int mv_props_device(const mv_cuda_props *props);
 /* Returns MV_API_GRAPH_ALLOC for a node that allocates memory, and MV_API_ACTION_COUNT for all
  * other nodes, which are not recorded. */
 mv_api_action mv_node_action(const mv_cuda_node *node);
-
-#endif

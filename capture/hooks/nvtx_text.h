@@ -1,7 +1,6 @@
 /* Handles NVTX's strings: wide strings are converted to UTF-8, and registered strings are kept for
  * the life of the process. */
-#ifndef MV_NVTX_TEXT_H
-#define MV_NVTX_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ const char *mv_nvtx_keep(mv_nvtx_text text);
 
 /* Returns the string of a handle made by mv_nvtx_keep; NULL for any other pointer. */
 const char *mv_nvtx_kept(const void *handle);
-
-#endif

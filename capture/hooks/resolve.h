@@ -15,8 +15,7 @@
  * Answers are cached (resolve_cache.c) and stay correct when libraries are unloaded. No function
  * here calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or
  * changes errno or dlerror. */
-#ifndef MV_RESOLVE_H
-#define MV_RESOLVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void *mv_resolve_at_start(const char *name);
 
 /* Returns true if `function` is inside a loaded library. */
 bool mv_resolve_is_loaded(const void *function);
-
-#endif

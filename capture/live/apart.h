@@ -6,8 +6,7 @@
  * change one of the program's files. Therefore the shim uses descriptors in a thread that has a
  * separate copy of the table and that exists only for these calls. Its descriptors do not conflict
  * with those of the program. */
-#ifndef MV_APART_H
-#define MV_APART_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void mv_apart_or_here(mv_apart_fn *act, void *with);
 /* Called by `act`: opens a file, which `act` must close. Returns the descriptor, or the negative of
  * an errno number. A copied table always has room for the descriptor. */
 int mv_apart_open(const char *path, int flags, bool is_apart);
-
-#endif

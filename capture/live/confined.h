@@ -4,8 +4,7 @@
  * stops when the reserve is used up.
  *
  * Children inherit filters, and this state with them. */
-#ifndef MV_CONFINED_H
-#define MV_CONFINED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ void *mv_confined_pages(size_t bytes);
 
 /* Returns the kernel's id of this thread, without a system call. */
 uint32_t mv_confined_thread(void);
-
-#endif

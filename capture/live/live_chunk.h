@@ -4,8 +4,7 @@
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin a new chunk
  *     at = mv_leb128_put(at, ...);
  *     mv_live_chunk_commit(chunk, at);           the record now survives a kill */
-#ifndef MV_LIVE_CHUNK_H
-#define MV_LIVE_CHUNK_H
+#pragma once
 
 #include "capture/live/live_file.h"
 #include "capture/wire_live.h"
@@ -51,5 +50,3 @@ static inline void mv_live_chunk_commit(mv_live_chunk *chunk, const uint8_t *end
     atomic_store_explicit((_Atomic uint64_t *)&chunk->head->committed, chunk->used,
                           memory_order_release);
 }
-
-#endif

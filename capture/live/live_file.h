@@ -20,8 +20,7 @@
  * cancellation points, and its fallocate may silently write. Errors are returned as errno numbers,
  * and errno itself is overwritten. All signals must be blocked during these calls, except for
  * mv_live_file_give and mv_live_file_forget. */
-#ifndef MV_LIVE_FILE_H
-#define MV_LIVE_FILE_H
+#pragma once
 
 #include "capture/live/confined.h"
 
@@ -77,5 +76,3 @@ void mv_live_file_give(void *memory, uint64_t bytes);
 
 /* Forgets the file, so that nothing more can be taken. The memory of chunks stays valid. */
 void mv_live_file_forget(mv_live_file *file);
-
-#endif

@@ -1,8 +1,7 @@
 /* Counts how often the program gave the device work, and how often it waited for the device.
  * Together, these counts are a clock, which separates a program's steps even if they make no CUDA
  * calls about memory. */
-#ifndef MV_CLOCK_H
-#define MV_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ typedef struct {
 } mv_clock;
 
 mv_clock mv_clock_now(void);
-
-#endif

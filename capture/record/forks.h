@@ -14,8 +14,7 @@
  * A child made in another way (raw clone, _Fork) has no such guarantee. Every wait has a time
  * limit, after which the thread continues. mv_forks_was_alone and mv_forks_was_whole tell whether
  * the guarantee holds. */
-#ifndef MV_FORKS_H
-#define MV_FORKS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -75,5 +74,3 @@ bool mv_forks_is_inside(mv_section section);
  *   whole: no thread was between c10's question and its report */
 bool mv_forks_was_alone(void);
 bool mv_forks_was_whole(void);
-
-#endif

@@ -5,8 +5,7 @@
  * slot or none, because the low half of the key is stored last. When the table is half full, it is
  * copied into a table of twice the size. The old table is kept for its remaining readers, so all
  * tables together take twice the memory of the newest one. */
-#ifndef MV_ID_TABLE_H
-#define MV_ID_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ bool mv_id_add(mv_id_table *table, mv_id_key key, uint32_t id);
 
 /* Releases all memory. Only for a forked child, in which no other thread reads the table. */
 void mv_id_table_clear(mv_id_table *table);
-
-#endif

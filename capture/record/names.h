@@ -5,8 +5,7 @@
  * are found without the lock. A record is committed before any thread can obtain its id, so even if
  * the process is killed, every name used by an event exists. Functions return MV_NO_ID when the
  * space is used up. */
-#ifndef MV_NAMES_H
-#define MV_NAMES_H
+#pragma once
 
 #include "capture/record/id_table.h"
 #include "capture/record/thread_state.h"
@@ -51,5 +50,3 @@ void mv_names_forked(void);
 
 /* Called in a child with a separate file: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
-
-#endif

@@ -11,8 +11,7 @@
  * stops.
  *
  * Without a launcher that makes room, the file grows beyond the bound. */
-#ifndef MV_OVERRUN_H
-#define MV_OVERRUN_H
+#pragma once
 
 #include "capture/record/recorder.h"
 
@@ -46,5 +45,3 @@ bool mv_overrun_await(void);
 
 /* Called when this process has opened its file: drops blocks kept for its parent. */
 void mv_overrun_begin(void);
-
-#endif

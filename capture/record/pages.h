@@ -1,7 +1,6 @@
 /* Allocates memory directly from the system. The heap must not be used, because a hook may run
  * inside malloc. */
-#ifndef MV_PAGES_H
-#define MV_PAGES_H
+#pragma once
 
 #include "capture/live/confined.h"
 
@@ -24,5 +23,3 @@ static inline void mv_pages_give(void *memory, size_t bytes)
     if (!mv_is_confined())
         munmap(memory, bytes);
 }
-
-#endif

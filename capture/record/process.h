@@ -14,8 +14,7 @@
  * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
  * thread has a copy of that page's epoch, so that one comparison at each event shows whether
  * anything has changed. */
-#ifndef MV_PROCESS_H
-#define MV_PROCESS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -129,5 +128,3 @@ void mv_process_lose(mv_lost_kind what);
 
 /* Returns the time of CLOCK_MONOTONIC in microseconds. */
 uint64_t mv_process_now_us(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the FACTS chunk, which contains facts about the process, as strings. */
-#ifndef MV_PROCESS_FACTS_H
-#define MV_PROCESS_FACTS_H
+#pragma once
 
 #include "capture/live/live_chunk.h"
 
@@ -29,5 +28,3 @@ void mv_facts_forget(void);
 /* Returns the rank of this process, from environment variables that launchers set; NULL if none of
  * them is set. */
 const char *mv_facts_rank(void);
-
-#endif

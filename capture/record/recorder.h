@@ -19,8 +19,7 @@
  *     result = real(...);
  *     mv_rec_call(&(mv_rec_api){...});           for an alloc: no moment, so it is taken now
  *     mv_rec_leave(&visit); */
-#ifndef MV_CAPTURE_RECORD_RECORDER_H
-#define MV_CAPTURE_RECORD_RECORDER_H
+#pragma once
 
 #include "capture/wire_live.h"
 
@@ -142,5 +141,3 @@ void mv_rec_end(void);
 
 /* Returns true if CPU tensors are recorded (--cpu). */
 bool mv_rec_wants_cpu(void);
-
-#endif

@@ -11,8 +11,7 @@
  * if the thread cannot be created, no sample is requested. The thread waits without holding a lock,
  * outside of CUDA, and with all signals blocked. If the launcher is suspended, the wait ends after
  * a second, or after ten at the end of the process. */
-#ifndef MV_SAMPLER_H
-#define MV_SAMPLER_H
+#pragma once
 
 #include "capture/record/recorder.h"
 
@@ -25,5 +24,3 @@ void mv_sampler_before_end(void);
 /* Sends the launcher the reason why a recording is missing, from a process that could not map the
  * launcher's page. */
 void mv_sampler_send_status(int error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Blocks signals while the shim holds a lock. Otherwise a signal handler that jumps or forks, or a
  * pthread_cancel, would leave the lock locked forever. */
-#ifndef MV_SIGNALS_H
-#define MV_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ mv_signals mv_signals_block(void);
 
 /* Restores the mask. Signal handlers may run during this call, and may not return. */
 void mv_signals_restore(mv_signals signals);
-
-#endif

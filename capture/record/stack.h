@@ -3,8 +3,7 @@
  * Collecting happens at each event and is cheap, because it only reads memory. The words are hashed
  * (XXH3, 128 bits), and a known stack costs only the hash and one look-up (stack_table.c). The
  * first event with a new stack writes out the stack, frame by frame, as NAMES records. */
-#ifndef MV_STACK_H
-#define MV_STACK_H
+#pragma once
 
 #include "capture/wire_live.h"
 
@@ -107,5 +106,3 @@ const mv_module *mv_module_at(uint64_t address);
 
 /* Returns the interpreter's module. The rules of mv_module_at apply (python_frames.c). */
 const mv_module *mv_python_module(void);
-
-#endif

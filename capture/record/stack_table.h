@@ -7,8 +7,7 @@
  *                thread's name
  *     native     native frames
  *     all        native frames up to the interpreter, then Python frames */
-#ifndef MV_STACK_TABLE_H
-#define MV_STACK_TABLE_H
+#pragma once
 
 #include "capture/record/thread_state.h"
 
@@ -21,5 +20,3 @@ void mv_stack_table_start(void);
 
 /* Called in a forked child: forgets all ids of stacks. */
 void mv_stack_table_forget(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reports the state of this process's recording to the launcher (capture/wire_status.h). */
-#ifndef MV_STATUS_H
-#define MV_STATUS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ static inline bool mv_status_is_stopped(void)
 {
     return atomic_load_explicit(mv_status_stop, memory_order_relaxed);
 }
-
-#endif

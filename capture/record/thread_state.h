@@ -3,8 +3,7 @@
  * Only three words are in thread-local storage, and one more in forks.c, because such storage is
  * taken from the stack of every thread, and programs create threads with small stacks. Everything
  * else is in a block of memory from the system, which is allocated at the thread's first event. */
-#ifndef MV_THREAD_STATE_H
-#define MV_THREAD_STATE_H
+#pragma once
 
 #include "capture/live/live_chunk.h"
 #include "capture/record/recorder.h"
@@ -68,5 +67,3 @@ void mv_thread_forked(void);
 
 /* Destructor for pthread_key_create, called when the thread that owns `block` ends. */
 void mv_thread_end(void *block);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Allocates nothing, locks only the loader's list of files, and reads only memory that is mapped as
  * part of a loaded file. */
-#ifndef MV_EH_FRAME_H
-#define MV_EH_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ typedef struct {
 /* Returns the rule at an instruction. For a return address, pass the address - 1, because the call
  * may be the last instruction of the function. For an interrupted instruction, pass its address. */
 mv_frame_rule mv_eh_frame_rule(uint64_t pc);
-
-#endif

@@ -5,8 +5,7 @@
  * The shim's dlsym finds the real dlsym with mv_elf_function. This function therefore calls no
  * other function, because sanitizers define strcmp themselves and look up the real strcmp with
  * dlsym. */
-#ifndef MV_ELF_SYMBOLS_H
-#define MV_ELF_SYMBOLS_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ bool mv_elf_is(const struct link_map *file, const char *name);
 /* Returns the library at position `at` in the list of libraries that `file` needs; NULL after the
  * last. */
 const char *mv_elf_needed(const struct link_map *file, unsigned at);
-
-#endif

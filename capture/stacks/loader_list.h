@@ -6,8 +6,7 @@
  * inherit the lock from a thread of the program itself, for example a thread in dlopen. Such a
  * child never takes the lock, and reads the list without it. This is safe because the list can no
  * longer change, as changing it takes the same lock. */
-#ifndef MV_LOADER_LIST_H
-#define MV_LOADER_LIST_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ uint64_t mv_loader_unloads(void);
  * the list may contain an unmapped file; in all other processes the result is always true, without
  * any system call. */
 bool mv_loader_has(const struct link_map *file);
-
-#endif

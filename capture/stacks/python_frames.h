@@ -1,7 +1,6 @@
 /* Implements mv_python_walk (stack.h) for any interpreter and thread state, so that tests can run
  * it on layouts other than that of their own process. */
-#ifndef MV_PYTHON_FRAMES_H
-#define MV_PYTHON_FRAMES_H
+#pragma once
 
 #include "capture/record/stack.h"
 #include "capture/stacks/python_interp.h"
@@ -21,5 +20,3 @@ mv_python_outcome mv_python_walk_state(const mv_python_interp *python, uint64_t 
 
 bool mv_python_describe_with(const mv_python_interp *python, const mv_python_frame *frame,
                              mv_python_code *out);
-
-#endif

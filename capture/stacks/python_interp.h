@@ -2,8 +2,7 @@
  *
  * Once found, the interpreter is kept. If its structure is unexpected, Python stacks are switched
  * off permanently, and the reason is kept. */
-#ifndef MV_PYTHON_INTERP_H
-#define MV_PYTHON_INTERP_H
+#pragma once
 
 #include "capture/stacks/python_layout.h"
 
@@ -30,5 +29,3 @@ const mv_python_interp *mv_python_interp_seen(void);
 
 /* Returns the reason why Python stacks are missing, or NULL. */
 const char *mv_python_interp_why(void);
-
-#endif

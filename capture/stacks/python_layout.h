@@ -9,8 +9,7 @@
  * (python_layout.c names the source of each field). Python 3.13 and later publish their offsets in
  * _PyRuntime (_Py_DebugOffsets), and the table contains the position of each offset in that
  * struct. */
-#ifndef MV_PYTHON_LAYOUT_H
-#define MV_PYTHON_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ static inline uint32_t mv_python_type_basic(const mv_python_layout *l)
 {
     return l->header + 16; /* tp_basicsize, after ob_size and tp_name */
 }
-
-#endif

@@ -10,8 +10,7 @@
  * calls, because memviz does not control which calls libraries make. A refused call returns EACCES
  * or EPERM. If the kernel supports neither mechanism, or a supervisor refuses both, the process is
  * not confined. */
-#ifndef MV_CONFINE_H
-#define MV_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void mv_confine_allow_output(mv_confinement *c, const char *path);
 /* Confines this thread and the threads that it starts later. This cannot be undone. Releases
  * `c`. */
 void mv_confine(mv_confinement *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* Replaces directories on the command line with the snapshots in them. */
-#ifndef MV_FOLDER_FILES_H
-#define MV_FOLDER_FILES_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -21,5 +20,3 @@ bool mv_is_named_as_snapshot(const char *name, bool or_summary);
  * out. */
 mv_code mv_folder_files(mv_arena *arena, char **paths, int paths_count, bool or_summary,
                         char ***out, int *count, mv_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Text reports show only the devices in use, and end with the number of idle ones. If all are idle,
  * they show the first one. JSON contains every device. */
-#ifndef MV_IDLE_DEVICES_H
-#define MV_IDLE_DEVICES_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -24,5 +23,3 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
  * the number of idle devices. Returns the exit status. */
 int mv_devices_report(mv_cli *cli, const mv_trace *trace, uint32_t first, uint32_t end,
                       void (*put)(const void *all, uint32_t device), const void *all);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads a command's input files into its arena. */
-#ifndef MV_INPUT_H
-#define MV_INPUT_H
+#pragma once
 
 #include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
@@ -62,5 +61,3 @@ mv_code mv_input_lives(const mv_cli *cli, mv_arena *arena, const mv_trace *trace
 /* Finds the devices that --device selects, from *first to before *end. Without --device these are
  * all devices. Returns false, with a message, if the trace does not have that device. */
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A file that has changed is read again. The traces are read-only, so a command that needs a
  * different level copies the struct first (mv_level_take). */
-#ifndef MV_KEPT_FILES_H
-#define MV_KEPT_FILES_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -31,5 +30,3 @@ mv_code mv_kept_files_read(mv_kept_files *kept, const char *path, uint64_t limit
                            const mv_read_opts *opts, mv_trace *out, mv_err *err);
 
 void mv_kept_files_release(mv_kept_files *kept);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the time that --at names, prints it, and reports its fields. */
-#ifndef MV_MOMENT_OPTION_H
-#define MV_MOMENT_OPTION_H
+#pragma once
 
 #include "cli/report/table.h"
 
@@ -37,5 +36,3 @@ const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_mo
     MEMBER(object "requested", (moment)->bytes.requested)      \
     MEMBER(object "reserved", (moment)->bytes.reserved)        \
     MEMBER(object "active", (moment)->bytes.active)
-
-#endif

@@ -1,6 +1,5 @@
 /* Rejects an output that is also an input, before anything is read or written. */
-#ifndef MV_OVERWRITE_H
-#define MV_OVERWRITE_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -10,5 +9,3 @@ bool mv_overwrite_is_asked(const mv_command *command, const mv_options *options)
 
 /* Like mv_overwrite_is_asked, for an output whose name the command itself chose. */
 bool mv_overwrite_by(const mv_cli *cli, const char *output);
-
-#endif

@@ -1,8 +1,7 @@
 /* Passes the events of the command's first file to an analysis, piece by piece (parse/pieces.h), if
  * the command reads pieces. A file that was read as a whole is a single piece. Several pieces are
  * read at the same time, and their lives found, within the memory limit. */
-#ifndef MV_INPUT_PIECES_H
-#define MV_INPUT_PIECES_H
+#pragma once
 
 #include "analyze/lives/lives_join.h"
 #include "cli/commands.h"
@@ -27,5 +26,3 @@ mv_code mv_input_needs_whole(mv_cli *cli, mv_err *err);
 /* Returns the exit status for a command whose analysis failed. Prints a message, unless the command
  * will run again on the whole file. */
 int mv_input_failed(const mv_cli *cli, const mv_err *err);
-
-#endif

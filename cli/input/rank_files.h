@@ -1,6 +1,5 @@
 /* Reads the files of `ranks` and `summarize` in parallel, and turns them into summaries. */
-#ifndef MV_RANK_FILES_H
-#define MV_RANK_FILES_H
+#pragma once
 
 #include "analyze/ranks/shared_parts.h"
 #include "cli/commands.h"
@@ -32,5 +31,3 @@ typedef struct {
  * any case. */
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out);
 void mv_rank_files_release(mv_rank_files *files);
-
-#endif

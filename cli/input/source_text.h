@@ -2,8 +2,7 @@
  *
  * A path from a snapshot is only ever read as a regular file of limited size, and cannot lead out
  * of the folder that --source names. */
-#ifndef MV_SOURCE_TEXT_H
-#define MV_SOURCE_TEXT_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -40,5 +39,3 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
  * warned. */
 bool mv_source_text_report(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
                            char *why, size_t size);
-
-#endif

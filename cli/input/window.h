@@ -1,6 +1,5 @@
 /* Finds the part of a trace that --from and --to select. */
-#ifndef MV_WINDOW_H
-#define MV_WINDOW_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -13,5 +12,3 @@ bool mv_window_find(const mv_cli *cli, const mv_trace *trace, uint32_t device, m
 /* Like mv_window_find, but for a file other than the first. Messages name that file. */
 bool mv_window_find_in(const mv_cli *cli, const char *file, const mv_trace *trace, uint32_t device,
                        mv_window *window);
-
-#endif

@@ -4,8 +4,7 @@
  * Live blocks, totals and growth come from mv_live_watch, which reads only new records. The leak
  * verdict needs the whole recording, so it is computed again only when enough of the records are
  * new, and it uses at most a twentieth of one CPU. The report shows the age of the verdict. */
-#ifndef MV_FOLLOWED_H
-#define MV_FOLLOWED_H
+#pragma once
 
 #include "cli/commands.h"
 #include "parse/live/live_watch.h"
@@ -48,5 +47,3 @@ mv_code mv_judge(mv_arena *arena, mv_arena *why_arena, const mv_trace *trace, co
 mv_judged mv_followed_judged(const mv_followed *f, uint32_t device);
 
 void mv_followed_close(mv_followed *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the live files that a command line names, by path or by process. */
-#ifndef MV_LIVE_FILES_H
-#define MV_LIVE_FILES_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -9,5 +8,3 @@
  * Returns false, with a message, if a process has no live file, or if `is_followed` is set and a
  * file is not a live file. */
 bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed);
-
-#endif

@@ -1,7 +1,6 @@
 /* Exports the figures of `memviz top` to a cluster's own dashboards, in Prometheus' text format
  * 0.0.4. They are served over HTTP on a port of this machine or on a Unix socket. */
-#ifndef MV_METRICS_H
-#define MV_METRICS_H
+#pragma once
 
 #include "cli/live/top_report.h"
 
@@ -16,5 +15,3 @@ typedef bool mv_metrics_fn(void *user, FILE *out);
  * and is removed at the end. A client must send its request within a second. Fails, with a
  * sentence, if it cannot listen there or if `text` fails. */
 mv_code mv_metrics_serve(const char *where, mv_metrics_fn *text, void *user, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Uses the terminal for a report that is redrawn repeatedly: shows the alternate screen and reads
  * single keys. */
-#ifndef MV_SCREEN_H
-#define MV_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ int mv_screen_wait(int most_ms);
 
 /* Runs another program on the terminal, then restores the screen. */
 void mv_screen_run(char *const *argv);
-
-#endif

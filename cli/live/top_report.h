@@ -1,7 +1,6 @@
 /* The report of `memviz top`: who holds memory now, according to the recordings on the command
  * line. */
-#ifndef MV_TOP_REPORT_H
-#define MV_TOP_REPORT_H
+#pragma once
 
 #include "analyze/ledger/ledger.h"
 #include "analyze/top/top.h"
@@ -64,5 +63,3 @@ bool mv_top_report_read(mv_cli *cli, mv_top_report *out);
 void mv_top_report_sort(mv_top_report *report, mv_top_order order);
 
 void mv_top_report_put(const mv_top_report *report);
-
-#endif

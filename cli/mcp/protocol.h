@@ -6,8 +6,7 @@
  * This module only turns input bytes into output bytes. The caller provides the function that runs
  * tools, so tests can feed it arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the
  * answers. */
-#ifndef MV_MCP_PROTOCOL_H
-#define MV_MCP_PROTOCOL_H
+#pragma once
 
 #include "base/arena.h"
 #include "cli/report/out.h"
@@ -41,5 +40,3 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
 /* Writes the answer to a line that is too long to be read. */
 void mv_mcp_refuse_long(mv_out *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* The server's tools: commands of the program, whose options become the tools' arguments. The
  * arguments are derived from the tables of commands and options, so a new option becomes an
  * argument automatically. */
-#ifndef MV_MCP_TOOLS_H
-#define MV_MCP_TOOLS_H
+#pragma once
 
 #include "cli/mcp/protocol.h"
 
@@ -42,5 +41,3 @@ mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool,
 
 /* Writes the result of tools/call. */
 void mv_mcp_put_result(mv_out *out, const mv_mcp_result *result);
-
-#endif

@@ -10,8 +10,7 @@
  * To add a picture, add its name to mv_picture_view (cli/options.h), a row to pictures.c, and a
  * painter, which is a function that makes the scene for one device. To add a format, add a row to
  * formats.c. */
-#ifndef MV_PICTURES_H
-#define MV_PICTURES_H
+#pragma once
 
 #include "cli/commands.h"
 #include "view/page/viewer_page.h"
@@ -150,5 +149,3 @@ mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *pag
  *     main.py:9 <module>;main.py:4 step;linear.py:134 forward 4096 */
 mv_code mv_folded_add(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err);
-
-#endif

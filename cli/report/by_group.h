@@ -1,7 +1,6 @@
 /* Implements --by: a device's memory, grouped by facts that the file contains about allocations,
  * other than their stacks. */
-#ifndef MV_BY_GROUP_H
-#define MV_BY_GROUP_H
+#pragma once
 
 #include "analyze/peak/grouping.h"
 #include "cli/report/table.h"
@@ -22,5 +21,3 @@ mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, co
 
 /* Lists one row for each group, largest first. The table's function receives an mv_grouped. */
 extern const mv_table mv_group_table;
-
-#endif

@@ -1,7 +1,6 @@
 /* What a captured file records about its process and about the capture's losses. `info` includes
  * this. */
-#ifndef MV_CAPTURED_H
-#define MV_CAPTURED_H
+#pragma once
 
 #include "analyze/levels/heap_blocks.h"
 #include "capture/wire_folded.h"
@@ -71,5 +70,3 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
 /* Prints a label at the beginning of a line of `info`, padded to the column of the values. */
 void mv_captured_label(mv_out *out, const char *label);
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
-
-#endif

@@ -1,6 +1,5 @@
 /* Builds command lines that a report suggests, for people and scripts to run. */
-#ifndef MV_COMMAND_TEXT_H
-#define MV_COMMAND_TEXT_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -9,5 +8,3 @@
  * is `memviz FILE`. Returns NULL if memory runs out. */
 const char *mv_command_text(mv_arena *arena, const char *command, const char *options,
                             const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* Device memory in use beyond what a report on --level all adds up: the context and code, and
  * unexplained memory (analyze/ledger/device_use.h). It is called the rest below. */
-#ifndef MV_DEVICE_REST_H
-#define MV_DEVICE_REST_H
+#pragma once
 
 #include "analyze/ledger/device_use.h"
 #include "cli/report/table.h"
@@ -31,5 +30,3 @@ const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest);
     MEMBER("device_use.held", (rest)->held)                                                     \
     MEMBER("device_use.context_estimate", mv_value_i64((rest)->context))                        \
     MEMBER("device_use.unexplained", mv_value_i64((rest)->unexplained))
-
-#endif

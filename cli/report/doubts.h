@@ -1,7 +1,6 @@
 /* Doubts about figures that peak, lines and memory compute from the events. Each doubt is a line of
  * text, and a device has three fields about its doubts. */
-#ifndef MV_DOUBTS_H
-#define MV_DOUBTS_H
+#pragma once
 
 #include "analyze/peak/peak_words.h"
 #include "cli/report/table.h"
@@ -29,5 +28,3 @@ void mv_doubts_put_at(mv_cli *cli, const mv_lives *lives, uint32_t event, uint32
     MEMBER("history", mv_history_name((d)->history)) \
     MEMBER("residual", (d)->residual)                \
     MEMBER("inexact_blocks", (d)->inexact_blocks)
-
-#endif

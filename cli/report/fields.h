@@ -33,8 +33,7 @@
  * `key` is the member's name in JSON and the column's name in CSV. Dots create objects: "at.event"
  * is {"at":{"event":...}}, and the fields of an object must be adjacent. A report is itself a
  * table, with a single row. See docs/reports.md. */
-#ifndef MV_FIELDS_H
-#define MV_FIELDS_H
+#pragma once
 
 #include "analyze/totals/bounds.h"
 #include "base/size.h"
@@ -344,5 +343,3 @@ struct mv_table {
         (void)one;                                                    \
         MV_ROWS_ADD(rows, FIELDS);                                    \
     }
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes folded stacks as tools for flame graphs expect them: frames joined by ';', outermost
  * first. */
-#ifndef MV_FOLDED_H
-#define MV_FOLDED_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 #include "parse/source/sink.h"
@@ -14,5 +13,3 @@ void mv_folded_put_frame(mv_sink *sink, const char *text, bool is_first);
  * stack that has none becomes a single placeholder frame. `kinds` comes from mv_frame_kinds. */
 void mv_folded_put_stack(mv_sink *sink, const mv_trace *trace, const uint8_t *kinds,
                          mv_stack_id stack, bool all_frames, bool is_first);
-
-#endif

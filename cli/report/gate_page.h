@@ -5,8 +5,7 @@
  * contains one test case for each gate and the report as the suite's output. A gate that is met is
  * a failure, and an unknown gate is an error, or skipped if `known` was given. If files could not
  * be read, a separate test case fails. */
-#ifndef MV_GATE_PAGE_H
-#define MV_GATE_PAGE_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -22,5 +21,3 @@ bool mv_gate_page_begin(mv_gate_page *page, mv_cli *cli);
 /* Writes the page for a command that ended with `status`. Writes nothing if this status means that
  * there is no report. */
 void mv_gate_page_end(mv_gate_page *page, mv_cli *cli, int status);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes strings, numbers and stacks as JSON. */
-#ifndef MV_JSON_H
-#define MV_JSON_H
+#pragma once
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -17,5 +16,3 @@ int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
 
 /* Writes a stack as [{"function":...,"file":...,"line":N}, ...], innermost frame first. */
 void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
-
-#endif

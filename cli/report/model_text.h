@@ -4,8 +4,7 @@
  * and strings are written where they are used. Equal models therefore result in equal lines,
  * regardless of the order of tables in the file. The columns and their names are in the model's
  * lists (parse/model/trace.h). */
-#ifndef MV_MODEL_TEXT_H
-#define MV_MODEL_TEXT_H
+#pragma once
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -13,5 +12,3 @@
 /* Writes the model, with or without the calls of events, segments and blocks. Returns false if
  * memory runs out. */
 bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_calls, mv_out *out);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * With a `pager`, nothing is written until the output ends or fills the terminal. Output that fills
  * the terminal goes to the pager. It is not a failure if the user quits the pager early. */
-#ifndef MV_OUT_H
-#define MV_OUT_H
+#pragma once
 
 #include "base/escape.h"
 #include "base/numbers.h"
@@ -90,5 +89,3 @@ void mv_out_clean_text(mv_out *out, const char *text);
 /* Writes text like mv_out_clean, but between double quotes and with " and \ escaped, so that
  * different texts never look the same. */
 void mv_out_quoted(mv_out *out, mv_span text);
-
-#endif

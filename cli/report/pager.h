@@ -1,6 +1,5 @@
 /* Sends output that is longer than the terminal's screen to a pager such as less. */
-#ifndef MV_PAGER_H
-#define MV_PAGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,5 +22,3 @@ void mv_pager_take(void);
 /* Waits until the user quits the pager. Returns at once if nothing was written. The pager's exit
  * status is ignored. Does nothing if there is no pager, or when called again. */
 void mv_pager_end(mv_pager *pager);
-
-#endif

@@ -1,6 +1,5 @@
 /* Prints sentences, wrapped between words at the terminal's width. */
-#ifndef MV_PROSE_H
-#define MV_PROSE_H
+#pragma once
 
 #include "cli/report/out.h"
 
@@ -58,5 +57,3 @@ void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
 /* Prints at most `room` characters of a text whose end is its most important part. */
 void mv_prose_put_end(mv_out *out, uint32_t room, const char *text);
-
-#endif

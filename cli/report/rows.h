@@ -1,6 +1,5 @@
 /* Decides how many rows of a list are shown, and prints how many are hidden. */
-#ifndef MV_ROWS_H
-#define MV_ROWS_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -11,5 +10,3 @@ uint64_t mv_rows_wanted(const mv_cli *cli, uint64_t text_rows, uint32_t lists, u
 
 /* Prints " 12 more; --limit 0 shows all" if the list is longer than the limit. */
 void mv_rows_put_hidden(mv_out *out, uint64_t rows, uint64_t limit);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sheets are text tables. Cells are collected first, and then printed in columns as wide as their
  * contents. */
-#ifndef MV_SHEET_H
-#define MV_SHEET_H
+#pragma once
 
 #include "base/arena.h"
 #include "cli/report/out.h"
@@ -50,5 +49,3 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value);
  * sufficient, these two columns are cut, and finally other columns are dropped. If memory ran out,
  * only marks `out` as failed. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
-
-#endif

@@ -1,6 +1,5 @@
 /* Prints stacks as lines of text, innermost frame first. */
-#ifndef MV_STACK_TEXT_H
-#define MV_STACK_TEXT_H
+#pragma once
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -23,5 +22,3 @@ void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent);
  * resnet.py:97 forward". */
 const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                            char *out, uint32_t size);
-
-#endif

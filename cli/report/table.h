@@ -7,8 +7,7 @@
  *     ...
  *     mv_table_print(cli, &site_table, &found, device, "\n");      text: a table where it belongs
  *  */
-#ifndef MV_TABLE_H
-#define MV_TABLE_H
+#pragma once
 
 #include "cli/commands.h"
 #include "cli/report/fields.h"
@@ -65,5 +64,3 @@ void mv_rows_head(mv_rows *rows, const char *key, const char *heading);
 
 /* Returns the output, for use in mv_table.json. */
 mv_out *mv_rows_out(mv_rows *rows);
-
-#endif

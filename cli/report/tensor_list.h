@@ -1,6 +1,5 @@
 /* Lists named tensors as rows of a report: {"name", "role", "slot", "shape", "dtype", "bytes"}. */
-#ifndef MV_TENSOR_LIST_H
-#define MV_TENSOR_LIST_H
+#pragma once
 
 #include "analyze/peak/site_tensors.h"
 #include "cli/report/table.h"
@@ -19,5 +18,3 @@ extern const mv_table mv_tensor_table;
  * Prints nothing if the file contains no names. */
 void mv_tensors_put(mv_cli *cli, const mv_trace *trace, const mv_attribution *found,
                     const mv_site_tensors *tensors, uint64_t limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* The size of the terminal that shows the results. */
-#ifndef MV_TERMINAL_H
-#define MV_TERMINAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ typedef struct {
 /* Returns the size given by COLUMNS and LINES, or else the terminal's size if standard output is a
  * terminal. */
 mv_terminal mv_terminal_find(void);
-
-#endif

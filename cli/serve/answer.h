@@ -1,6 +1,5 @@
 /* Turns a request into an answer, without using a socket. */
-#ifndef MV_SERVE_ANSWER_H
-#define MV_SERVE_ANSWER_H
+#pragma once
 
 #include "cli/report/out.h"
 #include "cli/serve/request.h"
@@ -41,5 +40,3 @@ void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
 
 /* Headers of every answer, as alternating names and values that end with NULL. */
 extern const char *const mv_serve_headers[];
-
-#endif

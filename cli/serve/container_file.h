@@ -1,7 +1,6 @@
 /* Converts a snapshot of any format to a container file, which `serve` sends: a pickle of 148 MB
  * becomes 2 MB. Nothing is written to disk, because the file is in memory (memfd_create). */
-#ifndef MV_CONTAINER_FILE_H
-#define MV_CONTAINER_FILE_H
+#pragma once
 
 #include "parse/readers.h"
 
@@ -15,5 +14,3 @@ typedef struct {
  * memory comes from `budget`, and is returned to it afterwards. */
 mv_code mv_container_file_make(mv_budget *budget, const char *path, mv_progress_fn *progress,
                                void *user, mv_container_file *out, mv_err *err);
-
-#endif

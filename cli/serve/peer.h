@@ -1,6 +1,5 @@
 /* Finds out which user owns the other end of a connection on this machine. */
-#ifndef MV_PEER_H
-#define MV_PEER_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ bool mv_peer_find(FILE *table, uint16_t from, uint16_t to, uint32_t *owner);
  * that runs as root, as in a container, accepts every local connection. So does a server that
  * cannot find out owners. */
 bool mv_peer_is_foreign(mv_peers *peers, const struct sockaddr_in *from);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * ID is the number of a listed file, and VERSION is its version in the list, so a request never
  * contains a file system path. URL paths are not unescaped: each has exactly one form. */
-#ifndef MV_SERVE_REQUEST_H
-#define MV_SERVE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ typedef struct {
 /* Parses the header Range, out of `length` bytes. Several ranges or an invalid range mean all bytes
  * (RFC 9110, 14.2). */
 mv_byte_range mv_byte_range_read(const char *header, uint64_t length);
-
-#endif

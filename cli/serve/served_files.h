@@ -6,8 +6,7 @@
  * files, the smallest file first, and keeps each verdict until its file changes.
  *
  * Apart from that thread, only one thread at a time may use an mv_served_files. */
-#ifndef MV_SERVED_FILES_H
-#define MV_SERVED_FILES_H
+#pragma once
 
 #include "analyze/totals/bounds.h"
 
@@ -97,5 +96,3 @@ void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t ve
 /* Answers with the original file. */
 void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t version,
                               mv_served_files_answer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Prepares memviz.html for `serve`. The original page must not connect anywhere. The served page
  * may connect to its own origin, and is recognized by an element named "served" (web/served.js). */
-#ifndef MV_SERVED_PAGE_H
-#define MV_SERVED_PAGE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -11,5 +10,3 @@
  * before any script, that begins with default-src 'none' and does not mention connections, and the
  * page must have exactly one place for a snapshot. */
 mv_code mv_served_page_make(mv_arena *arena, mv_span page, mv_span *out, mv_err *err);
-
-#endif

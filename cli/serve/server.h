@@ -1,7 +1,6 @@
 /* The server: HTTP on 127.0.0.1. It uses libmicrohttpd, which is loaded when the server starts, as
  * SDL is by the viewer (view/sdl/sdl_api.h). No other command loads it. */
-#ifndef MV_SERVER_H
-#define MV_SERVER_H
+#pragma once
 
 #include "cli/serve/answer.h"
 
@@ -18,5 +17,3 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err);
 
 /* Stops the server and aborts running transfers. Does nothing for NULL. */
 void mv_server_stop(mv_server *server);
-
-#endif

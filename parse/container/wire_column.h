@@ -1,8 +1,7 @@
 /* Converts one column of integers to and from the numbers that the container stores, using as few
  * bytes per number as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both
  * directions are as fast as reading memory; compressing repeated data is left to zstd. */
-#ifndef MV_WIRE_COLUMN_H
-#define MV_WIRE_COLUMN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ static inline bool mv_column_is_zero(const mv_wire_column *head)
  * if head->planes is set, and may be NULL otherwise. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
                       uint8_t *work, void *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* LIVING (docs/internals/snapshot-format.md): copies of the EVENTS rows that allocated the blocks
  * and segments alive before an event, with two more columns. */
-#ifndef MV_WIRE_LIVING_H
-#define MV_WIRE_LIVING_H
+#pragma once
 
 #include "capture/wire.h"
 #include "parse/model/living.h"
@@ -49,5 +48,3 @@ static inline uint64_t mv_living_rows(const mv_living_now *l)
 {
     return 2 * (uint64_t)l->blocks.count + l->segments.count;
 }
-
-#endif

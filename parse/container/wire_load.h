@@ -7,8 +7,7 @@
  *     (read_snapshot.c)   performs final checks; stores the columns in the trace
  *
  * Offsets in the file are offsets in the (decompressed) input. */
-#ifndef MV_WIRE_LOAD_H
-#define MV_WIRE_LOAD_H
+#pragma once
 
 #include <zstd.h>
 
@@ -221,5 +220,3 @@ static inline uint8_t *mv_load_value(const mv_load_table *t, uint32_t column, ui
 
     return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* OPENING (docs/internals/snapshot-format.md): the number of allocations before a chunk of EVENTS
  * at each address of the chunk, so that a reader of a part can number the allocations in it without
  * reading earlier events. */
-#ifndef MV_WIRE_OPENING_H
-#define MV_WIRE_OPENING_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/model/tables.h"
@@ -29,5 +28,3 @@ typedef struct {
 /* Makes o->before for a chunk, the events [first, end), and counts its allocations. False when out
  * of memory. */
 bool mv_openings_pass(mv_openings *o, const mv_events *events, uint32_t first, uint32_t end);
-
-#endif

@@ -12,8 +12,7 @@
  * removed from all lines after the first. Sources: c10/cuda/CUDACachingAllocator.cpp,
  * CUDAMallocAsyncAllocator.cpp, c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of
  * PyTorch. */
-#ifndef MV_ERROR_TEXT_H
-#define MV_ERROR_TEXT_H
+#pragma once
 
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
@@ -104,5 +103,3 @@ mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *
 
 /* Reads text from memory. */
 mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: one error in the text, without the characters that a terminal, a logger
  * or an author put between its words. */
-#ifndef MV_ERROR_WINDOW_H
-#define MV_ERROR_WINDOW_H
+#pragma once
 
 #include "parse/error_text/error_text.h"
 
@@ -58,5 +57,3 @@ int64_t mv_error_rank(const char *line);
 /* Returns the last time of day in the text, with its date if there is one, for comparisons only;
  * MV_NO_TIME if the text has no time. */
 int64_t mv_error_time(const char *text, uint64_t length);
-
-#endif

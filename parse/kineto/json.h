@@ -20,8 +20,7 @@
  * control characters, and in skipped values only strings and brackets are checked. Values may be
  * nested to any depth, because nothing here is recursive. A failure is sticky: all later calls
  * return false, and `err` contains the reason and the offset. */
-#ifndef MV_KINETO_JSON_H
-#define MV_KINETO_JSON_H
+#pragma once
 
 #include "parse/source/source.h"
 
@@ -82,5 +81,3 @@ bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_n
 /* Converts microseconds to nanoseconds, exactly unless the number has an exponent. Returns false
  * for tokens that are not numbers, and for more than 2^61 ns. */
 bool mv_json_ns(const mv_json *j, mv_json_token t, int64_t *ns);
-
-#endif

@@ -7,8 +7,7 @@
  *     shapes.c       describes an operator's shapes and types in a few words
  *     around.c       makes stacks from the ranges that were open on a thread when memory changed
  *     read_kineto.c  reads the whole file; converts memory events, sorted by time, to a trace */
-#ifndef MV_KINETO_H
-#define MV_KINETO_H
+#pragma once
 
 #include "base/texts.h"
 #include "parse/kineto/json.h"
@@ -108,5 +107,3 @@ bool mv_kineto_find_stacks(mv_kineto *k);
  * everything that does not fit are left out. Returns `out`, which is "" if nothing remains. */
 #define MV_KINETO_SHAPES 160
 const char *mv_kineto_shapes(mv_span inputs, char out[MV_KINETO_SHAPES]);
-
-#endif

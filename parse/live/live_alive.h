@@ -12,8 +12,7 @@
  * Blocks and memory of calls are dropped when they are freed. Failed calls, totals and calls that
  * make nothing are never kept; out-of-memory events and contexts are always kept. Of the marks, the
  * newest MV_LIVE_ALIVE_MARKS are kept, as well as the newest mark with each pinned string. */
-#ifndef MV_LIVE_ALIVE_H
-#define MV_LIVE_ALIVE_H
+#pragma once
 
 #include "parse/live/live_heap.h"
 #include "parse/live/live_records.h"
@@ -82,5 +81,3 @@ bool mv_live_alive_ending(const mv_live_record *made, mv_live_record *out);
 /* Returns the list to which a framework record belongs: a device's ordinal, MV_LIVE_CPU, or
  * MV_NO_ROW for none. */
 uint32_t mv_live_alive_list(const mv_live_record *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the chunks of a live file, and how many bytes of each can be read. */
-#ifndef MV_LIVE_CHUNKS_H
-#define MV_LIVE_CHUNKS_H
+#pragma once
 
 #include "capture/wire_folded.h"
 #include "parse/model/build.h"
@@ -73,5 +72,3 @@ mv_live_made mv_live_made_before(const mv_wire_chunk *head);
  * the second. Names are committed before the records that use them, so NAMES chunks are read last.
  * Returns false when out of memory. */
 bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
-
-#endif

@@ -17,8 +17,7 @@
  * thread that took the number may still be in the call (its chunk is open and has only lower
  * numbers), the call counts as under way, because a free can take a long time. All other missing
  * numbers count as lost. */
-#ifndef MV_LIVE_EVENTS_H
-#define MV_LIVE_EVENTS_H
+#pragma once
 
 #include "parse/live/live_records.h"
 
@@ -57,5 +56,3 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_
 
 /* Returns the next record; false after the last. */
 bool mv_live_merge_next(mv_live_merge *m, mv_live_record *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads the facts in a live file, which are strings about the process and the recording.
  * read_live.h declares the functions for readers of a trace. */
-#ifndef MV_LIVE_FACTS_H
-#define MV_LIVE_FACTS_H
+#pragma once
 
 #include "parse/model/build.h"
 
@@ -18,5 +17,3 @@ void mv_live_facts_note_lost(mv_build *b, const mv_trace *facts);
 
 /* Returns true if the recording has ended, so nothing more will be written. */
 bool mv_live_facts_have_end(const mv_trace *trace);
-
-#endif

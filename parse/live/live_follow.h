@@ -29,8 +29,7 @@
  * are returned first. If the launcher folds records that this reader has not read yet, `overtaken`
  * is set. Those records are lost for this reader, so the caller must close it and open a new
  * one. */
-#ifndef MV_LIVE_FOLLOW_H
-#define MV_LIVE_FOLLOW_H
+#pragma once
 
 #include "parse/live/live_events.h"
 #include "parse/live/live_names.h"
@@ -103,5 +102,3 @@ mv_live_missing mv_live_follow_missing(const mv_live_follow *f);
 
 /* Returns the names and facts that were read so far. Ids in records are ids of these names. */
 mv_live_names *mv_live_follow_names(mv_live_follow *f);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A holding is an allocation that has not been freed: a block, a segment of the allocator, or, in
  * an expandable segment, a range mapped by one call. */
-#ifndef MV_LIVE_HEAP_H
-#define MV_LIVE_HEAP_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/model/build.h"
@@ -53,5 +52,3 @@ typedef struct {
  * out otherwise. Rows that contradict newer ones are left out and counted. *out is the range of
  * rows in b->segments. Returns false when out of memory. */
 bool mv_live_heap_build(mv_arena *scratch, mv_build *b, const mv_live_heap *heap, mv_range *out);
-
-#endif

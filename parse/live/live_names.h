@@ -6,8 +6,7 @@
  *     mv_live_names_stack     returns the model's stack for an id, made on first use
  *
  * Ids come from the file, so they may be out of range. Such ids have no meaning and are counted. */
-#ifndef MV_LIVE_NAMES_H
-#define MV_LIVE_NAMES_H
+#pragma once
 
 #include "parse/live/live_chunks.h"
 
@@ -88,5 +87,3 @@ mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
 
 /* Returns the string with this id + 1; empty if there is none. */
 mv_span mv_live_names_text(const mv_live_names *n, uint64_t id_and_1);
-
-#endif

@@ -1,7 +1,6 @@
 /* Checks whether a live file (capture/wire_live.h) has anything new to read, using only its chunk
  * headers. This takes one small read for each chunk. */
-#ifndef MV_LIVE_PROGRESS_H
-#define MV_LIVE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ typedef struct {
 
 /* Returns false if the file cannot be opened or is not a live file. */
 bool mv_live_progress_find(const char *path, mv_live_progress *out);
-
-#endif

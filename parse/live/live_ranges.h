@@ -1,7 +1,6 @@
 /* Converts the marks and ranges in a live file: single marks, ranges that nest within a thread
  * (PUSH, POP), and ranges that may end in another thread (BEGIN, END). */
-#ifndef MV_LIVE_RANGES_H
-#define MV_LIVE_RANGES_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/live/live_events.h"
@@ -27,5 +26,3 @@ void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out);
  * counted as loose. `time_us` is on the model's clock. Returns false when out of memory. */
 bool mv_live_ranges_add(mv_live_ranges *r, mv_build *b, mv_live_names *names,
                         const mv_live_record *record, int64_t time_us);
-
-#endif

@@ -1,6 +1,5 @@
 /* Decodes the records of one EVENTS chunk of a live file, one after another. */
-#ifndef MV_LIVE_RECORDS_H
-#define MV_LIVE_RECORDS_H
+#pragma once
 
 #include "parse/live/live_chunks.h"
 
@@ -45,5 +44,3 @@ mv_live_stream mv_live_stream_begin(const mv_live_chunk *chunk);
  * the chunk or at damage. Damage is noted unless `b` is NULL. Only whole records are committed, so
  * a stream whose cursor did not overrun can continue when its span grows. */
 bool mv_live_stream_next(mv_live_stream *s, mv_build *b);
-
-#endif

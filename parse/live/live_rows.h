@@ -7,8 +7,7 @@
  *     mv_live_rows_add(l, &record);            for each record, in order
  *     mv_live_rows_finish(l, err);             or mv_live_rows_finish_copy, and then more records
  *     mv_live_rows_end(l); */
-#ifndef MV_LIVE_ROWS_H
-#define MV_LIVE_ROWS_H
+#pragma once
 
 #include "parse/live/live_heap.h"
 #include "parse/live/live_ranges.h"
@@ -77,5 +76,3 @@ bool mv_live_rows_can_lend(const mv_live_rows *l);
  * The caller then sets l->is_lent while the trace is in use. */
 mv_code mv_live_rows_finish_copy(const mv_live_rows *l, const mv_live_missing *missing,
                                  bool shares_events, mv_arena *arena, mv_trace *out, mv_err *err);
-
-#endif

@@ -25,8 +25,7 @@
  * A call that is under way holds back the records after it, as live_follow.h describes. A file that
  * was replaced, became shorter, or is another recording now (mv_live_follow_is_replaced), is read
  * again from its beginning. */
-#ifndef MV_LIVE_WATCH_H
-#define MV_LIVE_WATCH_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -65,5 +64,3 @@ typedef struct {
 } mv_live_watch_state;
 
 mv_live_watch_state mv_live_watch_status(const mv_live_watch *w);
-
-#endif

@@ -12,8 +12,7 @@
  * parse/live_readers.h reads a file again while it grows.
  *
  * docs/capture.md, "Reading", describes the conversion of each record. */
-#ifndef MV_READ_LIVE_H
-#define MV_READ_LIVE_H
+#pragma once
 
 #include "parse/live/live_alive.h"
 #include "parse/live/live_names.h"
@@ -61,5 +60,3 @@ int64_t mv_live_to_epoch_us(const mv_trace *trace);
  * folded, on the model's clock; MV_NO_TIME if no event was folded. */
 int64_t mv_live_folded_since_us(const mv_trace *trace);
 int64_t mv_live_folded_until_us(const mv_trace *trace);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads numbers and strings in a live file's records (capture/wire_live.h), through a cursor with
  * sticky failure. */
-#ifndef MV_VARINT_H
-#define MV_VARINT_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -38,5 +37,3 @@ static inline mv_span mv_take_text(mv_cursor *c)
 
     return data ? (mv_span){data, length} : (mv_span){(const uint8_t *)"", 0};
 }
-
-#endif

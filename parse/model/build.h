@@ -8,8 +8,7 @@
  * As in a cursor, a failure is sticky. When memory or row numbers run out, `code` is set, and from
  * then on all functions return row 0. The caller checks `code` once per record or once at the
  * end. */
-#ifndef MV_BUILD_H
-#define MV_BUILD_H
+#pragma once
 
 #include "base/intern.h"
 #include "parse/model/tables.h"
@@ -164,5 +163,3 @@ void mv_build_settle(mv_build *b);
 /* Makes the trace's tables from ranges of the staging tables, and settles the trace. Fails with
  * MV_NOMEM or MV_LIMIT. */
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The digest of a device's events: the numbers that `memviz info` prints about them. A container
  * stores the digest (docs/internals/snapshot-format.md, DIGEST), so that readers that need nothing
  * else can skip the events (mv_read_opts.digest_suffices). */
-#ifndef MV_DIGEST_H
-#define MV_DIGEST_H
+#pragma once
 
 #include <string.h>
 
@@ -60,5 +59,3 @@ static inline bool mv_events_have(const mv_events *events, mv_action action)
 /* Returns true if any event of any device has a time. If the events were left out, the digests are
  * used. */
 bool mv_trace_has_times(const mv_trace *trace);
-
-#endif

@@ -4,8 +4,7 @@
  * `base` has the time of every 64th event. Events after a step that is too long, and first events of
  * the pieces from which the times are collected, are jumps, which have their own times. So finding
  * the time of an event takes a search among the jumps and at most 63 additions. */
-#ifndef MV_EVENT_TIMES_H
-#define MV_EVENT_TIMES_H
+#pragma once
 
 #include "base/search.h"
 #include "parse/model/trace.h"
@@ -75,5 +74,3 @@ static inline uint32_t mv_event_after(const mv_events *events, int64_t time_us)
 {
     return time_us == INT64_MAX ? events->count : mv_event_from(events, time_us + 1);
 }
-
-#endif

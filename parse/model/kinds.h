@@ -2,8 +2,7 @@
  * table, so that a stack cannot be used as a frame; the others are values. The lists of columns in
  * parse/model/trace.h name a kind for each column. Properties common to all columns of a kind are
  * defined here. */
-#ifndef MV_KINDS_H
-#define MV_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ typedef enum {
 #define MV_KIND_TYPE(kind, type, form, ref, limit, transform) typedef type mv_value_of_##kind;
 MV_KIND_LIST(MV_KIND_TYPE)
 #undef MV_KIND_TYPE
-
-#endif

@@ -10,8 +10,7 @@
  * stream. A segment, or a remaining piece of a segment, has its segment_alloc or segment_map.
  * Writers store live rows only for traces without uncertain lifetimes, so reports about the part
  * are the same as reports about that window of the whole trace. */
-#ifndef MV_LIVING_H
-#define MV_LIVING_H
+#pragma once
 
 #include "parse/model/digest.h"
 
@@ -87,5 +86,3 @@ static inline uint32_t mv_row_of_event(const mv_trace *trace, uint32_t device, u
 
     return row < end ? row : end;
 }
-
-#endif

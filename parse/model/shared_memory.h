@@ -2,8 +2,7 @@
  * memory in use on these devices, and CUDA does not count the host's page cache as free, although
  * the cache can be released. Therefore it is unknown which programs use the memory that does not
  * belong to the process. Captures on such a device contain a note. */
-#ifndef MV_SHARED_MEMORY_H
-#define MV_SHARED_MEMORY_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -14,5 +13,3 @@ static inline bool mv_shares_memory(const mv_trace *trace)
 {
     return strcmp(trace->notes[MV_NOTE_FILE_NOTE].first, MV_SHARED_MEMORY_NOTE) == 0;
 }
-
-#endif

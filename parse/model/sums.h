@@ -1,7 +1,6 @@
 /* Checks that the sizes in a trace can be added up without overflow. Every total in every report
  * relies on this check. */
-#ifndef MV_SUMS_H
-#define MV_SUMS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -14,5 +13,3 @@
  * or the segments or blocks of the final heap have MV_SUM_LIMIT bytes or more in total, over all
  * devices. */
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err);
-
-#endif

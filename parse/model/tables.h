@@ -1,8 +1,7 @@
 /* The tables and columns of the model as data, made from the lists in parse/model/trace.h. The
  * builder, the container, compact msgpack, `memviz dump`, the exports and the tests use these
  * tables, so that none of them lists the columns itself. */
-#ifndef MV_TABLES_H
-#define MV_TABLES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -120,5 +119,3 @@ bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *row
 /* Makes a struct for the rows [first, first + count) of a table, without copying values. */
 void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out);
-
-#endif

@@ -19,8 +19,7 @@
  * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. Sources for the
  * statements about PyTorch's files: PyTorch 1.13 to 2.14, torch/csrc/cuda/Module.cpp,
  * torch/csrc/cuda/memory_snapshot.cpp, c10/cuda/CUDACachingAllocator.cpp. */
-#ifndef MV_TRACE_H
-#define MV_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -771,5 +770,3 @@ bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
 /* Returns true if the top level has a number or flag with this key that is above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);
-
-#endif

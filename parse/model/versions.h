@@ -1,8 +1,7 @@
 /* Counts the allocations at each address. The version of an event of a block is the number of
  * allocations at its address so far: 0x7f00#3 is the third block there. It is 0 before the first
  * one. */
-#ifndef MV_VERSIONS_H
-#define MV_VERSIONS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -28,5 +27,3 @@ static inline bool mv_action_has_version(uint8_t action)
  * have more or fewer addresses than `opening`. */
 mv_code mv_versions_find(mv_arena *arena, const mv_events *events, uint32_t first, uint32_t from,
                          uint32_t end, const mv_opening *opening, uint32_t *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* The common parts of the two msgpack readers. Each reader is an instance of msgpack-c's push
  * parser (msgpack/unpack_template.h), which calls a function for every value, builds no tree of
  * objects, and allows a fixed depth. */
-#ifndef MV_READ_MSGPACK_H
-#define MV_READ_MSGPACK_H
+#pragma once
 
 #include <msgpack/unpack.h>
 #include <msgpack/unpack_define.h>
@@ -43,5 +42,3 @@ mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_
                               mv_trace *out, mv_err *err);
 mv_code mv_msgpack_compact_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                                 mv_trace *out, mv_err *err);
-
-#endif

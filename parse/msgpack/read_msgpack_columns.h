@@ -1,7 +1,6 @@
 /* Fills tables from the columns of a compact msgpack file, one number at a time. Columns grow as
  * numbers arrive, because a length in the file cannot be trusted. */
-#ifndef MV_READ_MSGPACK_COLUMNS_H
-#define MV_READ_MSGPACK_COLUMNS_H
+#pragma once
 
 #include "parse/model/tables.h"
 #include "parse/msgpack/read_msgpack.h"
@@ -99,5 +98,3 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
     }
     return -1;
 }
-
-#endif

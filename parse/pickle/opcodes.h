@@ -1,7 +1,6 @@
 /* The opcodes of pickle protocols 0 to 5, each with its name and its byte. Source: CPython
  * Lib/pickletools.py. */
-#ifndef MV_OPCODES_H
-#define MV_OPCODES_H
+#pragma once
 
 #define MV_OPCODE_LIST(X)     \
     X(MARK, '(')              \
@@ -77,5 +76,3 @@ typedef enum {
 #define MV_OPCODE_ENUM(name, byte) MV_OP_##name = (byte),
     MV_OPCODE_LIST(MV_OPCODE_ENUM)
 } mv_opcode;
-
-#endif

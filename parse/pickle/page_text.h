@@ -5,8 +5,7 @@
  *
  * PyTorch 2.1 to 2.14 all write this line (_format_viz, torch/cuda/_memory_viz.py). No other part
  * of the page is read, so even a page that contains the viewer's script itself is readable. */
-#ifndef MV_PAGE_TEXT_H
-#define MV_PAGE_TEXT_H
+#pragma once
 
 #include "parse/source/source.h"
 
@@ -32,5 +31,3 @@ mv_code mv_page_open(mv_arena *arena, mv_page_text *text, mv_source *out, mv_err
 
 /* Returns the position in the page of byte `offset` of the snapshot. */
 uint64_t mv_page_offset(const mv_page_text *text, uint64_t offset);
-
-#endif

@@ -1,8 +1,7 @@
 /* A fast path for event dicts, which are nearly all of a large pickle, in the two forms that
  * PyTorch's writers use. It decodes the opcodes exactly as the machine in read_pickle.c would, and
  * leaves anything unexpected to that machine. */
-#ifndef MV_PICKLE_EVENT_H
-#define MV_PICKLE_EVENT_H
+#pragma once
 
 #include "parse/values/machine.h"
 
@@ -18,5 +17,3 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch); /* NULL when out of m
  * decoded, which is `at` if the first is not an event. */
 const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const uint8_t *at,
                                 const uint8_t *safe);
-
-#endif

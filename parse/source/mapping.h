@@ -3,8 +3,7 @@
  * Reading a lost page raises SIGBUS, which would end the program. Here, lost pages become zeros,
  * and the mapping records the loss, so callers must check after reading whether the file was
  * complete. */
-#ifndef MV_MAPPING_H
-#define MV_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool mv_mapping_is_torn(const mv_mapping *mapping);
 
 /* Safe to call on a zeroed or closed mapping. */
 void mv_mapping_close(mv_mapping *mapping);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tells whether two names refer to the same file, because an output must not overwrite an input. */
-#ifndef MV_SAME_FILE_H
-#define MV_SAME_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
  * input as `input`, and standard output as `output`, which may name a descriptor as in mv_sink.
  * Only regular files count: writing to a terminal, a pipe or /dev/null does no harm. */
 bool mv_is_same_file(const char *input, const char *output);
-
-#endif

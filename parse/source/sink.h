@@ -4,8 +4,7 @@
  *
  * A replaced file keeps its mode, so that restricted access stays restricted. If the old file
  * belongs to another user, the mode has no more bits than that of a new file. */
-#ifndef MV_SINK_H
-#define MV_SINK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -54,5 +53,3 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err);
 
 /* Removes the temporary file. Safe to call on a zeroed, committed or aborted sink. */
 void mv_sink_abort(mv_sink *sink);
-
-#endif

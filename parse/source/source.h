@@ -9,8 +9,7 @@
  *      already taken        window                     not read yet
  *     ···················|─────────────────────────|··················
  *                        at                       end */
-#ifndef MV_SOURCE_H
-#define MV_SOURCE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -121,5 +120,3 @@ uint64_t mv_source_file_bytes(const mv_source *source);     /* size of the file;
                                                              * pipe */
 uint64_t mv_source_file_read(const mv_source *source);      /* number of stored bytes consumed so
                                                              * far */
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads small text files named by a user or in a snapshot: rules, source files, sessions. */
-#ifndef MV_TEXT_FILE_H
-#define MV_TEXT_FILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -17,5 +16,3 @@ mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_er
 /* Returns true if a regular file begins with `text`, which is at most 64 bytes long. Only regular
  * files are opened, so that a pipe keeps its bytes. */
 bool mv_text_file_begins(const char *path, const char *text);
-
-#endif

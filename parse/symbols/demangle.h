@@ -1,6 +1,5 @@
 /* Makes C++ and Rust symbols readable, using libiberty's demangler. */
-#ifndef MV_DEMANGLE_H
-#define MV_DEMANGLE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -12,5 +11,3 @@ const char *mv_demangle(mv_arena *arena, const char *name);
 /* Demangles `name` into `out`; the result is cut to fit and NUL-terminated. Returns false and
  * writes nothing if `name` is not mangled. */
 bool mv_demangle_into(const char *name, char *out, size_t size);
-
-#endif

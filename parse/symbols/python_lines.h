@@ -8,8 +8,7 @@
  *
  * Source: Objects/lnotab_notes.txt of CPython 3.8 to 3.10, Objects/locations.md of 3.11 to 3.12,
  * InternalDocs/code_objects.md of 3.13 and 3.14, PyCode_Addr2Line of each. */
-#ifndef MV_PYTHON_LINES_H
-#define MV_PYTHON_LINES_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -27,5 +26,3 @@ typedef struct {
  * all others are MV_NO_LINE. */
 bool mv_python_lines_find(const mv_python_lines *code, const uint32_t *offsets, uint64_t count,
                           int64_t *lines);
-
-#endif

@@ -1,7 +1,6 @@
 /* Looks up many addresses at once in one ELF file and its debugging information. symbols.c
  * assembles the answers. */
-#ifndef MV_SYMBOL_FILE_H
-#define MV_SYMBOL_FILE_H
+#pragma once
 
 #include "parse/symbols/symbols.h"
 
@@ -29,5 +28,3 @@ typedef struct {
  * is damaged, some of them stay NULL. Sets MV_NOMEM in `err` when the budget is spent. */
 bool mv_symbol_file_query(mv_arena *arena, const mv_symbol_module *module,
                           mv_symbol_answers *answers, mv_err *err);
-
-#endif

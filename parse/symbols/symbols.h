@@ -8,8 +8,7 @@
  * calls come from the DWARF in the file itself or in /usr/lib/debug/.build-id. Without DWARF, only
  * the function is known, from the symbol table. C++ and Rust names are demangled. The network is
  * not used. */
-#ifndef MV_SYMBOLS_H
-#define MV_SYMBOLS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -57,5 +56,3 @@ typedef struct {
 mv_code mv_symbols_resolve(mv_arena *arena, const mv_symbol_module *modules, uint32_t module_count,
                            const mv_symbol_query *queries, uint32_t count, mv_symbols *out,
                            mv_err *err);
-
-#endif

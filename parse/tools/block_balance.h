@@ -18,8 +18,7 @@
  * A block whose bytes are allocated again has ended, whether or not the log has totals. In a log
  * without totals, the entry that reuses the bytes is counted in `unsure`, because a free may also
  * be missing for blocks whose bytes are never reused, and nothing reveals those. */
-#ifndef MV_BLOCK_BALANCE_H
-#define MV_BLOCK_BALANCE_H
+#pragma once
 
 #include "parse/tools/block_log.h"
 
@@ -69,5 +68,3 @@ typedef struct {
  * false when out of memory. */
 bool mv_block_balance_find(mv_arena *arena, mv_build *build, const mv_block_step *steps,
                            uint32_t count, mv_block_balance *out);
-
-#endif

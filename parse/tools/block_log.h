@@ -17,8 +17,7 @@
  *                       allocator's total differs from the sum of the events, or bytes in use are
  *                       allocated again. Corrects the sums as docs/other-files.md describes
  *     block_log.c       creates the rows of the trace */
-#ifndef MV_BLOCK_LOG_H
-#define MV_BLOCK_LOG_H
+#pragma once
 
 #include "parse/live/live_facts.h"
 #include "parse/live/live_heap.h"
@@ -105,5 +104,3 @@ mv_code mv_block_log_end(mv_block_log *log, mv_err *err);
  * `device` is -1 for the host. */
 void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t bytes,
                         uint64_t requested, uint64_t stream, mv_stack_id stack, uint32_t call);
-
-#endif

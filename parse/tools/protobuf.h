@@ -8,8 +8,7 @@
  *     if (c.overrun) ...                         the message is damaged or cut
  *
  * Nothing is copied: `bytes` points into the input. */
-#ifndef MV_PROTOBUF_H
-#define MV_PROTOBUF_H
+#pragma once
 
 #include "parse/live/varint.h"
 
@@ -75,5 +74,3 @@ static inline bool mv_pb_is(mv_span text, const char *word)
 {
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
-
-#endif

@@ -20,8 +20,7 @@
  * A container may be filled only while it is fresh, which means before it is put into another
  * container or fetched again. Therefore objects cannot form cycles, and shared references cost no
  * more than their size in the file. */
-#ifndef MV_MACHINE_H
-#define MV_MACHINE_H
+#pragma once
 
 #include "base/grow.h"
 #include "parse/model/build.h"
@@ -324,5 +323,3 @@ static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
 /* Makes the trace from the snapshot, which must be the only value on the stack. `out` is then
  * complete, except for `origin`. */
 mv_code mv_machine_finish(mv_machine *m, mv_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Takes page faults for the machine: while it runs, another thread populates the memory that it is
  * about to write, which is the columns of events, the memo and the calls. How much of a list is
  * populated depends on how fast the list grows, and is never more than its capacity. */
-#ifndef MV_POPULATE_H
-#define MV_POPULATE_H
+#pragma once
 
 #include "parse/source/source.h"
 #include "parse/values/machine.h"
@@ -31,5 +30,3 @@ typedef struct {
  * populates other memory, whose content does not change. */
 void mv_populate_prepare(void *user, unsigned block);
 void mv_populate_work(void *user, unsigned block);
-
-#endif

@@ -6,8 +6,7 @@
  *     rows.c         converts a list of records to a range of rows
  *     root.c         converts the outermost dict to the trace
  *     populate.c     takes page faults for the machine, on another thread */
-#ifndef MV_RECORDS_H
-#define MV_RECORDS_H
+#pragma once
 
 #include "parse/values/machine.h"
 
@@ -103,5 +102,3 @@ bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
  * Rows of the root's lists may be in any order. */
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
-
-#endif

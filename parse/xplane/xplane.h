@@ -5,8 +5,7 @@
  *     lines.c        reads a line's steps, and its memory events, whose stacks are the events
  *                    around them
  *     read_xplane.c  converts all memory events, in order of time, to a trace */
-#ifndef MV_XPLANE_H
-#define MV_XPLANE_H
+#pragma once
 
 #include "parse/tools/block_log.h"
 #include "parse/tools/protobuf.h"
@@ -115,5 +114,3 @@ mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 
 /* Adds a statistic to the statistics of its event or plane. */
 mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
-
-#endif

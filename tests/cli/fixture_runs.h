@@ -4,8 +4,7 @@
  *     MVT_EXPECT_RUNS("$MEMVIZ fit %s", all);
  *
  * A row without words checks another part of the previous row's output. */
-#ifndef MV_FIXTURE_RUNS_H
-#define MV_FIXTURE_RUNS_H
+#pragma once
 
 #include "tests/fixture/fixture_program.h"
 
@@ -21,5 +20,3 @@ typedef struct {
  * error must have exactly one line. */
 #define MVT_EXPECT_RUNS(command, all) mvt_expect_runs(command, all, sizeof(all) / sizeof *(all))
 void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t count);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * `go N` calls CUDA N times. At the end the program prints how many calls returned in all of its
  * processes. It must print the same output and end in the same way with and without the shim. */
-#ifndef GUEST_H
-#define GUEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -44,5 +43,3 @@ long guest_number(const char *text);
 /* Ends the program with this message and status 9, because the test could not set up its
  * conditions. */
 void guest_cannot(const char *what);
-
-#endif

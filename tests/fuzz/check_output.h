@@ -1,7 +1,6 @@
 /* Checks that every output of the program must pass, for fuzz targets. Each function stops the
  * process (mvt_stop) if the output is wrong. */
-#ifndef MV_CHECK_OUTPUT_H
-#define MV_CHECK_OUTPUT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -30,5 +29,3 @@ void mvt_check_sqlite(mv_span bytes);
 
 /* Checks that each line consists of frames and a number. */
 void mvt_check_folded(mv_span text);
-
-#endif

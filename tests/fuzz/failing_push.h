@@ -1,7 +1,6 @@
 /* Makes a push to an arena fail, as it does when memory is out, in programs that are linked with
  * -Wl,--wrap=mv_arena_push,--wrap=mv_arena_grow,--wrap=mv_arena_text. */
-#ifndef MV_FAILING_PUSH_H
-#define MV_FAILING_PUSH_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -12,5 +11,3 @@ void mvt_fail_push(uint32_t nth);
  * failed. */
 uint32_t mvt_pushes(void);
 bool mvt_push_has_failed(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks that a text is strict markup, for output made from untrusted files. */
-#ifndef MV_MARKUP_CHECK_H
-#define MV_MARKUP_CHECK_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -23,5 +22,3 @@ const char *mvt_markup_wrong(mv_span text, bool is_page, char names[MVT_MARKUP_N
  * memviz writes. Their values never come from a file, and numbers must be valid and at most a
  * million. */
 const char *mvt_svg_wrong(mv_span text, uint64_t *at);
-
-#endif

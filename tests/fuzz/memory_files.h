@@ -1,7 +1,6 @@
 /* For fuzz targets: the files that the program finds in its folder in memory (in_process.h), and an
  * environment without other programs, the shim, a window or a cache. */
-#ifndef MV_MEMORY_FILES_H
-#define MV_MEMORY_FILES_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -17,5 +16,3 @@ void mvt_memory_copy(const char *name, const char *from);
 /* Removes every file in the folder that the two functions above did not put there, and restores the
  * files that have changed. Returns the number of unexpected or changed files. */
 unsigned mvt_memory_tidy(void);
-
-#endif

@@ -7,8 +7,7 @@
  * changes the `size` bytes at `data`, where there is room for `room` bytes, and returns the new
  * size, at most `room`. If the bytes are not in the format, or no change fits, the bytes stay
  * unchanged and the result is 0. The same bytes, room and seed always give the same result. */
-#ifndef MV_MUTATE_H
-#define MV_MUTATE_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -29,5 +28,3 @@ extern const mvt_format mvt_format_live;
  * a msgpack value stay where they are, or are changed as bytes, because targets keep parameters
  * there. */
 extern const mvt_format mvt_format_any;
-
-#endif

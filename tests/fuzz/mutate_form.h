@@ -5,8 +5,7 @@
  *
  *     pickle     ]  (  K 1  X "a"  e        msgpack    [  1  "a"  (end)
  *     items            ---  -----                         -  --- */
-#ifndef MV_MUTATE_FORM_H
-#define MV_MUTATE_FORM_H
+#pragma once
 
 #include "base/grow.h"
 #include "tests/fuzz/mutate.h"
@@ -97,5 +96,3 @@ void mvt_put(mvt_out *out, const void *bytes, size_t length);
 void mvt_put_u8(mvt_out *out, uint8_t byte);
 /* writes the lowest byte first */
 void mvt_put_number(mvt_out *out, uint64_t number, unsigned bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* For fuzz targets: checks on every scene and every file that memviz draws from any input. The
  * linker replaces the back ends with mv_svg_write and mv_scene_write_png from this file
  * (-Wl,--wrap). They check the scene and then call the back ends. */
-#ifndef MV_WRITTEN_FILES_H
-#define MV_WRITTEN_FILES_H
+#pragma once
 
 #include "viz/scene/scene.h"
 
@@ -27,5 +26,3 @@ void mvt_check_written(const char *name, bool is_wanted);
 
 /* Prints the error and the file it was found in, and aborts. */
 _Noreturn void mvt_finding(const char *what, const char *of);
-
-#endif

@@ -1,6 +1,5 @@
 /* `memviz mcp` for tests: request lines in, JSON answers out. */
-#ifndef MV_FIXTURE_MCP_H
-#define MV_FIXTURE_MCP_H
+#pragma once
 
 #include "tests/fixture/fixture_json.h"
 
@@ -17,5 +16,3 @@ const char *mvt_mcp_text(const cJSON *answer, bool *is_error);
 
 /* Returns the request line that calls a tool; `arguments` is JSON. */
 const char *mvt_mcp_call(const char *tool, const char *arguments);
-
-#endif

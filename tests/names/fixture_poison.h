@@ -1,6 +1,5 @@
 /* Traces in which every string is hostile. */
-#ifndef MV_FIXTURE_POISON_H
-#define MV_FIXTURE_POISON_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -9,5 +8,3 @@
  * would not mention their values. */
 void mvt_poison(mv_arena *arena, mv_trace *t, const mv_span *harms, uint32_t count,
                 bool all_strings);
-
-#endif

@@ -1,6 +1,5 @@
 /* Printed pictures (view/paper/paper.h), for tests. */
-#ifndef MV_FIXTURE_PAPER_H
-#define MV_FIXTURE_PAPER_H
+#pragma once
 
 #include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"
@@ -27,5 +26,3 @@ void mvt_picture_without_memory(const mv_paper_kind *kind, const mv_trace *trace
 
 /* Compares the picture of mvt_small() with the scene NAME of testdata/golden. */
 void mvt_picture_golden(const mv_paper_kind *kind, const char *name, mv_paper_opts opts);
-
-#endif

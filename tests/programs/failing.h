@@ -38,8 +38,7 @@
  *
  * Seccomp intercepts system calls, including libc's own. Writes to standard error never fail, so
  * there is always a line to check. */
-#ifndef MV_FAILING_H
-#define MV_FAILING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ bool fault_is_due(void);
 /* Starts intercepting the group's system calls, in this process and its children. Returns false if
  * that is not possible. */
 bool fault_meet_calls(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Stacks for testing the recorder, in place of the stacks that capture/ finds. Each thread sets its
  * stack itself. */
-#ifndef MV_FIXED_STACK_H
-#define MV_FIXED_STACK_H
+#pragma once
 
 #include "capture/record/stack.h"
 
@@ -14,5 +13,3 @@ void stand_stack_set(uint32_t count, const uint32_t *codes, const uint32_t *offs
  * "/lib/libN.so" with bias n << 20. Addresses from 16 << 20 are in "/lib/libnccl.so", and other
  * addresses are in no module. */
 void stand_stack_set_native(uint32_t count, const uint64_t *addresses);
-
-#endif

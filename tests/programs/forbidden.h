@@ -1,7 +1,6 @@
 /* Actions that a confined reader must not be able to perform (cli/confine/confine.h). Each action
  * is really attempted. */
-#ifndef MVT_FORBIDDEN_H
-#define MVT_FORBIDDEN_H
+#pragma once
 
 typedef struct {
     const char *name;
@@ -17,5 +16,3 @@ void mvt_forbidden_in(const char *folder);
 /* Returns whether this machine's kernel can refuse the action. */
 int mvt_has_landlock(void);
 int mvt_has_filter(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* The actions of the programs in the crash matrix. From them a test derives what the programs'
  * files must contain: event `i` of slot `s` is always the same. A slot is one thread of one
  * process. */
-#ifndef MV_VICTIM_EVENTS_H
-#define MV_VICTIM_EVENTS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ static inline uint32_t victim_offset(uint32_t stack, uint32_t depth)
 {
     return 2 * depth + stack % 7;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
  *     cr_assert_eq(r.status, 200); */
-#ifndef MV_TESTS_SERVE_FIXTURE_SERVER_H
-#define MV_TESTS_SERVE_FIXTURE_SERVER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -63,5 +62,3 @@ const char *mvt_reply_header(const mvt_reply *reply, const char *name);
 
 /* Repeats a GET until the status is no longer 202, for at most a minute. */
 mvt_reply mvt_get_made(const mvt_server *server, const char *path);
-
-#endif

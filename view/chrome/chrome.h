@@ -4,8 +4,7 @@
  *     toolbar.c, status_bar.c, loading_screen.c             always shown
  *     help.c, tour.c, command_list.c, device_list.c, export_view.c  overlays
  *     chrome.c                                              parts that all overlays use */
-#ifndef MV_CHROME_H
-#define MV_CHROME_H
+#pragma once
 
 #include "view/chrome/open_dialogue.h"
 #include "view/frame/field.h"
@@ -161,5 +160,3 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena);
  * view of the open files, such as "main state;cursor 77"; "" if there are none. Returns NULL when
  * out of memory. */
 const char *mv_view_link(const mv_view *view, mv_arena *arena);
-
-#endif

@@ -1,7 +1,6 @@
 /* The lists under buttons: views, colours, clocks and bookmarks. Each entry is a command with a
  * number, and has a text that explains what the command does. */
-#ifndef MV_MENU_H
-#define MV_MENU_H
+#pragma once
 
 #include "view/chrome/chrome.h"
 
@@ -19,5 +18,3 @@ enum { MV_MENU_MOST = MV_MOST_BOOKMARKS };
 uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST]);
 
 void mv_menu_paint(mv_view *view, mv_box box);
-
-#endif

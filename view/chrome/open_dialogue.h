@@ -4,8 +4,7 @@
  *     (empty)            recent files, then the working directory
  *
  * Tab completes the text; the arrows and Enter choose a row. Choosing a folder enters it. */
-#ifndef MV_OPEN_DIALOGUE_H
-#define MV_OPEN_DIALOGUE_H
+#pragma once
 
 #include "view/document/file_system.h"
 #include "view/frame/field.h"
@@ -41,5 +40,3 @@ void mv_open_path(const mv_open_dialogue *open, uint32_t row, char path[MV_FILE_
 void mv_open_complete(mv_open_dialogue *open, const mv_file_system *files);
 
 void mv_open_paint(mv_view *view, mv_box box);
-
-#endif

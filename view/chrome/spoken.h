@@ -9,13 +9,10 @@
  * selected, the pixel to click, and the strings of the part in reading order. The groups are
  * toolbar, picture, legend, tab, heading, row and status. A status cannot be clicked. Covered parts
  * are omitted. */
-#ifndef MV_SPOKEN_H
-#define MV_SPOKEN_H
+#pragma once
 
 #include "view/chrome/chrome.h"
 
 /* Returns the lines, which stay valid until the next frame; "" without a device, or when out of
  * memory. O(parts x strings). */
 const char *mv_view_spoken(mv_view *view);
-
-#endif

@@ -10,8 +10,7 @@
  * Once `stage` has reached a stage, the data of that stage no longer changes. Readers load `stage`
  * (acquire) and do not use data of later stages. The shown device is prepared first, and then the
  * other devices, those with the most events first. */
-#ifndef MV_DOCUMENT_H
-#define MV_DOCUMENT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -186,5 +185,3 @@ void mv_loader_prefer(mv_loader *loader, mv_document *document, uint32_t device_
 bool mv_loader_run_one_task(mv_loader *loader);
 
 bool mv_loader_is_idle(mv_loader *loader);
-
-#endif

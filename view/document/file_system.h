@@ -1,8 +1,7 @@
 /* File system access for the dialogue that opens files. It is a table of functions, so that a build
  * without file access can leave it out. Paths are as the user typed them; "" is the working
  * directory. */
-#ifndef MV_FILE_SYSTEM_H
-#define MV_FILE_SYSTEM_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -44,5 +43,3 @@ typedef struct {
  * ended, `tour`, are stored in $XDG_CACHE_HOME/memviz or ~/.cache/memviz, which only the user can
  * read. With MEMVIZ_CACHE=off, neither is stored. */
 extern const mv_file_system mv_disk_files;
-
-#endif

@@ -1,8 +1,7 @@
 /* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them. They do
  * not depend on the shown level. A worker computes them if the file has several levels. If it has
  * only one, the loader evaluates all devices anyway. view/frame/file_badge.h requests them. */
-#ifndef MV_FILE_VERDICTS_H
-#define MV_FILE_VERDICTS_H
+#pragma once
 
 #include "analyze/advice/triage.h"
 #include "view/document/document.h"
@@ -32,5 +31,3 @@ bool mv_file_has_several_levels(const mv_document *document);
 /* An mv_job_fn (jobs.h). `ask` is a const mv_document **, which may point to a document of the file
  * at any level. */
 void *mv_file_verdicts_find(mv_arena *arena, void *context, const void *ask);
-
-#endif

@@ -8,8 +8,7 @@
  * valid until the next mv_slot_query of the same slot. Without threads, queries run at once on the
  * calling thread, which tests and golden pictures use. With MV_COOPERATIVE (viz/core/background.h),
  * queries wait for mv_jobs_run_one_task. */
-#ifndef MV_JOBS_H
-#define MV_JOBS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -49,5 +48,3 @@ bool mv_jobs_are_idle(mv_jobs *jobs);
  * not change while a frame is drawn, the frame shows every result, even if some workers finished
  * while it was being drawn. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
-
-#endif

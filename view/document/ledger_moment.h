@@ -1,7 +1,6 @@
 /* The shown device's ledger at a point in time, for the panes. It is the result of `memviz ledger
  * --at`, and does not depend on the shown memory level. A worker computes it. */
-#ifndef MV_LEDGER_MOMENT_H
-#define MV_LEDGER_MOMENT_H
+#pragma once
 
 #include "base/plain.h"
 #include "view/document/document.h"
@@ -43,5 +42,3 @@ const char *mv_ledger_distance(const mv_ledger *ledger, char out[MV_LEDGER_DISTA
 /* Returns the bytes that PyTorch's allocator has reserved but does not use after an event;
  * MV_NO_BYTES: unknown at the shown level. */
 uint64_t mv_document_unused(const mv_document *document, mv_pyramid_reader *levels, uint32_t event);
-
-#endif

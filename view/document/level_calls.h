@@ -3,8 +3,7 @@
  *
  *     gain   SEGMENT_ALLOC, ALLOC
  *     loss   FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE */
-#ifndef MV_LEVEL_CALLS_H
-#define MV_LEVEL_CALLS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -19,5 +18,3 @@ const char *mv_call_action(const mv_trace *trace, const mv_events *events, uint3
 
 /* Returns the number of calls in all events; 0: the trace is not on a level of calls. O(events). */
 uint32_t mv_call_count(const mv_trace *trace, const mv_events *events);
-
-#endif

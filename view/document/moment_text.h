@@ -1,7 +1,6 @@
 /* Formats the time of an event in the same way everywhere: as the time since the first event of any
  * device in the file, like times on the command line (analyze/lives/position.h). */
-#ifndef MV_MOMENT_TEXT_H
-#define MV_MOMENT_TEXT_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 #include "viz/scene/axis.h"
@@ -26,5 +25,3 @@ const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, u
 enum { MV_SPAN_TEXT = 2 * MV_TICK_TEXT + 16 };
 const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint32_t first,
                            uint32_t end, char out[MV_SPAN_TEXT]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Outlines of the devices in a long trace, which are shown until the devices are ready. An outline
  * is made in one pass over the events as soon as they are read, before lives are known. */
-#ifndef MV_OUTLINE_H
-#define MV_OUTLINE_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -25,5 +24,3 @@ typedef struct {
 } mv_outline;
 
 void mv_outline_make(uint32_t device, const mv_trace *trace, mv_outline *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The search that a click on a box, a row or a finding puts into the search field. */
-#ifndef MV_SEARCH_TEXT_H
-#define MV_SEARCH_TEXT_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/filter/filter.h"
@@ -33,5 +32,3 @@ const char *mv_search_of_category(const char *name, char out[MV_SEARCH_LINE]);
 /* Writes "block:3,7-9" for rows of allocations, which must be in ascending order; "" if the term
  * does not fit. */
 const char *mv_search_of_rows(const uint32_t *rows, uint32_t count, char *out, size_t size);
-
-#endif

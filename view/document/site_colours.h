@@ -1,8 +1,7 @@
 /* The colour of each line of code. It is the same in the viewer and in printed pictures
  * (docs/internals/timeline.md). The lines with the most bytes at the peak each have a colour, and
  * all other lines share pale colours. */
-#ifndef MV_SITE_COLOURS_H
-#define MV_SITE_COLOURS_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 #include "viz/core/index.h"
@@ -40,5 +39,3 @@ mv_code mv_site_colours_find(mv_arena *arena, const mv_trace *trace, const uint8
                              mv_err *err);
 
 uint32_t mv_hue_colour(const mv_theme *theme, uint8_t hue);
-
-#endif

@@ -1,7 +1,6 @@
 /* Access to the source files of the recorded program that exist on this machine. It is a table of
  * functions, which only the window provides. Web pages and pictures have no such access. */
-#ifndef MV_SOURCE_FILES_H
-#define MV_SOURCE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ typedef struct {
 
 /* Functions that access the disk (view/sdl/disk_sources.c). */
 extern const mv_source_files mv_disk_sources;
-
-#endif

@@ -1,7 +1,6 @@
 /* Named events and ranges in a device's trace: the program's annotations, and out-of-memory
  * events. */
-#ifndef MV_TRACE_MARKS_H
-#define MV_TRACE_MARKS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -29,5 +28,3 @@ typedef struct {
  * of memory. */
 mv_code mv_trace_marks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             mv_trace_marks *out, mv_err *err);
-
-#endif

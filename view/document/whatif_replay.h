@@ -7,8 +7,7 @@
  *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes
  *     apart site:train.py:62      these allocations come from their own memory pool
  *     zero:2, ranks:8             both together: ZeRO stage 2 on 8 ranks */
-#ifndef MV_WHATIF_REPLAY_H
-#define MV_WHATIF_REPLAY_H
+#pragma once
 
 #include <pthread.h>
 
@@ -96,5 +95,3 @@ bool mv_whatif_toggle(char items[MV_SEARCH_TEXT], const char *item);
 /* Finds the highest levels after the events [first, end). Returns false if the replay did not reach
  * them. MV_BEFORE counts as the first event. */
 bool mv_whatif_most(const mv_whatif_answer *answer, uint32_t first, uint32_t end, mv_levels *out);
-
-#endif

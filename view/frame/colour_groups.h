@@ -7,8 +7,7 @@
  * The colour, label and search of a row cannot disagree, since all three are computed from the
  * row's group. Leaks form a separate group in every colouring. When colouring by line or by stack,
  * each leak is a group. */
-#ifndef MV_COLOUR_GROUPS_H
-#define MV_COLOUR_GROUPS_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -65,5 +64,3 @@ bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uin
  * `out`. */
 const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out[MV_GROUP_LABEL]);
 const char *mv_pool_label(const mv_trace *trace, mv_pool_id pool, char out[MV_GROUP_LABEL]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The devices of all open files, ordered by file and device, with their names. The view's lists,
  * legend and lanes use the same names as `memviz ranks`. */
-#ifndef MV_DEVICE_ROWS_H
-#define MV_DEVICE_ROWS_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -35,5 +34,3 @@ mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count);
 
 /* Returns the name of a device; "" if there is no such device. */
 const char *mv_device_name(mv_view *view, uint32_t file, uint32_t device);
-
-#endif

@@ -1,7 +1,6 @@
 /* An editable line of text, with a caret and a selection, that responds to keys and to the
  * pointer. */
-#ifndef MV_TEXT_FIELD_H
-#define MV_TEXT_FIELD_H
+#pragma once
 
 #include "view/frame/ui.h"
 #include "view/state/user_input.h"
@@ -38,5 +37,3 @@ void mv_field_drag(const mv_ui *ui, mv_text_field *field, float x);
 /* Paints the field with its text, or with `hint` if it is empty. A field with the keyboard focus
  * also shows its caret and selection. */
 void mv_field_paint(mv_ui *ui, mv_box box, mv_text_field *field, bool has_focus, const char *hint);
-
-#endif

@@ -1,7 +1,6 @@
 /* The badge in the toolbar: the number of problems in a whole file, on all levels and devices, and
  * the worst of these problems. */
-#ifndef MV_FILE_BADGE_H
-#define MV_FILE_BADGE_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -21,5 +20,3 @@ mv_file_badge mv_file_badge_of(mv_view *view);
 
 /* Returns the value of --level for the shown level. */
 const char *mv_view_level_name(const mv_view *view);
-
-#endif

@@ -1,7 +1,6 @@
 /* Settings for a printed frame (view/paper/paper.h), in addition to the view's state, and counts of
  * what was drawn. A window has no sheet. */
-#ifndef MV_FRAME_SHEET_H
-#define MV_FRAME_SHEET_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame_tree.h"
@@ -43,5 +42,3 @@ typedef struct {
     uint64_t drawn;  /* number of rows that are drawn, either as a separate shape or as part of the
                       * shape for their line */
 } mv_paper_sheet;
-
-#endif

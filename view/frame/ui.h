@@ -3,8 +3,7 @@
  * A frame is painted from scratch each time (immediate mode). Every clickable zone has a command
  * (view/state/command.h) and a number, so the keyboard, a script and the command palette can do
  * everything that the mouse can. Where zones overlap, the one painted last is on top. */
-#ifndef MV_UI_H
-#define MV_UI_H
+#pragma once
 
 #include "view/state/command.h"
 #include "viz/scene/palette.h"
@@ -121,5 +120,3 @@ void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint
 /* Paints a vertical scroll bar at the right edge of `box` for `rows` rows, of which `shown` are
  * visible, starting at *first. Keeps *first in range. */
 void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * All panes share one selection: the cursor, interval, pinned allocation, search and device. The
  * scene depends only on the view, the size and the scale, so equal views give equal pictures. */
-#ifndef MV_VIEW_H
-#define MV_VIEW_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -309,5 +308,3 @@ void mv_whatif_update(mv_view *view);
 
 /* Copies a string to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);
-
-#endif

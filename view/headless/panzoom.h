@@ -7,12 +7,9 @@
  *     55 %     zoom out halfway, scrub the cursor
  *     75 %     search, highlight, isolate, clear
  *     85 %     out, to the overview again */
-#ifndef MV_PANZOOM_H
-#define MV_PANZOOM_H
+#pragma once
 
 #include "view/frame/view.h"
 
 /* Sends the view the inputs that come before frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);
-
-#endif

@@ -1,7 +1,6 @@
 /* Functions that change the view's state, for view.c and for tests. Every user action arrives
  * through mv_view_input or mv_view_do. */
-#ifndef MV_INTENTS_H
-#define MV_INTENTS_H
+#pragma once
 
 #include "view/chrome/chrome.h"
 #include "view/panes/listing.h"
@@ -175,5 +174,3 @@ bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_whatif_pointer(mv_view *view, mv_box box, const mv_input *input);
-
-#endif

@@ -1,7 +1,6 @@
 /* The writable state. Only files of view/intents/ include this header, which scripts/lint checks.
  * All other code reads view->now. */
-#ifndef MV_WRITABLE_H
-#define MV_WRITABLE_H
+#pragma once
 
 #include "view/frame/view.h"
 #include "view/state/view_history.h"
@@ -76,5 +75,3 @@ void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 /* Replaces the state with an earlier or later state of this view, which may belong to any
  * device. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
-
-#endif

@@ -6,11 +6,8 @@
  * number is written as its remainder modulo 91, followed by its quotient. The last number is padded
  * with zeros, and becomes only one letter if it has at most 6 bits. web/shell.js decodes the
  * letters, and web/make_page.py also encodes them. */
-#ifndef MV_LETTERS_H
-#define MV_LETTERS_H
+#pragma once
 
 #include "parse/source/sink.h"
 
 void mv_letters_write(mv_sink *sink, const uint8_t *data, uint64_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds and reads memviz.html, the viewer's page without a snapshot (web/, docs/web.md). */
-#ifndef MV_PAGE_FILE_H
-#define MV_PAGE_FILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -16,5 +15,3 @@ bool mv_page_file_is_there(void);
 
 /* Reads the page's bytes into the arena. Returns MV_IO if the page is missing. */
 mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The strings of the trace are inside the container, which is encoded as letters without HTML
  * markup (letters.h). The name, the verdict and the state are escaped. */
-#ifndef MV_VIEWER_PAGE_H
-#define MV_VIEWER_PAGE_H
+#pragma once
 
 #include "analyze/thin/thin.h"
 #include "parse/writers.h"
@@ -62,5 +61,3 @@ mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace 
 
 /* Writes a page that contains only a picture. It is used when memviz.html is missing. */
 mv_code mv_still_page_write(const mv_scene *picture, const char *title, mv_sink *sink, mv_err *err);
-
-#endif

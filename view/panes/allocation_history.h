@@ -2,8 +2,7 @@
  *
  *     b   0x7f1200000000   third block here       0x7f1200000000#3
  *         ├─ #1 ─┤   ├─ other, begins lower ─┤   ├─ #3 ───── */
-#ifndef MV_ALLOCATION_HISTORY_H
-#define MV_ALLOCATION_HISTORY_H
+#pragma once
 
 #include "view/document/document.h"
 
@@ -31,5 +30,3 @@ typedef struct {
 mv_code mv_allocation_history_find(mv_arena *arena, const mv_trace *trace,
                                    const mv_document_device *device, uint32_t alloc,
                                    mv_allocation_history *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where a finding (analyze/advice/findings.h) is in the window: what a click on it pins, shows and
  * searches for. */
-#ifndef MV_FINDING_PLACES_H
-#define MV_FINDING_PLACES_H
+#pragma once
 
 #include "analyze/advice/findings.h"
 #include "view/document/document.h"
@@ -19,5 +18,3 @@ typedef struct {
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
                                          const mv_findings *findings, const mv_whatif *whatif);
-
-#endif

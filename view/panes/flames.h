@@ -11,8 +11,7 @@
  *                 (analyze/flame/flame_change.h), as in `memviz diff`
  *
  * The data is a tree (analyze/flame/flame_tree.h) whose root is the exact sum. */
-#ifndef MV_FLAMES_H
-#define MV_FLAMES_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame_change.h"
@@ -80,5 +79,3 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node);
 
 const char *mv_flames_source_name(uint32_t source); /* returns a name such as "at the cursor" */
-
-#endif

@@ -13,8 +13,7 @@
  *
  * All tables are built completely and sorted by a column, except for events: since a trace may have
  * very many of them, their rows are built when they are shown. */
-#ifndef MV_LISTING_H
-#define MV_LISTING_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -164,5 +163,3 @@ const char *mv_listing_tsv(mv_arena *arena, const mv_listing_query *ask, const m
                            uint32_t most);
 
 const char *mv_listing_name(uint32_t kind); /* returns a name such as "stacks" */
-
-#endif

@@ -4,8 +4,7 @@
  *     listing_moments.c   fragments, events, markers
  *     listing_interval.c  lines, categories
  *     listing_ledger.c    the ledger */
-#ifndef MV_LISTING_PARTS_H
-#define MV_LISTING_PARTS_H
+#pragma once
 
 #include "view/panes/listing.h"
 
@@ -56,5 +55,3 @@ enum { MV_LISTING_EVENT_COLUMNS = 7 };
 
 void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t event,
                           mv_cell *cells, mv_listing_place *place);
-
-#endif

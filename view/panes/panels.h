@@ -12,8 +12,7 @@
  *
  * A pane queries its slot in each frame. While a newer query is running, the pane shows the old
  * result, unless the old result belongs to another device. */
-#ifndef MV_PANELS_H
-#define MV_PANELS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -351,5 +350,3 @@ void mv_state_ideal_paint(mv_view *view, mv_box box);
 void *mv_state_ideal_find(mv_arena *arena, void *panels, const void *ask);
 uint32_t mv_state_ideal_query_bytes(void);
 void mv_state_ideal_free(mv_panels *panels);
-
-#endif

@@ -1,8 +1,7 @@
 /* The panes of the viewer. Each pane paints itself into a box, and view/intents/ handles the
  * pointer. Whenever the pane under the pointer is painted, it sets view->hover and
  * view->hover_segment, which are MV_NO_ROW until then. */
-#ifndef MV_PANES_H
-#define MV_PANES_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -33,5 +32,3 @@ const char *mv_whatif_item(const mv_view *view, uint64_t number);
 /* Returns all rows of the shown table as tab-separated lines; NULL: there is no table, or memory
  * ran out. */
 const char *mv_tables_text(mv_view *view, mv_arena *arena);
-
-#endif

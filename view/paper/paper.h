@@ -14,8 +14,7 @@
  * cursor and no zones. Where the window paints tiles, it has shapes with tooltips.
  *
  * To add a kind, add an mv_paper_kind to the file in this folder for its pane. */
-#ifndef MV_PAPER_H
-#define MV_PAPER_H
+#pragma once
 
 #include "view/frame/view.h"
 #include "viz/scene/heading.h"
@@ -98,5 +97,3 @@ extern const mv_paper_kind mv_paper_stacks, mv_paper_segment_stacks, mv_paper_ch
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
                       mv_err *err);
-
-#endif

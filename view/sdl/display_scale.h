@@ -1,6 +1,5 @@
 /* The size of letters and of the first window, chosen to suit the display. */
-#ifndef MV_DISPLAY_SCALE_H
-#define MV_DISPLAY_SCALE_H
+#pragma once
 
 #include "view/sdl/sdl_api.h"
 
@@ -22,5 +21,3 @@ float mv_window_scale(float units, float pixels, float before);
 /* Chooses the size of the first window to suit `scale`, if the window and its frame fit into the
  * usable part of the display. If `usable` is zero, that part is unknown. */
 void mv_first_window(SDL_Rect usable, float scale, uint32_t *width, uint32_t *height);
-
-#endif

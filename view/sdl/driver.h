@@ -1,7 +1,6 @@
 /* Chooses the SDL renderer for the window. It uses a GPU, unless there is none or the GPU driver is
  * slower than drawing in software, as is OpenGL without a GPU. */
-#ifndef MV_DRIVER_H
-#define MV_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ typedef struct {
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err);
 void mv_driver_close(mv_driver *driver);
-
-#endif

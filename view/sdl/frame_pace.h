@@ -1,8 +1,7 @@
 /* Decides when a window draws: soon after something has changed or while something is moving, but
  * never while the window is invisible, and never faster than the display. At all other times its
  * thread sleeps. */
-#ifndef MV_FRAME_PACE_H
-#define MV_FRAME_PACE_H
+#pragma once
 
 #include <SDL.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ int mv_frame_pace_wait(const mv_frame_pace *pace, bool is_animating, uint64_t no
 
 /* Records a change of the window. */
 void mv_frame_pace_window(mv_frame_pace *pace, uint8_t event); /* SDL_WINDOWEVENT_* */
-
-#endif

@@ -1,7 +1,6 @@
 /* Shows the picture of the scene (viz/scene/raster.h) in the window. The picture is one texture, of
  * which only the parts that differ are updated. */
-#ifndef MV_PRESENTER_H
-#define MV_PRESENTER_H
+#pragma once
 
 #include "view/sdl/sdl_api.h"
 #include "viz/scene/raster.h"
@@ -27,5 +26,3 @@ void mv_presenter_show(mv_presenter *presenter, const mv_scene *scene, bool is_l
 /* Records that the texture is lost, for example because a display was reset. The next scene is then
  * drawn completely. */
 void mv_presenter_forget(mv_presenter *presenter);
-
-#endif

@@ -2,8 +2,7 @@
  * itself is not linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for
  * every command, which takes 13 ms each time, and the memviz program alone would not start on a
  * machine without these libraries. */
-#ifndef MV_SDL_API_H
-#define MV_SDL_API_H
+#pragma once
 
 #include <SDL.h>
 
@@ -69,5 +68,3 @@ mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
 /* Unloads SDL. It is safe to call this on a zeroed struct. */
 void mv_sdl_unload(mv_sdl *sdl);
-
-#endif

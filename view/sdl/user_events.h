@@ -1,6 +1,5 @@
 /* Converts SDL events to viewer inputs. */
-#ifndef MV_USER_EVENTS_H
-#define MV_USER_EVENTS_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ typedef struct {
 /* Returns false if the event does not come from the user. The caller must free the name of a
  * dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
-
-#endif

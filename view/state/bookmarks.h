@@ -1,7 +1,6 @@
 /* The user's notes, each attached to a place. They are plain data and part of a session. Back and
  * Forward do not change them. */
-#ifndef MV_BOOKMARKS_H
-#define MV_BOOKMARKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ typedef struct {
     uint32_t count;
     mv_bookmark rows[MV_MOST_BOOKMARKS];
 } mv_bookmarks;
-
-#endif

@@ -4,8 +4,7 @@
  *
  * To add a command, add a row to commands.def and a function mv_do_NAME to a file in
  * view/intents/. */
-#ifndef MV_COMMAND_H
-#define MV_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ const char *mv_view_command_unavailable_reason(const mv_view *view, mv_command_i
 /* Runs a command if it is enabled. Otherwise returns false and shows the reason in the status
  * bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Each line replaces all keys of its command. If another command already has one of these keys, the
  * key is removed from that command. */
-#ifndef MV_KEYMAP_H
-#define MV_KEYMAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ uint32_t mv_keymap_read(mv_arena *arena, mv_keymap *map, const char *text, char 
 /* Parses a string of `length` bytes, such as "Ctrl+PageDown", as a key and MV_MOD_* bits. Returns
  * false if it is not a key. */
 bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods);
-
-#endif

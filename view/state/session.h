@@ -23,8 +23,7 @@
  *
  * --state takes the same lines separated by ';', without the first line, the paths and the last
  * line. */
-#ifndef MV_SESSION_H
-#define MV_SESSION_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -58,5 +57,3 @@ const char *mv_session_line(mv_arena *arena, const mv_session *session);
  * Strings are copied. Values that depend on the file, such as event numbers, are not checked. */
 mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     arrows        the next zone; a pane whose items are not all zones handles keys itself
  *                   (view/panes/panes.h)
  *     Enter         runs the command of the zone, like a click */
-#ifndef MV_SPOT_H
-#define MV_SPOT_H
+#pragma once
 
 #include "view/state/command.h"
 
@@ -30,5 +29,3 @@ typedef struct {
     uint64_t arg;
     uint32_t copy; /* index among zones with the same command and number, in painting order */
 } mv_spot;
-
-#endif

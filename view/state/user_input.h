@@ -1,6 +1,5 @@
 /* User inputs, independent of any window system. Coordinates are pixels of the scene. */
-#ifndef MV_USER_INPUT_H
-#define MV_USER_INPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ typedef struct {
     char text[32];    /* UTF-8, NUL-terminated */
     const char *path; /* valid only during the call */
 } mv_input;
-
-#endif

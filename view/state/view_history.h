@@ -1,7 +1,6 @@
 /* The places that the user visited, for going back and forward. Only these functions depend on how
  * places are stored. At most MV_MOST_PAST places are kept, and the oldest are dropped first. */
-#ifndef MV_VIEW_HISTORY_H
-#define MV_VIEW_HISTORY_H
+#pragma once
 
 #include "view/state/view_state.h"
 
@@ -37,5 +36,3 @@ void mv_history_rest(mv_view_history *history);
 
 /* Replaces *now with the previous or the next place. Returns false if there is none. */
 bool mv_history_go(mv_view_history *history, mv_view_state *now, bool is_forward);
-
-#endif

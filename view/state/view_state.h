@@ -1,7 +1,6 @@
 /* The state of a view: everything that the user has chosen, as plain data. view/intents/ writes the
  * state, and all other code only reads it. Its members are rows of view_state.def. */
-#ifndef MV_VIEW_STATE_H
-#define MV_VIEW_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -168,5 +167,3 @@ static inline bool mv_focus_is_inline(uint8_t focus)
 }
 
 bool mv_view_state_is_equal(const mv_view_state *a, const mv_view_state *b);
-
-#endif

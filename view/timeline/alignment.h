@@ -8,8 +8,7 @@
  *
  * Positions are event numbers with fractions in the shown recording, which is called "here"; the
  * other recording is "there". Only SHARE always shows all of the other recording. */
-#ifndef MV_ALIGNMENT_H
-#define MV_ALIGNMENT_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "view/document/document.h"
@@ -60,5 +59,3 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
 
 const char *mv_align_name(mv_align by); /* returns a name such as "the clock" */
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A column shows the moment at which calls hold the most bytes
  * (analyze/ledger/ledger_columns.h). */
-#ifndef MV_DEVICE_LANE_H
-#define MV_DEVICE_LANE_H
+#pragma once
 
 #include "analyze/ledger/ledger_columns.h"
 #include "view/document/ledger_moment.h"
@@ -66,5 +65,3 @@ mv_device_parts mv_device_parts_of(const mv_device_lane *lane, const mv_ledger_a
 /* Returns the time at a position on the axis, which is given as an event number with a fraction. */
 int64_t mv_device_lane_time(const mv_document *document, const mv_document_device *device,
                             double event);
-
-#endif

@@ -1,8 +1,7 @@
 /* Marks the hits of a search. Each pixel column in which a hit is allocated has a tick. Ticks are
  * shown at the bottom of the timeline and of the lanes of ranks, on the minimap, and next to the
  * table of events. */
-#ifndef MV_HIT_TICKS_H
-#define MV_HIT_TICKS_H
+#pragma once
 
 #include "view/timeline/pane_timeline.h"
 
@@ -20,5 +19,3 @@ void mv_hit_ticks(mv_view *view, const mv_viewport *at, mv_box strip);
 /* Paints the ticks of any device, in the columns of an envelope. */
 void mv_hit_ticks_of(mv_view *view, const mv_index *index, const mv_filter_bits *bits,
                      const mv_envelope *columns, mv_box strip);
-
-#endif

@@ -1,8 +1,7 @@
 /* Counts the groups for a legend: every group (view/frame/colour_groups.h) that has a pixel in the
  * window, or bytes at the legend's moment or at the window's highest moment. Each frame counts a
  * part of them, so that no frame has to wait. */
-#ifndef MV_LEGEND_COUNT_H
-#define MV_LEGEND_COUNT_H
+#pragma once
 
 #include "base/plain.h"
 #include "view/frame/colour_groups.h"
@@ -114,5 +113,3 @@ bool mv_legend_words(const mv_legend_rows *rows, const mv_colouring *colouring, 
                      char out[MV_SEARCH_TEXT]);
 
 void mv_legend_release(mv_legend *legend);
-
-#endif

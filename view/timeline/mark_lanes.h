@@ -3,8 +3,7 @@
  *     lane 0   ├──────────── ProfilerStep#3 ────────────┤├──── ProfilerStep#4 ...
  *     lane 1   ├─ forward ─┤├─ backward ─┤
  *     lane 2     ▏mark        ▏mark                        a mark is a range without a length */
-#ifndef MV_MARK_LANES_H
-#define MV_MARK_LANES_H
+#pragma once
 
 #include "analyze/steps/steps.h"
 #include "view/document/trace_marks.h"
@@ -45,5 +44,3 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
  * there is none. `events` must be ascending. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
 uint32_t mv_listed_event_after(const uint32_t *events, uint32_t count, uint32_t event);
-
-#endif

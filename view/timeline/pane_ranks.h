@@ -9,8 +9,7 @@
  * The more lanes there are, the thinner they become, down to MV_RANK_LEAST pixels. If there are
  * still too many, all lanes except the pinned ones scroll. rank_lanes.h describes how the user
  * arranges them. */
-#ifndef MV_PANE_RANKS_H
-#define MV_PANE_RANKS_H
+#pragma once
 
 #include "analyze/ranks/ranks.h"
 #include "view/frame/device_rows.h"
@@ -86,5 +85,3 @@ const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 
 /* Returns the alignment of that row's device with the shown device. */
 mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
-
-#endif

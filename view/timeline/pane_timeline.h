@@ -19,8 +19,7 @@
  *     timeline_compare.c    the compared device
  *     timeline_whatif.c     the replayed run
  *     pane_minimap.c        the whole trace, with the shown window marked */
-#ifndef MV_PANE_TIMELINE_H
-#define MV_PANE_TIMELINE_H
+#pragma once
 
 #include "base/plain.h"
 #include "view/frame/view.h"
@@ -204,5 +203,3 @@ bool mv_timeline_run_one_task(mv_view *view);      /* like mv_tiles_run_one_task
 void mv_timeline_paint(mv_view *view, mv_box box); /* paints allocations or segments (now.main) */
 void mv_minimap_paint(mv_view *view, mv_box box);
 void mv_ranks_paint(mv_view *view, mv_box box); /* pane_ranks.h */
-
-#endif

@@ -1,7 +1,6 @@
 /* The data of the timeline pane for one frame. Only the files that paint the pane, and panes with
  * the same legend, include this header. */
-#ifndef MV_PLOT_H
-#define MV_PLOT_H
+#pragma once
 
 #include "view/timeline/pane_timeline.h"
 #include "view/timeline/pools.h"
@@ -215,5 +214,3 @@ mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns);
 /* Paints only the legend, for panes whose blocks have the same colours. Uses only the view and the
  * device of `p`. */
 void mv_plot_colours(mv_plot *p, mv_box box, uint32_t columns);
-
-#endif

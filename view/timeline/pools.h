@@ -3,8 +3,7 @@
  *
  * On the event and time clocks, a column is a pixel of the plot. On the tick clock, all columns
  * have the same number of events. */
-#ifndef MV_VIEW_POOLS_H
-#define MV_VIEW_POOLS_H
+#pragma once
 
 #include "base/plain.h"
 #include "view/frame/colour_groups.h"
@@ -40,5 +39,3 @@ typedef struct {
 
 /* An mv_job_fn. Returns NULL when out of memory. */
 void *mv_pools_find(mv_arena *arena, void *context, const void *ask);
-
-#endif

@@ -5,8 +5,7 @@
  * FILE:DEVICE:LEVEL on another level. A "+" before the lane means pinned, and "-" means folded:
  * "+0:1 0:0 +-1:0:cuda". With MV_LANES_CHOSEN, the lanes are shown in the order of the list,
  * followed by all lanes that are not in it. */
-#ifndef MV_RANK_LANES_H
-#define MV_RANK_LANES_H
+#pragma once
 
 #include "view/frame/device_rows.h"
 
@@ -31,5 +30,3 @@ bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choic
  * which the user chose something. Stops when the list is full. */
 void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const uint32_t *order,
                     uint32_t count, const mv_lane_choice *choices, bool all);
-
-#endif

@@ -1,7 +1,6 @@
 /* How full each segment is at many moments of a window, that is, how many of its reserved bytes are
  * used. */
-#ifndef MV_SEGMENT_USE_H
-#define MV_SEGMENT_USE_H
+#pragma once
 
 #include "base/plain.h"
 #include "viz/core/index.h"
@@ -36,5 +35,3 @@ const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event);
 /* Returns the exact number of bytes used in one segment after an event. O(rows alive). */
 uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,
                          uint32_t event);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A column of the layout is a pixel of the plot. It shows the instant at which the curves are
  * highest within the column, so the top of the stack matches the outline. */
-#ifndef MV_STACK_SHAPES_H
-#define MV_STACK_SHAPES_H
+#pragma once
 
 #include "view/timeline/plot.h"
 #include "viz/pictures/layout.h"
@@ -70,5 +69,3 @@ void mv_stack_edges(mv_stack *s, const mv_element *e);
  * memory. */
 bool mv_stack_paint_outlines(mv_stack *s);
 bool mv_stack_paint_fullness(mv_stack *s);
-
-#endif

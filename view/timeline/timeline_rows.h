@@ -1,8 +1,7 @@
 /* The data that a timeline is drawn from, which is a clock and the drawn rows. A worker prepares
  * this data, because all times have to be read, and because outlines need to know where rows
  * slide. */
-#ifndef MV_TIMELINE_ROWS_H
-#define MV_TIMELINE_ROWS_H
+#pragma once
 
 #include "base/plain.h"
 #include "viz/core/drawn_rows.h"
@@ -41,5 +40,3 @@ void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* Makes the rows at once, for all rows on the event clock, without `drawn`. */
 void mv_timeline_rows_make_plain(const mv_timeline_rows_query *ask, mv_timeline_rows *out);
-
-#endif

@@ -5,8 +5,7 @@
  * Windows are stored as event numbers, so that another clock shows the same events. Event numbers
  * may have fractions here: 8.5 is halfway between the positions of events 8 and 9. The heap after
  * event E is shown from the position of E to the position of E + 1. */
-#ifndef MV_VIEWPORT_H
-#define MV_VIEWPORT_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "viz/core/timescale.h"
@@ -73,5 +72,3 @@ mv_window mv_viewport_events(const mv_viewport *v);
 /* Returns a round number of bytes above `most`, with some room to spare. It is the same for similar
  * values, so that panning does not keep changing the height. */
 double mv_viewport_top(uint64_t most);
-
-#endif

@@ -1,6 +1,5 @@
 /* Threads that do work for a window and must not slow down its drawing. */
-#ifndef MV_BACKGROUND_H
-#define MV_BACKGROUND_H
+#pragma once
 
 /* Passed in place of a number of threads if no threads should be started. Pending work is then done
  * one piece at a time, whenever the owner asks for it (mv_view_run_one_task). This is for
@@ -10,5 +9,3 @@
 /* Lowers the calling thread's priority, so that the thread that draws runs first even if there are
  * more threads than processors. */
 void mv_background_begin(void);
-
-#endif

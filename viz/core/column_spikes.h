@@ -2,8 +2,7 @@
  * after only one of them. Its spikes are the allocations that are born in the column but freed
  * before that event, or born after that event but freed before the one that the next column shows.
  * The timeline marks spikes in a separate lane. */
-#ifndef MV_COLUMN_SPIKES_H
-#define MV_COLUMN_SPIKES_H
+#pragma once
 
 #include "viz/core/index.h"
 
@@ -13,5 +12,3 @@
  * `drawn` NULL: all rows. O(log n) for each row that is larger than all rows before it. */
 uint32_t mv_spike_find(const mv_index *index, const uint64_t *drawn, uint32_t first, uint32_t end,
                        uint32_t event, uint64_t least);
-
-#endif

@@ -10,8 +10,7 @@
  * the height of the tree. Reading a column walks the tree from the bottom of the stack to its top,
  * but skips subtrees that are too low to be visible. Its cost therefore depends on the number of
  * pixels and not on the number of rows. The stack takes half a byte of memory for each rank. */
-#ifndef MV_COLUMN_STACK_H
-#define MV_COLUMN_STACK_H
+#pragma once
 
 #include "viz/core/timescale.h"
 
@@ -64,5 +63,3 @@ bool mv_column_stack_find(const mv_column_stack *stack, uint64_t byte, mv_run *o
 
 /* Moves from one row to the next row above it. Returns false if there is none. */
 bool mv_column_stack_next(const mv_column_stack *stack, mv_run *run);
-
-#endif

@@ -19,8 +19,7 @@
  * Both terms count bits in a bitmap, so no ticks are stored. Several rows change in the same event
  * only in contradictory traces and when segments are cut. They count as one change, which takes 1
  * or 4 ticks. Rows born in such an event appear when the slide is over. */
-#ifndef MV_DRAWN_ROWS_H
-#define MV_DRAWN_ROWS_H
+#pragma once
 
 #include "viz/core/index.h"
 
@@ -57,5 +56,3 @@ uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);
  * mv_drawn_slide() bytes if it is drawn, and alive before and after the event. O(log n). */
 uint32_t mv_drawn_next_slide(const mv_drawn *drawn, uint32_t from, uint32_t to, uint32_t rank);
 uint64_t mv_drawn_slide(const mv_drawn *drawn, uint32_t event, uint32_t rank);
-
-#endif

@@ -7,8 +7,7 @@
  * The map is byte for byte the same as the map that mv_heap_map_make makes after
  * mv_heap_advance(&heap, E). tests/core/test_heap_moment.c compares the two maps. If a trace
  * contradicts itself and two blocks at the same address are alive, the later block wins. */
-#ifndef MV_HEAP_MOMENT_H
-#define MV_HEAP_MOMENT_H
+#pragma once
 
 #include "analyze/heap/heap.h"
 #include "viz/core/index.h"
@@ -25,5 +24,3 @@ typedef struct {
  * segments. Fails only when out of memory. */
 mv_code mv_heap_moment_find(mv_arena *arena, const mv_lives *lives, const mv_index *active,
                             uint32_t event, mv_heap_moment *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Finds what is under the pointer. The result is exact to the byte, however small the row is on the
  * screen. */
-#ifndef MV_HIT_TEST_H
-#define MV_HIT_TEST_H
+#pragma once
 
 #include "viz/core/column_stack.h"
 
@@ -21,5 +20,3 @@ typedef struct {
  * moves the stack to the instant, which is cheap if the stack was near it. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * For segments, pass the lives from mv_segment_lives_as_allocs. These have no alloc_of, so all
  * their ends are in `odd`, and all measures are the same. */
-#ifndef MV_INDEX_H
-#define MV_INDEX_H
+#pragma once
 
 #include "analyze/lives/alive.h"
 #include "base/bitmap.h"
@@ -137,5 +136,3 @@ typedef struct {
 
 mv_index_walk mv_index_walk_from(const mv_index *index, uint32_t from, uint32_t to);
 bool mv_index_walk_next(mv_index_walk *walk);
-
-#endif

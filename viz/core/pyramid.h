@@ -13,8 +13,7 @@
  *
  * A moment is identified by the event before it, as in analyze/lives/alive.h. MV_BEFORE is the
  * moment before the first event, and precedes event 0 in every range. */
-#ifndef MV_PYRAMID_H
-#define MV_PYRAMID_H
+#pragma once
 
 #include "analyze/totals/level_steps.h"
 
@@ -93,5 +92,3 @@ static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
         unit = node > unit ? (uint32_t)node : unit;
     return event - event % unit;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *       │ ┌─┴──────────────────      top, segment_free and segment_unmap take it (or a part) away
  *       │ │ segment
  *       └────────────────────── events */
-#ifndef MV_SEGMENT_ROWS_H
-#define MV_SEGMENT_ROWS_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -16,5 +15,3 @@
  * from `lives`; alloc_of is NULL. O(n log n). Fails only when out of memory. */
 mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
                                    mv_err *err);
-
-#endif

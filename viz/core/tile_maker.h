@@ -1,7 +1,6 @@
 /* One worker's tools, and the tile that the worker makes with them. The cache and the threads are
  * in viz/core/tiles.c. */
-#ifndef MV_TILE_MAKER_H
-#define MV_TILE_MAKER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -32,5 +31,3 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *subject,
  * be at the same address. */
 bool mv_tile_make(mv_tile_maker *maker, const mv_tile_subject *subject, const mv_tile *tile,
                   uint64_t epoch, const _Atomic bool *stop, uint32_t *ids, uint32_t *spikes);
-
-#endif

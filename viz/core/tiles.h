@@ -14,8 +14,7 @@
  * is replaced by stretching the nearest tiles. Tiles do not contain colours, so a different search,
  * theme or colour mode repaints the picture without computing tiles again. docs/internals/tiles.md
  * describes the algorithm and gives measurements. */
-#ifndef MV_TILES_H
-#define MV_TILES_H
+#pragma once
 
 #include "viz/core/column_stack.h"
 
@@ -154,5 +153,3 @@ typedef struct {
  * an allocation is darker if the allocation is more than three pixels high, or if it would
  * otherwise look like the row below it. */
 void mv_tile_colour(const mv_tile *tile, const mv_tile_paint *paint, uint32_t *pixels);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Between the positions of two events, the heap is shown as it is after the first of them. Before
  * event 0 there is only the moment MV_BEFORE, if there is room for it. */
-#ifndef MV_TIMESCALE_H
-#define MV_TIMESCALE_H
+#pragma once
 
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
@@ -105,5 +104,3 @@ mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *le
 /* Like mv_timescale_instant, for a column that is known to contain the events [first, end). */
 mv_instant mv_timescale_instant_of(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                    double x1, uint32_t first, uint32_t end);
-
-#endif

@@ -11,8 +11,7 @@
  * Other pools cannot use the memory of a private pool, which belongs to a CUDA graph or a MemPool.
  * The picture shows how much of this memory is idle, and when. view/timeline/timeline_pools.c draws
  * it. */
-#ifndef MV_ENVELOPES_H
-#define MV_ENVELOPES_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -43,5 +42,3 @@ typedef struct {
  * Fails only when out of memory. */
 mv_code mv_envelopes_lay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          uint32_t from, uint32_t to, uint32_t most, mv_envelopes *out, mv_err *err);
-
-#endif

@@ -8,8 +8,7 @@
  * A block counts as used from its birth until it is freed. If it spans several mapped ranges of an
  * expandable segment, each range counts the part of the block that is inside the range; up to 256
  * ranges are examined. */
-#ifndef MV_FULLNESS_H
-#define MV_FULLNESS_H
+#pragma once
 
 #include "viz/pictures/layout.h"
 #include "viz/scene/fullness_scale.h"
@@ -24,5 +23,3 @@ uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_liv
  * memory. O(n log n). */
 uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                                  const mv_layout *layout);
-
-#endif

@@ -12,8 +12,7 @@
  * mv_icicle_lay computes only numbers, which tests compare with a literal layout; shapes are made
  * afterwards. The viewer's pane (view/panes/pane_flame.c) paints the graph both on the screen and
  * in print. */
-#ifndef MV_ICICLE_H
-#define MV_ICICLE_H
+#pragma once
 
 #include "analyze/flame/flame_tree.h"
 #include "viz/scene/palette.h"
@@ -100,5 +99,3 @@ void mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amo
                      mv_icicle_shape *shape);
 
 void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape);
-
-#endif

@@ -13,8 +13,7 @@
  * Elements are the leaves of a tree of sums with 16 children per node. A column is read from the
  * top of the tree, and subtrees that are too low to be visible are skipped. The work for a column
  * therefore depends on its height in pixels and not on how many allocations are alive. */
-#ifndef MV_LAYOUT_H
-#define MV_LAYOUT_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -67,5 +66,3 @@ typedef struct {
  * Fails when out of memory. */
 mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_opts *opts,
                        mv_layout *out, mv_err *err);
-
-#endif

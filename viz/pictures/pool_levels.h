@@ -6,8 +6,7 @@
  *
  * With one envelope for all pools, these are the levels of a device, including the requested
  * bytes. */
-#ifndef MV_POOL_LEVELS_H
-#define MV_POOL_LEVELS_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "viz/pictures/envelopes.h"
@@ -56,5 +55,3 @@ typedef struct {
  * columns x groups). Fails only when out of memory. */
 mv_code mv_pool_levels_find(mv_arena *arena, const mv_lives *lives, const mv_pool_levels_opts *opts,
                             mv_pool_levels *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * mv_state_lay computes only numbers, which tests compare with a literal layout. state_place.h
  * places the boxes in a box of pixels, and state_scene.h draws the shapes. */
-#ifndef MV_STATE_H
-#define MV_STATE_H
+#pragma once
 
 #include "analyze/heap/heap.h"
 
@@ -72,5 +71,3 @@ typedef struct {
  * memory. */
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
                      const mv_state_opts *opts, mv_state *out, mv_err *err);
-
-#endif

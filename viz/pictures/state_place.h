@@ -8,8 +8,7 @@
  *              └── left ──┘                   fraction of a row to the left of the box
  *
  * Positions are stored in units and fractions, so they mean the same at every zoom and size. */
-#ifndef MV_STATE_PLACE_H
-#define MV_STATE_PLACE_H
+#pragma once
 
 #include "viz/pictures/state.h"
 #include "viz/scene/scene.h"
@@ -75,5 +74,3 @@ mv_state_shown mv_state_fit(const mv_state_place *p, uint32_t segment, uint64_t 
 /* Returns the number of columns that mv_state_lay needs at a zoom. It increases in steps of two, so
  * that a new layout is rarely needed. */
 uint32_t mv_state_columns(float width, double zoom);
-
-#endif

@@ -8,8 +8,7 @@
  * Hatched memory is freed, but a stream may still use it. A dark edge is memory lost to rounding,
  * and an empty box is free memory. Grey bars are pieces that are too small to show separately;
  * their height shows how full they are. */
-#ifndef MV_STATE_SCENE_H
-#define MV_STATE_SCENE_H
+#pragma once
 
 #include "viz/pictures/state_place.h"
 #include "viz/scene/palette.h"
@@ -89,5 +88,3 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
  * lost to rounding"; "" if nothing is reserved, or on a level of calls. */
 const char *mv_state_holes_text(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
                                 const mv_heap_sums *sums, uint64_t largest);
-
-#endif

@@ -1,6 +1,5 @@
 /* Axes with round numbers. */
-#ifndef MV_AXIS_H
-#define MV_AXIS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ static inline const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
 /* Writes a time such as "850 us", "12.3 ms", "4.215 s" or "125.0 s", in the unit that suits
  * `longest`, so that the labels of an axis can be compared. "?" for a time before the start. */
 const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The built-in font, in which a dot is one pixel. It looks the same whatever fonts a machine
  * has. */
-#ifndef MV_BITMAP_FONT_H
-#define MV_BITMAP_FONT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ enum {
 uint32_t mv_bitmap_width(uint32_t character);
 
 bool mv_bitmap_dot(uint32_t character, uint32_t column, uint32_t row);
-
-#endif

@@ -1,7 +1,6 @@
 /* Places labels next to points of a plot, where they overlap neither each other nor the plot's
  * border. */
-#ifndef MV_CALLOUTS_H
-#define MV_CALLOUTS_H
+#pragma once
 
 #include "viz/scene/scene.h"
 
@@ -47,5 +46,3 @@ bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2]);
  * names. */
 bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
                        mv_callout_test is_clear, const void *picture, mv_box *out);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The time is proportional to the pixels that edges cross and, for each row, to its covered pixels
  * and its width in words of 64 pixels. */
-#ifndef MV_COVERAGE_H
-#define MV_COVERAGE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -67,5 +66,3 @@ void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_
 
 /* Passes the area to `take`, row by row, and clears it. */
 void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The time is proportional to the number of shapes and points, and to the number of cells that each
  * shape touches. */
-#ifndef MV_DAMAGE_H
-#define MV_DAMAGE_H
+#pragma once
 
 #include "viz/scene/pixel_rect.h"
 #include "viz/scene/scene.h"
@@ -44,5 +43,3 @@ void mv_damage_end(mv_damage *damage);
 /* Records that the picture no longer matches the last scene, so the next scene is drawn
  * completely. */
 void mv_damage_forget(mv_damage *damage);
-
-#endif

@@ -1,6 +1,5 @@
 /* Fits text into a width so that a reader can still tell different strings apart. */
-#ifndef MV_DISTINCT_TEXTS_H
-#define MV_DISTINCT_TEXTS_H
+#pragma once
 
 #include "viz/scene/scene.h"
 
@@ -25,5 +24,3 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
  * well: "…rank0_8a1f…", "…1024…8a1f…". If there are many names, the remaining part is cut in its
  * middle. */
 void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width);
-
-#endif

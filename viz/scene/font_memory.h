@@ -1,7 +1,6 @@
 /* Memory for the font library, taken from an arena. It counts against the budget, and if an
  * allocation is refused, that is recorded, because the library itself does not always report it. */
-#ifndef MV_FONT_MEMORY_H
-#define MV_FONT_MEMORY_H
+#pragma once
 
 #include <ft2build.h>
 #include FT_SYSTEM_H
@@ -19,5 +18,3 @@ typedef struct {
 } mv_font_memory;
 
 void mv_font_memory_init(mv_font_memory *memory, mv_arena *arena);
-
-#endif

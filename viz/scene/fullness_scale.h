@@ -9,8 +9,7 @@
  * A colour means the same in both themes. The colours differ mainly in lightness, so that they
  * remain distinct with red-green colour blindness and in print. The colour of the fullest level is
  * lighter on a dark background. */
-#ifndef MV_FULLNESS_SCALE_H
-#define MV_FULLNESS_SCALE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
 const char *mv_fullness_name(uint32_t level); /* returns a name such as "50 to 75 % in use" */
-
-#endif

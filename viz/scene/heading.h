@@ -1,7 +1,6 @@
 /* Strings for a picture's heading, which describe what the picture shows and what data is
  * missing. */
-#ifndef MV_HEADING_H
-#define MV_HEADING_H
+#pragma once
 
 #include "analyze/totals/moment.h"
 #include "viz/scene/scene.h"
@@ -33,5 +32,3 @@ uint32_t mv_text_on(uint32_t fill);
  * the budget is spent or if there is no string. This limits the size of a picture, since labels of
  * a trace may have any length. */
 const char *mv_hover_take(uint32_t *budget, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* Letters as masks of pixels. Each letter is drawn once from its font (viz/scene/text_raster.h) and
  * cached. Letters of a scalable font are cached at up to four offsets within a pixel, so that text
  * keeps the width it was designed for. When the cache is full, all letters are dropped. */
-#ifndef MV_VIZ_SCENE_LETTERS_H
-#define MV_VIZ_SCENE_LETTERS_H
+#pragma once
 
 #include "viz/scene/text_raster.h"
 
@@ -44,5 +43,3 @@ void mv_letters_draw(mv_letters *letters, const char *text, const mv_text_style 
 
 /* Whether letters of this size are cached. Larger letters are drawn by mv_font_draw. */
 bool mv_letters_take(const mv_text_style *style);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes untrusted text into HTML and SVG. */
-#ifndef MV_MARKUP_H
-#define MV_MARKUP_H
+#pragma once
 
 #include "parse/source/sink.h"
 
@@ -12,5 +11,3 @@ typedef enum {
 /* Writes any string as plain text. & < > " (and ' in HTML) become entities. Hidden characters
  * (base/utf8.h), characters that XML 1.0 forbids, and bytes that are not UTF-8 become U+FFFD. */
 void mv_markup_write(mv_sink *sink, mv_markup markup, const char *text);
-
-#endif

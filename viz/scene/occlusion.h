@@ -1,8 +1,7 @@
 /* Finds parts of a scene that are hidden because large opaque rectangles and images cover them.
  * Drawing in software spends most of a frame on pixels, and scenes often contain backgrounds and
  * coarse pictures that later shapes cover. */
-#ifndef MV_OCCLUSION_H
-#define MV_OCCLUSION_H
+#pragma once
 
 #include "viz/scene/pixel_rect.h"
 #include "viz/scene/scene.h"
@@ -30,5 +29,3 @@ void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t s
 #define MV_BACKGROUND UINT32_MAX
 uint32_t mv_occlusion_rest(const mv_occlusion *occlusion, uint32_t shape, mv_pixel_rect rect,
                            mv_pixel_rect pieces[MV_MOST_PIECES]);
-
-#endif

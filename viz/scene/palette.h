@@ -1,6 +1,5 @@
 /* The colours of a picture, as 0xRRGGBBAA. */
-#ifndef MV_PALETTE_H
-#define MV_PALETTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ uint32_t mv_muted_colour(uint32_t index);
 
 /* Returns the colour mixed with an eighth of white. */
 uint32_t mv_lighter(uint32_t colour);
-
-#endif

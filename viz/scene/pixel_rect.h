@@ -1,6 +1,5 @@
 /* Rectangles of whole pixels. A rectangle without width or height is empty. */
-#ifndef MV_PIXEL_RECT_H
-#define MV_PIXEL_RECT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ static inline bool mv_pixel_rect_is_empty(mv_pixel_rect rect)
 {
     return rect.w <= 0 || rect.h <= 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes pictures as PNG files. */
-#ifndef MV_PNG_H
-#define MV_PNG_H
+#pragma once
 
 #include "viz/scene/raster.h"
 
@@ -15,5 +14,3 @@ mv_code mv_png_encode(mv_arena *arena, const mv_image *image, mv_span *out, mv_e
 /* Back end: writes the scene as a PNG file, with the font found on the system. Returns MV_LIMIT if
  * the scene is larger than MV_IMAGE_MOST. */
 mv_code mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err);
-
-#endif

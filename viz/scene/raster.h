@@ -9,8 +9,7 @@
  * and nothing that a later opaque shape hides (viz/scene/occlusion.h). The picture is the same as a
  * complete redraw, except that slanted edges at the border of a redrawn part may differ by up to 2
  * of 255. */
-#ifndef MV_RASTER_H
-#define MV_RASTER_H
+#pragma once
 
 #include "viz/scene/damage.h"
 #include "viz/scene/text_raster.h"
@@ -58,5 +57,3 @@ mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_o
 
 /* Copies pixels of a scene to a separate image. */
 mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err);
-
-#endif

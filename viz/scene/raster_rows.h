@@ -1,7 +1,6 @@
 /* The pixels of a picture, and the functions that paint rows with coverage, rectangles, letter
  * masks and images into them. Colours are blended in integers, two channels at a time. */
-#ifndef MV_RASTER_ROWS_H
-#define MV_RASTER_ROWS_H
+#pragma once
 
 #include "viz/scene/raster.h"
 
@@ -57,5 +56,3 @@ uint32_t mv_pixel_of(uint32_t colour, mv_pixel_order order);
 
 /* Converts a position to mv_coverage units, rounded to whole pixels if it is crisp. */
 int32_t mv_unit_of(double pixels, bool is_crisp);
-
-#endif

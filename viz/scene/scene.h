@@ -2,8 +2,7 @@
  * tests compare scenes as text. Coordinates are in pixels, with x to the right and y downwards.
  * Back ends may round them to a tenth of a pixel. Strings may contain any bytes, and a back end
  * replaces characters that it cannot show. */
-#ifndef MV_SCENE_H
-#define MV_SCENE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -123,5 +122,3 @@ void mv_scene_print(const mv_scene *scene, FILE *out);
 /* Back end: writes a self-contained SVG file. Fails if the scene ran out of memory. Write errors
  * are reported by mv_sink_commit. */
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The area of a stroke, which a pen of some width covers when it is drawn along a line. Corners are
  * mitred as in SVG (and cut where the tip would extend farther than twice the width), and ends are
  * cut off straight. */
-#ifndef MV_STROKE_H
-#define MV_STROKE_H
+#pragma once
 
 #include "viz/scene/coverage.h"
 #include "viz/scene/scene.h"
@@ -19,5 +18,3 @@ void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
 
 /* Returns the nearest mv_coverage unit, clamped to MV_FAR_PIXELS; 0 for NaN. */
 int32_t mv_stroke_unit(double pixels);
-
-#endif

@@ -5,8 +5,7 @@
  * or on request, the built-in font is used. Its letters have at most 5 x 7 dots, each of which is a
  * whole pixel, and are the same on every machine. Characters that a font lacks are shown as the
  * font's box. */
-#ifndef MV_TEXT_RASTER_H
-#define MV_TEXT_RASTER_H
+#pragma once
 
 #include "viz/scene/coverage.h"
 
@@ -43,5 +42,3 @@ void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, d
 
 /* Returns the character at *at, and moves *at past it; U+FFFD for an invalid byte. */
 uint32_t mv_text_next(const char **at);
-
-#endif
