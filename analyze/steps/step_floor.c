@@ -83,7 +83,7 @@ static void find_part(void *user, uint32_t part)
     uint32_t events = s->line->lives->events.count, first = w.event, bin;
     uint32_t end = part + 1 < s->line->parts ? (part + 1) << s->line->shift : events;
     part_floor *p = &s->parts[part];
-    mv_floor own = {.least = &p->least, .most = &p->most, .moment = &p->moment}, *to;
+    mv_floor own = {.least = &p->least, .most = &p->most, .moment = &p->moment};
 
     bin = first > 0 ? mv_steps_bin(steps, first - 1) : 0;
     *p = (part_floor){.bin = bin, .least = UINT64_MAX};

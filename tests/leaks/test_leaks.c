@@ -2,19 +2,10 @@
 
 #include "analyze/thin/thin.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/leaks/fixture_leaks.h"
 #include "tests/leaks/fixture_server.h"
 
 #include "analyze/lives/lives_window.h"
-
-static mv_leaks leaks_of(mvt_trace *t)
-{
-    const mv_trace *trace = mvt_done(t);
-    mv_leaks found;
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
-
-    mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
-    return found;
-}
 
 /* Ten steps, with parameters, an activation that is freed, and `kept` bytes that are not freed. */
 static mvt_trace *ten_steps(uint64_t kept, const char *stack)
@@ -58,7 +49,7 @@ static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     }
     mvt_final_heap(t);
-    return leaks_of(t);
+    return mvt_leaks(t);
 }
 
 Test(leaks, shrinking_lines_do_not_hide_a_growing_one)
@@ -100,7 +91,7 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
         mvt_free(t, .addr = 0x20000000);
     }
     mvt_final_heap(t);
-    return leaks_of(t);
+    return mvt_leaks(t);
 }
 
 /* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
@@ -132,7 +123,7 @@ static mv_leaks larger_batches(uint64_t activations, uint64_t others)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     }
     mvt_final_heap(t);
-    return leaks_of(t);
+    return mvt_leaks(t);
 }
 
 Test(leaks, batches_that_grow_are_not_a_leak)
@@ -170,7 +161,7 @@ static mv_leaks larger_outputs(bool grows)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     }
     mvt_final_heap(t);
-    return leaks_of(t);
+    return mvt_leaks(t);
 }
 
 Test(leaks, a_window_of_growing_outputs_is_not_a_leak)
@@ -199,7 +190,7 @@ static mv_leaks steps_with_cache(const char *entries)
         mvt_free(t, .addr = 0x20000000);
     }
     mvt_final_heap(t);
-    return leaks_of(t);
+    return mvt_leaks(t);
 }
 
 Test(leaks, a_cache_that_fills_is_not_a_leak)
@@ -257,101 +248,10 @@ Test(leaks, a_late_leak_includes_its_youngest_block)
             mvt_free(t, .addr = loss - MIB);
     }
     mvt_final_heap(t);
-    found = leaks_of(t);
+    found = mvt_leaks(t);
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
     cr_expect_eq(found.leaks[0].blocks, 14);
     cr_expect_eq(found.leaks[0].bytes_per_step, 512);
-}
-
-/* Each step keeps a tensor in a list, and the model is dropped after the last one; so is the list,
- * if `clears`. */
-static mv_leaks list_of_a_run_that_ends(bool clears)
-{
-    mvt_trace *t = mvt_new();
-    uint64_t i;
-
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB, .stack = "build:model.py:5");
-    mvt_alloc(t, .addr = 0x18000000, .bytes = MIB, .stack = "build:model.py:5");
-    for (i = 0; i < 20; i++) {
-        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
-        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
-        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = MIB, .stack = "log:train.py:21");
-        mvt_free(t, .addr = 0x20000000);
-    }
-    while (clears && i-- > 0)
-        mvt_free(t, .addr = 0x30000000 + (i << 20));
-    mvt_free(t, .addr = 0x10000000);
-    mvt_final_heap(t);
-    return leaks_of(t);
-}
-
-Test(leaks, a_model_that_is_dropped_at_the_end_does_not_hide_a_rise)
-{
-    mv_leaks kept = list_of_a_run_that_ends(false), cleared = list_of_a_run_that_ends(true);
-
-    cr_assert_eq(kept.verdict, MV_VERDICT_LEAK, "%s", kept.why);
-    cr_expect_eq(kept.floor.last - kept.floor.first, 17 * MIB);
-    cr_expect(kept.floor.rises);
-    cr_expect_eq(cleared.verdict, MV_VERDICT_CLEAN, "%s", cleared.why);
-    cr_expect_not(cleared.floor.rises);
-}
-
-/* A recording with the stacks of live blocks only. A list is emptied in step `emptied` of 30. */
-static mv_leaks list_without_stacks_of_frees(uint64_t emptied)
-{
-    mvt_trace *t = mvt_new();
-
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
-    for (uint64_t i = 0; i < 30; i++) {
-        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
-        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
-        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = 512,
-                  .stack = i < emptied ? NULL : "log:train.py:21");
-        mvt_free(t, .addr = 0x20000000);
-        for (uint64_t k = 0; i + 1 == emptied && k < emptied; k++)
-            mvt_free(t, .addr = 0x30000000 + (k << 20));
-    }
-    mvt_final_heap(t);
-    return leaks_of(t);
-}
-
-Test(leaks, frees_without_stacks_may_be_of_any_line_that_keeps_their_size)
-{
-    mv_leaks emptied = list_without_stacks_of_frees(20), early = list_without_stacks_of_frees(2);
-    mv_leaks never = list_without_stacks_of_frees(0);
-
-    cr_expect_eq(emptied.verdict, MV_VERDICT_CLEAN, "%s", emptied.why);
-    cr_expect_eq(early.verdict, MV_VERDICT_LEAK, "%s", early.why);
-    cr_expect_eq(never.verdict, MV_VERDICT_LEAK, "%s", never.why);
-}
-
-/* A recording that begins while a list has `older` entries. The list is emptied in the fifth of 40
- * steps. */
-static mv_leaks list_from_the_middle(uint64_t older)
-{
-    mvt_trace *t = mvt_new();
-
-    for (uint64_t i = 0; i < 40; i++) {
-        mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
-        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB, .stack = "train:train.py:20");
-        mvt_alloc(t, .addr = 0x30000000 + (i << 20), .bytes = 512, .stack = "log:train.py:21");
-        mvt_free(t, .addr = 0x20000000);
-        for (uint64_t k = 0; i == 4 && k < older; k++)
-            mvt_free(t, .addr = 0x40000000 + (k << 20), .bytes = 512, .stack = "main:train.py:9");
-        for (uint64_t k = 0; i == 4 && k <= i; k++)
-            mvt_free(t, .addr = 0x30000000 + (k << 20));
-    }
-    return leaks_of(t);
-}
-
-Test(leaks, a_list_may_be_as_long_as_when_it_was_emptied)
-{
-    mv_leaks longer = list_from_the_middle(0), shorter = list_from_the_middle(20);
-
-    cr_expect_eq(longer.verdict, MV_VERDICT_LEAK, "%s", longer.why);
-    cr_expect_eq(shorter.verdict, MV_VERDICT_UNKNOWN, "%s", shorter.why);
-    cr_expect(strstr(shorter.why, "were freed all at once before"), "%s", shorter.why);
 }
 
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
@@ -374,7 +274,7 @@ Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 Test(leaks, growth_is_reported_and_the_rest_is_retained)
 {
     mvt_trace *t = ten_steps(1000, "log:train.py:77;train:train.py:21");
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     char label[64];
 
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK);
@@ -404,7 +304,7 @@ Test(leaks, without_allocations_nothing_is_clean)
     mvt_block(t, .bytes = 1 << 20);
     mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 2 << 20);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect(strstr(found.why, "allocations were not recorded"), "%s", found.why);
 }
@@ -412,7 +312,7 @@ Test(leaks, without_allocations_nothing_is_clean)
 Test(leaks, healthy_steps_are_clean)
 {
     mvt_trace *t = ten_steps(0, NULL);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
 
     cr_expect_eq(found.verdict, MV_VERDICT_CLEAN);
     cr_expect_eq(found.count, 0);
@@ -507,7 +407,7 @@ Test(leaks, one_leak_through_several_stacks_is_one_entry)
         mvt_annotate(t, "ProfilerStep#1", true, 0);
     }
     mvt_final_heap(t);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     cr_assert_eq(found.count, 1);
     cr_expect_eq(found.leaks[0].blocks, 24);
 }
@@ -546,7 +446,7 @@ Test(leaks, freed_activations_do_not_make_a_step_clean)
 
     pass(t, 100, 0x11000000, PASS);
     mvt_final_heap(t);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     expect_unknown(&found, "one step at most", "within one call of the model", "mark");
 }
 
@@ -559,7 +459,7 @@ Test(leaks, freed_activations_do_not_make_two_steps_clean)
     pass(t, 200, 0x11000000, PASS);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     mvt_final_heap(t);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     cr_expect_eq(found.steps.count, 2);
     expect_unknown(&found, "only two steps", "only two steps ended", "seven steps");
 }
@@ -578,7 +478,7 @@ Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     pass(t, 200, 0x11000000, PASS);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     cr_expect_eq(found.steps.count, 2);
     expect_unknown(&found, "only two steps", "only two steps ended", "max_entries");
 }
@@ -605,7 +505,7 @@ Test(leaks, a_line_that_recurs_and_frees_its_blocks_is_clean)
 
         serve(t, until);
         mvt_final_heap(t);
-        mv_leaks found = leaks_of(t);
+        mv_leaks found = mvt_leaks(t);
         cr_expect_eq(found.steps.count, 0);
         cr_expect_eq(found.verdict, until == 120 ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN, "%d: %s",
                      until, found.why);
@@ -621,7 +521,7 @@ Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:serve.py:2");
     mvt_block(t, .bytes = (1 << 30) - (1 << 20), .state = MV_BLOCK_INACTIVE);
     serve(t, 120);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     expect_unknown(&found, "too few steps", "older events are lost", "max_entries");
 }
 
@@ -632,7 +532,7 @@ Test(leaks, without_events_the_verdict_is_unknown)
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect_eq(found.preexisting_bytes, 1 << 20);
     cr_expect_eq(found.live_bytes, 1 << 20);
@@ -669,7 +569,7 @@ Test(leaks, a_state_has_no_history)
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x300000, .bytes = 512});
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     expect_unknown(&found, "no history", "enabled='state'", "_record_memory_history() before");
 }
 
@@ -681,7 +581,7 @@ Test(leaks, new_blocks_without_stacks_leave_the_verdict_unknown)
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_alloc(t, .addr = 0x300000, .bytes = 1 << 20);
-    mv_leaks found = leaks_of(t);
+    mv_leaks found = mvt_leaks(t);
     expect_unknown(&found, "no stacks", "the allocations in these events have no stacks",
                    "stacks='all'");
 }

@@ -1,8 +1,6 @@
 /* Blocks that different lines make only once raise the floor several times without a trend. If one
  * line does so repeatedly, that is a trend. */
-#include "analyze/leaks/leaks.h"
-
-#include "tests/fixture/fixture.h"
+#include "tests/leaks/fixture_leaks.h"
 
 enum { STEPS = 60 };
 
@@ -27,9 +25,7 @@ static mv_leaks run(uint32_t lines)
         }
     }
     mvt_final_heap(t);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
+    found = mvt_leaks(t);
     cr_expect_eq(found.floor.last - found.floor.first, 8 * MIB + 28 * 512);
     return found;
 }
