@@ -170,7 +170,13 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 
 /* Work on a device is done in pieces that are short even for a long trace. A piece that is not
  * finished sets *again. */
-enum { SOME_EVENTS = 1 << 17 /* takes at most 20 ms in a browser */ };
+static uint32_t piece_events(const mv_document *d)
+{
+    enum { SOME_EVENTS = 1 << 17 };         /* take at most 20 ms in a browser */
+    bool is_prepared = d->reported != NULL; /* nobody waits for single pieces */
+
+    return is_prepared ? UINT32_MAX : SOME_EVENTS;
+}
 
 typedef mv_code piece_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
@@ -187,7 +193,7 @@ static mv_code find_lives(const mv_document *d, mv_document_device *v, bool *aga
 
     if (!v->lives_search)
         v->lives_search = mv_lives_search_begin(&v->arena, &d->trace, v->device, &v->lives);
-    code = v->lives_search ? mv_lives_search_some(v->lives_search, SOME_EVENTS, again, err)
+    code = v->lives_search ? mv_lives_search_some(v->lives_search, piece_events(d), again, err)
                            : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lives");
     if (code != MV_OK || !*again)
         end_lives(v);
@@ -201,7 +207,7 @@ static mv_code find_pyramid(const mv_document *d, mv_document_device *v, bool *a
 
     if (!v->pyramid.lives && mv_pyramid_begin(&v->arena, &v->lives, &v->pyramid, err) != MV_OK)
         return err->code;
-    *again = mv_pyramid_some(&v->pyramid, SOME_EVENTS);
+    *again = mv_pyramid_some(&v->pyramid, piece_events(d));
     if (*again)
         return MV_OK;
     v->pyramid.of_level = d->trace.origin.level != NULL;
@@ -350,7 +356,7 @@ static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, boo
                                                   &v->growths, err);
     if (!v->growth_search)
         return err->code;
-    *again = mv_growth_search_some(v->growth_search, SOME_EVENTS);
+    *again = mv_growth_search_some(v->growth_search, piece_events(d));
     return MV_OK;
 }
 

@@ -61,9 +61,11 @@ static bool alloc_nodes(mv_arena *arena, mv_pyramid *p)
 static void fill_bucket(mv_pyramid *p, uint32_t first, uint32_t end, mv_levels *last,
                         mv_level_steps *steps)
 {
-    mv_extent *out = &p->extent[0][first / MV_PYRAMID_BUCKET], bucket = *out;
+    mv_extent *out = &p->extent[0][first / MV_PYRAMID_BUCKET], bucket;
     mv_levels now = *last; /* local variables, because writing to memory is slower */
 
+    if (first % MV_PYRAMID_BUCKET > 0) /* a new page that is read first takes two page faults */
+        bucket = *out;
     for (uint32_t e = first; e < end; e++) {
         bool is_first = e % MV_PYRAMID_BUCKET == 0;
         bool is_brief = !is_first && mv_level_steps_are_brief(steps, e, end);
