@@ -37,6 +37,12 @@ typedef struct {
     uint32_t bin;
 } mv_sized_block;
 
+/* A freed block without a stack that outlived the bin of its birth. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t lived; /* number of bins */
+} mv_nameless_free;
+
 /* How often blocks of one line, born in several steps, were freed all at once (piles.h). */
 typedef struct {
     uint32_t times;
@@ -56,11 +62,13 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_sites sites;
-    mv_stack_use *stacks;  /* [sites.stacks + 1] the last entry is for MV_NO_STACK */
-    mv_site_use *uses;     /* [sites.count] */
-    uint32_t *alive_row;   /* [alive_blocks] rows of live blocks, by site, in order of birth */
-    uint32_t *born;        /* birth bin of each block in alive_row */
-    mv_sized_block *sized; /* buffer for the live blocks of one site */
+    mv_stack_use *stacks;       /* [sites.stacks + 1] the last entry is for MV_NO_STACK */
+    mv_site_use *uses;          /* [sites.count] */
+    uint32_t *alive_row;        /* [alive_blocks] rows of live blocks, by site, in order of birth */
+    uint32_t *born;             /* birth bin of each block in alive_row */
+    mv_sized_block *sized;      /* buffer for the live blocks of one site */
+    mv_nameless_free *nameless; /* [nameless_count] sorted by size and age; NULL: not listed yet */
+    uint32_t nameless_count;
     uint32_t *lived;       /* ages in bins of freed blocks that outlived the bin of their birth, by
                             * site */
     uint32_t *kept;        /* buffer for the rows of one site's blocks */
@@ -173,7 +181,7 @@ bool mv_older_find(mv_leak_state *w);
 
 /* Adds freed blocks without a stack to a site that has freed no block, if they are of a size that
  * the site keeps. Requires that w->sized contains the site's blocks. Returns false when out of
- * memory. O(lasting allocations). */
+ * memory. */
 bool mv_nameless_frees_add(mv_leak_state *w, const mv_site_use *use, mv_growth_site *site);
 
 /* Fills w->of_own_thread, [sites.count]: 1 if the site's memory is charged to the line of another

@@ -37,9 +37,10 @@ typedef struct {
                              * MV_NO_ROW */
     uint64_t held;          /* bytes reserved before that call */
     uint64_t page;          /* bytes of a large page of an expandable segment */
-    uint64_t grown; /* bytes reserved before the maps of the current call; UINT64_MAX: none */
-    bool collects;  /* segments may also be released because of garbage_collection_threshold */
-    uint64_t *most; /* [events] largest number of bytes allocated so far */
+    uint64_t grown;    /* bytes reserved before the maps of the current call; UINT64_MAX: none */
+    uint32_t maps_end; /* the event after these maps */
+    bool collects;     /* segments may also be released because of garbage_collection_threshold */
+    uint64_t *most;    /* [events] largest number of bytes allocated so far */
     mv_oom_prospect prospect;
     bool only_last; /* only the last failure is evaluated; for the others, only the figures are
                      * computed */
@@ -366,19 +367,21 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
 
 /* Returns the size of the ordinary segment for the request that a segment event serves; 0: another
  * event, or a request that failed. */
-static uint64_t segment_of(const oom_state *t, uint32_t event)
+static uint64_t segment_of(oom_state *t, uint32_t event)
 {
     const mv_events *ev = &t->lives->events;
-    uint32_t alloc = event, row;
+    uint32_t row = MV_NO_ROW;
 
     if (ev->action[event] == MV_ACTION_SEGMENT_ALLOC)
         return ev->size[event];
     if (ev->action[event] != MV_ACTION_SEGMENT_MAP)
         return 0;
-    while (alloc < ev->count && ev->action[alloc] == MV_ACTION_SEGMENT_MAP)
-        alloc++;
-    row = alloc < ev->count && ev->action[alloc] == MV_ACTION_ALLOC ? t->lives->alloc_of[alloc]
-                                                                    : MV_NO_ROW;
+    if (event >= t->maps_end)
+        t->maps_end = event;
+    while (t->maps_end < ev->count && ev->action[t->maps_end] == MV_ACTION_SEGMENT_MAP)
+        t->maps_end++;
+    if (t->maps_end < ev->count && ev->action[t->maps_end] == MV_ACTION_ALLOC)
+        row = t->lives->alloc_of[t->maps_end];
     return row == MV_NO_ROW ? 0 : mv_segment_size_for(t->lives->allocs.block[row]);
 }
 
@@ -489,6 +492,7 @@ static mv_code evaluate_all(oom_state *t, mv_err *err)
         t->most_reserved = t->heap.all.reserved;
         t->prospect.before = t->lives->history == MV_HISTORY_COMPLETE ? 0 : t->heap.all.reserved;
         t->least_refused = t->grown = UINT64_MAX;
+        t->maps_end = 0;
         t->release = MV_NO_ROW;
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
             mv_oom *o = &t->out->ooms[i];
