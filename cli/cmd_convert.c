@@ -71,7 +71,7 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
 typedef struct {
     const char *path;
     uint64_t events, bytes_in, bytes_out; /* number of events in the trace */
-    mv_page_gap gap;                      /* number of events that OUT lacks */
+    mv_page_gap gap;                      /* number of events missing from OUT */
 } written;
 
 /* Computes the container's digests, which make `info` fast. Returns NULL, so that the container has

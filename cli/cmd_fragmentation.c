@@ -403,7 +403,7 @@ static void put_advice(const fragmentation_report *r, const mv_fragmentation *f)
     put_note(r, f->trust_note);
 }
 
-/* Tells how much of the reserved memory is in use after the last event. */
+/* Prints how much of the reserved memory is in use after the last event. */
 static void put_end(const fragmentation_report *r, const mv_fragmentation *f)
 {
     char reserved[MV_SIZE_TEXT], active[MV_SIZE_TEXT];

@@ -147,8 +147,8 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
 
-/* Does the same for an alloc and the two events after it, if these free the block and change nothing
- * else. Returns the number of events; 0: it is another event. */
+/* Follows the demand of an alloc and the two events after it, if these free the block and change
+ * nothing else. Returns the number of events; 0: it is another event. */
 static uint32_t follow_brief(mv_growth_search *s, uint32_t event)
 {
     mv_levels with = s->now;

@@ -153,8 +153,8 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
 const char *mv_floor_risen_why(mv_leak_state *w);
 
 /* Sets w->out->floor.rises. Ignores blocks that are part of the floor of all judged steps and are
- * freed after the last one, such as a model that a program drops at its end: they are no part of a
- * rise. Requires that the floor is set. Returns false when out of memory. O(n log n). */
+ * freed after the last one, such as a model that a program drops at its end, because they do not
+ * contribute to a rise. Requires that the floor is set. Returns false when out of memory. O(n log n). */
 bool mv_floor_without_set_up(mv_leak_state *w);
 
 /* Sets w->out->floor.rises again, without the lines that have no live block at the end, because

@@ -119,7 +119,7 @@ static uint64_t round_down(const mv_block_rules *rules, uint64_t bytes)
     uint64_t low = 0, high = bytes;
 
     while (low < high) {
-        uint64_t middle = low + (high - low + 1) / 2;
+        uint64_t middle = high - (high - low) / 2;
         if (mv_round_request(rules, middle) <= bytes)
             low = middle;
         else

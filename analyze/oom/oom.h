@@ -70,7 +70,7 @@ typedef enum {
     MV_COURSE_ENDS   /* all requests of the forecast were served */
 } mv_oom_course;
 
-/* What the run needs after the request, compared with the available memory. */
+/* The run's need after the request, compared with the available memory. */
 typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve, estimated as the middle between
                            * limit_least and limit_most */

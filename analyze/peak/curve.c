@@ -264,8 +264,8 @@ typedef struct {
     sweep pieces[MV_CURVE_PIECES];
 } sweeps;
 
-/* Does the same for a block that is freed at once. After its free, its part has the same bytes as
- * before, so the highest level without the part cannot have risen. */
+/* Sweeps along the three events of a block that is freed at once. After its free, its part has the
+ * same bytes as before, so the highest level without the part cannot have risen. */
 static inline void sweep_briefly(sweep *s, const uint8_t *gone, uint32_t event, uint32_t *moment,
                                  int64_t level)
 {

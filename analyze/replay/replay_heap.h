@@ -186,7 +186,7 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
 
-/* Does the same for a block that is freed at once, as most blocks of programs are. *is_freed is set
+/* Allocates a block that is freed at once, as most blocks of programs are. *is_freed is set
  * if it was freed already (mv_replay_use_briefly). */
 uint32_t mv_replay_malloc_briefly(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
                                   uint32_t pool_id, bool capturing, bool *is_freed);

@@ -68,7 +68,8 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Reads the file again from its beginning if it is another one, or was no recording before. */
+/* Reads the file again from its beginning if another file has its name now, or if it was not a
+ * recording before. */
 static bool is_current(mv_live_watch *w, reader *r, mv_err *err)
 {
     return (r->follow && !mv_live_follow_is_replaced(r->follow, w->path)) || open_again(w, r, err);
