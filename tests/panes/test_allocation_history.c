@@ -42,9 +42,8 @@ Test(allocation_history, the_history_equals_a_literal_pass)
 }
 
 /* Must equal "0x7f00#3" in `memviz trace`. */
-Test(allocation_history, versions_equal_those_of_the_trace_report)
+ViewTest(allocation_history, versions_equal_those_of_the_trace_report, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
     cJSON *json =
         mvt_json(0, "$MEMVIZ trace --json --limit 1500 '%s'", mv_view_document(view)->path);

@@ -5,42 +5,35 @@
 #include "view/panes/finding_places.h"
 
 typedef struct {
-    mv_view *view;
     const mv_document *document;
     const mv_document_device *device;
     mv_findings found;
     mv_finding_place *places; /* [found.count] */
 } bench;
 
-static void find(bench *b)
+static bench b;
+
+static void find(mv_view *view)
 {
-    b->document = mv_view_document(b->view);
-    b->device = mv_view_device(b->view);
-    mv_reports reports = mv_document_reports(b->document, b->device);
-    mvt_ok(mv_findings_find(mvt_memory(), &reports, &b->found, mvt_err()));
-    b->places = mv_finding_places_find(mvt_memory(), b->document, b->device, &b->found, NULL);
-    cr_assert_not_null(b->places);
+    b.document = mv_view_document(view);
+    b.device = mv_view_device(view);
+    mv_reports reports = mv_document_reports(b.document, b.device);
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &b.found, mvt_err()));
+    b.places = mv_finding_places_find(mvt_memory(), b.document, b.device, &b.found, NULL);
+    cr_assert_not_null(b.places);
 }
 
-static void open_bench(bench *b, const char *name)
+static const mv_finding *first_of(mv_finding_kind kind)
 {
-    *b = (bench){.view = mvt_view(name)};
-    find(b);
-}
-
-static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
-{
-    for (uint32_t i = 0; i < b->found.count; i++)
-        if (b->found.rows[i].kind == kind)
-            return &b->found.rows[i];
+    for (uint32_t i = 0; i < b.found.count; i++)
+        if (b.found.rows[i].kind == kind)
+            return &b.found.rows[i];
     return NULL;
 }
 
 static void expect_first(const char *name, mv_finding_kind kind, const char *culprit)
 {
-    bench b;
-
-    open_bench(&b, name);
+    find(mvt_view(name));
     cr_assert_gt(b.found.count, 0);
     cr_expect_eq(b.found.rows[0].kind, kind, "%s", name);
     cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
@@ -57,10 +50,9 @@ LongTest(findings, the_worst_finding_is_first_and_names_the_culprit)
 
 Test(findings, a_healthy_run_is_reported_too)
 {
-    bench b;
     uint32_t fine = 0;
 
-    open_bench(&b, "gpt_train");
+    find(mvt_view("gpt_train"));
     for (uint32_t i = 0; i < b.found.count; i++) {
         cr_expect_gt(b.found.rows[i].kind, MV_FINDING_WAITING);
         fine += b.found.rows[i].kind == MV_FINDING_FINE;
@@ -70,10 +62,9 @@ Test(findings, a_healthy_run_is_reported_too)
 
 Test(findings, bytes_equal_those_of_the_reports)
 {
-    bench b;
     uint32_t leak = 0, site = 0;
 
-    open_bench(&b, "leak_in_training");
+    find(mvt_view("leak_in_training"));
     for (uint32_t i = 0; i < b.found.count; i++) {
         const mv_finding *f = &b.found.rows[i];
         if (f->kind == MV_FINDING_LEAK)
@@ -83,8 +74,8 @@ Test(findings, bytes_equal_those_of_the_reports)
     }
     cr_expect_eq(leak, b.device->leaks.count);
     cr_expect_eq(site, MV_PEAK_FINDINGS);
-    open_bench(&b, "frag_pinned_by_small");
-    cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
+    find(mvt_view("frag_pinned_by_small"));
+    cr_expect_eq(first_of(MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
 /* A file that records only one moment has no peak, but the rows used to name changes that lower
@@ -94,9 +85,8 @@ Test(findings, without_events_there_is_no_peak)
     static const char *const names[] = {"no_history", "state_only"};
 
     for (int n = 0; n < 2; n++) {
-        bench b;
-        open_bench(&b, names[n]);
-        cr_expect_not_null(first_of(&b, MV_FINDING_HELD), "%s", names[n]);
+        find(mvt_view(names[n]));
+        cr_expect_not_null(first_of(MV_FINDING_HELD), "%s", names[n]);
         for (uint32_t i = 0; i < b.found.count; i++) {
             const mv_finding *f = &b.found.rows[i];
             cr_expect(f->kind != MV_FINDING_PEAK && !strstr(f->what, "peak") &&
@@ -134,9 +124,7 @@ EachView(findings, rows_of_the_peak_are_distinguished, check_peak_rows);
 
 Test(findings, memory_that_waits_for_streams_is_a_note)
 {
-    bench b;
-
-    open_bench(&b, "streams");
+    find(mvt_view("streams"));
     cr_assert(b.device->fragmentation.waits);
     for (uint32_t i = 0; i < b.found.count; i++)
         if (strstr(b.found.rows[i].title, "fragmentation"))
@@ -145,10 +133,9 @@ Test(findings, memory_that_waits_for_streams_is_a_note)
 
 static void check_view(mv_view *view, const char *name)
 {
-    bench b = {.view = view};
     uint32_t before = 0;
 
-    find(&b);
+    find(view);
     cr_expect_gt(b.found.count, 0, "%s", name);
     for (uint32_t i = 0; i < b.found.count; i++) {
         mv_finding_kind kind = b.found.rows[i].kind;
@@ -195,11 +182,9 @@ Test(findings, leaks_of_random_training_runs_are_named)
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
-        bench b = {0};
         mvt_training(t, seed, MVT_LEAK_HOOK, &truth);
-        b.view = mvt_view_of(t);
-        find(&b);
-        const mv_finding *leak = first_of(&b, MV_FINDING_LEAK);
+        find(mvt_view_of(t));
+        const mv_finding *leak = first_of(MV_FINDING_LEAK);
         cr_assert_not_null(leak);
         cr_expect_str_eq(leak->culprit, truth.lines[0]);
         cr_expect_eq(leak->bytes, truth.leaked_bytes);
@@ -208,21 +193,16 @@ Test(findings, leaks_of_random_training_runs_are_named)
 
 Test(findings, almost_empty_traces_get_a_verdict)
 {
-    bench b = {0};
     mvt_trace *t = mvt_new();
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(t, .addr = 512, .bytes = MV_SUM_LIMIT / 4);
-    b.view = mvt_view_of(t);
-    find(&b);
-    check_view(b.view, "nothing");
+    check_view(mvt_view_of(t), "nothing");
 }
 
 Test(findings, fails_when_memory_is_out)
 {
-    bench b;
-
-    open_bench(&b, "leak_in_training");
+    find(mvt_view("leak_in_training"));
     mv_reports reports = mv_document_reports(b.document, b.device);
     for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_findings found;

@@ -11,12 +11,14 @@ typedef struct {
     mv_index index;
 } bench;
 
-static void open_bench(bench *b, const mv_trace *trace)
+static bench b;
+
+static void open_bench(const mv_trace *trace)
 {
-    *b = (bench){.arena = mvt_memory(), .trace = trace};
-    b->lives = mvt_lives(b->arena, trace, 0);
-    mvt_ok(mv_sites_find(b->arena, trace, &b->sites, mvt_err()));
-    mvt_ok(mv_index_make(b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, mvt_err()));
+    b = (bench){.arena = mvt_memory(), .trace = trace};
+    b.lives = mvt_lives(b.arena, trace, 0);
+    mvt_ok(mv_sites_find(b.arena, trace, &b.sites, mvt_err()));
+    mvt_ok(mv_index_make(b.arena, &b.lives, MV_INDEX_ALLOCATED, &b.index, mvt_err()));
 }
 
 /* Returns whether an allocation is in the query, according to the query's definition. */
@@ -56,21 +58,21 @@ static void check_tree(const mv_flame_tree *tree)
     }
 }
 
-static void check(bench *b, mv_flames_query ask)
+static void check(mv_flames_query ask)
 {
     uint64_t bytes = 0, blocks = 0;
     mv_flames found;
     mv_alive rows;
     uint32_t at = 0;
 
-    mvt_ok(mv_flames_find(b->arena, b->trace, &b->sites, &b->index, ask, &found, mvt_err()));
-    mvt_ok(mv_flames_rows(b->arena, &b->index, ask, &rows, mvt_err()));
-    for (uint32_t i = 0; i < b->lives.allocs.count; i++) {
-        if (!is_meant(&b->lives, ask, i))
+    mvt_ok(mv_flames_find(b.arena, b.trace, &b.sites, &b.index, ask, &found, mvt_err()));
+    mvt_ok(mv_flames_rows(b.arena, &b.index, ask, &rows, mvt_err()));
+    for (uint32_t i = 0; i < b.lives.allocs.count; i++) {
+        if (!is_meant(&b.lives, ask, i))
             continue;
         cr_assert_lt(at, rows.count);
         cr_assert_eq(rows.row[at++], i);
-        bytes += b->lives.allocs.block[i];
+        bytes += b.lives.allocs.block[i];
         blocks++;
     }
     cr_assert_eq(at, rows.count);
@@ -83,9 +85,9 @@ static void check(bench *b, mv_flames_query ask)
         cr_assert_eq(mv_flames_node(&found, found.path[i]), i, "a path leads to its node");
 }
 
-static void check_all(bench *b)
+static void check_all(void)
 {
-    uint32_t events = b->lives.events.count;
+    uint32_t events = b.lives.events.count;
 
     for (uint32_t kind = 0; kind < 8; kind++)
         for (uint32_t k = 0; k <= 6; k++) {
@@ -97,11 +99,11 @@ static void check_all(bench *b)
                                    .b = events / 7 * k + events / 5};
             if (ask.b > events)
                 ask.b = events;
-            check(b, ask);
+            check(ask);
             ask.source = MV_FLAMES_HELD;
-            check(b, ask);
+            check(ask);
             ask.source = MV_FLAMES_TEMPORARY;
-            check(b, ask);
+            check(ask);
         }
 }
 
@@ -110,17 +112,15 @@ LongTest(flames, sums_equal_those_of_a_literal_pass)
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
-        bench b;
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
-        open_bench(&b, mvt_done(t));
-        check_all(&b);
+        open_bench(mvt_done(t));
+        check_all();
     }
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
-        bench b;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 400, .unrecorded = 50});
-        open_bench(&b, mvt_done(t));
-        check_all(&b);
+        open_bench(mvt_done(t));
+        check_all();
     }
 }
 
@@ -140,9 +140,8 @@ Test(flames, inverted_graphs_begin_with_the_innermost_frame)
     mvt_trace *t = three_stacks();
     mv_flames found;
     mv_err err;
-    bench b;
 
-    open_bench(&b, mvt_done(t));
+    open_bench(mvt_done(t));
     mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
                    (mv_flames_query){.event = 3, .is_inverted = true}, &found, &err);
     cr_expect_str_eq(found.tree.nodes[found.tree.nodes[0].child].label, "a.py:3 leaf");
@@ -160,9 +159,8 @@ Test(flames, largest_below_a_node_passes_through_it)
     mv_flames_query ask = {.event = 3};
     mv_flames found;
     mv_err err;
-    bench b;
 
-    open_bench(&b, mvt_done(t));
+    open_bench(mvt_done(t));
     mv_flames_find(b.arena, b.trace, &b.sites, &b.index, ask, &found, &err);
     cr_expect_eq(mv_flames_largest(b.arena, b.trace, &b.sites, &b.index, ask, &found, 0), 1);
     for (uint32_t i = 1; i < found.tree.count; i++) {
@@ -181,11 +179,10 @@ Test(flames, at_the_end_of_a_snapshot_it_equals_the_counters_of_pytorch)
 {
     mv_flames found;
     mv_err err;
-    bench b;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
 
-    open_bench(&b, &trace);
-    check_all(&b);
+    open_bench(&trace);
+    check_all();
     mv_flames_find(b.arena, &trace, &b.sites, &b.index,
                    (mv_flames_query){.event = b.lives.events.count - 1}, &found, &err);
     cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");

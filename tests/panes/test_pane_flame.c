@@ -21,9 +21,8 @@ static mv_view *flames_of(const char *name)
 }
 
 /* Moves from the buttons down into the boxes: to the heaviest box, to the side, and up again. */
-Test(pane_flame, arrows_go_from_box_to_box)
+ViewTest(pane_flame, arrows_go_from_box_to_box, flames_of("gpt_train"))
 {
-    mv_view *view = flames_of("gpt_train");
     const mv_flame_tree *tree = &view->panels->flames_shown->flames.tree;
 
     for (int i = 0; i < 12 && !view->spot.is_inside; i++)
@@ -44,10 +43,8 @@ Test(pane_flame, arrows_go_from_box_to_box)
     cr_expect_eq(node_at(view), &tree->nodes[at->parent]);
 }
 
-Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
+ViewTest(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller, flames_of("gpt_train"))
 {
-    mv_view *view = flames_of("gpt_train");
-
     for (int i = 0; i < 16 && view->panels->flame_spot == 0; i++)
         mvt_view_key(view, MV_KEY_DOWN, 0);
     for (int i = 0; i < 2; i++)
@@ -64,15 +61,13 @@ Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
 }
 
 /* In a pane with few levels, the box must stay visible on the way down. */
-Test(pane_flame, the_keyboards_box_is_visible)
+ViewTest(pane_flame, the_keyboards_box_is_visible, flames_of("gpt_train"))
 {
-    mv_view *view = flames_of("gpt_train");
     const mv_panels *p = view->panels;
     uint32_t deepest = 0;
 
     mv_view_write_desk(view)->lower_share = MV_LEAST_LOWER;
-    mv_view_do(view, MV_DO_flame_frames, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_flame_frames, 0);
     for (int i = 0; i < 40; i++) {
         uint32_t depth;
         mvt_view_key(view, MV_KEY_DOWN, 0);
@@ -125,8 +120,7 @@ static void check_isolated(mv_view *view, const char *name)
     mvt_view_frame(view);
     if (!view->matches || !view->matches->matches)
         return;
-    mv_view_do(view, MV_DO_isolate, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_isolate, 0);
     for (uint32_t i = 0; i < index->count; i++)
         if (mv_filter_has(view->matches, i) && mv_index_is_alive(index, i, view->now->cursor)) {
             bytes += index->bytes[i];
@@ -136,8 +130,9 @@ static void check_isolated(mv_view *view, const char *name)
     cr_expect(root->bytes == bytes && root->blocks == blocks, "%s: %llu in %u, not %llu in %u",
               name, (unsigned long long)root->bytes, (uint32_t)root->blocks,
               (unsigned long long)bytes, blocks);
-    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_SEGMENTS);
-    cr_expect(mvt_scene_says(mvt_view_frame(view), "hits and all others: "), "%s", name);
+    cr_expect(mvt_scene_says(mvt_view_do(view, MV_DO_flame_source, MV_FLAMES_SEGMENTS),
+                             "hits and all others: "),
+              "%s", name);
 }
 
 EachView(pane_flame, isolated_hits_are_counted_alone, check_isolated);

@@ -185,29 +185,22 @@ LongTest(pane_state, the_state_marks_the_change_of_the_event)
 }
 
 /* The same in a zoomed view, in which the mark must scroll into view. */
-Test(pane_state, a_zoomed_state_follows_the_event)
+ViewTest(pane_state, a_zoomed_state_follows_the_event, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
-
     view->ui.pointer_x = 900;
     view->ui.pointer_y = 250;
-    for (int i = 0; i < 6; i++) {
-        mv_view_do(view, MV_DO_zoom_in, 0);
-        mvt_view_frame(view);
-    }
+    for (int i = 0; i < 6; i++)
+        mvt_view_do(view, MV_DO_zoom_in, 0);
     cr_assert_gt(place_of(view)->shown.zoom, 10);
     for (uint32_t event = 40; event < 6500; event += 97) {
         mv_view_move_cursor(view, event);
-        mv_view_do(view, MV_DO_event_on, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_event_on, 0);
         check_mark(view, view->now->cursor);
     }
 }
 
-Test(pane_state, the_state_describes_the_event)
+ViewTest(pane_state, the_state_describes_the_event, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
-
     mv_view_move_cursor(view, 2150);
     mvt_view_frame(view);
     cr_expect(mvt_scene_says(&view->ui.scene, "Allocates 64.0 MiB at 0x"));
@@ -218,62 +211,62 @@ Test(pane_state, the_state_describes_the_event)
 
 /* ---- zooming and moving ------------------------------------------------------------------ */
 
-static void send(mv_view *view, mv_input in)
+static void point(mv_view *view, mv_input_kind kind, float x, float y)
 {
-    mv_view_input(view, &in);
+    mvt_view_point(view, kind, x, y, kind != MV_INPUT_MOVE);
     mvt_view_frame(view);
 }
 
-Test(pane_state, the_state_zooms_at_the_pointer)
+static void wheel(mv_view *view, float x, float y, float dy)
 {
-    mv_view *view = state_of("gpt_train");
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_WHEEL, .x = x, .y = y, .dy = dy});
+    mvt_view_frame(view);
+}
+
+ViewTest(pane_state, the_state_zooms_at_the_pointer, state_of("gpt_train"))
+{
     uint32_t segment, alloc, before;
     float x = 430, y = 220, wide;
 
     while (!mv_state_at(view, x, y, &before, &segment))
         cr_assert_lt(y++, 300);
-    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+    point(view, MV_INPUT_MOVE, x, y);
     wide = mv_state_x(place_of(view), 1 << 20) - mv_state_x(place_of(view), 0);
     for (int i = 0; i < 5; i++) {
-        send(view, (mv_input){.kind = MV_INPUT_WHEEL, .x = x, .y = y, .dy = 1});
+        wheel(view, x, y, 1);
         cr_assert(mv_state_at(view, x, y, &alloc, &segment));
         cr_assert_eq(alloc, before);
     }
     cr_expect_float_eq(mv_state_x(place_of(view), 1 << 20) - mv_state_x(place_of(view), 0),
                        wide * 3.0518f, 0.1);
-    cr_expect(mv_view_do(view, MV_DO_fit_all, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_fit_all, 0);
     cr_expect_eq(place_of(view)->shown.zoom, 1);
     cr_expect_not(mv_state_is_cut(place_of(view)));
 }
 
-Test(pane_state, a_drag_moves_and_a_click_pins)
+ViewTest(pane_state, a_drag_moves_and_a_click_pins, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
     float x = 430, y = 220, at;
 
     mv_view_write(view)->heap_zoom = 8;
     mv_view_write(view)->heap_left = 0.4;
     mvt_view_frame(view);
     at = mv_state_x(place_of(view), 0);
-    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
-    send(view, (mv_input){.kind = MV_INPUT_PRESS, .x = x, .y = y, .clicks = 1});
-    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x + 50, .y = y});
-    send(view, (mv_input){.kind = MV_INPUT_RELEASE, .x = x + 50, .y = y});
+    point(view, MV_INPUT_MOVE, x, y);
+    point(view, MV_INPUT_PRESS, x, y);
+    point(view, MV_INPUT_MOVE, x + 50, y);
+    point(view, MV_INPUT_RELEASE, x + 50, y);
     cr_expect_float_eq(mv_state_x(place_of(view), 0), at + 50, 1);
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
     mvt_view_click(view, x, y);
-    mvt_view_frame(view);
     cr_expect_neq(view->now->pinned, MV_NO_ROW);
     cr_expect(mvt_scene_says(&view->ui.scene, "pinned"));
-    mv_view_do(view, MV_DO_pan_right, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_pan_right, 0);
     cr_expect_lt(mv_state_x(place_of(view), 0), at);
 }
 
-Test(pane_state, the_state_fits_the_pinned_block)
+ViewTest(pane_state, the_state_fits_the_pinned_block, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
     const mv_heap_map *map;
     uint32_t small = MV_NO_ROW, segment;
@@ -285,8 +278,7 @@ Test(pane_state, the_state_fits_the_pinned_block)
             small = i;
     cr_assert_neq(small, MV_NO_ROW);
     mv_view_pin(view, small);
-    mv_view_do(view, MV_DO_fit_selection, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_fit_selection, 0);
     map = &view->panels->heap_shown->heap.map;
     segment = mv_state_segment_at(map, lives->allocs.addr[small]);
     cr_assert(mv_state_range_next(place_of(view), segment,
@@ -296,47 +288,39 @@ Test(pane_state, the_state_fits_the_pinned_block)
 }
 
 /* The minimap below the state moves the moment, and the list of events next to it follows. */
-Test(pane_state, the_minimap_moves_the_moment)
+ViewTest(pane_state, the_minimap_moves_the_moment, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
     float y = view->minimap_box.y + view->minimap_box.h / 2, w = view->minimap_box.w;
     uint32_t before = view->now->cursor, from = (uint32_t)view->now->from;
 
     for (int i = 1; i < 8; i++) {
         float x = view->minimap_box.x + w * (float)i / 8;
-        send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
-        send(view, (mv_input){.kind = MV_INPUT_PRESS, .x = x, .y = y, .button = 1, .clicks = 1});
+        point(view, MV_INPUT_MOVE, x, y);
+        point(view, MV_INPUT_PRESS, x, y);
         uint32_t pressed = view->now->cursor;
         cr_expect_neq(pressed, before, "a click at %d of 8", i);
-        send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x + w / 20, .y = y});
+        point(view, MV_INPUT_MOVE, x + w / 20, y);
         cr_expect_gt(view->now->cursor, pressed, "a drag");
         cr_expect_eq(view->panels->heap_shown->ask.event, view->now->cursor);
         cr_expect_not_null(mvt_view_zone(view, MV_DO_go_to_event, view->now->cursor),
                            "the list shows the cursor's event");
-        send(view, (mv_input){.kind = MV_INPUT_RELEASE, .x = x + w / 20, .y = y, .button = 1});
+        point(view, MV_INPUT_RELEASE, x + w / 20, y);
         before = view->now->cursor;
     }
     cr_expect_eq((uint32_t)view->now->from, from, "the timeline's window stays");
-    send(view,
-         (mv_input){.kind = MV_INPUT_WHEEL, .x = view->minimap_box.x + 300, .y = y, .dy = -1});
+    wheel(view, view->minimap_box.x + 300, y, -1);
     cr_expect_eq(view->now->cursor, before + 1);
 }
 
-Test(pane_state, a_click_in_the_list_goes_to_the_event)
+ViewTest(pane_state, a_click_in_the_list_goes_to_the_event, state_of("gpt_train"))
 {
-    mv_view *view = state_of("gpt_train");
-
     mv_view_move_cursor(view, 2150);
     mvt_view_frame(view);
+    mvt_view_click_zone(view, MV_DO_go_to_event, 2153);
+    cr_expect_eq(view->now->cursor, 2153);
     const mv_zone *zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
     cr_assert_not_null(zone);
-    mvt_view_click(view, zone->box.x + 30, zone->box.y + 4);
-    mvt_view_frame(view);
-    cr_expect_eq(view->now->cursor, 2153);
-    zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
-    cr_assert_not_null(zone);
-    send(view,
-         (mv_input){.kind = MV_INPUT_WHEEL, .x = zone->box.x + 30, .y = zone->box.y, .dy = 1});
+    wheel(view, zone->box.x + 30, zone->box.y, 1);
     cr_expect_eq(view->now->cursor, 2152);
 }
 
@@ -349,8 +333,7 @@ Test(pane_state, a_small_heap_fills_a_large_pane)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int s = 0; s < 3; s++) {
             mv_view *view = state_of(names[i]);
-            mv_view_frame(view, sizes[s][0], sizes[s][1], view->ms + 1000);
-            mv_view_frame(view, sizes[s][0], sizes[s][1], view->ms + 1000);
+            mvt_view_sized(view, sizes[s][0], sizes[s][1]);
             const mv_state_place *p = place_of(view);
             float bottom = mv_state_row_y(p, p->state->rows - 1) + p->row;
             cr_expect_geq(bottom, p->box.y + p->box.h * 0.97f - 4, "%s at %g", names[i],

@@ -121,9 +121,8 @@ LongTest(panes, state_follows_the_cursor)
     }
 }
 
-Test(panes, a_failed_request_is_compared_with_free_memory)
+ViewTest(panes, a_failed_request_is_compared_with_free_memory, mvt_view("oom_fragmented"))
 {
-    mv_view *view = mvt_view("oom_fragmented");
     const mv_oom *oom = mv_view_device(view)->ooms.ooms;
 
     mv_view_write(view)->main = MV_MAIN_STATE;
@@ -138,16 +137,12 @@ Test(panes, a_failed_request_is_compared_with_free_memory)
 static void click_zone(mv_view *view, mv_command_id command, uint64_t arg)
 {
     mvt_view_frame(view);
-    const mv_zone *zone = mvt_view_zone(view, command, arg);
-    cr_assert_not_null(zone, "no zone of command %u", command);
-    mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
-    mvt_view_frame(view);
+    mvt_view_click_zone(view, command, arg);
 }
 
-Test(panes, the_ideal_placement_is_shown_with_the_lines_that_cost_the_difference)
+ViewTest(panes, the_ideal_placement_is_shown_with_the_lines_that_cost_the_difference,
+         mvt_view("frag_pinned_by_small"))
 {
-    mv_view *view = mvt_view("frag_pinned_by_small");
-
     mv_view_write(view)->main = MV_MAIN_STATE;
     cr_expect_not(mvt_scene_says(mvt_view_frame(view), "ideal: "));
     uint32_t boxes = view->ui.scene.shape_count;
@@ -160,10 +155,8 @@ Test(panes, the_ideal_placement_is_shown_with_the_lines_that_cost_the_difference
     cr_expect_not(mvt_scene_says(&view->ui.scene, "ideal: "));
 }
 
-Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
+ViewTest(panes, a_click_on_a_finding_goes_there_and_back_undoes_it, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mvt_view_frame(view);
     mv_view_state before = *view->now;
     click_zone(view, MV_DO_report_row, 0);
@@ -191,21 +184,17 @@ LongTest(panes, a_click_on_a_block_pins_it)
         for (float x = 20; x < 1260; x += 130) {
             mv_view_write(view)->pinned = MV_NO_ROW;
             mvt_view_click(view, x, y);
-            if (view->now->pinned == MV_NO_ROW) {
-                mvt_view_frame(view); /* a click in the list of events moves the moment */
+            if (view->now->pinned == MV_NO_ROW) /* a click in the list of events */
                 continue;
-            }
             cr_assert(mv_alloc_is_active(&d->lives, view->now->pinned, view->now->cursor));
             pinned++;
-            mvt_view_frame(view);
             cr_assert_eq(view->hover, view->now->pinned, "what is below the pointer");
         }
     cr_expect_gt(pinned, 20);
 }
 
-Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
+ViewTest(panes, a_click_on_a_frame_shows_it_alone_and_searches_it, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     uint32_t node = 0;
 
     mv_view_write(view)->tab = MV_TAB_FLAME;
@@ -216,21 +205,17 @@ Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
         if (strcmp(a->flames.tree.nodes[i].label, "train.py:74 train_step") == 0)
             node = i;
     cr_assert_neq(node, 0);
-    cr_expect(mv_view_do(view, MV_DO_flame_focus, node));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_flame_focus, node);
     cr_expect_str_eq(view->now->search, "train.py:74:train_step");
     a = view->panels->flames_shown;
     cr_expect_str_eq(a->flames.tree.nodes[a->boxes.boxes[0].node].label, "train.py:74 train_step");
-    cr_expect(mv_view_do(view, MV_DO_cancel, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_cancel, 0);
     cr_expect_eq(view->panels->flames_shown->focus, 0, "Escape shows all");
     cr_expect_str_eq(view->now->search, "train.py:74:train_step", "and nothing else");
 }
 
-Test(panes, rows_of_tables_go_to_their_place)
+ViewTest(panes, rows_of_tables_go_to_their_place, mvt_view("annotated"))
 {
-    mv_view *view = mvt_view("annotated");
-
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
     mv_view_move_cursor(view, 40);
     click_zone(view, MV_DO_table_row, 43);
@@ -246,9 +231,8 @@ Test(panes, rows_of_tables_go_to_their_place)
     cr_expect(view->now->is_sort_turned[MV_LISTING_STACKS]);
 }
 
-Test(panes, folded_frames_unfold_and_history_can_be_clicked)
+ViewTest(panes, folded_frames_unfold_and_history_can_be_clicked, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
     uint32_t alloc = 0, lines;
 
@@ -267,16 +251,15 @@ Test(panes, folded_frames_unfold_and_history_can_be_clicked)
 /* ---- one allocation ---------------------------------------------------------------------- */
 
 /* The lower pane used to stay on Reports, so that the stack was two clicks away. */
-Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
+ViewTest(panes, a_click_shows_the_events_and_stack_of_the_block_at_once,
+         mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     char label[256];
 
     mvt_view_frame(view);
     cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
     mvt_view_click(view, view->timeline->plot.x + view->timeline->plot.w / 2,
                    view->timeline->plot.y + view->timeline->plot.h - 8);
-    mvt_view_frame(view);
     cr_assert_neq(view->now->pinned, MV_NO_ROW);
     cr_expect_eq(view->now->tab, MV_TAB_DETAILS);
     mv_culprit_label(&mv_view_document(view)->trace, mv_view_document(view)->sites.kinds,
@@ -304,9 +287,8 @@ static uint32_t block_between(const mv_lives *lives, const mv_address_users *use
     return best;
 }
 
-Test(panes, links_of_a_block_lead_along_its_address)
+ViewTest(panes, links_of_a_block_lead_along_its_address, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
     mv_address_users users;
 
@@ -328,15 +310,13 @@ Test(panes, links_of_a_block_lead_along_its_address)
 
 /* Finding the users of all addresses takes a while in a long trace, but the stack does not wait for
  * them. */
-Test(panes, details_show_the_known_facts_at_once)
+ViewTest(panes, details_show_the_known_facts_at_once, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
     mv_address_users users;
 
     mvt_ok(mv_address_users_find(mvt_memory(), lives, &users, mvt_err()));
-    mv_view_do(view, MV_DO_pin, block_between(lives, &users));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_pin, block_between(lives, &users));
     mv_explanation_question q = mv_details_question(view);
     const mv_event_explanation *now = mv_panels_explain(view, &q);
     cr_assert_not_null(now);
@@ -345,10 +325,8 @@ Test(panes, details_show_the_known_facts_at_once)
     cr_expect_neq(mv_details_explanation(view)->next, MV_NO_ROW);
 }
 
-Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
+ViewTest(panes, without_a_pin_details_show_the_event_of_the_cursor, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mv_view_write(view)->tab = MV_TAB_DETAILS;
     for (uint32_t event = 0; event < 12; event++) {
         mv_view_move_cursor(view, event);
@@ -363,10 +341,8 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
 }
 
 /* Panes that lack the memory for their answer must say so and stay usable. */
-Test(panes, panes_work_without_memory_for_their_answer)
+ViewTest(panes, panes_work_without_memory_for_their_answer, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_frame(view);
     view->budget->limit = view->budget->used + (1 << 20);
     for (int tab = 0; tab < 4; tab++) {

@@ -50,8 +50,7 @@ static void check_file(const char *name, const char *path)
         const char *level = mv_view_level_name(view);
         bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
                       triage_says(triage, "fragmentation");
-        mv_view_do(view, MV_DO_show_reports, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_show_reports, 0);
         mv_file_badge badge = mv_file_badge_of(view);
         cr_assert_not_null(badge.text, "%s, level %s", name, level);
         cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
@@ -76,9 +75,8 @@ LongTest(reports_of_levels, reports_name_the_findings_of_the_triage)
         check_file(snapshots[i], mvt_snapshot(snapshots[i]));
 }
 
-Test(reports_of_levels, a_click_shows_the_level)
+ViewTest(reports_of_levels, a_click_shows_the_level, mvt_view("pinned_leak"))
 {
-    mv_view *view = mvt_view("pinned_leak");
     const mv_panels *panels = view->panels;
     uint32_t row = 0;
 
@@ -90,17 +88,15 @@ Test(reports_of_levels, a_click_shows_the_level)
     cr_expect_str_eq(panels->reports[row].where, "level host");
     cr_expect(
         mvt_scene_says(mv_view_frame(view, 1280, 2000, view->ms + 1000), "PyTorch's allocator: "));
-    mv_view_do(view, MV_DO_report_row, row);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_report_row, row);
     cr_expect_str_eq(mv_view_level_name(view), "host");
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
     cr_expect_eq(panels->reports[0].kind, MV_FINDING_LEAK);
 }
 
 /* The whole device, and what other settings save, are rows as in `memviz FILE`. */
-Test(reports_of_levels, the_device_and_other_settings_have_rows)
+ViewTest(reports_of_levels, the_device_and_other_settings_have_rows, mvt_view("train"))
 {
-    mv_view *view = mvt_view("train");
     mv_view_opts opts = {.is_dark = true, .tries_settings = true};
 
     mvt_view_frame(view);

@@ -145,15 +145,13 @@ static void check_holes(mv_view *view, const char *name)
     for (uint32_t i = 0; i < 6; i++) {
         mv_cell cells[MV_LISTING_COLUMNS];
         mv_listing_place row;
-        mv_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
         const mv_listing_answer *a = view->panels->table_shown;
         if (!a || i >= a->table.count)
             return;
         mv_listing_row(mvt_memory(), &a->ask, &a->table, i, cells, &row);
         uint64_t bytes = cells[0].number;
-        mv_view_do(view, MV_DO_table_row, i);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_table_row, i);
         mvt_view_frame(view);
         cr_assert_eq(view->now->main, MV_MAIN_STATE, "%s", name);
         cr_assert_eq(view->now->hole, cells[3].number, "%s", name);

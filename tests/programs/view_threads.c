@@ -156,14 +156,12 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
 
 int main(int argc, char **argv)
 {
-    bool is_fine;
-
     if (argc == 4 && strcmp(argv[1], "--grow") == 0) {
         whole = argv[2];
         argv += 2;
         argc -= 2;
     }
-    is_fine = argc > 1 && session(argc - 1, argv + 1, 150, true);
+    bool is_fine = argc > 1 && session(argc - 1, argv + 1, 150, true);
     for (uint32_t i = 0; i < 6; i++)
         is_fine &= session(argc - 1, argv + 1, i * 3, false);
     if (!is_fine)

@@ -5,20 +5,21 @@
 
 #include "view/sdl/user_events.h"
 
-static mv_input input_of(SDL_Event event, uint16_t mods, mv_pointer *pointer)
+static mv_pointer pointer = {1, 1, 3, 4};
+
+static mv_input input_of(SDL_Event event, uint16_t mods)
 {
     mv_input input;
 
-    cr_assert(mv_user_event(&event, mods, pointer, &input));
+    cr_assert(mv_user_event(&event, mods, &pointer, &input));
     return input;
 }
 
 static mv_input key(SDL_Keycode sym, uint16_t mods)
 {
-    mv_pointer pointer = {1, 1, 5, 6};
     SDL_Event event = {.key = {.type = SDL_KEYDOWN, .keysym = {.sym = sym, .mod = mods}}};
 
-    return input_of(event, 0, &pointer);
+    return input_of(event, 0);
 }
 
 Test(user_events, keys_are_characters_or_have_names)
@@ -59,7 +60,6 @@ Test(user_events, modifiers_are_reported)
 
 Test(user_events, keys_without_a_meaning_do_not_count)
 {
-    mv_pointer pointer = {1, 1, 0, 0};
     mv_input input;
 
     for (SDL_Keycode sym = SDLK_LCTRL; sym <= SDLK_RGUI; sym++) {
@@ -73,19 +73,19 @@ Test(user_events, keys_without_a_meaning_do_not_count)
  * of the picture. */
 Test(user_events, the_pointer_is_in_pixels)
 {
-    mv_pointer pointer = {2, 2, 0, 0};
     SDL_Event event = {.motion = {.type = SDL_MOUSEMOTION, .x = 100, .y = 30}};
-    mv_input input = input_of(event, KMOD_LSHIFT, &pointer);
 
+    pointer = (mv_pointer){2, 2, 0, 0};
+    mv_input input = input_of(event, KMOD_LSHIFT);
     cr_expect(input.kind == MV_INPUT_MOVE && input.x == 200 && input.y == 60);
     cr_expect_eq(input.mods, MV_MOD_SHIFT);
     event = (SDL_Event){
         .wheel = {.type = SDL_MOUSEWHEEL, .preciseX = 0.25f, .preciseY = -1.5f, .x = 0, .y = -1}};
-    input = input_of(event, 0, &pointer);
+    input = input_of(event, 0);
     cr_expect(input.kind == MV_INPUT_WHEEL && input.dx == 0.25f && input.dy == -1.5f);
     cr_expect(input.x == 200 && input.y == 60, "where the pointer is");
     event.wheel.direction = SDL_MOUSEWHEEL_FLIPPED;
-    cr_expect_eq(input_of(event, 0, &pointer).dy, 1.5f);
+    cr_expect_eq(input_of(event, 0).dy, 1.5f);
 }
 
 Test(user_events, buttons_are_reported_with_their_clicks)
@@ -93,45 +93,43 @@ Test(user_events, buttons_are_reported_with_their_clicks)
     static const uint8_t buttons[][2] = {{SDL_BUTTON_LEFT, MV_BUTTON_LEFT},
                                          {SDL_BUTTON_MIDDLE, MV_BUTTON_MIDDLE},
                                          {SDL_BUTTON_RIGHT, MV_BUTTON_RIGHT}};
-    mv_pointer pointer = {1, 1, 0, 0};
     SDL_Event event = {.button = {.x = 7, .y = 9, .clicks = 1}};
     mv_input input;
 
     for (size_t i = 0; i < 3; i++) {
         event.button.type = SDL_MOUSEBUTTONDOWN;
         event.button.button = buttons[i][0];
-        input = input_of(event, 0, &pointer);
+        input = input_of(event, 0);
         cr_expect(input.kind == MV_INPUT_PRESS && input.button == buttons[i][1] &&
                   input.clicks == 1 && input.x == 7 && input.y == 9);
         event.button.type = SDL_MOUSEBUTTONUP;
-        cr_expect_eq(input_of(event, 0, &pointer).kind, MV_INPUT_RELEASE);
+        cr_expect_eq(input_of(event, 0).kind, MV_INPUT_RELEASE);
     }
     event.button.clicks = 2;
-    cr_expect_eq(input_of(event, 0, &pointer).clicks, 2);
+    cr_expect_eq(input_of(event, 0).clicks, 2);
     event.button.button = SDL_BUTTON_X1;
     cr_expect_not(mv_user_event(&event, 0, &pointer, &input));
 }
 
 Test(user_events, text_dropped_files_and_leaving_are_reported)
 {
-    mv_pointer pointer = {1, 1, 3, 4};
     char path[] = "/tmp/dropped.pickle";
     SDL_Event event = {.text = {.type = SDL_TEXTINPUT}};
 
     memset(event.text.text, 'x', sizeof event.text.text);
     memcpy(event.text.text, "\xc3\xa9", 3);
-    cr_expect_str_eq(input_of(event, 0, &pointer).text, "\xc3\xa9");
+    cr_expect_str_eq(input_of(event, 0).text, "\xc3\xa9");
     memset(event.text.text, 'x', sizeof event.text.text);
-    cr_expect_eq(strlen(input_of(event, 0, &pointer).text), sizeof event.text.text - 1);
+    cr_expect_eq(strlen(input_of(event, 0).text), sizeof event.text.text - 1);
     event = (SDL_Event){.drop = {.type = SDL_DROPFILE, .file = path}};
-    mv_input input = input_of(event, 0, &pointer);
+    mv_input input = input_of(event, 0);
     cr_expect(input.kind == MV_INPUT_DROP && input.path == path);
     event.drop.file = NULL;
     cr_expect_not(mv_user_event(&event, 0, &pointer, &input));
     event = (SDL_Event){.window = {.type = SDL_WINDOWEVENT, .event = SDL_WINDOWEVENT_LEAVE}};
-    cr_expect_eq(input_of(event, 0, &pointer).kind, MV_INPUT_LEAVE);
+    cr_expect_eq(input_of(event, 0).kind, MV_INPUT_LEAVE);
     event.window.event = SDL_WINDOWEVENT_FOCUS_LOST;
-    cr_expect_eq(input_of(event, 0, &pointer).kind, MV_INPUT_LEAVE);
+    cr_expect_eq(input_of(event, 0).kind, MV_INPUT_LEAVE);
     event.window.event = SDL_WINDOWEVENT_EXPOSED;
     cr_expect_not(mv_user_event(&event, 0, &pointer, &input));
 }

@@ -112,9 +112,8 @@ LongTest(viewer_window, a_view_stops_drawing)
 
 /* ---- the title --------------------------------------------------------------------------- */
 
-Test(viewer_window, title_names_the_file)
+ViewTest(viewer_window, title_names_the_file, mvt_view_new(NULL))
 {
-    mv_view *view = mvt_view_new(NULL);
     char title[MV_VIEW_TITLE];
 
     mv_view_title(view, title);
@@ -123,8 +122,7 @@ Test(viewer_window, title_names_the_file)
     mv_view_title(view, title);
     cr_assert_str_eq(title, "gpt_train.pickle \xe2\x80\x94 memviz");
     mvt_view_open(view, mvt_snapshot("two_devices"));
-    mv_view_do(view, MV_DO_next_device, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_device, 0);
     mv_view_title(view, title);
     cr_assert_str_eq(title, "two_devices.pickle, device 0 \xe2\x80\x94 memviz");
 }

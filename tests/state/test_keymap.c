@@ -8,18 +8,18 @@ typedef struct {
     char why[128];
 } world;
 
-static uint32_t open_world(world *w, const char *text)
+static world w;
+
+static uint32_t open_world(const char *text)
 {
-    mv_keymap_init(&w->map);
-    return mv_keymap_read(mvt_memory(), &w->map, text, w->why, sizeof w->why);
+    mv_keymap_init(&w.map);
+    return mv_keymap_read(mvt_memory(), &w.map, text, w.why, sizeof w.why);
 }
 
 Test(keymap, lines_replace_the_keys_of_their_command)
 {
-    world w;
-
-    cr_assert_eq(open_world(&w, "# mine\n\n  zoom_in  Up Ctrl+PageUp\t\nquit\r\npan_left H"), 0,
-                 "%s", w.why);
+    cr_assert_eq(open_world("# mine\n\n  zoom_in  Up Ctrl+PageUp\t\nquit\r\npan_left H"), 0, "%s",
+                 w.why);
     cr_assert_eq(mv_keymap_command(&w.map, MV_KEY_UP, 0), MV_DO_zoom_in);
     cr_assert_eq(mv_keymap_command(&w.map, MV_KEY_PAGE_UP, MV_MOD_CTRL), MV_DO_zoom_in);
     cr_assert_eq(mv_keymap_command(&w.map, 'W', 0), MV_DO_NOTHING);
@@ -31,9 +31,7 @@ Test(keymap, lines_replace_the_keys_of_their_command)
 
 Test(keymap, a_key_is_taken_from_whoever_had_it)
 {
-    world w;
-
-    cr_assert_eq(open_world(&w, "pan_left H\nzoom_in Ctrl+F\npan_right H Shift+/"), 0, "%s", w.why);
+    cr_assert_eq(open_world("pan_left H\nzoom_in Ctrl+F\npan_right H Shift+/"), 0, "%s", w.why);
     cr_assert_eq(mv_keymap_command(&w.map, 'H', 0), MV_DO_pan_right);
     cr_assert_str_eq(w.map.keys[MV_DO_highlight], "");
     cr_assert_str_eq(w.map.keys[MV_DO_pan_left], "");
@@ -60,8 +58,7 @@ Test(keymap, invalid_lines_are_reported)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        world w;
-        cr_assert_eq(open_world(&w, cases[i].text), cases[i].line, "%s", cases[i].text);
+        cr_assert_eq(open_world(cases[i].text), cases[i].line, "%s", cases[i].text);
         cr_assert_str_eq(w.why, cases[i].why);
         cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_quit, "lines after it");
     }

@@ -1,17 +1,14 @@
 /* Sessions: a state is written as text, and when read back it must show the same picture. Invalid
  * texts must be refused with the position of the error, and must change nothing. */
+#include "base/texts.h"
 #include "tests/fixture/fixture_program.h"
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
 #include "view/timeline/pane_timeline.h"
 
 #include <signal.h>
 #include <sys/resource.h>
-
-static mv_span span_of(const char *text)
-{
-    return (mv_span){(const uint8_t *)text, strlen(text)};
-}
 
 static const char *text_of(mv_view *view)
 {
@@ -28,7 +25,7 @@ static mv_session read_text(const char *text)
     mv_session session;
     mv_err err = {0};
 
-    cr_assert_eq(mv_session_read(mvt_memory(), span_of(text), &session, &err), MV_OK,
+    cr_assert_eq(mv_session_read(mvt_memory(), mv_text_span(text), &session, &err), MV_OK,
                  "byte %llu: %s in:\n%s", (unsigned long long)err.offset, err.detail, text);
     return session;
 }
@@ -38,41 +35,20 @@ static mv_session read_text(const char *text)
 /* Compares states without overlay, tour, pointer and message, which a session does not contain. */
 static const char *picture(mv_view *view)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
     mv_view_do(view, MV_DO_tour_step, 0);
     mv_chrome_focus(view, MV_FOCUS_PANES);
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_LEAVE});
     mv_view_say(view, false, "%s", "");
     view->spot = (mv_spot){.place = MV_PART_LOWER};
     mvt_view_frame(view);
-    mv_scene_print(mvt_view_frame(view), out);
-    fclose(out);
-    const char *copy = mv_arena_text(mvt_memory(), text, size);
-    free(text);
-    return copy;
-}
-
-/* Fails and prints the first differing lines. */
-static void expect_equal(const char *is, const char *want, const char *name, const char *how)
-{
-    size_t at = 0;
-
-    while (want[at] && want[at] == is[at])
-        at++;
-    while (at > 0 && want[at - 1] != '\n')
-        at--;
-    cr_assert(strcmp(want, is) == 0, "%s by %s:\n%.200s\nis\n%.200s", name, how, want + at,
-              is + at);
+    return mvt_scene_printed(mvt_view_frame(view));
 }
 
 static void expect_same(mv_view *view, mv_view *again, const char *name, const char *how)
 {
-    expect_equal(text_of(again), text_of(view), name, how);
+    cr_assert(mvt_same_text(text_of(view), text_of(again), "%s by %s", name, how));
     cr_assert(mv_view_state_is_equal(again->now, view->now), "%s by %s", name, how);
-    expect_equal(picture(again), picture(view), name, how);
+    cr_assert(mvt_same_text(picture(view), picture(again), "%s by %s", name, how));
 }
 
 static mv_view *begin(const mv_view_start *start, uint32_t count, char *const *files)
@@ -127,7 +103,7 @@ static const mv_session *read_line(const char *line)
     mv_session *session = mv_push_struct(mvt_memory(), mv_session);
     mv_err err = {0};
 
-    cr_assert_eq(mv_session_read_line(mvt_memory(), span_of(line), session, &err), MV_OK,
+    cr_assert_eq(mv_session_read_line(mvt_memory(), mv_text_span(line), session, &err), MV_OK,
                  "byte %llu: %s in: %s", (unsigned long long)err.offset, err.detail, line);
     return session;
 }
@@ -166,10 +142,8 @@ static void check_command_line(mv_view *view, const char *name)
     expect_same(view, begin(&start, files, words + 2), name, line);
 }
 
-Test(session, a_link_has_the_differences_from_the_opened_file)
+ViewTest(session, a_link_has_the_differences_from_the_opened_file, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mvt_view_frame(view);
     cr_expect_str_empty(mv_view_link(view, mvt_memory()));
     mv_view_do(view, MV_DO_show_state, MV_MAIN_STATE);
@@ -190,10 +164,9 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
     /* A page already has the files; its theme and scale belong to the reader. */
     mv_view_start start = {.device = MV_NO_ROW};
     mv_session session;
-    const char *link;
     mv_view_write_desk(view)->is_dark = false; /* `begin` sets these */
     mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
-    link = mv_view_link(view, mvt_memory());
+    const char *link = mv_view_link(view, mvt_memory());
     if (*link)
         start.session = read_line(link);
     cr_assert(mv_view_session(view, mvt_memory(), &session));
@@ -216,20 +189,14 @@ LongTest(session, edges_of_the_view_are_shown_again, .timeout = 250)
     mv_view *view = mvt_view("gpt_train");
 
     mv_view_do(view, MV_DO_fit_height, 0); /* before a plot was painted */
-    mv_view_do(view, MV_DO_show_state, MV_MAIN_STATE);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_state, MV_MAIN_STATE);
     mv_view_do(view, MV_DO_fit_height, 0);
     check_session(view, "without a plot");
-    mv_view_do(view, MV_DO_show_timeline, MV_MAIN_TIMELINE);
-    mvt_view_frame(view);
-    for (int i = 0; i < 600; i++) {
-        mv_view_do(view, MV_DO_zoom_out_y, (uint64_t)-1);
-        mvt_view_frame(view);
-    }
-    for (int i = 0; i < 60; i++) {
-        mv_view_do(view, MV_DO_pan_up, 1);
-        mvt_view_frame(view);
-    }
+    mvt_view_do(view, MV_DO_show_timeline, MV_MAIN_TIMELINE);
+    for (int i = 0; i < 600; i++)
+        mvt_view_do(view, MV_DO_zoom_out_y, (uint64_t)-1);
+    for (int i = 0; i < 60; i++)
+        mvt_view_do(view, MV_DO_pan_up, 1);
     check_session(view, "far above all bytes");
     mv_view_add(view, "");
     cr_expect_eq(view->document_count, 1);
@@ -315,7 +282,8 @@ static void expect_wrong(const char *text, uint64_t offset, const char *why)
 
     memset(&session, 7, sizeof session);
     memcpy(&before, &session, sizeof session);
-    cr_assert_neq(mv_session_read(mvt_memory(), span_of(text), &session, &err), MV_OK, "%s", text);
+    cr_assert_neq(mv_session_read(mvt_memory(), mv_text_span(text), &session, &err), MV_OK, "%s",
+                  text);
     cr_expect(strstr(err.detail, why), "'%s' in '%s'", why, err.detail);
     cr_expect_eq(err.offset, offset, "%s: byte %llu", err.detail, (unsigned long long)err.offset);
     cr_expect_eq(memcmp(&session, &before, sizeof session), 0);
@@ -371,10 +339,8 @@ static void show(mv_session *session)
 
     /* If a level is missing from the file, the message names the level instead of a device. */
     cr_assert(mv_view_device(view) || mv_view_document(view)->is_missing_level);
-    for (uint32_t i = 0; i < view->bookmarks->count; i++) {
-        mv_view_do(view, MV_DO_bookmark_go, i);
-        mvt_view_frame(view);
-    }
+    for (uint32_t i = 0; i < view->bookmarks->count; i++)
+        mvt_view_do(view, MV_DO_bookmark_go, i);
     mvt_end_now(view);
 }
 
@@ -418,22 +384,6 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-/* Ignores the line with the name of the written file, or with the keys. */
-Test(session, the_program_saves_and_opens_a_session)
-{
-    mvt_run run = mvt_sh(
-        "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
-        "Ctrl+A' "
-        "'text a.session' 'key Enter' 'wait idle' dump > a.vzs; printf '%%s\\n' 'wait idle' dump > "
-        "b.vzs;"
-        "$MEMVIZ view --headless --script a.vzs $SNAPS/gpt_train.pickle | grep -v written: > a &&"
-        "$MEMVIZ view --headless --script b.vzs --session a.session | grep -v 'all keys' > b && "
-        "wc -l < a && cmp a b");
-
-    cr_assert_eq(run.status, 0, "%s%s", run.out, run.err);
-    cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
-}
-
 Test(session, the_program_refuses_invalid_settings)
 {
     mvt_run run = mvt_sh("$MEMVIZ view --headless --shot x.png --session $SNAPS/gpt_train.pickle");
@@ -458,8 +408,10 @@ Test(session, the_program_opens_no_pipe_named_in_a_session)
     cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
-/* The first line decides, not the file's name. A path that is already open is not read again. */
-LongTest(session, the_program_opens_a_session_as_a_file)
+/* The program saves a session, and opens it by its option or as a file: the first line decides, not the
+ * file's name. A path that is already open is not read again. Ignores the line with the name of the
+ * written file, or with the keys. */
+LongTest(session, the_program_saves_and_opens_a_session)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
@@ -470,6 +422,8 @@ LongTest(session, the_program_opens_a_session_as_a_file)
         "'expect selection train.py' 'key Ctrl+O' 'text a.pickle' 'key Enter' 'wait idle' 'expect "
         "selection train.py' > c.vzs;"
         "$MEMVIZ view --headless --script a.vzs $SNAPS/gpt_train.pickle | grep -v written: > a &&"
+        "$MEMVIZ view --headless --script b.vzs --session a.session | grep -v 'all keys' > b && "
+        "cmp a b && "
         "mv a.session a.pickle && $MEMVIZ view --headless --script b.vzs a.pickle | grep -v 'all "
         "keys' > b && wc -l < a && cmp a b && $MEMVIZ view --headless --script c.vzs");
 
@@ -487,12 +441,6 @@ LongTest(session, the_program_opens_a_session_as_a_file)
     cr_assert_eq(run.status, 2, "%s", run.err);
 }
 
-static void drop(mv_view *view, const char *path)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_DROP, .path = path});
-    mvt_view_frame(view);
-}
-
 /* A view with a pin, colours and a bookmark. */
 static mv_view *changed_view(void)
 {
@@ -508,24 +456,24 @@ static mv_view *changed_view(void)
     return view;
 }
 
-Test(session, a_dropped_session_is_opened)
+ViewTest(session, a_dropped_session_is_opened, changed_view())
 {
-    mv_view *view = changed_view(), *again = mvt_view_new(&(mv_view_opts){.is_dark = false});
+    mv_view *again = mvt_view_new(&(mv_view_opts){.is_dark = false});
 
-    drop(again, mvt_temp_file(span_of(text_of(view))));
+    mvt_view_drop(again, mvt_temp_file(mv_text_span(text_of(view))));
     expect_same(view, again, "gpt_train", "drop");
 }
 
 /* The session's file gets a different row. Back returns to the device that was shown. */
-Test(session, a_session_is_opened_beside_other_files)
+ViewTest(session, a_session_is_opened_beside_other_files, changed_view())
 {
-    mv_view *view = changed_view(), *other = mvt_view("two_devices");
-    const char *path = mvt_temp_file(span_of(text_of(view)));
+    mv_view *other = mvt_view("two_devices");
+    const char *path = mvt_temp_file(mv_text_span(text_of(view)));
     mv_view_state want = *view->now;
 
     mvt_view_frame(other);
     for (int i = 0; i < 2; i++) {
-        drop(other, path);
+        mvt_view_drop(other, path);
         cr_assert_eq(other->document_count, 2);
         want.file = 1;
         cr_expect(mv_view_state_is_equal(other->now, &want));
@@ -533,8 +481,7 @@ Test(session, a_session_is_opened_beside_other_files)
         cr_expect_eq(other->bookmarks->rows[0].file, 1);
         cr_expect_eq(other->desk->is_dark, view->desk->is_dark);
     }
-    mv_view_do(other, MV_DO_back, 0);
-    mvt_view_frame(other);
+    mvt_view_do(other, MV_DO_back, 0);
     cr_expect_eq(other->now->file, 0);
     mv_view_do(other, MV_DO_bookmark_go, 0);
     cr_expect_eq(other->now->file, 1);
@@ -551,17 +498,15 @@ Test(session, an_invalid_session_that_is_dropped_changes_nothing)
     const char *before = text_of(view);
 
     for (int i = 0; i < 5; i++) {
-        drop(view, mvt_temp_file(span_of(wrong[i])));
+        mvt_view_drop(view, mvt_temp_file(mv_text_span(wrong[i])));
         cr_expect(view->is_alarm && strstr(view->message, why[i]), "%s", view->message);
         cr_expect_str_eq(text_of(view), before);
     }
 }
 
 /* As on a full disk: the old session stays, and one line reports it. */
-Test(session, saving_on_a_full_disk_keeps_the_old_one)
+ViewTest(session, saving_on_a_full_disk_keeps_the_old_one, mvt_view("mlp_train"))
 {
-    mv_view *view = mvt_view("mlp_train");
-
     const char *name = mvt_format("%s/kept.session", mvt_temp_folder());
     mvt_view_frame(view);
     cr_assert(mv_export_write(view, name), "%s", view->message);

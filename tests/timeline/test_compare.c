@@ -75,14 +75,12 @@ LongTest(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
         const char *what = mvt_format("%s over %s", b, a);
         mv_view_frame(view, 1280, 720, 0);
         mv_view_do(view, MV_DO_show_timeline, 0); /* without events, State is shown first */
-        mv_view_write(view)->fits_height = false;
-        mv_view_write(view)->y_to = 4096;
-        mv_view_do(view, MV_DO_fit_all, 0);
-        check_curve(view, what);
-        mv_view_write(view)->fits_height = false;
-        mv_view_write(view)->y_to = 4096;
-        mv_view_do(view, MV_DO_fit_height, 0);
-        check_curve(view, what);
+        for (int k = 0; k < 2; k++) {
+            mv_view_write(view)->fits_height = false;
+            mv_view_write(view)->y_to = 4096;
+            mv_view_do(view, k ? MV_DO_fit_height : MV_DO_fit_all, 0);
+            check_curve(view, what);
+        }
         mvt_end_now(view);
     }
 }
@@ -96,40 +94,33 @@ LongTest(compare, texts_are_readable)
     for (int dark = 0; dark < 2; dark++)
         for (uint32_t i = 0; i < 3; i++) {
             mv_view_write_desk(view)->is_dark = dark;
-            mv_view_frame(view, widths[i], 720, 0);
-            const mv_scene *scene = mv_view_frame(view, widths[i], 720, 0);
+            const mv_scene *scene = mvt_view_sized(view, widths[i], 720);
             mvt_scene_check_texts(scene, "compare");
             mvt_scene_check_contrasts(scene, "compare");
         }
 }
 
-Test(compare, the_tip_has_the_value_at_that_place)
+ViewTest(compare, the_tip_has_the_value_at_that_place, pair("leak_in_training", "gpt_train"))
 {
-    mv_view *view = pair("leak_in_training", "gpt_train");
     const mv_timeline_pane *pane = view->timeline;
     mv_pyramid_reader levels;
-    mv_input move = {.kind = MV_INPUT_MOVE};
-    char size[MV_SIZE_TEXT], text[128];
+    char size[MV_SIZE_TEXT];
     uint32_t moment;
 
     mv_view_write(view)->align = MV_ALIGN_SHARE;
     mvt_view_frame(view);
     const mv_document_device *other = mv_view_other(view);
     mv_pyramid_reader_init(&levels, &other->pyramid);
-    move.x = pane->plot.x + floorf(pane->plot.w * 0.6f);
-    move.y = pane->plot.y + pane->plot.h - 8;
-    mv_view_input(view, &move);
+    float x = pane->plot.x + floorf(pane->plot.w * 0.6f);
+    mvt_view_point(view, MV_INPUT_MOVE, x, pane->plot.y + pane->plot.h - 8, 0);
     const mv_scene *scene = mvt_view_frame(view);
     /* The event of this column that the tip describes, which is the highest one. */
-    double place =
-        mv_pyramid_range(&view->levels,
-                         mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
-                         mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).end)
-            .allocated_event;
+    mv_window column = mv_viewport_column(&pane->at, (uint32_t)(x - pane->plot.x));
+    double place = mv_pyramid_range(&view->levels, column.first, column.end).allocated_event;
     moment =
         (uint32_t)(place * other->lives.events.count / mv_view_device(view)->lives.events.count);
-    snprintf(text, sizeof text, "gpt_train.pickle: %s",
-             mv_size_text(size, mv_pyramid_at(&levels, moment).allocated));
+    const char *text = mvt_format("gpt_train.pickle: %s",
+                                  mv_size_text(size, mv_pyramid_at(&levels, moment).allocated));
     cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
 }
 
@@ -168,9 +159,9 @@ static mv_alignment alignment_of(mv_view *view, mv_align by)
     return mv_alignment_make(mv_view_device(view), mv_view_other(view), by);
 }
 
-Test(compare, equal_steps_are_at_equal_places)
+ViewTest(compare, equal_steps_are_at_equal_places,
+         stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 12, 900000, 10)))
 {
-    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 12, 900000, 10));
     mv_alignment a = alignment_of(view, MV_ALIGN_AUTO);
     const mv_steps *here = &mv_view_device(view)->leaks.steps;
     const mv_steps *there = &mv_view_other(view)->leaks.steps;
@@ -183,25 +174,23 @@ Test(compare, equal_steps_are_at_equal_places)
     }
 }
 
-Test(compare, clocks_that_hardly_overlap_are_not_laid_over_each_other)
+ViewTest(compare, clocks_that_hardly_overlap_are_not_laid_over_each_other,
+         stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1470, 10)))
 {
-    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1470, 10));
-
     cr_assert_eq(alignment_of(view, MV_ALIGN_CLOCK).by, MV_ALIGN_CLOCK);
     cr_assert_neq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
-Test(compare, a_common_clock_wins)
+ViewTest(compare, a_common_clock_wins,
+         stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1010, 10)))
 {
-    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1010, 10));
-
     cr_assert_eq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
 /* The key cycles through the possible alignments, and the view names each. */
-Test(compare, the_key_cycles_through_possible_values)
+ViewTest(compare, the_key_cycles_through_possible_values,
+         stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10)))
 {
-    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10));
     static const mv_align expected[] = {MV_ALIGN_STEPS, MV_ALIGN_START, MV_ALIGN_SHARE,
                                         MV_ALIGN_AUTO};
 
@@ -216,9 +205,9 @@ Test(compare, the_key_cycles_through_possible_values)
 }
 
 /* A recording that ends early must not be drawn as if it continued. */
-Test(compare, nothing_is_shown_after_the_end)
+ViewTest(compare, nothing_is_shown_after_the_end,
+         stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10)))
 {
-    mv_view *view = stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10));
     mv_alignment a = alignment_of(view, MV_ALIGN_START);
     uint32_t end = mv_view_other(view)->lives.events.count, moment;
 
@@ -241,8 +230,7 @@ LongTest(compare, the_difference_is_that_of_the_report)
         char text[64], change[MV_SIZE_TEXT];
         mv_view_frame(view, 1280, 720, 0);
         mv_view_do(view, MV_DO_show_flame, 0);
-        mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
-        const mv_scene *scene = mvt_view_frame(view);
+        const mv_scene *scene = mvt_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
         const mv_flames_answer *a = view->panels->flames_shown;
         cr_assert_not_null(a);
         cr_assert_eq((double)mv_flame_change(&a->flames.tree.nodes[0]),
@@ -261,17 +249,13 @@ LongTest(compare, the_difference_is_that_of_the_report)
 }
 
 /* Without a compared device there is a hint, and a search for a removed frame is not an error. */
-Test(compare, a_difference_needs_another_device)
+ViewTest(compare, a_difference_needs_another_device, pair("gpt_train", "leak_in_training"))
 {
-    mv_view *view = pair("gpt_train", "leak_in_training");
-
     mv_view_do(view, MV_DO_show_flame, 0);
-    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
     for (uint32_t i = view->panels->flames_shown->flames.tree.count; i-- > 1;)
         if (view->panels->flames_shown->flames.tree.nodes[i].side == 0) {
-            mv_view_do(view, MV_DO_flame_focus, i);
-            mvt_view_frame(view);
+            mvt_view_do(view, MV_DO_flame_focus, i);
             break;
         }
     mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
@@ -279,17 +263,13 @@ Test(compare, a_difference_needs_another_device)
 }
 
 /* The list of devices to compare with leaves out the shown one, so Enter takes another one. */
-Test(compare, a_device_is_not_compared_with_itself)
+ViewTest(compare, a_device_is_not_compared_with_itself, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mvt_view_open(view, mvt_snapshot("two_devices"));
     mvt_view_frame(view);
-    mv_view_do(view, MV_DO_compare, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_compare, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_DEVICES);
     mvt_view_key(view, MV_KEY_ENTER, 0);
-    mvt_view_frame(view);
     cr_assert_neq(view->now->other_file, MV_NO_ROW);
     cr_expect(view->now->other_file != view->now->file ||
               view->now->other_device != view->now->device);
@@ -302,10 +282,8 @@ Test(compare, the_alignment_is_named_in_whole_words)
     mv_view *view = pair("leak_in_training", "no_leak_warmup");
 
     for (int w = 0; w < 4; w++) {
-        const mv_zone *zone;
-        mv_view_frame(view, widths[w], 844, view->ms + 1000);
-        mv_view_frame(view, widths[w], 844, view->ms + 1000);
-        zone = mvt_view_zone(view, MV_DO_next_align, 0);
+        mvt_view_sized(view, widths[w], 844);
+        const mv_zone *zone = mvt_view_zone(view, MV_DO_next_align, 0);
         cr_assert_not_null(zone, "%g", (double)widths[w]);
         cr_expect(mvt_scene_says(&view->ui.scene, "by the clock"), "%g", (double)widths[w]);
         for (uint32_t i = 0; i < view->ui.scene.shape_count; i++) {

@@ -69,9 +69,8 @@ Test(envelope, columns_in_motion_replay_nothing)
     }
 }
 
-Test(envelope, narrow_columns_are_exact_at_once)
+ViewTest(envelope, narrow_columns_are_exact_at_once, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_pyramid_reader reader;
 
     check_exact(view, find(view, 500, (mv_stretch){100, 2100}, 0, &reader));

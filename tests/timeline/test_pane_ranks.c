@@ -18,8 +18,7 @@ static mv_view *ranks_of(const char *const *files, uint32_t count)
 
     for (uint32_t i = 1; i < count; i++)
         mvt_view_open(view, mvt_snapshot(files[i]));
-    cr_assert(mv_view_do(view, MV_DO_show_ranks, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_ranks, 0);
     return view;
 }
 
@@ -51,9 +50,8 @@ static float top_of(const mv_scene *scene, const mv_shape *area)
     return top;
 }
 
-Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
+ViewTest(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     const mv_scene *scene = mvt_view_frame(view);
     uint32_t count;
     const mv_device_row *rows = mv_device_rows(view, &count);
@@ -77,13 +75,11 @@ Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
     }
 }
 
-Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
+ViewTest(pane_ranks, a_scale_of_its_own_fills_each_lane, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     uint32_t count;
 
-    cr_assert(mv_view_do(view, MV_DO_own_scales, 0));
-    const mv_scene *scene = mvt_view_frame(view);
+    const mv_scene *scene = mvt_view_do(view, MV_DO_own_scales, 0);
     mv_device_rows(view, &count);
     float high = lane_height(view, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -115,9 +111,8 @@ static void find_ticks(const mv_view *view, const mv_scene *scene, float bottom,
 
 /* Exactly those columns in which a hit is allocated must have a tick, on each lane for the lane's
  * device. */
-Test(pane_ranks, every_lane_marks_its_hits)
+ViewTest(pane_ranks, every_lane_marks_its_hits, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     uint32_t count, lanes = 0;
 
     mv_search_set(view, "size>=1M life<2000");
@@ -167,9 +162,8 @@ static bool is_tip(const mv_ui *ui, const char *text)
     return false;
 }
 
-Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
+ViewTest(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     uint32_t count;
     float y;
 
@@ -218,8 +212,7 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
     mv_device_rows(view, &count);
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(mv_rank_row(view, i)->file, i < 4 ? i : i - 1);
-    cr_assert(mv_view_do(view, MV_DO_next_lane_order, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_lane_order, 0);
     for (uint32_t i = 0; i < count; i++) {
         const mv_device_row *row = mv_rank_row(view, i);
         cr_assert_leq(row->peak, last);
@@ -229,8 +222,7 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
                           strstr(mvt_view_zone(view, MV_DO_show_rank, i)->tip, by_peak[i]),
                       "lane %u: %s", i, row->name);
     }
-    cr_assert(mv_view_do(view, MV_DO_next_lane_order, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_lane_order, 0);
     for (uint32_t i = 0; i < count; i++) { /* the tip of a rank that differs has the reason */
         const char *tip = mvt_view_zone(view, MV_DO_show_rank, i)->tip;
         bool differs = strchr(strstr(strchr(tip, '\n') + 1, "\n") + 1, '\n') != NULL;
@@ -243,10 +235,8 @@ Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
 }
 
 /* The minimap used to be as wide as the window, although the lanes begin after the names. */
-Test(pane_ranks, minimap_is_as_wide_as_the_lanes)
+ViewTest(pane_ranks, minimap_is_as_wide_as_the_lanes, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
-
     cr_assert_eq(view->timeline->map_at.box.x, roundf(view->timeline->plot.x));
     cr_assert_eq(view->timeline->map_at.box.w, floorf(view->timeline->plot.w));
 }
@@ -339,16 +329,14 @@ LongTest(pane_ranks, texts_are_readable)
         for (int dark = 0; dark < 2; dark++)
             for (uint32_t i = 0; i < 3; i++) {
                 mv_view_write_desk(views[v])->is_dark = dark;
-                mv_view_frame(views[v], widths[i], 720, 0);
-                const mv_scene *scene = mv_view_frame(views[v], widths[i], 720, 0);
+                const mv_scene *scene = mvt_view_sized(views[v], widths[i], 720);
                 mvt_scene_check_texts(scene, "ranks");
                 mvt_scene_check_contrasts(scene, "ranks");
             }
 }
 
-Test(pane_ranks, a_click_goes_to_that_device_and_place)
+ViewTest(pane_ranks, a_click_goes_to_that_device_and_place, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     uint32_t count, moment;
     const mv_device_row *rows = mv_device_rows(view, &count);
     mv_box plot = view->timeline->plot;
@@ -358,33 +346,23 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
     cr_assert(mv_alignment_moment(
         &to, mv_viewport_border(&view->timeline->at, (uint32_t)(x - plot.x)), &moment));
     mvt_view_click(view, x, y);
-    mv_view_input(view,
-                  &(mv_input){.kind = MV_INPUT_RELEASE, .button = MV_BUTTON_LEFT, .x = x, .y = y});
-    mvt_view_frame(view);
     cr_assert_eq(view->now->file, 1);
     cr_assert_eq(view->now->main, MV_MAIN_TIMELINE);
     cr_assert_eq(view->now->cursor, moment, "%u, not %u", view->now->cursor, moment);
-    cr_assert(mv_view_do(view, MV_DO_back, 0));
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_back, 0);
     cr_assert_eq(view->now->file, 0);
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
 
 /* A drag must select events of the shown device, as on the device's timeline. */
-Test(pane_ranks, a_drag_selects_events)
+ViewTest(pane_ranks, a_drag_selects_events, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     mv_box plot = view->timeline->plot;
-    mv_input input = {
-        .kind = MV_INPUT_PRESS, .button = MV_BUTTON_LEFT, .x = plot.x + 100, .y = plot.y + 9};
 
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = input.x, .y = input.y});
-    mv_view_input(view, &input);
-    input.kind = MV_INPUT_MOVE;
-    input.x += 200;
-    mv_view_input(view, &input);
-    input.kind = MV_INPUT_RELEASE;
-    mv_view_input(view, &input);
+    mvt_view_point(view, MV_INPUT_MOVE, plot.x + 100, plot.y + 9, 0);
+    mvt_view_point(view, MV_INPUT_PRESS, plot.x + 100, plot.y + 9, 0);
+    mvt_view_point(view, MV_INPUT_MOVE, plot.x + 300, plot.y + 9, 0);
+    mvt_view_point(view, MV_INPUT_RELEASE, plot.x + 300, plot.y + 9, 0);
     cr_assert(view->now->has_interval);
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
@@ -397,9 +375,8 @@ static uint32_t placed_row(const mv_view *view, uint32_t nth)
     return nth < pane->placed ? pane->order[pane->placed_lane[nth]] : MV_NO_ROW;
 }
 
-Test(pane_ranks, lanes_are_moved_pinned_and_folded)
+ViewTest(pane_ranks, lanes_are_moved_pinned_and_folded, ranks_of(names, NAMES))
 {
-    mv_view *view = ranks_of(names, NAMES);
     const mv_ranks_pane *pane = view->timeline->ranks;
 
     mv_view_do(view, MV_DO_lane_up, 3); /* lanes are counted from 1 */
@@ -409,8 +386,7 @@ Test(pane_ranks, lanes_are_moved_pinned_and_folded)
     cr_expect_eq(placed_row(view, 2), 1);
     cr_expect_eq(view->now->lane_order, MV_LANES_CHOSEN);
     mv_view_do(view, MV_DO_lane_up, 1); /* there is none above it */
-    mv_view_do(view, MV_DO_lane_pin, 3);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_lane_pin, 3);
     cr_expect_eq(placed_row(view, 0), 1);
     cr_expect_eq(placed_row(view, 1), 0);
     mv_view_do(view, MV_DO_lane_up, 2); /* pinned lanes stay above the others */
@@ -424,8 +400,7 @@ Test(pane_ranks, lanes_are_moved_pinned_and_folded)
     cr_expect_gt(pane->placed_h[2], high); /* the others get its room */
     cr_expect(strncmp(view->now->lanes, "+1:0 -0:0 2:0 ", 14) == 0, "%s", view->now->lanes);
     mv_view_do(view, MV_DO_lane_fold, 2);
-    mv_view_do(view, MV_DO_lane_pin, 1);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_lane_pin, 1);
     cr_expect_eq(pane->placed_h[0], pane->placed_h[1]);
     mv_view_put(view, &there);
     mvt_view_frame(view);
@@ -441,8 +416,7 @@ LongTest(pane_ranks, pinned_lanes_do_not_scroll)
 
     mvt_view_frame(view);
     mv_view_do(view, MV_DO_lane_pin, 8);
-    mv_view_do(view, MV_DO_lane_pin, 9);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_lane_pin, 9);
     plot = view->timeline->plot;
     for (int i = 0; i < 60; i++)
         mv_view_input(
@@ -455,22 +429,19 @@ LongTest(pane_ranks, pinned_lanes_do_not_scroll)
     view->spot.is_shown = true;
     view->spot.command = MV_DO_show_rank;
     view->spot.arg = 119;
-    mv_view_do(view, MV_DO_lane_up, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_lane_up, 0);
     cr_expect_eq(view->spot.arg, 118);
     cr_expect_eq(placed_row(view, view->timeline->ranks->placed - 1), 118);
 }
 
 /* All memory levels of a capture, one below the other; a click shows the level. */
-Test(pane_ranks, levels_have_lanes)
+ViewTest(pane_ranks, levels_have_lanes, mvt_view("train"))
 {
-    mv_view *view = mvt_view("train");
     const mv_level_list *levels = mv_view_levels(view);
     uint32_t shown = mv_view_level(view);
 
     cr_assert_gt(levels->count, 2);
-    mv_view_do(view, MV_DO_level_lanes, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_level_lanes, 0);
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
     cr_expect_eq(view->timeline->ranks->placed, levels->count);
     for (uint32_t i = 0; i < levels->count; i++)
@@ -481,7 +452,6 @@ Test(pane_ranks, levels_have_lanes)
     mv_view_do(view, MV_DO_show_rank, 1);
     cr_expect_str_eq(view->now->level, row->level);
     mv_view_do(view, MV_DO_back, 0);
-    mv_view_do(view, MV_DO_level_lanes, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_level_lanes, 0);
     cr_expect_eq(view->timeline->ranks->placed, 1);
 }

@@ -4,27 +4,15 @@
 
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "tests/truth/fixture_truth.h"
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
-
-static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t clicks)
-{
-    mv_view_input(
-        view,
-        &(mv_input){
-            .kind = (uint8_t)kind, .button = MV_BUTTON_LEFT, .clicks = clicks, .x = x, .y = y});
-}
 
 static void wheel(mv_view *view, float x, float y, float dy, uint8_t mods)
 {
     mv_view_input(view,
                   &(mv_input){.kind = MV_INPUT_WHEEL, .mods = mods, .x = x, .y = y, .dy = dy});
-}
-
-static void do_it(mv_view *view, mv_command_id id)
-{
-    cr_assert(mv_view_do(view, id, 0), "%s: %s", mv_view_commands[id].name, view->message);
-    mv_view_frame(view, 1280, 720, 0);
+    mvt_view_frame(view);
 }
 
 /* ---- the pointer -------------------------------------------------------------------------- */
@@ -72,79 +60,67 @@ static void check_hits(mv_view *view)
     cr_assert_gt(hits, 20);
 }
 
-Test(pane_timeline, the_pointer_finds_the_block_of_the_byte)
+ViewTest(pane_timeline, the_pointer_finds_the_block_of_the_byte, mvt_view("annotated"))
 {
-    mv_view *view = mvt_view("annotated");
-
     check_hits(view);
-    do_it(view, MV_DO_next_clock);
+    mvt_view_do(view, MV_DO_next_clock, 0);
     check_hits(view);
-    do_it(view, MV_DO_show_segments);
+    mvt_view_do(view, MV_DO_show_segments, 0);
     check_hits(view);
 }
 
-Test(pane_timeline, isolated_rows_are_stacked_on_each_other)
+ViewTest(pane_timeline, isolated_rows_are_stacked_on_each_other, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     snprintf(mv_view_write(view)->search, sizeof view->now->search, "attention");
     mv_view_write(view)->show = MV_SHOW_ISOLATE;
-    mv_view_frame(view, 1280, 720, 0);
-    mv_view_frame(view, 1280, 720, 0);
+    mvt_view_sized(view, 1280, 720);
     cr_assert_not_null(mv_timeline_rows_of(view, false)->only);
     check_hits(view);
 }
 
-Test(pane_timeline, hover_and_click_name_an_allocation)
+ViewTest(pane_timeline, hover_and_click_name_an_allocation, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float x = plot.x + plot.w / 2, y = plot.y + plot.h - 5;
 
-    act(view, MV_INPUT_MOVE, x, y, 0);
+    mvt_view_point(view, MV_INPUT_MOVE, x, y, 0);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_neq(view->hover, MV_NO_ROW);
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:81 gpt_train"));
     cr_assert(mvt_scene_says(&view->ui.scene, "never freed"));
-    act(view, MV_INPUT_MOVE, x, y, 0);
-    act(view, MV_INPUT_PRESS, x, y, 1);
-    act(view, MV_INPUT_RELEASE, x, y, 1);
+    mvt_view_click(view, x, y);
     cr_assert_eq(view->now->pinned, view->hover);
     cr_assert(
         mv_index_is_alive(&mv_view_device(view)->index, view->now->pinned, view->now->cursor));
 }
 
-Test(pane_timeline, the_wheel_zooms_at_the_pointer)
+ViewTest(pane_timeline, the_wheel_zooms_at_the_pointer, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float x = plot.x + plot.w * 0.3f;
     double before = mv_viewport_event(&view->timeline->at, x);
 
     wheel(view, x, plot.y + 50, 4, 0);
-    mv_view_frame(view, 1280, 720, 0);
     cr_assert_float_eq(view->now->to - view->now->from, 6562 / pow(1.25, 4), 1e-3);
     cr_assert_float_eq(mv_viewport_event(&view->timeline->at, x), before, 1e-3);
     wheel(view, x, plot.y + 50, 2, MV_MOD_SHIFT);
-    mv_view_frame(view, 1280, 720, 0);
     cr_assert_not(view->now->fits_height);
-    do_it(view, MV_DO_fit_all);
+    mvt_view_do(view, MV_DO_fit_all, 0);
     cr_assert_eq(view->now->from, 0);
     cr_assert_eq(view->now->to, 6562);
     cr_assert(view->now->fits_height);
 }
 
-Test(pane_timeline, a_double_click_fits_the_life)
+ViewTest(pane_timeline, a_double_click_fits_the_life, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
     float x = plot.x + plot.w * 0.35f, y = plot.y + plot.h * 0.4f;
 
-    act(view, MV_INPUT_PRESS, x, y, 1);
-    act(view, MV_INPUT_RELEASE, x, y, 1);
-    act(view, MV_INPUT_PRESS, x, y, 2);
-    act(view, MV_INPUT_RELEASE, x, y, 2);
+    mvt_view_point(view, MV_INPUT_PRESS, x, y, 1);
+    mvt_view_point(view, MV_INPUT_RELEASE, x, y, 1);
+    mvt_view_point(view, MV_INPUT_PRESS, x, y, 2);
+    mvt_view_point(view, MV_INPUT_RELEASE, x, y, 2);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_neq(view->now->pinned, MV_NO_ROW);
     cr_assert_lt(a->freed[view->now->pinned], MV_NEVER);
@@ -152,42 +128,39 @@ Test(pane_timeline, a_double_click_fits_the_life)
     cr_assert_leq(view->now->from, a->birth[view->now->pinned]);
     cr_assert_geq(view->now->to, a->freed[view->now->pinned]);
     cr_assert_leq(view->now->to - view->now->from, fmax(4, life * 1.3));
-    do_it(view, MV_DO_fit_selection);
+    mvt_view_do(view, MV_DO_fit_selection, 0);
     cr_assert_not(view->now->fits_height);
 }
 
-Test(pane_timeline, the_minimap_moves_the_window)
+ViewTest(pane_timeline, the_minimap_moves_the_window, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float y;
 
     wheel(view, plot.x + plot.w / 2, plot.y + 50, 6, 0);
-    mv_view_frame(view, 1280, 720, 0);
     y = view->minimap_box.y + view->minimap_box.h / 2;
     float middle = mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2);
-    act(view, MV_INPUT_PRESS, middle, y, 1);
-    act(view, MV_INPUT_MOVE, middle - 100, y, 0);
-    act(view, MV_INPUT_RELEASE, middle - 100, y, 1);
+    mvt_view_point(view, MV_INPUT_PRESS, middle, y, 1);
+    mvt_view_point(view, MV_INPUT_MOVE, middle - 100, y, 0);
+    mvt_view_point(view, MV_INPUT_RELEASE, middle - 100, y, 1);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_float_eq(
         mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2), middle - 100,
         0.6f);
-    act(view, MV_INPUT_PRESS, middle, y, 2);
+    mvt_view_point(view, MV_INPUT_PRESS, middle, y, 2);
     cr_assert_eq(view->now->to - view->now->from, 6562);
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-Test(pane_timeline, an_interval_adds_up)
+ViewTest(pane_timeline, an_interval_adds_up, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     const mv_document_device *d = mv_view_device(view);
 
-    act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
-    act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 90, 0);
-    act(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 90, 1);
+    mvt_view_point(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
+    mvt_view_point(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 90, 0);
+    mvt_view_point(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 90, 1);
     cr_assert(view->now->has_interval);
     cr_assert_lt(view->now->a, view->now->b);
     mv_view_frame(view, 1280, 720, 0);
@@ -215,15 +188,14 @@ Test(pane_timeline, an_interval_adds_up)
                 s.held_blocks++;
             }
         }
-        mv_interval_sums truth = s;
-        cr_assert_eq(found->allocated, truth.allocated);
-        cr_assert_eq(found->freed, truth.freed);
-        cr_assert_eq(found->allocs, truth.allocs);
-        cr_assert_eq(found->frees, truth.frees);
-        cr_assert_eq(found->held, truth.held);
-        cr_assert_eq(found->held_blocks, truth.held_blocks);
+        cr_assert_eq(found->allocated, s.allocated);
+        cr_assert_eq(found->freed, s.freed);
+        cr_assert_eq(found->allocs, s.allocs);
+        cr_assert_eq(found->frees, s.frees);
+        cr_assert_eq(found->held, s.held);
+        cr_assert_eq(found->held_blocks, s.held_blocks);
     }
-    do_it(view, MV_DO_zoom_interval);
+    mvt_view_do(view, MV_DO_zoom_interval, 0);
     cr_assert_eq(view->now->from, view->now->a);
     cr_assert_eq(view->now->to, view->now->b);
 }
@@ -249,34 +221,31 @@ LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
 }
 
 /* As in Perfetto, selecting an area must show its table at once. */
-Test(pane_timeline, a_selected_interval_opens_its_table)
+ViewTest(pane_timeline, a_selected_interval_opens_its_table, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
 
-    act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
-    act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 20, 0);
-    act(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 20, 1);
+    mvt_view_point(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
+    mvt_view_point(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 20, 0);
+    mvt_view_point(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 20, 1);
     cr_expect_eq(view->now->tab, MV_TAB_TABLES);
     cr_expect_eq(view->now->table_kind, MV_LISTING_LINES);
     mv_view_frame(view, 1280, 720, 0);
     cr_expect(mvt_scene_says(&view->ui.scene, "all lines"));
-    do_it(view, MV_DO_back); /* Back undoes the interval and the tab together */
+    mvt_view_do(view, MV_DO_back, 0); /* Back undoes the interval and the tab together */
     cr_expect_not(view->now->has_interval);
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
-    do_it(view, MV_DO_forward);
+    mvt_view_do(view, MV_DO_forward, 0);
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_CATEGORIES);
-    do_it(view, MV_DO_cancel);
+    mvt_view_do(view, MV_DO_cancel, 0);
     mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)300 << 32);
     cr_expect_eq(view->now->table_kind, MV_LISTING_CATEGORIES, "the choice between the two stays");
 }
 
 /* The flame graph of an interval, the reason to drag one. */
-Test(pane_timeline, a_flame_graph_of_the_interval_stays)
+ViewTest(pane_timeline, a_flame_graph_of_the_interval_stays, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
-    do_it(view, MV_DO_show_flame);
+    mvt_view_do(view, MV_DO_show_flame, 0);
     mv_view_do(view, MV_DO_flame_source, MV_FLAMES_HELD);
     mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)300 << 32);
     cr_expect_eq(view->now->tab, MV_TAB_FLAME);
@@ -285,26 +254,25 @@ Test(pane_timeline, a_flame_graph_of_the_interval_stays)
     cr_expect_eq(view->now->tab, MV_TAB_TABLES);
 }
 
-Test(pane_timeline, commands_go_places)
+ViewTest(pane_timeline, commands_go_places, mvt_view("oom"))
 {
-    mv_view *view = mvt_view("oom");
     const mv_document_device *d = mv_view_device(view);
 
-    do_it(view, MV_DO_fit_all);
+    mvt_view_do(view, MV_DO_fit_all, 0);
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 3));
     cr_assert_eq(view->now->cursor, 3);
-    do_it(view, MV_DO_event_on);
+    mvt_view_do(view, MV_DO_event_on, 0);
     cr_assert_eq(view->now->cursor, 4);
-    do_it(view, MV_DO_event_far_back);
+    mvt_view_do(view, MV_DO_event_far_back, 0);
     cr_assert_eq(view->now->cursor, MV_BEFORE);
-    do_it(view, MV_DO_oom_on);
+    mvt_view_do(view, MV_DO_oom_on, 0);
     cr_assert_eq(d->lives.events.action[view->now->cursor], MV_ACTION_OOM);
-    do_it(view, MV_DO_peak);
+    mvt_view_do(view, MV_DO_peak, 0);
     cr_assert_eq(view->now->cursor, d->peak_event);
     cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: requested"));
     view = mvt_view("annotated");
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 0));
-    do_it(view, MV_DO_mark_on);
+    mvt_view_do(view, MV_DO_mark_on, 0);
     cr_assert_gt(view->now->cursor, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
@@ -339,15 +307,13 @@ static void expect_clicks_where_tips_say(mv_view *view, const char *name)
 
     for (int i = 1; i < 40; i++) {
         float x = roundf(plot->x + plot->w * (float)i / 40), y = plot->y + plot->h - 3;
-        act(view, MV_INPUT_MOVE, x, y, 0);
+        mvt_view_point(view, MV_INPUT_MOVE, x, y, 0);
         mvt_view_frame(view);
         uint32_t event = event_of_tip(&view->ui.scene);
         if (event == MV_NO_ROW) /* before the first allocation */
             continue;
         tips++;
-        act(view, MV_INPUT_PRESS, x, y, 1);
-        act(view, MV_INPUT_RELEASE, x, y, 1);
-        mvt_view_frame(view);
+        mvt_view_click(view, x, y);
         cr_expect_eq(view->now->cursor, event, "%s: the tip says %u, a click goes to %u", name,
                      event, view->now->cursor);
     }
@@ -362,23 +328,21 @@ Test(pane_timeline, a_click_goes_to_the_event_of_the_tip)
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         mv_view *view = mvt_view(names[n]);
         expect_clicks_where_tips_say(view, names[n]);
-        do_it(view, MV_DO_show_pools);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_show_pools, 0);
         expect_clicks_where_tips_say(view, "its pools");
     }
 }
 
 /* A failed request at the edge of the window: the bars of what was asked for and free are inside. */
-Test(pane_timeline, bars_of_a_failed_request_stay_inside)
+ViewTest(pane_timeline, bars_of_a_failed_request_stay_inside, mvt_view("oom_fragmented"))
 {
-    mv_view *view = mvt_view("oom_fragmented");
     const mv_scene *scene = &view->ui.scene;
     const mv_box *plot = &view->timeline->plot;
     uint32_t bars = 0;
 
-    do_it(view, MV_DO_oom_on);
+    mvt_view_do(view, MV_DO_oom_on, 0);
     mv_view_do(view, MV_DO_select_range, (uint64_t)(view->now->cursor + 1) << 32);
-    do_it(view, MV_DO_zoom_interval);
+    mvt_view_do(view, MV_DO_zoom_interval, 0);
     for (uint32_t i = 0; i < scene->shape_count; i++) {
         const mv_point *at = scene->points + scene->shapes[i].first;
         if (scene->shapes[i].kind != MV_SHAPE_RECTS || scene->shapes[i].count != 8 ||
@@ -391,13 +355,10 @@ Test(pane_timeline, bars_of_a_failed_request_stay_inside)
     cr_expect_geq(bars, 2, "%u", bars);
 }
 
-Test(pane_timeline, a_row_of_the_legend_searches)
+ViewTest(pane_timeline, a_row_of_the_legend_searches, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:62 forward"));
-    cr_assert(mv_view_do(view, MV_DO_legend_row, 0));
-    mv_view_frame(view, 1280, 720, 0);
+    mvt_view_do(view, MV_DO_legend_row, 0);
     cr_assert_str_eq(view->now->search, "site:train.py:62");
     cr_assert_not_null(view->matches);
     cr_assert_gt(view->matches->matches, 0);
@@ -439,17 +400,15 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
             cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
         }
         check_levels(view);
-        do_it(view, MV_DO_show_segments);
+        mvt_view_do(view, MV_DO_show_segments, 0);
         cr_assert(mvt_scene_says(&view->ui.scene, "How full segments are"));
     }
 }
 
 static void check_picture(mv_view *view, const char *name, float width, float height)
 {
-    const mv_scene *scene;
-
     *view->message = '\0'; /* a message that is too long for the bar covers what is above it */
-    scene = mv_view_frame(view, width, height, 0);
+    const mv_scene *scene = mv_view_frame(view, width, height, 0);
     cr_assert_not(scene->failed);
     mvt_scene_check_texts(scene, name);
 }
@@ -472,16 +431,6 @@ LongTest(pane_timeline, texts_never_meet)
     }
 }
 
-static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
-{
-    uint32_t all = colour & 0xff;
-
-    for (int shift = 8; shift < 32; shift += 8)
-        all |= ((colour >> shift & 0xff) * (256 - part) + (with >> shift & 0xff) * part) / 256
-               << shift;
-    return all;
-}
-
 /* Returns whether it is a row's colour, or that of a row shaded as every other row or as an
  * edge. */
 static bool is_of_row(const mv_view *view, uint32_t pixel)
@@ -493,9 +442,7 @@ static bool is_of_row(const mv_view *view, uint32_t pixel)
         if (known[i] == pixel)
             return true;
     for (uint32_t i = 0; i < rows && count < 4096; i++) {
-        uint32_t plain = mv_view_colour(view, i), light = mixed(plain, 0xffffffff, 24);
-        if (pixel == plain || pixel == light || pixel == mixed(plain, 0, 64) ||
-            pixel == mixed(light, 0, 64)) {
+        if (mvt_is_shade_of(pixel, mv_view_colour(view, i))) {
             known[count++] = pixel;
             return true;
         }
@@ -504,14 +451,11 @@ static bool is_of_row(const mv_view *view, uint32_t pixel)
 }
 
 /* However thin rows are, each pixel of the stack must have the colour of one of them. */
-Test(pane_timeline, thin_rows_do_not_blend)
+ViewTest(pane_timeline, thin_rows_do_not_blend, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     for (uint64_t mode = MV_COLOUR_SITE; mode <= MV_COLOUR_STACK; mode++) {
         uint32_t images = 0, last = view->ui.theme->plot;
-        mv_view_do(view, MV_DO_colour, mode);
-        const mv_scene *scene = mvt_view_frame(view);
+        const mv_scene *scene = mvt_view_do(view, MV_DO_colour, mode);
         for (uint32_t i = 0; i < scene->shape_count; i++) {
             const mv_pixels *p = scene->shapes[i].image;
             if (scene->shapes[i].kind != MV_SHAPE_IMAGE)

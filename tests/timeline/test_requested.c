@@ -20,25 +20,20 @@ static void check_cursor(mv_view *view, uint32_t event)
     cr_expect(mvt_scene_says(&view->ui.scene, text), "event %u: \"%s\"", event, text);
 }
 
-Test(requested, requested_bytes_are_shown_on_request)
+ViewTest(requested, requested_bytes_are_shown_on_request, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_frame(view);
     cr_expect_not(mvt_scene_says(&view->ui.scene, "requested by the program"));
     cr_expect_eq(view->requested, MV_NO_BYTES);
-    mv_view_do(view, MV_DO_show_requested, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_requested, 0);
     cr_expect(mvt_scene_says(&view->ui.scene, "requested by the program"));
     check_cursor(view, 0);
     check_cursor(view, 2150);
     check_cursor(view, 6561);
 }
 
-Test(requested, requested_bytes_are_known_for_heaps_that_existed_before)
+ViewTest(requested, requested_bytes_are_known_for_heaps_that_existed_before, mvt_view("late_start"))
 {
-    mv_view *view = mvt_view("late_start");
-
     mv_view_do(view, MV_DO_show_requested, 0);
     for (uint32_t event = 0; event < 2000; event += 311)
         check_cursor(view, event);

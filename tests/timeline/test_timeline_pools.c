@@ -8,8 +8,7 @@ static mv_view *pools_of(const char *name)
 {
     mv_view *view = mvt_view(name);
 
-    mv_view_do(view, MV_DO_show_pools, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_pools, 0);
     return view;
 }
 
@@ -62,16 +61,13 @@ Test(timeline_pools, levels_of_all_pools_equal_those_of_the_device)
         mv_view_write(view)->clock = MV_CLOCK_TIME;
         mvt_view_frame(view);
         check_levels(view);
-        mv_view_do(view, MV_DO_zoom_in, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_zoom_in, 0);
         check_levels(view);
     }
 }
 
-Test(timeline_pools, the_picture_has_the_bytes_of_each_pool)
+ViewTest(timeline_pools, the_picture_has_the_bytes_of_each_pool, pools_of("graphs"))
 {
-    mv_view *view = pools_of("graphs");
-
     cr_expect(mvt_scene_says(&view->ui.scene,
                              "private pool (1, 0): at most 40.0 MiB reserved, at most 39.5 MiB "
                              "allocated"));
@@ -106,37 +102,30 @@ static uint32_t coloured_in(const mv_pools_answer *a)
     return count;
 }
 
-Test(timeline_pools, a_heap_without_events_has_its_colours)
+ViewTest(timeline_pools, a_heap_without_events_has_its_colours, pools_of("no_history"))
 {
-    mv_view *view = pools_of("no_history");
-
     cr_expect_gt(coloured_in(answer_of(view)), 0);
 }
 
 /* Isolated hits are shown alone here, too; with highlighted hits the others are grey. */
-Test(timeline_pools, the_picture_follows_the_search)
+ViewTest(timeline_pools, the_picture_follows_the_search, pools_of("gpt_train"))
 {
-    mv_view *view = pools_of("gpt_train");
     uint64_t all = allocated_in(answer_of(view)), some;
 
     mv_search_set(view, "train.py:62");
     mvt_view_frame(view);
     cr_expect_eq(allocated_in(answer_of(view)), all);
     uint32_t groups = coloured_in(answer_of(view));
-    mv_view_do(view, MV_DO_isolate, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_isolate, 0);
     some = allocated_in(answer_of(view));
     cr_expect_lt(some, all);
     cr_expect_gt(some, 0);
     cr_expect(groups > 0 && groups < 4, "only the hits have colours");
 }
 
-Test(timeline_pools, a_click_moves_the_cursor_and_pins_nothing)
+ViewTest(timeline_pools, a_click_moves_the_cursor_and_pins_nothing, pools_of("gpt_train"))
 {
-    mv_view *view = pools_of("gpt_train");
-
     mvt_view_click(view, 500, 250);
-    mvt_view_frame(view);
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
     cr_expect_gt(view->now->cursor, 1000);
     cr_expect_lt(view->now->cursor, 5000);

@@ -46,6 +46,14 @@ static void each_stand(void (*check)(stand *s))
         }
 }
 
+/* A test that does only this. */
+#define EachStand(test, check) \
+    Test(viewport, test)       \
+    {                          \
+        each_stand(check);     \
+    }                          \
+    struct each_stand
+
 /* In [0, 1). */
 static double share(stand *s)
 {
@@ -82,10 +90,7 @@ static void check_places(stand *s)
     }
 }
 
-Test(viewport, places_and_events_are_each_others_inverse)
-{
-    each_stand(check_places);
-}
+EachStand(places_and_events_are_each_others_inverse, check_places);
 
 static void check_zoom(stand *s)
 {
@@ -103,10 +108,7 @@ static void check_zoom(stand *s)
     }
 }
 
-Test(viewport, zoom_keeps_the_place_under_the_pointer)
-{
-    each_stand(check_zoom);
-}
+EachStand(zoom_keeps_the_place_under_the_pointer, check_zoom);
 
 static void check_pan(stand *s)
 {
@@ -121,10 +123,7 @@ static void check_pan(stand *s)
     }
 }
 
-Test(viewport, pan_keeps_the_width)
-{
-    each_stand(check_pan);
-}
+EachStand(pan_keeps_the_width, check_pan);
 
 static void check_columns(stand *s)
 {
@@ -145,10 +144,7 @@ static void check_columns(stand *s)
     cr_assert_leq(abs((int)last.end - (int)shown.end), 1);
 }
 
-Test(viewport, columns_have_every_event)
-{
-    each_stand(check_columns);
-}
+EachStand(columns_have_every_event, check_columns);
 
 static void check_pixels(stand *s)
 {
@@ -159,10 +155,7 @@ static void check_pixels(stand *s)
         cr_assert_float_eq(mv_viewport_x(&v, mv_viewport_event(&v, x)), x, 0.51f + 1 / (float)v.dx);
 }
 
-Test(viewport, pixels_lead_back)
-{
-    each_stand(check_pixels);
-}
+EachStand(pixels_lead_back, check_pixels);
 
 Test(viewport, impossible_windows_are_corrected)
 {

@@ -94,25 +94,9 @@ Test(field, takes_no_controls_no_bad_bytes_and_no_more_than_fits)
 
 /* ---- in the window ------------------------------------------------------------------------ */
 
-typedef struct {
-    char text[256];
-} clipboard;
-
-static void copy(void *user, const char *text)
-{
-    snprintf(((clipboard *)user)->text, sizeof(clipboard), "%s", text);
-}
-
-static const char *paste(void *user)
-{
-    return ((clipboard *)user)->text;
-}
-
 /* `/` selects the old search: letters replace it, an arrow keeps it; Back brings it again. */
-Test(field, a_fresh_search)
+ViewTest(field, a_fresh_search, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "forward");
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
@@ -133,41 +117,32 @@ Test(field, a_fresh_search)
     cr_assert_str_eq(view->now->search, "");
 }
 
-Test(field, clipboard)
+ViewTest(field, clipboard, mvt_view_with_clipboard(mvt_snapshot("gpt_train")))
 {
-    clipboard clip = {""};
-    mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = &clip});
-
-    mvt_view_open(view, mvt_snapshot("gpt_train"));
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "size>64M forward");
     mvt_view_key(view, MV_KEY_LEFT, MV_MOD_CTRL | MV_MOD_SHIFT);
     mvt_view_key(view, 'C', MV_MOD_CTRL);
-    cr_assert_str_eq(clip.text, "forward");
+    cr_assert_str_eq(mvt_copied, "forward");
     cr_assert_str_eq(view->now->search, "size>64M forward");
     mvt_view_key(view, 'A', MV_MOD_CTRL);
     mvt_view_key(view, 'X', MV_MOD_CTRL);
-    cr_assert_str_eq(clip.text, "size>64M forward");
+    cr_assert_str_eq(mvt_copied, "size>64M forward");
     cr_assert_str_eq(view->now->search, "");
     mvt_view_key(view, 'V', MV_MOD_CTRL);
     mvt_view_key(view, 'V', MV_MOD_CTRL);
     cr_assert_str_eq(view->now->search, "size>64M forwardsize>64M forward");
 }
 
-static void point(mv_view *view, uint8_t kind, float x, uint8_t clicks)
+static void point(mv_view *view, mv_input_kind kind, float x, uint8_t clicks)
 {
     mv_box box = view->chrome->search.box;
 
-    mv_view_input(view, &(mv_input){.kind = kind,
-                                    .button = MV_BUTTON_LEFT,
-                                    .clicks = clicks,
-                                    .x = x,
-                                    .y = box.y + box.h / 2});
+    mvt_view_point(view, kind, x, box.y + box.h / 2, clicks);
 }
 
-Test(field, the_pointer)
+ViewTest(field, the_pointer, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_text_field *f = &view->chrome->search;
 
     mvt_view_key(view, '/', 0);

@@ -4,28 +4,19 @@
 #include "view/chrome/menu.h"
 #include "view/timeline/pane_timeline.h"
 
-static void type(mv_view *view, const char *text)
-{
-    mv_input input = {.kind = MV_INPUT_TEXT};
-
-    snprintf(input.text, sizeof input.text, "%s", text);
-    mv_view_input(view, &input);
-}
-
 /* Types a position after Ctrl+G. Returns false if the field is still open. */
 static bool go(mv_view *view, const char *where)
 {
     mvt_view_key(view, 'G', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_GO);
     mvt_view_key(view, MV_KEY_DELETE, 0);
-    type(view, where);
+    mvt_view_type(view, where);
     mvt_view_key(view, MV_KEY_ENTER, 0);
     return view->desk->focus == MV_FOCUS_PANES;
 }
 
-Test(go_to, events_times_and_names)
+ViewTest(go_to, events_times_and_names, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
     const int64_t *us = d->lives.events.time_us;
 
@@ -46,9 +37,8 @@ Test(go_to, events_times_and_names)
     cr_assert_eq(view->now->cursor, d->peak_event);
 }
 
-Test(go_to, annotations)
+ViewTest(go_to, annotations, mvt_view("annotated"))
 {
-    mv_view *view = mvt_view("annotated");
     char name[200];
     const mv_trace *trace = &mv_view_document(view)->trace;
 
@@ -104,9 +94,8 @@ Test(go_to, an_address_at_the_cursor)
 }
 
 /* Goes from the lowest block at the cursor to the highest, visiting each once. */
-Test(go_to, blocks_above_and_below)
+ViewTest(go_to, blocks_above_and_below, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     const mv_index *x = &mv_view_device(view)->index;
     uint32_t alive = 0, met = 0;
 
@@ -132,16 +121,13 @@ static void set(mv_view *view, const char *name)
 {
     mvt_view_key(view, 'B', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_BOOKMARK);
-    if (*name)
-        type(view, name);
+    mvt_view_type(view, name);
     mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
 }
 
-Test(bookmarks, keep_cursor_window_and_interval)
+ViewTest(bookmarks, keep_cursor_window_and_interval, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mv_view_show(view, 1000, 2000);
     mv_view_do(view, MV_DO_select_range, 1100 | (uint64_t)1200 << 32);
     mv_view_move_cursor(view, 1500);
@@ -171,9 +157,8 @@ Test(bookmarks, keep_cursor_window_and_interval)
 }
 
 /* A flag must be at its event on the axis and on the minimap, and must be a button. */
-Test(bookmarks, flags)
+ViewTest(bookmarks, flags, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     uint32_t flags = 0;
 
     mv_view_move_cursor(view, 3000);
@@ -191,8 +176,7 @@ Test(bookmarks, flags)
         cr_assert(box->x <= x && x < box->x + 4, "%g at %g", (double)x, (double)box->x);
     }
     cr_assert_eq(flags, 2);
-    const mv_zone *zone = mvt_view_zone(view, MV_DO_bookmark_go, 0);
-    mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
+    mvt_view_click_zone(view, MV_DO_bookmark_go, 0);
     cr_assert_eq(view->now->cursor, 3000);
     mv_view_show(view, 0, 100);
     mvt_view_frame(view);
@@ -203,9 +187,8 @@ Test(bookmarks, flags)
 }
 
 /* If there is a note, its text is edited. The list can edit any note. */
-Test(bookmarks, are_edited)
+ViewTest(bookmarks, are_edited, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     char text[MV_BOOKMARK_NAME + 8];
 
     mv_view_move_cursor(view, 3000);
@@ -237,10 +220,8 @@ Test(bookmarks, are_edited)
     cr_assert_eq(view->bookmarks->count, 2);
 }
 
-Test(bookmarks, are_bounded)
+ViewTest(bookmarks, are_bounded, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     for (uint32_t i = 0; i < MV_MOST_BOOKMARKS; i++) {
         mv_view_move_cursor(view, i);
         set(view, "name");
@@ -257,8 +238,7 @@ Test(bookmarks, are_bounded)
 static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const uint8_t *value)
 {
     for (uint32_t i = 0; i < count; i++) {
-        mv_view_do(view, opens, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, opens, 0);
         for (uint32_t up = 0; up < count; up++)
             mvt_view_key(view, MV_KEY_UP, 0);
         for (uint32_t down = 0; down < i; down++)
@@ -271,11 +251,9 @@ static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const
     if (zone) { /* its button opens and closes it, and a row is clicked */
         mv_menu_row rows[MV_MENU_MOST];
         mvt_view_click(view, zone->box.x + 2, zone->box.y + 2);
-        mvt_view_frame(view);
         cr_assert_eq(view->desk->focus, MV_FOCUS_MENU);
         cr_assert_eq(mv_menu_rows(view, rows), count);
-        zone = mvt_view_zone(view, rows[0].command, rows[0].arg);
-        mvt_view_click(view, zone->box.x + 20, zone->box.y + 5);
+        mvt_view_click_zone(view, rows[0].command, rows[0].arg);
         cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
         cr_assert_eq(*value, 0);
     }
@@ -295,9 +273,8 @@ LongTest(menus, choose_colour_clock_and_view)
 }
 
 /* Every entry must explain itself, and its text must be complete in the narrowest window. */
-Test(menus, entries_explain_themselves)
+ViewTest(menus, entries_explain_themselves, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_menu_row rows[MV_MENU_MOST];
 
     for (uint32_t menu = 0; menu < 3; menu++) {
@@ -306,13 +283,8 @@ Test(menus, entries_explain_themselves)
         mv_view_frame(view, 640, 400, 0);
         uint32_t count = mv_menu_rows(view, rows);
         for (uint32_t i = 0; i < count; i++) {
-            bool is_whole = false;
             cr_assert(*rows[i].title && *rows[i].help);
-            for (uint32_t t = 0; t < view->ui.scene.shape_count; t++) {
-                const mv_shape *s = &view->ui.scene.shapes[t];
-                is_whole |= s->kind == MV_SHAPE_TEXT && strcmp(s->text, rows[i].help) == 0;
-            }
-            cr_assert(is_whole, "%s", rows[i].help);
+            cr_assert(mvt_scene_text(&view->ui.scene, rows[i].help), "%s", rows[i].help);
         }
         mv_view_do(view, MV_DO_cancel, 0);
     }

@@ -14,16 +14,13 @@
 static const char *make_folder(void)
 {
     const char *folder = mvt_temp_folder();
-    char path[200];
     static const char *const names[] = {"a.pickle", "b.pickle", "notes.txt", ".hidden.pickle",
                                         "runs/gpt_long_name.pickle"};
 
-    snprintf(path, sizeof path, "%s/runs", folder);
-    cr_assert_eq(mkdir(path, 0700), 0);
+    cr_assert_eq(mkdir(mvt_format("%s/runs", folder), 0700), 0);
     for (int i = 0; i < 5; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        const char *command = mvt_format("cp %s %s", mvt_snapshot("no_history"), path);
-        cr_assert_eq(system(command), 0);
+        const char *path = mvt_format("%s/%s", folder, names[i]);
+        cr_assert_eq(system(mvt_format("cp %s %s", mvt_snapshot("no_history"), path)), 0);
         utime(path, &(struct utimbuf){1000000 + i * 1000, 1000000 + i * 1000});
     }
     setenv("XDG_CACHE_HOME", folder, 1);
@@ -75,8 +72,7 @@ Test(open_dialogue, sessions_are_marked)
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
 
-    const char *command = mvt_format("touch -d '2999-01-01' %s/a.pickle.session", folder);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(system(mvt_format("touch -d '2999-01-01' %s/a.pickle.session", folder)), 0);
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, folder);
     cr_assert(!mvt_scene_says(mvt_view_frame(view), "session"));
@@ -89,26 +85,20 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    char text[200];
 
     mv_view_do(view, MV_DO_open_file, 0);
-    snprintf(text, sizeof text, "%s/r", folder);
-    mvt_view_type(view, text);
+    mvt_view_type(view, mvt_format("%s/r", folder));
     mvt_view_key(view, MV_KEY_TAB, 0);
-    snprintf(text, sizeof text, "%s/runs/", folder);
-    cr_assert_str_eq(view->chrome->open.field.text, text);
+    cr_assert_str_eq(view->chrome->open.field.text, mvt_format("%s/runs/", folder));
     mvt_view_key(view, MV_KEY_TAB, 0);
-    snprintf(text, sizeof text, "%s/runs/gpt_long_name.pickle", folder);
+    const char *text = mvt_format("%s/runs/gpt_long_name.pickle", folder);
     cr_assert_str_eq(view->chrome->open.field.text, text);
     mvt_view_type(view, "x");
     mvt_view_key(view, MV_KEY_TAB, 0); /* nothing begins like that: nothing changes */
     cr_assert_eq(strlen(view->chrome->open.field.text), strlen(text) + 1);
-    const mv_zone *zone = mvt_view_zone(view, MV_DO_open_row, 0);
-    cr_assert_null(zone);
+    cr_assert_null(mvt_view_zone(view, MV_DO_open_row, 0));
     mvt_view_key(view, MV_KEY_BACKSPACE, 0);
-    zone = mvt_view_zone(view, MV_DO_open_row, 0);
-    cr_assert_not_null(zone);
-    mvt_view_click(view, zone->box.x + 4, zone->box.y + 4);
+    mvt_view_click_zone(view, MV_DO_open_row, 0);
     cr_assert_eq(view->document_count, 1);
 }
 
@@ -118,14 +108,10 @@ Test(open_dialogue, files_of_one_name_are_distinguished)
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     static const char *const files[] = {"a.pickle", "runs/a.pickle"};
-    char command[300], path[200];
 
-    snprintf(command, sizeof command, "cp %s/a.pickle %s/runs/", folder, folder);
-    cr_assert_eq(system(command), 0);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        mvt_view_open(view, path);
-    }
+    cr_assert_eq(system(mvt_format("cp %s/a.pickle %s/runs/", folder, folder)), 0);
+    for (int i = 0; i < 2; i++)
+        mvt_view_open(view, mvt_format("%s/%s", folder, files[i]));
     for (uint32_t i = 0; i < 2; i++) {
         mv_view_choose(view, i, 0);
         const mv_scene *scene = mvt_view_frame(view);
@@ -140,41 +126,32 @@ Test(open_dialogue, recent_files)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    char path[200];
     struct stat st;
 
-    snprintf(path, sizeof path, "%s/a.pickle", folder);
+    const char *path = mvt_format("%s/a.pickle", folder);
     mvt_view_open(view, path);
-    snprintf(path, sizeof path, "%s/b.pickle", folder);
-    mvt_view_open(view, path);
-    snprintf(path, sizeof path, "%s/a.pickle", folder);
+    mvt_view_open(view, mvt_format("%s/b.pickle", folder));
     mv_view_add(view, path);
     mv_view_add(view, "/no/such/file.pickle");
-    mv_view_do(view, MV_DO_open_file, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_open_file, 0);
     cr_assert_str_eq(name_of(view, 0), path);
     cr_assert(strstr(name_of(view, 1), "/b.pickle"));
     cr_assert_eq(view->chrome->open.rows[1].kind, MV_OPEN_RECENT);
     cr_assert_neq(view->chrome->open.rows[2].kind, MV_OPEN_RECENT);
-    snprintf(path, sizeof path, "%s/memviz/recent", folder);
-    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(stat(mvt_format("%s/memviz/recent", folder), &st), 0);
     cr_assert_eq(st.st_mode & 0777, 0600);
     for (int i = 0; i < 30; i++) {
-        char other[200], command[600];
-        snprintf(other, sizeof other, "%s/n%d.pickle", folder, i);
-        snprintf(command, sizeof command, "touch %s", other);
-        cr_assert_eq(system(command), 0);
+        const char *other = mvt_format("%s/n%d.pickle", folder, i);
+        cr_assert_eq(system(mvt_format("touch %s", other)), 0);
         mv_disk_files.remember(other);
     }
-    mv_view_do(view, MV_DO_open_file, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_open_file, 0);
     for (uint32_t i = 0; i < 20; i++)
         cr_assert_eq(view->chrome->open.rows[i].kind, MV_OPEN_RECENT);
     cr_assert_neq(view->chrome->open.rows[20].kind, MV_OPEN_RECENT);
     cr_assert(strstr(name_of(view, 0), "/n29.pickle"));
     setenv("MEMVIZ_CACHE", "off", 1); /* and then none are shown */
-    mv_view_do(view, MV_DO_open_file, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_open_file, 0);
     cr_assert_neq(view->chrome->open.rows[0].kind, MV_OPEN_RECENT);
 }
 
@@ -183,27 +160,20 @@ Test(open_dialogue, recent_files_on_a_full_disk)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    char path[200];
 
-    snprintf(path, sizeof path, "%s/a.pickle", folder);
-    mvt_view_open(view, path);
+    mvt_view_open(view, mvt_format("%s/a.pickle", folder));
     signal(SIGXFSZ, SIG_IGN);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){20, 20}), 0);
-    snprintf(path, sizeof path, "%s/b.pickle", folder);
-    mvt_view_open(view, path);
+    mvt_view_open(view, mvt_format("%s/b.pickle", folder));
     cr_assert_str_eq(view->message, "the list of recent files was not written: the disk is full");
-    snprintf(path, sizeof path, "%s/memviz/recent.new", folder);
-    cr_assert_neq(access(path, F_OK), 0);
-    mv_view_do(view, MV_DO_open_file, 0);
-    mvt_view_frame(view);
+    cr_assert_neq(access(mvt_format("%s/memviz/recent.new", folder), F_OK), 0);
+    mvt_view_do(view, MV_DO_open_file, 0);
     cr_assert(strstr(name_of(view, 0), "/a.pickle"));
 }
 
 /* Without a table of files, as in a build that has none, the field still takes a name. */
-Test(open_dialogue, works_without_a_file_system)
+ViewTest(open_dialogue, works_without_a_file_system, mvt_view_new(NULL))
 {
-    mv_view *view = mvt_view_new(NULL);
-
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, mvt_snapshot("no_history"));
     mvt_view_key(view, MV_KEY_DOWN, 0);
@@ -211,15 +181,10 @@ Test(open_dialogue, works_without_a_file_system)
     cr_assert_eq(view->document_count, 1);
 }
 
-Test(open_dialogue, reports_unreadable_files)
+ViewTest(open_dialogue, reports_unreadable_files,
+         mvt_view_new(&(mv_view_opts){.files = &mv_disk_files}))
 {
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-    bool is_said = false;
-
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, "/no/such/folder/");
-    for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
-        is_said |= view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
-                   strcmp(view->ui.scene.shapes[i].text, "this folder cannot be read") == 0;
-    cr_assert(is_said);
+    cr_assert(mvt_scene_text(&view->ui.scene, "this folder cannot be read"));
 }

@@ -79,23 +79,11 @@ static void check_view(const char *name)
     }
 }
 
-LongTest(spot, every_zone_is_reached_in_training)
+LongTest(spot, every_zone_is_reached, .timeout = 300)
 {
     check_view("gpt_train");
-}
-
-LongTest(spot, every_zone_is_reached_in_a_capture)
-{
     check_view("sleep");
-}
-
-LongTest(spot, every_zone_is_reached_of_two_devices)
-{
     check_view("two_devices");
-}
-
-LongTest(spot, every_zone_is_reached_in_fragmentation)
-{
     check_view("frag_pinned_by_small");
 }
 
@@ -109,9 +97,7 @@ Test(spot, enter_is_a_click)
     for (uint32_t row = 0; row < 3; row++) {
         mvt_view_frame(by_key);
         mvt_view_frame(by_click);
-        const mv_zone *zone = mvt_view_zone(by_click, MV_DO_report_row, row);
-        cr_assert_not_null(zone);
-        mvt_view_click(by_click, zone->box.x + 5, zone->box.y + 5);
+        mvt_view_click_zone(by_click, MV_DO_report_row, row);
         mvt_view_key(by_key, row == 0 ? MV_KEY_HOME : MV_KEY_DOWN, 0);
         cr_assert_eq(by_key->spot.command, MV_DO_report_row);
         cr_assert_eq(by_key->spot.arg, row);
@@ -127,12 +113,9 @@ static bool is_painted(const mv_view *view)
     return zone && zone->box.y + zone->box.h <= view->lower_box.y + view->lower_box.h + 1;
 }
 
-Test(spot, a_table_scrolls_to_its_row)
+ViewTest(spot, a_table_scrolls_to_its_row, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
-    mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
     mvt_view_frame(view);
     uint32_t last = view->panels->table_shown->table.count - 1;
     mvt_view_key(view, MV_KEY_TAB, 0);
@@ -151,26 +134,22 @@ Test(spot, a_table_scrolls_to_its_row)
     cr_assert(is_painted(view));
     mvt_view_key(view, MV_KEY_UP, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_kind); /* events cannot be sorted */
-    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
     mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_sort);
     mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_row);
 }
 
-Test(spot, findings_scroll_into_sight)
+ViewTest(spot, findings_scroll_into_sight, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_frame(view);
     uint32_t rows = view->panels->findings_shown->findings.count;
     cr_assert_gt(rows, 3);
     mv_view_frame(view, 700, 400, 0); /* too low for all of them */
     for (uint32_t i = 0; i < rows; i++) {
         mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
-        mv_view_frame(view, 700, 400, 0);
-        mv_view_frame(view, 700, 400, 0);
+        mvt_view_sized(view, 700, 400);
         cr_assert(is_painted(view), "row %llu", (unsigned long long)view->spot.arg);
     }
     cr_assert_eq(view->spot.arg, rows - 1);
@@ -198,21 +177,16 @@ Test(spot, tab_visits_the_places_forward_and_back)
 }
 
 /* The mark is where the keyboard focus is, and disappears once the mouse is used. */
-Test(spot, its_mark)
+ViewTest(spot, its_mark, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     uint32_t before = mvt_view_frame(view)->shape_count;
     mvt_view_key(view, MV_KEY_TAB, 0);
     uint32_t with = mvt_view_frame(view)->shape_count;
     cr_assert_eq(with, before + 3);
     mvt_view_click(view, 640, 300);
     cr_assert_not(view->spot.is_shown);
-    mv_view_do(view, MV_DO_show_tables, 0);
-    mvt_view_frame(view);
-    const mv_zone *zone = mvt_view_zone(view, MV_DO_table_kind, MV_LISTING_SIZES);
-    mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_tables, 0);
+    mvt_view_click_zone(view, MV_DO_table_kind, MV_LISTING_SIZES);
     cr_assert_not(view->spot.is_shown);
     mvt_view_key(view, MV_KEY_RIGHT, 0); /* from the clicked item */
     cr_assert_eq(view->spot.command, MV_DO_table_kind);
@@ -220,10 +194,8 @@ Test(spot, its_mark)
 }
 
 /* The user's own keys take precedence over the window's arrow keys. */
-Test(spot, own_keys_come_first)
+ViewTest(spot, own_keys_come_first, mvt_view_new(&(mv_view_opts){.keys = "zoom_in W Up\n"}))
 {
-    mv_view *view = mvt_view_new(&(mv_view_opts){.keys = "zoom_in W Up\n"});
-
     mvt_view_open(view, mvt_snapshot("gpt_train"));
     mvt_view_frame(view);
     mvt_view_key(view, MV_KEY_UP, 0);

@@ -1,5 +1,4 @@
 /* The tour: when it begins, how the user walks through it, and that it ends for good. */
-#include <sys/stat.h>
 
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/spoken.h"
@@ -34,19 +33,16 @@ Test(tour, each_step_is_spoken_and_points_at_its_part)
     cr_expect_not(mv_disk_files.offers_tour(), "it has ended");
 }
 
-Test(tour, keys_and_clicks_go_on_back_and_away_and_the_panes_stay_in_use)
+ViewTest(tour, keys_and_clicks_go_on_back_and_away_and_the_panes_stay_in_use, view_with_tour())
 {
-    mv_view *view = view_with_tour();
     const mv_zone *next = mvt_view_zone(view, MV_DO_tour_step, 2);
     uint32_t cursor = view->now->cursor;
 
     cr_assert_not_null(next);
     mvt_view_click(view, view->chrome->tour_box.x + 20, view->chrome->tour_box.y + 60);
-    mvt_view_frame(view);
     cr_expect_eq(view->desk->tour, 1, "a click on the card does not reach the pane");
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
     mvt_view_click(view, next->box.x + 5, next->box.y + 5);
-    mvt_view_frame(view);
     cr_expect_eq(view->desk->tour, 2);
     mvt_view_key(view, MV_KEY_LEFT, 0);
     cr_expect_eq(view->desk->tour, 1);

@@ -2,9 +2,8 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
-Test(view, shows_a_file)
+ViewTest(view, shows_a_file, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     const mv_scene *scene = mv_view_frame(view, 1280, 720, 0);
 
     cr_assert_not(scene->failed);
@@ -15,10 +14,8 @@ Test(view, shows_a_file)
     cr_assert(mv_view_is_idle(view));
 }
 
-Test(view, explains_why_a_file_is_not_a_snapshot)
+ViewTest(view, explains_why_a_file_is_not_a_snapshot, mvt_view_new(NULL))
 {
-    mv_view *view = mvt_view_new(NULL);
-
     mv_view_add(view, MV_SOURCE_DIR "/README.md");
     mv_view_frame(view, 1280, 720, 0);
     const mv_document *document = mv_view_document(view);
@@ -38,11 +35,6 @@ Test(view, reports_a_damaged_file)
 
 /* ---- every text can be read -------------------------------------------------------------- */
 
-static void key(mv_view *view, uint32_t key)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key});
-}
-
 /* In all main views and all tabs, no texts may overlap, none may leave the picture, and all must
  * have enough contrast. */
 static void check_all(mv_view *view, float width, float height, const char *name)
@@ -52,10 +44,9 @@ static void check_all(mv_view *view, float width, float height, const char *name
 
     for (int m = 0; mains[m]; m++)
         for (int t = 0; tabs[t]; t++) {
-            key(view, (uint32_t)mains[m]);
-            key(view, (uint32_t)tabs[t]);
-            mv_view_frame(view, width, height, 0);
-            const mv_scene *scene = mv_view_frame(view, width, height, 0);
+            mvt_view_key(view, (uint32_t)mains[m], 0);
+            mvt_view_key(view, (uint32_t)tabs[t], 0);
+            const mv_scene *scene = mvt_view_sized(view, width, height);
             snprintf(what, sizeof what, "%s %gx%g %s %c%c", name, (double)width, (double)height,
                      view->desk->is_dark ? "dark" : "light", mains[m], tabs[t]);
             cr_assert_not(scene->failed);
@@ -78,30 +69,21 @@ static void check_file(const char *name)
     check_all(view, 1600, 1000, name);
 }
 
-LongTest(view, texts_are_readable_in_training)
-{
-    check_file("gpt_train");
-}
-
-Test(view, texts_are_readable_in_fragmentation)
+Test(view, texts_are_readable)
 {
     check_file("frag_pinned_by_small");
-}
-
-LongTest(view, texts_are_readable_in_leaks)
-{
-    check_file("leak_in_training");
-}
-
-Test(view, texts_are_readable_out_of_memory)
-{
     check_file("oom_fragmented");
 }
 
-/* The same view must give the same picture, and frames must not need more and more memory. */
-Test(view, frames_are_alike)
+LongTest(view, texts_are_readable_in_training)
 {
-    mv_view *view = mvt_view("gpt_train");
+    check_file("gpt_train");
+    check_file("leak_in_training");
+}
+
+/* The same view must give the same picture, and frames must not need more and more memory. */
+ViewTest(view, frames_are_alike, mvt_view("gpt_train"))
+{
     uint64_t used;
 
     mv_view_frame(view, 1280, 720, 0);
@@ -122,24 +104,13 @@ LongTest(view, little_memory_is_not_a_crash_and_leaves_nothing)
             mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
             for (uint32_t i = 1; i <= 7; i++) {
                 mv_view_frame(view, 1280, 720, 0);
-                key(view, '0' + i);
+                mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = '0' + i});
             }
             mv_view_frame(view, 1280, 720, 0);
         }
         mv_view_close(view);
         cr_assert_eq(little.used, 0);
     }
-}
-
-static char *printed(const mv_scene *scene)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-
-    mv_scene_print(scene, out);
-    fclose(out);
-    return text;
 }
 
 /* One thread does everything, one piece at a time. Loading waits too, and the result is the
@@ -166,10 +137,6 @@ Test(view, in_turns_it_becomes_the_same_picture)
         "read; pieces of lifetimes, other pieces of the picture, the leaks, two more of the "
         "categories, other reports");
     cr_assert_not(mv_view_run_one_task(view));
-    char *got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
-    mv_view_frame(other, 1280, 720, 0);
-    char *want = printed(mv_view_frame(other, 1280, 720, 0));
-    cr_assert_str_eq(got, want);
-    free(got);
-    free(want);
+    const char *got = mvt_scene_printed(mv_view_frame(view, 1280, 720, ms += 1000));
+    cr_assert_str_eq(got, mvt_scene_printed(mvt_view_sized(other, 1280, 720)));
 }

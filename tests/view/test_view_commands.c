@@ -82,10 +82,8 @@ Test(view_commands, the_palette_finds_commands_with_a_number_of_their_own)
 #undef MV_VIEW_COMMAND
 }
 
-Test(view_commands, unavailable_commands_give_the_reason)
+ViewTest(view_commands, unavailable_commands_give_the_reason, mvt_view_new(&(mv_view_opts){0}))
 {
-    mv_view *view = mvt_view_new(&(mv_view_opts){0});
-
     mv_view_frame(view, 1280, 720, 0);
     for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
         *view->message = '\0';
@@ -97,10 +95,8 @@ Test(view_commands, unavailable_commands_give_the_reason)
 }
 
 /* Runs every enabled command, one after the other, on a real trace. Nothing may break. */
-Test(view_commands, segments_have_no_other_colours)
+ViewTest(view_commands, segments_have_no_other_colours, mvt_view("mlp_train"))
 {
-    mv_view *view = mvt_view("mlp_train");
-
     cr_expect(mv_view_command_is_enabled(view, MV_DO_colour_menu));
     mv_view_do(view, MV_DO_show_segments, 0);
     cr_expect_not(mv_view_do(view, MV_DO_colour_menu, 0));

@@ -2,6 +2,7 @@
  * ledger`, and a colour in the legend must be a colour in the picture. */
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 #include "view/timeline/device_lane.h"
@@ -34,8 +35,7 @@ static void expect_tab(mv_view *view, const char *name, uint32_t event)
     const mv_listing *table;
     uint32_t i = 0;
 
-    mv_view_do(view, MV_DO_go_to_event, event);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_go_to_event, event);
     cr_assert_eq(view->now->tab, MV_TAB_LEDGER);
     table = &view->panels->table_shown->table;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
@@ -70,21 +70,19 @@ LongTest(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 250)
     }
 }
 
-Test(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library)
+ViewTest(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library,
+         mvt_view_at_level("sleep", NULL))
 {
-    mv_view *view = mvt_view_at_level("sleep", NULL);
     const mv_listing *table;
     uint64_t held = 0;
     uint32_t row = 0;
 
-    mv_view_do(view, MV_DO_show_ledger, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_ledger, 0);
     table = &view->panels->table_shown->table;
     while (strcmp(cell(table, row, 3).text, "cuBLAS") != 0)
         row++;
     held = cell(table, row, 0).number;
-    mv_view_do(view, MV_DO_table_row, row);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_table_row, row);
     cr_assert_str_eq(mv_view_document(view)->trace.origin.level, "cuda");
     cr_assert_str_empty(view->search_why);
     cr_assert_eq(view->timeline->legend.hits.bytes, held);
@@ -92,10 +90,8 @@ Test(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library)
     cr_assert_str_empty(view->now->level);
 }
 
-Test(view_device, files_without_calls_have_neither)
+ViewTest(view_device, files_without_calls_have_neither, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_frame(view);
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_show_ledger));
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_show_device));
@@ -111,11 +107,9 @@ Test(view_device, files_without_calls_have_neither)
 /* Returns the bytes next to a name in the lane's legend, or "" if the row is missing. */
 static const char *legend_text(const mv_scene *scene, const char *name)
 {
-    for (uint32_t i = 0; i + 1 < scene->shape_count; i++)
-        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, name) == 0 &&
-            scene->shapes[i + 1].kind == MV_SHAPE_TEXT)
-            return scene->shapes[i + 1].text;
-    return "";
+    const mv_shape *text = mvt_scene_text(scene, name);
+
+    return text && text[1].kind == MV_SHAPE_TEXT ? text[1].text : "";
 }
 
 static double sum_of(const cJSON *ledger, const char *library)
@@ -139,7 +133,7 @@ static void expect_bytes(const mv_scene *scene, const char *name, double bytes)
                      name);
 }
 
-static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
+static void expect_legend(mv_view *view, const cJSON *ledger)
 {
     const mv_scene *scene = mvt_view_frame(view);
     const cJSON *row;
@@ -153,7 +147,6 @@ static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
         if (strcmp(library, "PyTorch") != 0)
             expect_bytes(scene, library, sum_of(ledger, library));
     }
-    (void)name;
 }
 
 LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
@@ -166,35 +159,25 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t event = (events - 1) * k / 2;
             mv_view_do(view, MV_DO_go_to_event, event);
-            expect_legend(view, names[i], ledger_at(names[i], event_text(event)));
+            expect_legend(view, ledger_at(names[i], event_text(event)));
         }
         mvt_end_now(view);
     }
 }
 
 /* PyTorch's part is what its allocator reserves, split by the allocator's own figures. */
-Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
+ViewTest(view_device, pytorch_is_split_into_allocated_and_unused_memory,
+         mvt_view_at_level("train", "all"))
 {
-    mv_view *view = mvt_view_at_level("train", "all");
     mv_levels levels;
 
-    mv_view_do(view, MV_DO_peak, 0);
-    const mv_scene *scene = mvt_view_frame(view);
+    const mv_scene *scene = mvt_view_do(view, MV_DO_peak, 0);
     levels = mv_pyramid_at(&view->levels, view->now->cursor);
     expect_bytes(scene, "PyTorch: not in use", (double)(levels.reserved - levels.allocated));
     expect_bytes(scene, "PyTorch: allocated",
                  sum_of(ledger_at("train", event_text(0)), "PyTorch") > 0
                      ? (double)levels.allocated - 128 * 1024 * 1024.0
                      : 0);
-}
-
-/* Finds the swatch of a row, which is the shape before the row's texts. */
-static const mv_shape *swatch_of(const mv_scene *scene, const char *name)
-{
-    for (uint32_t i = 1; i + 1 < scene->shape_count; i++)
-        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, name) == 0)
-            return &scene->shapes[i - 1];
-    return NULL;
 }
 
 static const uint8_t *pixel(const mv_image *image, float x, float y)
@@ -224,17 +207,17 @@ static void expect_colours(mv_view *view)
     cr_assert_eq(mv_raster_next(raster, scene, &frame, &err), MV_OK);
     for (uint32_t part = 0; part < MV_DEVICE_UNEXPLAINED; part++) {
         const char *name = mv_device_part_name(lane, (mv_device_part)part);
-        const mv_shape *swatch = name ? swatch_of(scene, name) : NULL;
+        const mv_shape *text = name ? mvt_scene_text(scene, name) : NULL;
         uint32_t column = lane->ask.columns;
         for (uint32_t c = 4; c + 4 < lane->ask.columns; c++) /* where it is high */
             if (lane->parts[c].bytes[part] > (48 << 20))
                 column = c;
-        if (!swatch || column == lane->ask.columns)
+        if (!text || column == lane->ask.columns)
             continue;
+        const mv_point *swatch = &scene->points[text[-1].first]; /* before the row's texts */
         compared++;
         cr_assert(has_pixel(&frame.image, zone->box, column,
-                            pixel(&frame.image, scene->points[swatch->first].x + 2,
-                                  scene->points[swatch->first].y + 3)),
+                            pixel(&frame.image, swatch->x + 2, swatch->y + 3)),
                   "%s", name);
     }
     cr_assert_geq(compared, 3);
@@ -256,16 +239,15 @@ LongTest(view_device, a_colour_of_the_legend_is_in_the_lane)
 
 /* ---- the pointer, the switch -------------------------------------------------------- */
 
-Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there)
+ViewTest(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there,
+         mvt_view_at_level("sleep", NULL))
 {
-    mv_view *view = mvt_view_at_level("sleep", NULL);
     char size[MV_SIZE_TEXT];
 
     mvt_view_frame(view);
     const mv_zone *zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE,
-                                    .x = zone->box.x + zone->box.w / 2,
-                                    .y = zone->box.y + zone->box.h / 2});
+    mvt_view_point(view, MV_INPUT_MOVE, zone->box.x + zone->box.w / 2,
+                   zone->box.y + zone->box.h / 2, 0);
     mvt_view_frame(view);
     zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
     uint32_t event = (uint32_t)zone->arg;
@@ -279,23 +261,18 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
                           mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep", at), "cuBLAS")))),
         "%s", zone->tip);
     mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
-    mvt_view_frame(view);
     cr_assert_eq(view->now->cursor, event);
 }
 
-Test(view_device, the_lane_can_be_switched_off)
+ViewTest(view_device, the_lane_can_be_switched_off, mvt_view_at_level("train", NULL))
 {
-    mv_view *view = mvt_view_at_level("train", NULL);
-
     mvt_view_frame(view);
     float low = view->timeline->plot.h;
     cr_assert_not_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
-    mv_view_do(view, MV_DO_show_device, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_device, 0);
     float high = view->timeline->plot.h;
     cr_assert_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
     cr_assert_gt(high, low + 50);
-    mv_view_do(view, MV_DO_back, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_back, 0);
     cr_assert_eq(view->timeline->plot.h, low);
 }

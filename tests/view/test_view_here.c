@@ -17,36 +17,36 @@ static void press_right(mv_view *view, float x, float y)
     mvt_view_frame(view);
 }
 
-Test(view_here, the_right_button_lists_actions)
+/* Chooses the row of the menu with this command. */
+static void choose(mv_view *view, mv_command_id command)
 {
-    mv_view *view = mvt_view("gpt_train");
     mv_menu_row rows[MV_MENU_MOST];
-    float x = view->main_box.x + 500, y = view->main_box.y + view->main_box.h * 0.7f;
+
+    for (uint32_t i = 0; i < mv_menu_rows(view, rows); i++)
+        if (rows[i].command == command)
+            view->chrome->row = i;
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+}
+
+ViewTest(view_here, the_right_button_lists_actions, mvt_view("gpt_train"))
+{
+    mv_menu_row rows[MV_MENU_MOST];
 
     mvt_view_frame(view);
-    x = view->main_box.x + 500;
-    y = view->main_box.y + view->main_box.h * 0.7f;
-    press_right(view, x, y);
+    press_right(view, view->main_box.x + 500, view->main_box.y + view->main_box.h * 0.7f);
     cr_assert_eq(view->desk->focus, MV_FOCUS_MENU);
     cr_assert_eq(view->desk->menu, MV_MENU_HERE);
     cr_expect_neq(view->now->pinned, MV_NO_ROW, "the block under the pointer is pinned");
     cr_expect_gt(mv_menu_rows(view, rows), 8);
     cr_expect_not_null(mvt_view_zone(view, MV_DO_search_line, UINT64_MAX));
-    for (uint32_t i = 0; i < mv_menu_rows(view, rows); i++)
-        if (rows[i].command == MV_DO_search_line)
-            view->chrome->row = i;
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_ENTER});
-    mvt_view_frame(view);
+    choose(view, MV_DO_search_line);
     cr_expect_eq(view->desk->focus, MV_FOCUS_PANES);
     cr_assert(view->matches && mv_filter_has(view->matches, view->now->pinned));
 }
 
-Test(view_here, a_row_of_a_table_is_chosen_first)
+ViewTest(view_here, a_row_of_a_table_is_chosen_first, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
-    mv_view_do(view, MV_DO_show_tables, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_tables, 0);
     const mv_zone *zone = mvt_view_zone(view, MV_DO_table_row, 1);
     cr_assert_not_null(zone);
     press_right(view, zone->box.x + 20, zone->box.y + 4);
@@ -56,9 +56,8 @@ Test(view_here, a_row_of_a_table_is_chosen_first)
 }
 
 /* Ticks must be where hits are born, and nowhere else. */
-Test(view_here, hits_are_marked)
+ViewTest(view_here, hits_are_marked, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     uint32_t events, marked = 0;
 
     mvt_view_frame(view);
@@ -109,24 +108,15 @@ EachView(view_here, the_largest_stacks_are_told_apart, check_stack_colours);
 
 /* In the ranks view, the menu is about the lane under the pointer, not about the shown device's
  * lane. */
-Test(view_here, a_lane_is_pinned_by_the_right_button)
+ViewTest(view_here, a_lane_is_pinned_by_the_right_button, mvt_view("two_devices"))
 {
-    mv_view *view = mvt_view("two_devices");
-    mv_menu_row rows[MV_MENU_MOST];
-    const mv_zone *zone;
-
-    mv_view_do(view, MV_DO_show_ranks, 0);
-    mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_show_rank, 1);
+    mvt_view_do(view, MV_DO_show_ranks, 0);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_show_rank, 1);
     cr_assert_not_null(zone);
     press_right(view, zone->box.x + zone->box.w + 200, zone->box.y + 10);
     cr_assert_eq(view->desk->menu, MV_MENU_HERE);
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
-    for (uint32_t i = 0; i < mv_menu_rows(view, rows); i++)
-        if (rows[i].command == MV_DO_lane_pin)
-            view->chrome->row = i;
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_ENTER});
-    mvt_view_frame(view);
+    choose(view, MV_DO_lane_pin);
     cr_expect_eq(mv_rank_row(view, 0)->device, 1);
     cr_expect(mvt_scene_says(&view->ui.scene, "pinned"));
     cr_expect_not_null(mvt_view_zone(view, MV_DO_show_rank, 0));

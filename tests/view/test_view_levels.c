@@ -11,16 +11,8 @@
 
 static const char *picture(mv_view *view)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
     mv_view_say(view, false, "%s", "");
-    mv_scene_print(mvt_view_frame(view), out);
-    fclose(out);
-    const char *copy = mv_arena_text(mvt_memory(), text, size);
-    free(text);
-    return copy;
+    return mvt_scene_printed(mvt_view_frame(view));
 }
 
 static const char *level_of(const mv_view *view)
@@ -60,8 +52,7 @@ LongTest(view_levels, a_hundred_switches_show_the_view_of_opening_and_keep_nothi
 
     cr_assert_geq(count, 3);
     for (uint32_t i = 1; i <= 100; i++) {
-        mv_view_do(view, MV_DO_next_level, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_next_level, 0);
         if (i == 40) /* pictures of all levels are kept by now */
             used = view->budget->used;
     }
@@ -86,9 +77,9 @@ static double seconds_at(const mv_view *view, double event)
     return (double)e->time_us[(uint32_t)fmin(event, e->count - 1)] / 1e6;
 }
 
-Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
+ViewTest(view_levels, the_window_and_the_cursor_stay_at_their_time,
+         mvt_view_at_level("sleep", NULL))
 {
-    mv_view *view = mvt_view_at_level("sleep", NULL);
     uint32_t events = mv_view_device(view)->lives.events.count;
     double from, to;
 
@@ -103,15 +94,13 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
     to = seconds_at(view, ceil(view->now->to) - 1);
     double at = seconds_at(view, view->now->cursor);
     for (uint32_t i = 0; i + 1 < mv_view_levels(view)->count; i++) {
-        mv_view_do(view, MV_DO_level, mv_view_levels(view)->count - 1);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_level, mv_view_levels(view)->count - 1);
         cr_assert_str_eq(level_of(view), "all");
         cr_assert_float_eq(seconds_at(view, view->now->from), from, 1e-6);
         cr_assert_float_eq(seconds_at(view, ceil(view->now->to) - 1), to, 1e-6);
         cr_assert_float_eq(seconds_at(view, view->now->cursor), at, 1e-6);
         cr_assert(view->now->has_interval);
-        mv_view_do(view, MV_DO_level, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_level, 0);
         cr_assert_str_eq(level_of(view), "pytorch");
         cr_assert_float_eq(seconds_at(view, view->now->cursor), at, 1e-6);
     }
@@ -140,7 +129,7 @@ static void check_round(mv_view *view, const char *name, uint32_t event)
                       "%s: level %s: the cursor is not at the last event before the moment", name,
                       level_of(view));
         }
-        mv_view_do(view, MV_DO_next_level, 0);
+        mv_view_do(view, MV_DO_next_level, 0); /* disabled if there is only one */
         mvt_view_frame(view);
     }
     cr_expect_eq(view->now->cursor, event, "%s: after %u levels the cursor is at %u, not %u", name,
@@ -162,38 +151,30 @@ Test(view_levels, a_round_of_the_levels_returns_to_the_moment)
     }
 }
 
-Test(view_levels, back_returns_to_the_level_and_its_place)
+ViewTest(view_levels, back_returns_to_the_level_and_its_place, mvt_view_at_level("train", NULL))
 {
-    mv_view *view = mvt_view_at_level("train", NULL);
-
     show_peak(view);
     mvt_view_frame(view);
     mv_view_state before = *view->now;
-    mv_view_do(view, MV_DO_next_level, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_level, 0);
     cr_assert_str_eq(level_of(view), "cuda");
-    mv_view_do(view, MV_DO_back, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_back, 0);
     cr_assert_str_eq(level_of(view), "pytorch");
     cr_assert(mv_view_state_is_equal(view->now, &before));
-    mv_view_do(view, MV_DO_forward, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_forward, 0);
     cr_assert_str_eq(level_of(view), "cuda");
 }
 
-Test(view_levels, a_bookmark_leads_to_its_level)
+ViewTest(view_levels, a_bookmark_leads_to_its_level, mvt_view_at_level("train", "all"))
 {
-    mv_view *view = mvt_view_at_level("train", "all");
     uint32_t cursor;
 
     mv_view_do(view, MV_DO_peak, 0);
     cursor = view->now->cursor;
     cr_assert(mv_bookmark_set(view, "whole"));
-    mv_view_do(view, MV_DO_level, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_level, 0);
     cr_assert_null(mvt_view_zone(view, MV_DO_bookmark_go, 0));
-    mv_view_do(view, MV_DO_bookmark_go, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_bookmark_go, 0);
     cr_assert_str_eq(level_of(view), "all");
     cr_assert_eq(view->now->cursor, cursor);
 }
@@ -218,9 +199,9 @@ LongTest(view_levels, sessions_and_command_lines_have_the_level)
     cr_assert_str_eq(picture(again), picture(view));
 }
 
-Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
+ViewTest(view_levels, a_level_missing_from_a_file_is_reported_and_left_again,
+         mvt_view_at_level("train", "host"))
 {
-    mv_view *view = mvt_view_at_level("train", "host");
     const mv_document *d = mv_view_document(view);
 
     mvt_view_frame(view);
@@ -228,8 +209,7 @@ Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
     cr_assert_null(mv_view_device(view));
     cr_assert_not_null(strstr(picture(view), "no pinned host memory"));
     cr_assert_eq(mv_view_level(view), mv_view_levels(view)->count);
-    mv_view_do(view, MV_DO_next_level, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_level, 0);
     cr_assert_str_eq(level_of(view), "pytorch");
     cr_assert_not_null(mv_view_device(view));
 }
@@ -253,14 +233,11 @@ static void check_moments(mv_view *view, const char *name)
     mv_view_move_cursor(view, MV_BEFORE);
     for (uint32_t calls = 1; calls <= mv_view_device(view)->calls && calls < 12; calls++) {
         before = view->now->cursor;
-        mv_view_do(view, MV_DO_event_on, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_event_on, 0);
         cr_expect_neq(view->now->cursor, before);
-        mv_view_do(view, MV_DO_event_back, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_event_back, 0);
         cr_expect_eq(view->now->cursor, before, "%s: back from a call", name);
-        mv_view_do(view, MV_DO_event_on, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_event_on, 0);
     }
 }
 
@@ -306,12 +283,10 @@ LongTest(view_levels, a_call_is_one_row)
                 continue;
             mv_view_write(view)->main = MV_MAIN_STATE;
             mv_view_do(view, MV_DO_show_tables, 0);
-            mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
-            mvt_view_frame(view);
+            mvt_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
             check_rows(view, with_calls[i]);
             for (uint32_t room = 0; room < 3; room++) {
-                mv_view_do(view, room ? MV_DO_event_on : MV_DO_peak, 0);
-                mvt_view_frame(view);
+                mvt_view_do(view, room ? MV_DO_event_on : MV_DO_peak, 0);
                 check_rows(view, with_calls[i]);
             }
         }
@@ -328,8 +303,7 @@ LongTest(view_levels, calls_are_moments)
                 continue;
             check_moments(view, with_calls[i]);
             mv_view_write(view)->main = MV_MAIN_STATE;
-            mv_view_do(view, MV_DO_peak, 0);
-            mvt_view_frame(view);
+            mvt_view_do(view, MV_DO_peak, 0);
             cr_expect_not(mvt_scene_says(&view->ui.scene, "large pool"), "%s", with_calls[i]);
             cr_expect_not(mvt_scene_says(&view->ui.scene, "default stream"), "%s", with_calls[i]);
             mv_view_write(view)->main = MV_MAIN_TIMELINE;
@@ -359,44 +333,27 @@ LongTest(view_levels, levels_have_one_clock)
 
 /* ---- words of a level of calls -------------------------------------------------------------- */
 
-static mv_view *capture(const char *name)
-{
-    mv_view *view = mvt_view_new(NULL);
-
-    const char *path = mvt_format(MV_TESTDATA "/captures/%s.bin", name);
-    mvt_view_open(view, path);
-    mvt_view_frame(view);
-    return view;
-}
-
 /* A program without PyTorch has no segments of PyTorch, and its memory is not available to PyTorch. */
-Test(view_levels, a_program_without_pytorch_has_no_words_of_pytorch)
+ViewTest(view_levels, a_program_without_pytorch_has_no_words_of_pytorch, mvt_view("cupy_oom"))
 {
-    mv_view *view = capture("cupy_oom");
-
     cr_expect(mvt_scene_says(mvt_view_frame(view), "available to the program: "));
     cr_expect_not(mvt_scene_says(mvt_view_frame(view), "PyTorch"));
-    mv_view_do(view, MV_DO_show_state, 0);
-    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "in any segment"));
+    cr_expect_not(mvt_scene_says(mvt_view_do(view, MV_DO_show_state, 0), "in any segment"));
 }
 
 /* Events at one moment cover no time. */
-Test(view_levels, a_moment_is_not_a_span)
+ViewTest(view_levels, a_moment_is_not_a_span, mvt_view("heap_pool"))
 {
-    mv_view *view = capture("heap_pool");
     const mv_scene *scene = mvt_view_frame(view);
 
     cr_expect(mvt_scene_says(scene, "1 call"));
     cr_expect_not(mvt_scene_says(scene, " in 0"));
-    mv_view_do(view, MV_DO_show_details, 0);
-    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "more than 0 events"));
+    cr_expect_not(mvt_scene_says(mvt_view_do(view, MV_DO_show_details, 0), "more than 0 events"));
 }
 
 /* The badge counts what the reports list, also in a file with a single level. */
-Test(view_levels, the_badge_counts_objects_of_the_driver)
+ViewTest(view_levels, the_badge_counts_objects_of_the_driver, mvt_view("plain_graph"))
 {
-    mv_view *view = capture("plain_graph");
-
     for (int i = 0; i < 4; i++)
         mvt_view_frame(view);
     cr_expect_str_eq(mv_file_badge_of(view).text, "1: leak");

@@ -2,18 +2,9 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
-
-static void point(mv_view *view, uint8_t kind, float x)
-{
-    mv_box map = view->minimap_box;
-
-    mv_view_input(
-        view,
-        &(mv_input){
-            .kind = kind, .button = MV_BUTTON_LEFT, .clicks = 1, .x = x, .y = map.y + map.h / 2});
-}
 
 static float x_of(const mv_view *view, double event)
 {
@@ -22,19 +13,19 @@ static float x_of(const mv_view *view, double event)
 
 static void drag(mv_view *view, float from, float to)
 {
-    point(view, MV_INPUT_PRESS, from);
-    point(view, MV_INPUT_MOVE, (from + to) / 2);
-    point(view, MV_INPUT_MOVE, to);
-    point(view, MV_INPUT_RELEASE, to);
+    float y = view->minimap_box.y + view->minimap_box.h / 2;
+
+    mvt_view_point(view, MV_INPUT_PRESS, from, y, 1);
+    mvt_view_point(view, MV_INPUT_MOVE, (from + to) / 2, y, 0);
+    mvt_view_point(view, MV_INPUT_MOVE, to, y, 0);
+    mvt_view_point(view, MV_INPUT_RELEASE, to, y, 1);
     mvt_view_frame(view);
 }
 
 /* If the window covers the whole trace, or the drag begins outside of it, there is no window to
  * move, so a drag makes a new one. */
-Test(minimap, a_drag_makes_a_window)
+ViewTest(minimap, a_drag_makes_a_window, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mvt_view_frame(view);
     drag(view, x_of(view, 1000), x_of(view, 2000));
     cr_assert_float_eq(view->now->from, 1000, 10);
@@ -45,8 +36,7 @@ Test(minimap, a_drag_makes_a_window)
     drag(view, x_of(view, 4000), x_of(view, 4500)); /* inside: it moves */
     cr_assert_float_eq(view->now->from, 3500, 20);
     cr_assert_float_eq(view->now->to, 5500, 20);
-    point(view, MV_INPUT_PRESS, x_of(view, 1500)); /* a click outside: it jumps there */
-    point(view, MV_INPUT_RELEASE, x_of(view, 1500));
+    drag(view, x_of(view, 1500), x_of(view, 1500)); /* a click outside: it jumps there */
     cr_assert_float_eq((view->now->from + view->now->to) / 2, 1500, 20);
     cr_assert_float_eq(view->now->to - view->now->from, 2000, 5);
     mv_view_do(view, MV_DO_back, 0);
@@ -54,22 +44,19 @@ Test(minimap, a_drag_makes_a_window)
 }
 
 /* If the window becomes too small for a plot, nothing of the minimap remains. */
-Test(minimap, is_within_a_window_that_became_small)
+ViewTest(minimap, is_within_a_window_that_became_small, mvt_view("annotated"))
 {
-    mv_view *view = mvt_view("annotated");
     mv_viewport at;
 
-    mv_view_frame(view, 1600, 900, 0);
-    mv_view_frame(view, 1600, 900, 1000);
+    mvt_view_sized(view, 1600, 900);
     mv_view_frame(view, 400, 300, 2000);
     cr_assert(mv_minimap_open(view, (mv_box){10, 200, 380, 40}, &at));
     cr_expect_leq(at.box.x + at.box.w, 390);
 }
 
 /* A drag selects in every view that has a time axis. */
-Test(drag, selects_in_all_views_alike)
+ViewTest(drag, selects_in_all_views_alike, mvt_view("two_devices"))
 {
-    mv_view *view = mvt_view("two_devices");
     static const mv_command_id views[] = {MV_DO_show_timeline, MV_DO_show_segments,
                                           MV_DO_show_pools, MV_DO_show_ranks};
     uint32_t a = 0, b = 0;
@@ -78,17 +65,14 @@ Test(drag, selects_in_all_views_alike)
         mv_box plot;
         mv_view_do(view, MV_DO_show_timeline, 0);
         mv_view_do(view, MV_DO_fit_all, 0);
-        mv_view_do(view, views[i], 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, views[i], 0);
         plot = view->timeline->plot;
         for (int step = 0; step < 4; step++)
-            mv_view_input(view, &(mv_input){.kind = step == 0   ? MV_INPUT_PRESS
-                                                    : step == 3 ? MV_INPUT_RELEASE
-                                                                : MV_INPUT_MOVE,
-                                            .button = MV_BUTTON_LEFT,
-                                            .clicks = 1,
-                                            .x = plot.x + plot.w * (0.2f + 0.1f * (float)step),
-                                            .y = plot.y + plot.h / 2});
+            mvt_view_point(view,
+                           step == 0   ? MV_INPUT_PRESS
+                           : step == 3 ? MV_INPUT_RELEASE
+                                       : MV_INPUT_MOVE,
+                           plot.x + plot.w * (0.2f + 0.1f * (float)step), plot.y + plot.h / 2, 1);
         cr_assert(view->now->has_interval, "%s", mv_view_commands[views[i]].title);
         if (i > 0) {
             cr_assert_leq(abs((int)view->now->a - (int)a), 2, "%s",
@@ -104,9 +88,8 @@ Test(drag, selects_in_all_views_alike)
 }
 
 /* Z shows the interval. Without an interval, it shows the life of the pinned block. */
-Test(zoom, to_the_selection)
+ViewTest(zoom, to_the_selection, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
     uint32_t birth;
 
     mv_view_pin(view, 900);
@@ -120,10 +103,8 @@ Test(zoom, to_the_selection)
 }
 
 /* Selecting an interval used to require a drag. */
-Test(interval, is_selected_by_keys)
+ViewTest(interval, is_selected_by_keys, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mv_view_move_cursor(view, 100);
     mv_view_do(view, MV_DO_interval_begin, 0);
     cr_assert(view->now->has_interval);
@@ -168,9 +149,8 @@ LongTest(layout, edges_are_moved_by_keys)
 /* ---- files ------------------------------------------------------------------------------- */
 
 /* A picture has the file's name and verdict, and nothing that can only be clicked. */
-Test(export, has_no_buttons)
+ViewTest(export, has_no_buttons, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     static const char *const buttons[] = {
         "Commands", "Dark", "Light", "Search: ", "Colour: ", "Flame graph", "Tables", "all keys"};
     const char *path = mvt_temp_file((mv_span){0});
@@ -192,14 +172,6 @@ Test(export, has_no_buttons)
 
 /* ---- help -------------------------------------------------------------------------------- */
 
-static bool shows(const mv_scene *scene, const char *text)
-{
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, text) == 0)
-            return true;
-    return false;
-}
-
 /* All of it must be visible at any size, by scrolling. */
 Test(help, explains_the_picture)
 {
@@ -215,7 +187,7 @@ Test(help, explains_the_picture)
             mv_view_do(view, MV_DO_help, 0);
             for (int page = 0; page < 40 && !is_shown; page++) {
                 const mv_scene *scene = mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
-                is_shown = shows(scene, texts[i]);
+                is_shown = mvt_scene_text(scene, texts[i]);
                 for (int k = 0; k < 4; k++)
                     mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
             }
@@ -224,9 +196,8 @@ Test(help, explains_the_picture)
         }
 }
 
-Test(open, a_file_takes_the_place_of_one_that_could_not_be_read)
+ViewTest(open, a_file_takes_the_place_of_one_that_could_not_be_read, mvt_view_new(NULL))
 {
-    mv_view *view = mvt_view_new(NULL);
     uint8_t nothing[] = {1, 2, 3};
 
     mv_view_add(view, mvt_temp_file((mv_span){.data = nothing, .length = sizeof nothing}));
@@ -238,30 +209,20 @@ Test(open, a_file_takes_the_place_of_one_that_could_not_be_read)
     cr_assert_eq(view->now->file, 1, "one that is shown keeps its place");
 }
 
-static void drop(mv_view *view, const char *path)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_DROP, .path = path});
-}
-
 /* As on the command line, which opens several files as ranks. */
 Test(open, files_dropped_together_are_ranks)
 {
     uint8_t nothing[] = {1, 2, 3};
     mv_view *both = mvt_view_new(NULL), *later = mvt_view_new(NULL), *one = mvt_view_new(NULL);
 
-    drop(both, mvt_snapshot("gpt_train"));
-    drop(both, mvt_snapshot("mlp_train"));
-    mvt_view_frame(both);
+    mv_view_input(both, &(mv_input){.kind = MV_INPUT_DROP, .path = mvt_snapshot("gpt_train")});
+    mvt_view_drop(both, mvt_snapshot("mlp_train"));
     cr_expect_eq(both->now->main, MV_MAIN_RANKS);
-    drop(later, mvt_snapshot("gpt_train"));
-    mvt_view_frame(later);
-    drop(later, mvt_snapshot("mlp_train"));
-    mvt_view_frame(later);
+    mvt_view_drop(later, mvt_snapshot("gpt_train"));
+    mvt_view_drop(later, mvt_snapshot("mlp_train"));
     cr_expect_eq(later->now->main, MV_MAIN_TIMELINE, "what was shown stays");
-    drop(one, mvt_temp_file((mv_span){.data = nothing, .length = sizeof nothing}));
-    mvt_view_frame(one);
-    drop(one, mvt_snapshot("mlp_train"));
-    mvt_view_frame(one);
+    mvt_view_drop(one, mvt_temp_file((mv_span){.data = nothing, .length = sizeof nothing}));
+    mvt_view_drop(one, mvt_snapshot("mlp_train"));
     cr_expect_eq(one->now->main, MV_MAIN_TIMELINE, "one of the two cannot be read");
 }
 
@@ -272,15 +233,11 @@ Test(open, files_dropped_together_are_ranks)
 static mv_box tip_at(mv_view *view, const mv_zone *of, float width, float height)
 {
     mv_box zone = of->box;
-    uint32_t before;
-    const mv_scene *scene;
 
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = -1, .y = -1});
-    before = mv_view_frame(view, width, height, 0)->shape_count;
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE,
-                                    .x = zone.x + fminf(zone.w / 2, 40),
-                                    .y = zone.y + zone.h / 2});
-    scene = mv_view_frame(view, width, height, 0);
+    mvt_view_point(view, MV_INPUT_MOVE, -1, -1, 0);
+    uint32_t before = mv_view_frame(view, width, height, 0)->shape_count;
+    mvt_view_point(view, MV_INPUT_MOVE, zone.x + fminf(zone.w / 2, 40), zone.y + zone.h / 2, 0);
+    const mv_scene *scene = mv_view_frame(view, width, height, 0);
     for (uint32_t i = scene->shape_count; i-- > 0 && scene->shape_count > before;) {
         const mv_shape *shape = &scene->shapes[i];
         const mv_point *at = &scene->points[shape->first];
@@ -300,8 +257,7 @@ Test(tips, leave_the_rows_below_tabs_and_heads_free)
 
     mv_view_do(view, MV_DO_show_tables, 0);
     for (int s = 0; s < 4; s++) {
-        mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
-        mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
+        mvt_view_sized(view, sizes[s][0], sizes[s][1]);
         for (int c = 0; c < 4; c++) {
             const mv_zone *zone = mvt_view_zone(view, commands[c], 0);
             cr_assert_not_null(zone, "%s", mv_view_commands[commands[c]].name);
@@ -318,15 +274,8 @@ Test(tips, leave_the_rows_below_tabs_and_heads_free)
 }
 
 /* A list over the panes hides their tips. */
-Test(tips, of_covered_panes_are_hidden)
+ViewTest(tips, of_covered_panes_are_hidden, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-    const mv_zone *zone;
-
-    mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_show_details, 0);
-    cr_assert_not_null(zone);
-    mv_view_do(view, MV_DO_palette, 0);
-    mv_view_frame(view, 1280, 720, 0);
+    mvt_view_do(view, MV_DO_palette, 0);
     cr_expect_eq(tip_at(view, mvt_view_zone(view, MV_DO_show_details, 0), 1280, 720).h, 0);
 }

@@ -8,12 +8,6 @@
 static const float widths[] = {360, 390, 600, 640, 820, 1100};
 enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };
 
-static const mv_scene *frame(mv_view *view, float width)
-{
-    mv_view_frame(view, width, HIGH, 0);
-    return mv_view_frame(view, width, HIGH, 0);
-}
-
 /* Returns a text that was truncated in this part of the window, or NULL if there is none. */
 static const char *cut_text(const mv_scene *scene, mv_box box)
 {
@@ -50,7 +44,7 @@ static void check_views(mv_view *view, float width)
 
     if (zones_of(view, MV_DO_view_menu, width)) {
         mv_view_do(view, MV_DO_view_menu, 0);
-        frame(view, width);
+        mvt_view_sized(view, width, HIGH);
     }
     for (uint32_t i = 0; i < 4; i++)
         cr_expect(zones_of(view, views[i], width), "%s at %g", mv_view_commands[views[i]].name,
@@ -59,15 +53,13 @@ static void check_views(mv_view *view, float width)
         mv_view_do(view, MV_DO_cancel, 0);
 }
 
-Test(view_narrow, the_bars_are_whole)
+ViewTest(view_narrow, the_bars_are_whole, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     for (int w = 0; w < WIDTHS; w++)
         for (int searches = 0; searches < 2; searches++) {
             const mv_view_layout *l = &view->chrome->layout;
             mv_search_set(view, searches ? "size>1M" : "");
-            const mv_scene *scene = frame(view, widths[w]);
+            const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
             mv_box bar = l->toolbar;
             mv_box_cut_left(&bar, view->chrome->search_box.x > 0 ? 180 : 0); /* the file's name */
             cr_expect_null(cut_text(scene, bar), "%g: %s", (double)widths[w], cut_text(scene, bar));
@@ -86,7 +78,7 @@ Test(view_narrow, colours_have_a_legend)
         for (int v = 0; v < 3; v++) {
             const mv_legend_rows *rows = &view->timeline->legend_rows;
             mv_view_do(view, views[v], 0);
-            frame(view, widths[w]);
+            mvt_view_sized(view, widths[w], HIGH);
             cr_expect_geq(rows->count, v == 1 ? 2 : 3, "%s at %g", mv_view_commands[views[v]].name,
                           (double)widths[w]);
             cr_expect_eq(zones_of(view, MV_DO_legend_row, widths[w]), rows->count);
@@ -96,12 +88,10 @@ Test(view_narrow, colours_have_a_legend)
 /* The lane of the whole device, its legend, and enough of the timeline, in every capture. */
 static void check_device_lane(const char *name)
 {
-    mv_view *view = mvt_view_new(NULL);
+    mv_view *view = mvt_view(name);
 
-    const char *path = mvt_format(MV_TESTDATA "/captures/%s", name);
-    mvt_view_open(view, path);
     for (int w = 0; w < WIDTHS; w++) {
-        const mv_scene *scene = frame(view, widths[w]);
+        const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
         mv_plot p;
         cr_expect(mv_plot_open(&p, view, view->main_box), "%s at %g: too low", name,
                   (double)widths[w]);
@@ -115,9 +105,9 @@ static void check_device_lane(const char *name)
 
 Test(view_narrow, the_lane_of_the_device_is_whole)
 {
-    check_device_lane("sleep.bin");
-    check_device_lane("nccl_leak.0.bin");
-    check_device_lane("fsdp.0.bin");
+    check_device_lane("sleep");
+    check_device_lane("nccl_leak.0");
+    check_device_lane("fsdp.0");
 }
 
 /* Each row of the reports must be there with all of its words, even if it is longer than a line. */
@@ -127,7 +117,7 @@ static void check_reports(mv_view *view)
     for (int w = 0; w < WIDTHS; w++) {
         const mv_scene *scene = NULL;
         for (int page = 0; page < 40; page++) {
-            scene = frame(view, widths[w]);
+            scene = mvt_view_sized(view, widths[w], HIGH);
             cr_expect_null(cut_text(scene, view->lower_box), "%g: %s", (double)widths[w],
                            cut_text(scene, view->lower_box));
             mv_view_input(
@@ -140,35 +130,28 @@ static void check_reports(mv_view *view)
 
 Test(view_narrow, reports_are_whole)
 {
-    mv_view *capture = mvt_view_new(NULL);
-
     check_reports(mvt_view("leak_in_training"));
-    mvt_view_open(capture, MV_TESTDATA "/captures/nccl_leak.0.bin");
-    check_reports(capture);
+    check_reports(mvt_view("nccl_leak.0"));
 }
 
 /* The line of code comes first, and other columns make room for it. */
-Test(view_narrow, tables_show_the_line_of_code)
+ViewTest(view_narrow, tables_show_the_line_of_code, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mv_view_do(view, MV_DO_show_tables, 0);
     for (int w = 0; w < WIDTHS; w++) {
         mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
-        cr_expect(mvt_scene_says(frame(view, widths[w]), "train.py:75 train_step"), "%g",
-                  (double)widths[w]);
+        cr_expect(mvt_scene_says(mvt_view_sized(view, widths[w], HIGH), "train.py:75 train_step"),
+                  "%g", (double)widths[w]);
         cr_expect_eq(zones_of(view, MV_DO_table_kind, widths[w]), MV_LISTING_LEDGER);
         cr_expect_eq(zones_of(view, MV_DO_table_copy, widths[w]), 1);
     }
 }
 
-Test(view_narrow, the_flame_graph_has_all_buttons)
+ViewTest(view_narrow, the_flame_graph_has_all_buttons, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mv_view_do(view, MV_DO_show_flame, 0);
     for (int w = 0; w < WIDTHS; w++) {
-        frame(view, widths[w]);
+        mvt_view_sized(view, widths[w], HIGH);
         cr_expect_eq(zones_of(view, MV_DO_flame_source, widths[w]), MV_FLAMES_CHANGE);
         cr_expect_eq(zones_of(view, MV_DO_flame_frames, widths[w]), 1);
     }
@@ -177,16 +160,13 @@ Test(view_narrow, the_flame_graph_has_all_buttons)
 /* ---- words -------------------------------------------------------------------------------- */
 
 /* The legend of the segments has all colours, also after a view whose legend is shorter. */
-Test(view_narrow, how_full_segments_are_is_explained)
+ViewTest(view_narrow, how_full_segments_are_is_explained, mvt_view("oom_fragmented"))
 {
-    mv_view *view = mvt_view("oom_fragmented");
-
     for (int w = 0; w < WIDTHS; w++) {
-        const mv_scene *scene;
         mv_view_do(view, MV_DO_show_timeline, 0);
-        frame(view, widths[w]);
+        mvt_view_sized(view, widths[w], HIGH);
         mv_view_do(view, MV_DO_show_segments, 0);
-        scene = frame(view, widths[w]);
+        const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
         for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
             cr_expect(mvt_scene_says(scene, mv_fullness_name(level)), "%s at %g",
                       mv_fullness_name(level), (double)widths[w]);
@@ -202,7 +182,7 @@ Test(view_narrow, the_shown_device_is_named)
         mv_view *view = mvt_view(names[n]);
         mv_view_do(view, MV_DO_show_timeline, 0);
         for (int w = 0; w < WIDTHS; w++) {
-            const mv_scene *scene = frame(view, widths[w]);
+            const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
             mv_box head = view->chrome->layout.main;
             head.h = 20;
             cr_expect_null(cut_text(scene, head), "%s at %g", names[n], (double)widths[w]);
@@ -217,20 +197,17 @@ Test(view_narrow, the_shown_device_is_named)
 }
 
 /* A message, and the reason why a search is invalid, take as many lines as they need. */
-Test(view_narrow, messages_and_reasons_are_whole)
+ViewTest(view_narrow, messages_and_reasons_are_whole, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     for (int w = 0; w < WIDTHS; w++) {
         mv_box all = {0, 0, widths[w], HIGH};
-        const mv_scene *scene;
-        frame(view, widths[w]);
+        mvt_view_sized(view, widths[w], HIGH);
         mv_view_do(view, MV_DO_show_ledger, 0);
-        scene = frame(view, widths[w]);
+        const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
         cr_expect(mvt_scene_says(scene, "host memory"), "%g", (double)widths[w]);
         mv_search_set(view, "size>");
         mv_view_do(view, MV_DO_search, 0);
-        scene = frame(view, widths[w]);
+        scene = mvt_view_sized(view, widths[w], HIGH);
         cr_expect(mvt_scene_says(scene, "size>64M"), "%g", (double)widths[w]);
         all.y = view->chrome->layout.toolbar.h;
         all.h = 60;
@@ -240,16 +217,13 @@ Test(view_narrow, messages_and_reasons_are_whole)
     }
 }
 
-Test(view_narrow, the_help_is_whole)
+ViewTest(view_narrow, the_help_is_whole, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     mv_view_do(view, MV_DO_help, 0);
     for (int w = 0; w < WIDTHS; w++)
         for (int scale = 1; scale <= 2 && widths[w] >= 390 * (float)scale; scale++) {
             mv_view_write_desk(view)->scale = scale;
-            frame(view, widths[w]);
-            const mv_scene *scene = frame(view, widths[w]);
+            const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
             for (uint32_t i = view->chrome->overlay_shape; i < scene->shape_count; i++)
                 if (scene->shapes[i].kind == MV_SHAPE_TEXT)
                     cr_expect_null(strstr(scene->shapes[i].text, "\xe2\x80\xa6"), "%g: %s",
@@ -258,15 +232,14 @@ Test(view_narrow, the_help_is_whole)
 }
 
 /* The tip of a row has the texts that were cut in it. */
-Test(view_narrow, tips_have_the_texts_of_tables_that_were_cut)
+ViewTest(view_narrow, tips_have_the_texts_of_tables_that_were_cut, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
     uint32_t cut = 0;
 
     mv_view_do(view, MV_DO_show_tables, 0);
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
     for (int w = 0; w < WIDTHS; w++) {
-        frame(view, widths[w]);
+        mvt_view_sized(view, widths[w], HIGH);
         for (uint32_t i = 0; i < view->ui.zone_count; i++) {
             const mv_zone *zone = &view->ui.zones[i];
             const char *text =
@@ -284,12 +257,11 @@ Test(view_narrow, tips_have_the_texts_of_tables_that_were_cut)
 /* The reason why a pane shows nothing is whole. */
 Test(view_narrow, reasons_of_empty_panes_are_whole)
 {
-    mv_view *view = mvt_view_new(NULL);
+    mv_view *view = mvt_view("jax"); /* its calls cannot be replayed */
 
-    mvt_view_open(view, MV_TESTDATA "/captures/jax.bin"); /* its calls cannot be replayed */
     mv_view_do(view, MV_DO_show_whatif, 0);
     for (int w = 0; w < WIDTHS; w++) {
-        const mv_scene *scene = frame(view, widths[w]);
+        const mv_scene *scene = mvt_view_sized(view, widths[w], HIGH);
         cr_expect_null(cut_text(scene, view->lower_box), "%g: %s", (double)widths[w],
                        cut_text(scene, view->lower_box));
         cr_expect(mvt_scene_says(scene, "replayed"), "%g", (double)widths[w]);

@@ -1,5 +1,4 @@
 /* Moving in the viewer, and going back and forward; what it copies, and the files it writes. */
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -9,75 +8,18 @@
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 
-typedef struct {
-    char copied[65536];
-} clipboard;
-
-static void copy(void *user, const char *text)
-{
-    snprintf(((clipboard *)user)->copied, sizeof((clipboard *)user)->copied, "%s", text);
-}
-
-static const char *paste(void *user)
-{
-    return ((clipboard *)user)->copied;
-}
-
-static mv_view *open_with(clipboard *clip, const char *name)
-{
-    mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = clip});
-
-    mvt_view_open(view, mvt_snapshot(name));
-    return view;
-}
-
 /* Goes somewhere, as a command does. */
-static void show(mv_view *view, double from, double to)
-{
-    mv_change_begin(view);
-    mv_view_show(view, from, to);
-    mv_change_end(view);
-}
-
-static void pin(mv_view *view, uint32_t alloc)
-{
-    mv_change_begin(view);
-    mv_view_pin(view, alloc);
-    mv_change_end(view);
-}
-
-static void choose(mv_view *view, uint32_t file, uint32_t device)
-{
-    mv_change_begin(view);
-    mv_view_choose(view, file, device);
-    mv_change_end(view);
-}
-
-static void search(mv_view *view, const char *words)
-{
-    mv_change_begin(view);
-    mv_search_set(view, words);
-    mv_change_end(view);
-}
-
-static void go(mv_view *view, const mv_listing_place *place)
-{
-    mv_change_begin(view);
-    mv_view_go(view, place, "");
-    mv_change_end(view);
-}
+#define CHANGE(view, call) (mv_change_begin(view), call, mv_change_end(view))
 
 /* ---- going and going back ---------------------------------------------------------------- */
 
-Test(view_going, back_and_forward)
+ViewTest(view_going, back_and_forward, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state first = *view->now, second;
 
     cr_assert_eq(view->history->past_count, 0);
-    show(view, 100, 900);
-    pin(view, 77);
+    CHANGE(view, mv_view_show(view, 100, 900));
+    CHANGE(view, mv_view_pin(view, 77));
     second = *view->now;
     cr_assert_eq(second.pinned, 77);
     mv_view_do(view, MV_DO_back, 0);
@@ -93,12 +35,9 @@ Test(view_going, back_and_forward)
 }
 
 /* Steps of the cursor count as one place, so that holding '.' does not flood the history. */
-Test(view_going, steps_are_one_place)
+ViewTest(view_going, steps_are_one_place, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
-
-    show(view, 100, 900);
+    CHANGE(view, mv_view_show(view, 100, 900));
     mv_view_state before = *view->now;
     for (uint32_t i = 200; i < 500; i++)
         mv_view_do(view, MV_DO_event_on, 0);
@@ -108,14 +47,12 @@ Test(view_going, steps_are_one_place)
     cr_assert_eq(view->now->from, 0);
 }
 
-Test(view_going, the_history_is_bounded)
+ViewTest(view_going, the_history_is_bounded, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     uint32_t steps = 0;
 
     for (uint32_t i = 0; i < 500; i++)
-        show(view, i, 1000 + i);
+        CHANGE(view, mv_view_show(view, i, 1000 + i));
     for (; mv_view_do(view, MV_DO_back, 0); steps++)
         continue;
     cr_assert_eq(steps, 64);
@@ -134,14 +71,13 @@ Test(view_going, a_row_of_a_table_is_one_place)
                               .search = "train.py:62"};
 
     for (uint32_t full = 0; full < 2; full++) {
-        clipboard clip = {""};
-        mv_view *view = open_with(&clip, "gpt_train");
+        mv_view *view = mvt_view("gpt_train");
         uint32_t steps = 0;
 
         for (uint32_t i = 0; i < (full ? 100 : 3); i++)
-            show(view, i, 1000 + i);
+            CHANGE(view, mv_view_show(view, i, 1000 + i));
         mv_view_state before = *view->now;
-        go(view, &place);
+        CHANGE(view, mv_view_go(view, &place, ""));
         cr_assert_eq(view->now->cursor, 4000);
         cr_assert_eq(view->now->pinned, 77);
         cr_assert_str_eq(view->now->search, "train.py:62");
@@ -156,12 +92,9 @@ Test(view_going, a_row_of_a_table_is_one_place)
     }
 }
 
-Test(view_going, typed_letters_are_one_place)
+ViewTest(view_going, typed_letters_are_one_place, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
-
-    show(view, 100, 900);
+    CHANGE(view, mv_view_show(view, 100, 900));
     mv_view_state before = *view->now;
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "forward");
@@ -172,9 +105,9 @@ Test(view_going, typed_letters_are_one_place)
     mv_view_do(view, MV_DO_forward, 0);
     cr_assert_str_eq(view->now->search, "forward");
     mv_view_do(view, MV_DO_isolate, 0);
-    search(view, "loss");
+    CHANGE(view, mv_search_set(view, "loss"));
     cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "isolated items stay isolated");
-    search(view, "");
+    CHANGE(view, mv_search_set(view, ""));
     cr_assert_eq(view->now->show, MV_SHOW_ALL);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_str_eq(view->now->search, "loss");
@@ -183,24 +116,20 @@ Test(view_going, typed_letters_are_one_place)
 }
 
 /* This holds however often the pointer moves and a frame is painted while a button is down. */
-Test(view_going, a_drag_is_one_place)
+ViewTest(view_going, a_drag_is_one_place, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     mv_box plot;
 
-    show(view, 100, 900);
+    CHANGE(view, mv_view_show(view, 100, 900));
     mv_view_frame(view, 1280, 720, 0);
     mv_view_state before = *view->now;
     plot = view->timeline->plot;
     for (int i = 0; i < 40; i++) {
-        mv_view_input(view, &(mv_input){.kind = i == 0    ? MV_INPUT_PRESS
-                                                : i == 39 ? MV_INPUT_RELEASE
-                                                          : MV_INPUT_MOVE,
-                                        .button = MV_BUTTON_LEFT,
-                                        .clicks = 1,
-                                        .x = plot.x + 100 + (float)i * 5,
-                                        .y = plot.y + 50});
+        mvt_view_point(view,
+                       i == 0    ? MV_INPUT_PRESS
+                       : i == 39 ? MV_INPUT_RELEASE
+                                 : MV_INPUT_MOVE,
+                       plot.x + 100 + (float)i * 5, plot.y + 50, 1);
         mv_view_frame(view, 1280, 720, 0.01 * i);
     }
     cr_assert(view->now->has_interval);
@@ -208,17 +137,15 @@ Test(view_going, a_drag_is_one_place)
     cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);
 }
 
-Test(view_going, back_and_forward_between_devices)
+ViewTest(view_going, back_and_forward_between_devices, mvt_view("two_devices"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices");
     mv_view_state states[3];
 
     states[0] = *view->now;
-    choose(view, 0, 1 - view->now->device);
+    CHANGE(view, mv_view_choose(view, 0, 1 - view->now->device));
     mv_view_frame(view, 1280, 720, 0);
     states[1] = *view->now;
-    show(view, 3, 9);
+    CHANGE(view, mv_view_show(view, 3, 9));
     states[2] = *view->now;
     for (uint32_t i = 2; i-- > 0;) {
         mv_view_do(view, MV_DO_back, 0);
@@ -233,63 +160,55 @@ Test(view_going, back_and_forward_between_devices)
     }
 }
 
-Test(view_going, windows_stay_inside)
+ViewTest(view_going, windows_stay_inside, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     double events = mv_view_device(view)->lives.events.count;
 
-    show(view, -500, 1e12);
+    CHANGE(view, mv_view_show(view, -500, 1e12));
     cr_assert(view->now->from == 0 && view->now->to == events);
-    show(view, 40, 30);
+    CHANGE(view, mv_view_show(view, 40, 30));
     cr_assert(view->now->from == 30 && view->now->to == 40);
-    show(view, 50, 50);
+    CHANGE(view, mv_view_show(view, 50, 50));
     cr_assert(view->now->from < view->now->to);
-    show(view, 1e9, 1e9);
+    CHANGE(view, mv_view_show(view, 1e9, 1e9));
     cr_assert(view->now->from < view->now->to && view->now->to <= events);
     mv_view_move_cursor(view, 4000000);
     cr_assert_eq(view->now->cursor, (uint32_t)events - 1);
     cr_assert_geq(view->now->to, events - 1);
     mv_view_move_cursor(view, MV_BEFORE);
     cr_assert_eq(view->now->from, 0);
-    pin(view, UINT32_MAX);
+    CHANGE(view, mv_view_pin(view, UINT32_MAX));
     cr_assert_eq(view->now->pinned, MV_NO_ROW);
 }
 
 /* The pinned block is visible. */
-Test(view_going, a_pin_is_made_visible)
+ViewTest(view_going, a_pin_is_made_visible, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
 
     for (uint32_t i = 0; i < a->count; i += 37) {
-        show(view, 3000, 3100);
-        pin(view, i);
+        CHANGE(view, mv_view_show(view, 3000, 3100));
+        CHANGE(view, mv_view_pin(view, i));
         cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now->to, "%u", i);
         cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now->from, "%u", i);
     }
 }
 
 /* Choosing the shown device again shows all of it. */
-Test(view_going, the_same_device_again_has_a_window)
+ViewTest(view_going, the_same_device_again_has_a_window, mvt_view("two_devices"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices");
     double to = view->now->to;
 
-    show(view, 3, 9);
-    choose(view, view->now->file, view->now->device);
+    CHANGE(view, mv_view_show(view, 3, 9));
+    CHANGE(view, mv_view_choose(view, view->now->file, view->now->device));
     cr_assert_eq(view->now->from, 0);
     cr_assert_eq(view->now->to, to);
     cr_assert_eq(view->now->cursor, mv_view_device(view)->peak_event);
 }
 
 /* A segment has a start and an end too. */
-Test(view_going, goes_to_the_ends_of_a_segment)
+ViewTest(view_going, goes_to_the_ends_of_a_segment, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     const mv_segment_lives *s = &mv_view_device(view)->lives.segments;
 
     mv_view_write(view)->pinned_segment = 3;
@@ -352,87 +271,78 @@ Test(view_going, a_device_is_chosen)
 
 /* A shell reads the text of the search as one word. (tests/state/test_session.c shows that the
  * words, when given back to the viewer, show the same.) */
-Test(view_going, the_command_line_is_copied_for_a_shell)
+ViewTest(view_going, the_command_line_is_copied_for_a_shell,
+         mvt_view_with_clipboard(mvt_snapshot("two_devices")))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices");
-
-    choose(view, 0, 1);
+    CHANGE(view, mv_view_choose(view, 0, 1));
     mv_view_frame(view, 1280, 720, 0);
-    show(view, 3, 9);
+    CHANGE(view, mv_view_show(view, 3, 9));
     mv_view_move_cursor(view, 5);
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "size>1 -\"it's\"");
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
-    cr_assert_str_eq(clip.copied, mv_command_line(view, mvt_memory()));
-    mvt_run run = mvt_sh("printf '%%s\\n' %s", clip.copied);
+    cr_assert_str_eq(mvt_copied, mv_command_line(view, mvt_memory()));
+    mvt_run run = mvt_sh("printf '%%s\\n' %s", mvt_copied);
     cr_assert_eq(strncmp(run.out, "memviz\nview\n", 12), 0, "%s", run.out);
     cr_assert_not_null(strstr(run.out, "\n--filter\nsize>1 -\"it's\"\n"), "%s", run.out);
     cr_assert_not_null(strstr(run.out, "\n--device\n1\n"), "%s", run.out);
 }
 
-Test(view_going, a_stack_is_copied)
+ViewTest(view_going, a_stack_is_copied, mvt_view_with_clipboard(mvt_snapshot("leak_in_training")))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "leak_in_training");
-
     cr_assert_not(mv_view_do(view, MV_DO_copy_stack, 0));
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "leak");
     mvt_view_key(view, MV_KEY_ENTER, 0);
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mvt_view_key(view, 'C', MV_MOD_CTRL);
-    cr_assert(strstr(clip.copied, "train.py:62 forward\n"), "%s", clip.copied);
-    cr_assert_gt(strlen(clip.copied), 100);
+    cr_assert(strstr(mvt_copied, "train.py:62 forward\n"), "%s", mvt_copied);
+    cr_assert_gt(strlen(mvt_copied), 100);
 }
 
 /* When pasted into a terminal, it must contain nothing that the terminal obeys, not even the
  * sequence that ends a paste. */
-static void check_copied(const clipboard *clip, const char *allowed)
+static void check_copied(const char *allowed)
 {
-    mv_span all = {(const uint8_t *)clip->copied, strlen(clip->copied)};
+    mv_span all = {(const uint8_t *)mvt_copied, strlen(mvt_copied)};
 
     cr_assert(all.length > 0);
     for (uint64_t at = 0; at < all.length;) {
         uint32_t code = mv_utf8_next(all, &at);
-        cr_assert_neq(code, MV_UTF8_BAD, "%s", clip->copied);
+        cr_assert_neq(code, MV_UTF8_BAD, "%s", mvt_copied);
         cr_assert(!mv_utf8_is_hidden(code) || (code < 128 && strchr(allowed, (int)code)),
-                  "U+%04x in %s", code, clip->copied);
+                  "U+%04x in %s", code, mvt_copied);
     }
-    cr_expect_null(strstr(clip->copied, "\nrm "), "%s", clip->copied);
+    cr_expect_null(strstr(mvt_copied, "\nrm "), "%s", mvt_copied);
 }
 
 Test(view_going, copied_text_cannot_run_commands)
 {
     static const char harm[] = "\x1b[201~\nrm -r x\n\t\xc2\x9b\xe2\x80\xae\xff";
     mv_span one = {(const uint8_t *)harm, sizeof harm - 1};
-    clipboard clip = {""};
-    mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = &clip});
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
 
     mvt_poison(mvt_memory(), &trace, &one, 1, true);
     const char *path =
         mvt_format("%s%s", mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), harm);
     cr_assert_eq(rename(mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), path), 0);
-    mvt_view_open(view, path);
+    mv_view *view = mvt_view_with_clipboard(path);
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
-    check_copied(&clip, "");
-    cr_expect(strstr(clip.copied, "\\x1b[201~\\x0arm -r x"), "%s", clip.copied);
+    check_copied("");
+    cr_expect(strstr(mvt_copied, "\\x1b[201~\\x0arm -r x"), "%s", mvt_copied);
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "size>1");
     mvt_view_key(view, MV_KEY_ENTER, 0);
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mvt_view_key(view, 'C', MV_MOD_CTRL);
-    check_copied(&clip, "\n");
+    check_copied("\n");
     unlink(path);
 }
 
-Test(view_going, text_is_pasted_into_fields)
+ViewTest(view_going, text_is_pasted_into_fields, mvt_view_with_clipboard(mvt_snapshot("gpt_train")))
 {
-    clipboard clip = {"size>1M\nand more"};
-    mv_view *view = open_with(&clip, "gpt_train");
-
+    snprintf(mvt_copied, sizeof mvt_copied, "size>1M\nand more");
     mvt_view_key(view, 'F', MV_MOD_CTRL);
     mvt_view_key(view, 'V', MV_MOD_CTRL);
     cr_assert_str_eq(view->now->search, "size>1Mand more");
@@ -455,10 +365,8 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
     cr_assert(strncmp(mvt_text(path), magic, strlen(magic)) == 0, "%s", name);
 }
 
-Test(view_going, views_are_exported)
+ViewTest(view_going, views_are_exported, mvt_view("gpt_train"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train");
     const char *folder = mvt_temp_folder();
 
     setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/fixture/page.html", 1);
@@ -477,11 +385,8 @@ Test(view_going, views_are_exported)
 
 /* ---- comparing --------------------------------------------------------------------------- */
 
-Test(view_going, two_devices_are_compared)
+ViewTest(view_going, two_devices_are_compared, mvt_view("two_devices"))
 {
-    clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices");
-
     cr_assert_null(mv_view_other(view));
     mvt_view_key(view, 'C', MV_MOD_SHIFT);
     cr_assert_not_null(mv_view_other(view));

@@ -23,19 +23,16 @@ static void pin_line(mv_view *view, const char *words)
 {
     mv_search_set(view, words);
     mvt_view_frame(view);
-    mv_view_do(view, MV_DO_next_hit, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_next_hit, 0);
     cr_assert_neq(view->now->pinned, MV_NO_ROW);
 }
 
-Test(view_source, details_show_the_line_and_the_editor_opens_it)
+ViewTest(view_source, details_show_the_line_and_the_editor_opens_it,
+         mvt_view_new(&(mv_view_opts){.sources = &sources}))
 {
-    mv_view *view = mvt_view_new(&(mv_view_opts){.sources = &sources});
-
     mvt_view_open(view, mvt_snapshot("gpt_train"));
     pin_line(view, "site:train.py:62");
-    mv_view_do(view, MV_DO_show_details, 0);
-    cr_expect(mvt_scene_says(mvt_view_frame(view), "h = self.mlp(h)"));
+    cr_expect(mvt_scene_says(mvt_view_do(view, MV_DO_show_details, 0), "h = self.mlp(h)"));
     mv_view_do(view, MV_DO_edit_source, 0);
     cr_expect_not_null(strstr(edited, "train.py:62"), "%s", edited);
     cr_expect_str_eq(view->message, "no editor is named");
@@ -44,10 +41,8 @@ Test(view_source, details_show_the_line_and_the_editor_opens_it)
     cr_expect_not_null(strstr(view->message, "train.py:75 is opened in the editor"));
 }
 
-Test(view_source, a_page_has_neither)
+ViewTest(view_source, a_page_has_neither, mvt_view("gpt_train"))
 {
-    mv_view *view = mvt_view("gpt_train");
-
     pin_line(view, "site:train.py:62");
     mv_view_do(view, MV_DO_edit_source, 0);
     cr_expect_not_null(strstr(view->message, "only a window"));

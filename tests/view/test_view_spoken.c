@@ -36,12 +36,9 @@ static const char *spoken_text(mv_view *view, const char *group, uint32_t n)
     return NULL;
 }
 
-Test(view_spoken, rows_legend_tabs_and_the_moment_are_told)
+ViewTest(view_spoken, rows_legend_tabs_and_the_moment_are_told, mvt_view("leak_in_training"))
 {
-    mv_view *view = mvt_view("leak_in_training");
-
-    mv_view_do(view, MV_DO_show_reports, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_reports, 0);
     cr_expect_str_eq(spoken_text(view, "tab", 0), "Flame graph");
     cr_assert_not_null(spoken_text(view, "row", 0));
     cr_expect_not_null(
@@ -49,8 +46,7 @@ Test(view_spoken, rows_legend_tabs_and_the_moment_are_told)
     cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "leak: train.py:62"));
     cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "24.0 MiB"));
     cr_expect_not_null(strstr(spoken_text(view, "status", 0), "event 8,407 of 8,945"));
-    mv_view_do(view, MV_DO_show_tables, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_tables, 0);
     cr_expect_not_null(strstr(spoken_text(view, "heading", 0), "bytes"));
 }
 
@@ -63,8 +59,7 @@ static void check_places(mv_view *view, mv_command_id pane)
                                           MV_DO_show_tables, MV_DO_table_sort};
     part p;
 
-    mv_view_do(view, pane, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, pane, 0);
     for (uint32_t i = 0; i < view->ui.zone_count; i++)
         zones[view->ui.zones[i].command]++;
     const char *at = mv_view_spoken(view);

@@ -8,8 +8,7 @@ static mv_view *view_of(const char *name)
 {
     mv_view *view = mvt_view(name);
 
-    mv_view_do(view, MV_DO_show_whatif, 0);
-    mvt_view_frame(view);
+    mvt_view_do(view, MV_DO_show_whatif, 0);
     return view;
 }
 
@@ -17,8 +16,7 @@ static void tick(mv_view *view, const char *item)
 {
     for (uint32_t i = 0; i < view->panels->whatif_count; i++)
         if (strcmp(view->panels->whatif_items[i], item) == 0) {
-            mv_view_do(view, MV_DO_whatif_toggle, i);
-            mvt_view_frame(view);
+            mvt_view_do(view, MV_DO_whatif_toggle, i);
             return;
         }
     cr_assert_fail("%s is not offered", item);
@@ -69,9 +67,8 @@ static mv_box box_of(mv_view *view, const char *item)
 
 /* Ticks all boxes, one after the other. The results then take many more lines than there are above
  * the boxes. */
-Test(view_whatif, boxes_stay_where_they_are)
+ViewTest(view_whatif, boxes_stay_where_they_are, view_of("gpt_train"))
 {
-    mv_view *view = view_of("gpt_train");
     float y = box_of(view, "max_split_size_mb:64").y;
     uint32_t count = view->panels->whatif_count;
     bool was_long = false;
@@ -98,8 +95,7 @@ Test(view_whatif, boxes_stay_where_they_are_in_a_low_pane)
         float y = box_of(view, "expandable_segments:True").y;
         for (uint32_t i = 0; i < 8; i++) {
             mv_view_do(view, MV_DO_whatif_toggle, i);
-            mv_view_frame(view, w, h, 0);
-            mv_view_frame(view, w, h, 0);
+            mvt_view_sized(view, w, h);
             cr_expect(box_of(view, "expandable_segments:True").y == y, "%gx%g, item %u", (double)w,
                       (double)h, i);
         }
@@ -147,9 +143,8 @@ Test(view_whatif, an_unchanged_run_has_the_recorded_curve)
 }
 
 /* The figures must be those of the command, and the curve must reach them. */
-Test(view_whatif, figures_are_those_of_whatif)
+ViewTest(view_whatif, figures_are_those_of_whatif, view_of("gpt_train"))
 {
-    mv_view *view = view_of("gpt_train");
     const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --half site:train.py:75 --conf "
                                         "max_split_size_mb:128 $SNAPS/gpt_train.pickle");
     mv_levels most;
@@ -174,9 +169,8 @@ Test(view_whatif, figures_are_those_of_whatif)
 }
 
 /* In columns of several events the highest levels remain. */
-Test(view_whatif, columns_of_several_events_keep_the_peak)
+ViewTest(view_whatif, columns_of_several_events_keep_the_peak, view_of("gpt_train"))
 {
-    mv_view *view = view_of("gpt_train");
     const mv_document_device *d = mv_view_device(view);
     uint64_t reserved[8][700] = {0}, allocated[8][700] = {0};
     mv_replay_result result;
@@ -200,9 +194,8 @@ Test(view_whatif, columns_of_several_events_keep_the_peak)
 }
 
 /* ZeRO has two kinds of ticks, and then the figures of the command. */
-Test(view_whatif, zero_is_that_of_whatif)
+ViewTest(view_whatif, zero_is_that_of_whatif, view_of("gpt_train"))
 {
-    mv_view *view = view_of("gpt_train");
     const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --zero 2 --ranks 8 --conf '' "
                                         "$SNAPS/gpt_train.pickle");
 
@@ -248,8 +241,7 @@ Test(view_whatif, a_row_of_the_reports_ticks_its_change)
         cr_assert_lt(row, p->report_count, "%s", names[i]);
         uint64_t saves = p->reports[row].bytes;
         snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:64");
-        mv_view_do(view, MV_DO_report_row, row);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_report_row, row);
         cr_expect_eq(view->now->tab, MV_TAB_WHATIF);
         cr_assert(view->whatif && view->whatif->has_run, "%s", names[i]);
         cr_expect_eq(mv_trials_gain(&view->whatif->facts->trials, &view->whatif->trial),
@@ -262,9 +254,8 @@ Test(view_whatif, a_row_of_the_reports_ticks_its_change)
 
 /* If a line should have a separate pool, that change must be ticked, with the figures from the
  * advice. */
-Test(view_whatif, a_pool_of_their_own_is_that_of_the_advice)
+ViewTest(view_whatif, a_pool_of_their_own_is_that_of_the_advice, view_of("frag_pinned_by_small"))
 {
-    mv_view *view = view_of("frag_pinned_by_small");
     const mv_document *d = mv_view_document(view);
     const mv_finding f = {.kind = MV_FINDING_WHATIF, .stack = MV_NO_STACK};
     const mv_findings findings = {1, (mv_finding[]){f}};
@@ -286,10 +277,8 @@ Test(view_whatif, a_pool_of_their_own_is_that_of_the_advice)
 
 /* ---- what cannot be replayed ----------------------------------------------------------------- */
 
-Test(view_whatif, a_wrong_item_is_named)
+ViewTest(view_whatif, a_wrong_item_is_named, view_of("mlp_train"))
 {
-    mv_view *view = view_of("mlp_train");
-
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:1\nfly away");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "'max_split_size_mb:1' cannot be replayed"));
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "fly away");
@@ -300,18 +289,15 @@ Test(view_whatif, a_wrong_item_is_named)
     cr_expect_str_eq(view->now->whatif, "");
 }
 
-Test(view_whatif, other_memory_is_not_replayed)
+ViewTest(view_whatif, other_memory_is_not_replayed, view_of("no_history"))
 {
-    mv_view *view = view_of("no_history");
-
     cr_expect(mvt_scene_says(mvt_view_frame(view), "no events to replay"));
 }
 
 /* If memory is out, there is a sentence instead, and the window comes to rest. Once memory is
  * available, the tab works again. */
-Test(view_whatif, stops_drawing_without_memory)
+ViewTest(view_whatif, stops_drawing_without_memory, view_of("frag_pinned_by_small"))
 {
-    mv_view *view = view_of("frag_pinned_by_small");
     unsigned without = 0;
 
     for (uint64_t room = 1 << 10; room < (1 << 20); room *= 4) {
@@ -323,8 +309,7 @@ Test(view_whatif, stops_drawing_without_memory)
         if (view->is_whatif_without_memory)
             cr_expect_null(view->whatif);
         view->budget->limit = (uint64_t)4 << 30;
-        mv_view_do(view, MV_DO_whatif_clear, 0);
-        mvt_view_frame(view);
+        mvt_view_do(view, MV_DO_whatif_clear, 0);
     }
     cr_expect_gt(without, 0);
     tick(view, "max_split_size_mb:64");
