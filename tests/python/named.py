@@ -1,9 +1,43 @@
-"""Runs a file's tests for ctest: the first lines name the test and case that failed, and the skipped ones."""
+"""Runs a file's tests for ctest: the first lines name the test and case that failed, and the skipped ones.
+What the tests of several files use."""
 
 import io
 import os
+import pickle
+import subprocess
 import sys
+import tempfile
 import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def snapshot(name):
+    return os.path.join(ROOT, "testdata", "snapshots", name + ".pickle")
+
+
+def loaded(path):
+    with open(path, "rb") as file:
+        return pickle.load(file)
+
+
+def run(*words, **more):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **more)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def put(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return file.name
 
 
 def name_of(case):

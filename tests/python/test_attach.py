@@ -4,26 +4,23 @@ import ctypes
 import glob
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import named
 
 MEMVIZ = os.environ["MEMVIZ_PROGRAM"]
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "attached.py")
+PROGRAM = os.path.join(named.ROOT, "tests", "programs", "attached.py")
 PTRACE_SEIZE = 0x4206
 
 
-class Attach(unittest.TestCase):
+class Attach(named.InFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out, self.sign, self.end = (os.path.join(folder.name, name) for name in ("x.pickle", "sign", "end"))
+        super().setUp()
+        self.out, self.sign, self.end = map(self.path, ("x.pickle", "sign", "end"))
 
     def start(self, mode, rounds=50):
         program = subprocess.Popen([sys.executable, PROGRAM, mode, str(rounds)], text=True, stdout=subprocess.PIPE,
@@ -34,8 +31,7 @@ class Attach(unittest.TestCase):
         return program
 
     def attach(self, pid, *options, out=None):
-        return subprocess.run([MEMVIZ, "attach", str(pid), "--for", "20ms", "-o", out or self.out, *options],
-                              capture_output=True, text=True)
+        return named.run(MEMVIZ, "attach", str(pid), "--for", "20ms", "-o", out or self.out, *options)
 
     def refused(self, pid, why, **options):
         done = self.attach(pid, **options)
@@ -50,8 +46,7 @@ class Attach(unittest.TestCase):
                 done = self.attach(program.pid, "--json")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual((json.loads(done.stdout)["written"], json.loads(done.stdout)["events"]), (self.out, 1))
-                with open(self.out, "rb") as file:
-                    self.assertEqual(len(pickle.load(file)["device_traces"][0]), 1)
+                self.assertEqual(len(named.loaded(self.out)["device_traces"][0]), 1)
                 open(self.end, "w").close()
                 expected, result = plain.communicate(), program.communicate()
                 os.unlink(self.end)
@@ -100,8 +95,7 @@ class Attach(unittest.TestCase):
 def may_trace():
     program = subprocess.Popen([sys.executable, PROGRAM, "sleep", "1000000"], stdout=subprocess.PIPE, text=True)
     program.stdout.readline()
-    done = subprocess.run([MEMVIZ, "attach", str(program.pid), "--for", "1ms", "-o", "/dev/null"], capture_output=True,
-                          text=True)
+    done = named.run(MEMVIZ, "attach", str(program.pid), "--for", "1ms", "-o", "/dev/null")
     program.kill()
     program.communicate()
     return "cannot be traced" not in done.stderr

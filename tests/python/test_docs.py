@@ -3,18 +3,13 @@
 import doctest
 import glob
 import os
-import pickle
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 
 import named
 import torch_stand_in
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "..", "..")
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
@@ -23,20 +18,15 @@ def blocks(path):
         return re.findall(r"^```(\w*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
 
 
-BLOCKS = blocks(os.path.join(ROOT, "docs", "python.md"))
-
-
-def real(name):
-    with open(os.path.join(ROOT, "testdata", "snapshots", name + ".pickle"), "rb") as file:
-        return pickle.load(file)
+BLOCKS = blocks(os.path.join(named.ROOT, "docs", "python.md"))
 
 
 CONFTEST = f"""
 import builtins, sys
 sys.path.insert(0, {HERE!r})
-import test_docs, torch_stand_in
+import named, test_docs, torch_stand_in
 
-torch = torch_stand_in.install(test_docs.real("gpt_train"))
+torch = torch_stand_in.install(named.loaded(named.snapshot("gpt_train")))
 
 def forward(batch):
     torch.peak[0] = test_docs.PEAK
@@ -46,17 +36,16 @@ builtins.forward, builtins.train, builtins.fill_cache = forward, lambda steps: N
 PEAK = 1237463040  # as in testdata's gpt_train
 
 
-class Docs(unittest.TestCase):
+class Docs(named.InFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
+        super().setUp()
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-        self.torch = torch_stand_in.install(real("gpt_train"))
+        os.chdir(self.folder)
+        self.torch = torch_stand_in.install(named.loaded(named.snapshot("gpt_train")))
         self.addCleanup(sys.modules.pop, "torch", None)
 
     def train_on_too_much(self):
-        self.torch.taken = real("oom_fragmented")
+        self.torch.taken = named.loaded(named.snapshot("oom_fragmented"))
         self.torch.run_out()
 
     def test_sessions_print_what_they_say(self):
@@ -69,7 +58,7 @@ class Docs(unittest.TestCase):
         self.assertFalse(said, "".join(said))
 
     def test_code_compiles(self):
-        pages = glob.glob(os.path.join(ROOT, "*.md")) + glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)
+        pages = glob.glob(os.path.join(named.ROOT, "*.md")) + glob.glob(os.path.join(named.ROOT, "docs", "**", "*.md"), recursive=True)
         code = [(path, text) for path in pages for kind, text in blocks(path) if kind == "python"]
         self.assertGreater(len(code), 5)
         for path, text in code:
@@ -84,10 +73,9 @@ class Docs(unittest.TestCase):
         session = next(text for kind, text in BLOCKS if text.startswith("$ pytest"))
         command, wanted = session.split("\n", 1)
         for name, text in (("conftest.py", CONFTEST), ("test_docs_example.py", tests)):
-            with open(name, "w") as file:
-                file.write(text)
+            self.put(name, text)
         words = [sys.executable, "-m", "pytest", "-p", "memviz.pytest_plugin", "-p", "no:cacheprovider"]
-        done = subprocess.run(words + command.split()[2:], stdout=subprocess.PIPE, universal_newlines=True)
+        done = named.run(*words, *command.split()[2:])
         self.assertTrue(doctest.OutputChecker().check_output(wanted, done.stdout, FLAGS), done.stdout)
 
 

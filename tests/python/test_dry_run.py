@@ -5,18 +5,13 @@ import importlib.util
 import os
 import pickle
 import random
-import subprocess
 import sys
-import tempfile
 import textwrap
 import unittest
 
 import memviz
 import named
 from memviz.dry import allocator
-
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-SNAPSHOTS = os.path.join(ROOT, "testdata", "snapshots")
 
 
 def has_torch():
@@ -37,44 +32,43 @@ def replayed(events, limit=None):
     return found
 
 
-class Arithmetic(unittest.TestCase):
+class Arithmetic(named.InFolder):
     def events(self, name):
-        with open(os.path.join(SNAPSHOTS, name + ".pickle"), "rb") as file:
-            return pickle.load(file)["device_traces"][0]
+        return named.loaded(named.snapshot(name))["device_traces"][0]
+
+    def dumped(self, found, **settings):
+        path = self.path("dumped.pickle")
+        with open(path, "wb") as file:
+            pickle.dump({"segments": found.segments(), "device_traces": [found.events], "allocator_settings": settings,
+                         "external_annotations": []}, file)
+        return path
 
     def test_it_reserves_what_pytorch_reserved(self):
         for name in ("mlp_train", "gpt_train"):
-            peak = memviz.report("stats", os.path.join(SNAPSHOTS, name + ".pickle"))["devices"][0]["peak"]
+            peak = memviz.report("stats", named.snapshot(name))["devices"][0]["peak"]
             found = replayed(self.events(name))
             self.assertEqual(found.peak_reserved, peak["reserved"], name)
             self.assertLess(abs(found.peak_allocated - peak["allocated"]), 1 << 21, name)
 
     def test_its_snapshot_is_exact(self):
         found = replayed(self.events("gpt_train"))
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "x.pickle")
-            with open(path, "wb") as file:
-                pickle.dump({"segments": found.segments(), "device_traces": [found.events],
-                             "allocator_settings": {"dry_run": True}, "external_annotations": []}, file)
-            device = memviz.report("stats", path)["devices"][0]
-            self.assertTrue(device["audit"]["exact"])
-            self.assertEqual(device["peak"]["reserved"], found.peak_reserved)
-            self.assertEqual(device["peak"]["allocated"], found.peak_allocated)
-            self.assertIs(memviz.report("info", path)["dry_run"], True)
-            for command in ("triage", "info", "stats", "leaks", "peak", "lines", "fragmentation", "memory", "floor", "whatif", "trace"):
-                self.assertTrue(memviz.run(command, path).stdout.startswith(f"{path}: predicted by a dry run\n\n"), command)
-                self.assertNotIn("predicted by", memviz.run(command, "--csv", path).stdout, command)
-            self.assertEqual(memviz.run("diff", path, path).stdout.count("predicted by a dry run"), 2)
-            for doubt, said in (("about", ", roughly: some sizes are estimates"), ("at_least", ", as a lower bound: some sizes are unknown")):
-                other = os.path.join(folder, doubt + ".pickle")
-                with open(other, "wb") as file:
-                    pickle.dump({"segments": found.segments(), "device_traces": [found.events],
-                                 "allocator_settings": {"dry_run": True, "dry_run_" + doubt: True}}, file)
-                self.assertTrue(memviz.run("stats", other).stdout.startswith(f"{other}: predicted by a dry run{said}\n\n"))
-            memviz.run("diff", "-o", os.path.join(folder, "x.folded"), path, path)
-            with open(os.path.join(folder, "x.folded")) as file:
-                self.assertNotIn("predicted by", file.read())
-        self.assertIs(memviz.report("info", os.path.join(SNAPSHOTS, "gpt_train.pickle"))["dry_run"], False)
+        path = self.dumped(found, dry_run=True)
+        device = memviz.report("stats", path)["devices"][0]
+        self.assertTrue(device["audit"]["exact"])
+        self.assertEqual(device["peak"]["reserved"], found.peak_reserved)
+        self.assertEqual(device["peak"]["allocated"], found.peak_allocated)
+        self.assertIs(memviz.report("info", path)["dry_run"], True)
+        for command in ("triage", "info", "stats", "leaks", "peak", "lines", "fragmentation", "memory", "floor", "whatif", "trace"):
+            self.assertTrue(memviz.run(command, path).stdout.startswith(f"{path}: predicted by a dry run\n\n"), command)
+            self.assertNotIn("predicted by", memviz.run(command, "--csv", path).stdout, command)
+        self.assertEqual(memviz.run("diff", path, path).stdout.count("predicted by a dry run"), 2)
+        memviz.run("diff", "-o", self.path("x.folded"), path, path)
+        with open(self.path("x.folded")) as file:
+            self.assertNotIn("predicted by", file.read())
+        for doubt, said in (("about", ", roughly: some sizes are estimates"), ("at_least", ", as a lower bound: some sizes are unknown")):
+            path = self.dumped(found, dry_run=True, **{"dry_run_" + doubt: True})
+            self.assertTrue(memviz.run("stats", path).stdout.startswith(f"{path}: predicted by a dry run{said}\n\n"))
+        self.assertIs(memviz.report("info", named.snapshot("gpt_train"))["dry_run"], False)
 
     def test_settings_reserve_what_the_replay_reserves(self):
         """A random program under each setting: whatif replays each event of its snapshot."""
@@ -89,13 +83,9 @@ class Arithmetic(unittest.TestCase):
                     live.append(found.alloc(int(2 ** some.uniform(6, 26)), some.choice((0, 0, 16)), []))
                 if n % 700 == 699:
                     found.release()
-            with tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "x.pickle")
-                with open(path, "wb") as file:
-                    pickle.dump({"segments": found.segments(), "device_traces": [found.events],
-                                 "allocator_settings": found.settings.snapshot()}, file)
-                device = memviz.report("stats", path)["devices"][0]
-                replay = memviz.report("whatif", path, "--conf", conf or "expandable_segments:False")["devices"][0]
+            path = self.dumped(found, **found.settings.snapshot())
+            device = memviz.report("stats", path)["devices"][0]
+            replay = memviz.report("whatif", path, "--conf", conf or "expandable_segments:False")["devices"][0]
             self.assertTrue(device["audit"]["exact"], conf)
             self.assertEqual(device["peak"]["reserved"], found.peak_reserved, conf)
             self.assertEqual(replay["fidelity"]["trust"], "exact", conf)
@@ -174,15 +164,9 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual({a.peak_reserved >> 20 for a in allocator.others(found)}, {30, 60})
 
 
-class Runs(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Runs(named.InFolder):
     def run_dry(self, *words, **more):
-        return subprocess.run([os.environ["MEMVIZ_PROGRAM"], "dry-run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              encoding="utf-8", cwd=self.folder, **more)
+        return named.run(os.environ["MEMVIZ_PROGRAM"], "dry-run", *words, cwd=self.folder, **more)
 
 
 class Command(Runs):
@@ -195,8 +179,7 @@ class Command(Runs):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_another_sitecustomize_runs_too(self):
-        with open(os.path.join(self.folder, "sitecustomize.py"), "w") as file:
-            file.write("print('theirs')\n")
+        self.put("sitecustomize.py", "print('theirs')\n")
         done = self.run_dry("--", sys.executable, "-c", "import sitecustomize; print('program')",
                             env={**os.environ, "PYTHONPATH": self.folder})
         self.assertEqual(done.stdout, "theirs\nprogram\n", done.stderr)
@@ -212,9 +195,7 @@ class Command(Runs):
         self.assertEqual(done.stderr, "memviz: the program did not import torch: nothing to predict\n")
 
     def test_an_older_pytorch_is_named(self):
-        os.mkdir(os.path.join(self.folder, "torch"))
-        with open(os.path.join(self.folder, "torch", "__init__.py"), "w") as file:
-            file.write("__version__ = '1.13.0'\n")
+        self.put("torch.py", "__version__ = '1.13.0'\n")
         done = self.run_dry("--", sys.executable, "-c", "import torch", env={**os.environ, "PYTHONPATH": self.folder})
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "memviz: a dry run needs PyTorch 2.2 or later; this is 1.13.0\n")
@@ -245,7 +226,7 @@ class Programs(Runs):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, "0 1.0\n1 1.0\n")
         self.assertIn("needs", done.stderr)
-        device = memviz.report("stats", os.path.join(self.folder, "x.pickle"))["devices"][0]
+        device = memviz.report("stats", self.path("x.pickle"))["devices"][0]
         self.assertTrue(device["audit"]["exact"])
         # The parameters, their gradients and two states of Adam, each 4 MiB and its bias, are alive at the end.
         self.assertGreaterEqual(device["current"]["requested"], 4 * 4 * (1024 * 1024 + 1024))
@@ -253,9 +234,8 @@ class Programs(Runs):
     def test_settings_of_the_allocator(self):
         for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
             self.run_dry("-o", "x.pickle", "--", sys.executable, "-c", self.PROGRAM, env={**os.environ, name: "expandable_segments:True"})
-            with open(os.path.join(self.folder, "x.pickle"), "rb") as file:
-                snapshot = pickle.load(file)
-            self.assertTrue(all(s["is_expandable"] for s in snapshot["segments"]), name)
+            segments = named.loaded(self.path("x.pickle"))["segments"]
+            self.assertTrue(all(s["is_expandable"] for s in segments), name)
 
     def test_only_what_is_expected(self):
         done = self.run_dry("--expect", "--gpu", "800", "--", sys.executable, "-c", self.PROGRAM)
@@ -305,15 +285,13 @@ class Programs(Runs):
         """The old bucket, 64 MiB of gradients, may or may not be free when DDP makes the new one."""
         done = self.run_dry("-o", "x.pickle", "--ranks", "2", "--", sys.executable, "-c", self.PARALLEL)
         self.assertRegex(done.stderr, r"between: the time that the GPU needs, and NCCL's watchdog(.|\n)*needs \d+ MiB to \d+ MiB reserved")
-        with open(os.path.join(self.folder, "x.pickle"), "rb") as file:
-            settings = pickle.load(file)["allocator_settings"]
+        settings = named.loaded(self.path("x.pickle"))["allocator_settings"]
         self.assertGreaterEqual(settings["dry_run_reserved_most"] - settings["dry_run_reserved_least"], 64 << 20, done.stderr)
         self.assertFalse(settings["dry_run_about"])
 
     def test_the_launcher_of_ranks_is_left_alone(self):
         for name, seen in (("torchrun", "False"), ("train.py", "True")):
-            with open(os.path.join(self.folder, name), "w") as file:
-                file.write("import torch; print(torch.cuda.is_available())")
+            self.put(name, "import torch; print(torch.cuda.is_available())")
             done = self.run_dry("--", sys.executable, name, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
             self.assertEqual(done.stdout.strip(), seen, name)
 

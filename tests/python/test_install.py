@@ -6,23 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import named
 
-PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+PACKAGE = os.path.join(named.ROOT, "python")
 
 
-class Install(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Install(named.InFolder):
     @unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "pip is not installed")
     def test_pip_installs_it_with_its_command_and_its_plug_in(self):
-        source, target = os.path.join(self.folder, "source"), os.path.join(self.folder, "target")
+        source, target = self.path("source"), self.path("target")
         shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-index", "--no-deps",
                         "--disable-pip-version-check", "--target", target, source], check=True)
@@ -35,8 +29,8 @@ class Install(unittest.TestCase):
         program = os.path.dirname(os.environ["MEMVIZ_PROGRAM"])
         env = {**os.environ, "PYTHONPATH": target, "PATH": os.path.join(target, "bin") + ":" + program}
         del env["MEMVIZ_PROGRAM"]
-        done = subprocess.run([os.path.join(target, "bin", "memviz"), "version"], env=env, stdout=subprocess.PIPE)
-        self.assertEqual((done.returncode, done.stdout.split()[0]), (0, b"memviz"))
+        done = named.run(os.path.join(target, "bin", "memviz"), "version", env=env)
+        self.assertEqual((done.returncode, done.stdout.split()[0]), (0, "memviz"))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,8 @@
 """Marks, ranges and heaps: recorded under `memviz run`, without effect elsewhere."""
 
-import os
 import re
 import subprocess
 import sys
-import tempfile
-import unittest
 
 import memviz
 import named
@@ -44,18 +41,17 @@ memviz.mark("last")
 """
 
 
-class Marks(unittest.TestCase):
+class Marks(named.InFolder):
     def test_without_the_shim_nothing_happens(self):
         subprocess.run([sys.executable, "-c", PROGRAM], check=True)
         self.assertFalse(memviz.heap("pool").is_recorded)
 
     def test_under_memviz_run_they_are_recorded_in_order(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "x.bin")
-            memviz.run("run", "-q", "-o", path, "--", sys.executable, "-c", PROGRAM)
-            dump = memviz.run("dump", path).stdout
-            peak = memviz.run("peak", "--level", "pool", path).stdout
-            held = memviz.report("stats", "--level", "pool", path)["devices"][0]["current"]["allocated"]
+        path = self.path("x.bin")
+        memviz.run("run", "-q", "-o", path, "--", sys.executable, "-c", PROGRAM)
+        dump = memviz.run("dump", path).stdout
+        peak = memviz.run("peak", "--level", "pool", path).stdout
+        held = memviz.report("stats", "--level", "pool", path)["devices"][0]["current"]["allocated"]
         found = re.findall(r'^(mark|start|end) device .* "(.*)"$', dump, re.MULTILINE)
         self.assertEqual(found, [
             ("mark", "first \u00fc"), ("start", "outer"), ("start", "inner"), ("end", "inner"), ("end", "outer"),

@@ -1,11 +1,7 @@
 """Tensor names: memviz.record(names=) and memviz.name() with a stand-in for PyTorch."""
 
 import gc
-import os
-import pickle
 import sys
-import tempfile
-import unittest
 
 import memviz
 import named
@@ -20,8 +16,9 @@ def brief(row):
     return (row["name"], row["role"], row.get("slot"), row["shape"], row["address"], row["bytes"])
 
 
-class Case(unittest.TestCase):
+class Case(named.InFolder):
     def setUp(self):
+        super().setUp()
         self.torch = torch_stand_in.install()
         self.addCleanup(sys.modules.pop, "torch", None)
         self.addCleanup(names.given.clear)
@@ -149,9 +146,7 @@ class Given(Case):
 class InFiles(Case):
     def setUp(self):
         super().setUp()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "x.pickle")
+        self.taken = self.path("x.pickle")
         block = {"address": 4096, "size": MIB, "requested_size": MIB, "state": "active_allocated", "frames": []}
         self.torch.taken = {"segments": [
             {"device": 0, "address": 4096, "total_size": 2 * MIB, "allocated_size": MIB, "active_size": MIB,
@@ -161,22 +156,20 @@ class InFiles(Case):
 
     def test_the_program_reads_them(self):
         module = Module({"up.weight": Tensor(4096, 512, 512)})
-        with memviz.record(self.path, names=module):
+        with memviz.record(self.taken, names=module):
             pass
         self.assertEqual(names.sources, [])
-        with open(self.path, "rb") as file:
-            self.assertEqual(pickle.load(file)[names.KEY][0]["name"], "up.weight")
-        found = memviz.report("peak", self.path)
+        self.assertEqual(named.loaded(self.taken)[names.KEY][0]["name"], "up.weight")
+        found = memviz.report("peak", self.taken)
         self.assertEqual(found["categories"], {"parameter": MIB})
-        self.assertEqual(memviz.report("info", self.path)["notes"], [])
+        self.assertEqual(memviz.report("info", self.taken)["notes"], [])
 
     def test_an_out_of_memory_has_them(self):
         module = Module({"up.weight": Tensor(4096, 512, 512)})
         with self.assertRaises(torch_stand_in.OutOfMemoryError):
-            with memviz.record(self.path, names=module):
+            with memviz.record(self.taken, names=module):
                 self.torch.run_out()
-        with open(self.path.replace(".pickle", "-oom1.pickle"), "rb") as file:
-            self.assertEqual(pickle.load(file)[names.KEY][0]["address"], 4096)
+        self.assertEqual(named.loaded(self.path("x-oom1.pickle"))[names.KEY][0]["address"], 4096)
 
 
 if __name__ == "__main__":

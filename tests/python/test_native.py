@@ -3,9 +3,7 @@
 import os
 import pathlib
 import signal
-import subprocess
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
@@ -13,38 +11,32 @@ import memviz
 import named
 from memviz import native
 
-SNAPSHOTS = os.path.join(os.path.dirname(__file__), "..", "..", "testdata", "snapshots")
-FILE = os.path.join(SNAPSHOTS, "gpt_train.pickle")
+FILE = named.snapshot("gpt_train")
 
 
 def started(*words, **variables):
-    return subprocess.run([sys.executable, "-m", "memviz", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          universal_newlines=True, env={**os.environ, **variables})
+    return named.run(sys.executable, "-m", "memviz", *words, env={**os.environ, **variables})
 
 
-class Program(unittest.TestCase):
-    def put(self, folder, text):
-        path = os.path.join(folder, "memviz")
-        with open(path, "w") as file:
-            file.write(text)
-        os.chmod(path, 0o755)
-        return path
+class Program(named.InFolder):
+    def put_program(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        os.chmod(self.put(name, text), 0o755)
+        return self.path(name)
 
     def test_the_wheels_own_comes_before_the_path(self):
-        with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
-            os.mkdir(os.path.join(here, "bin"))
-            own = self.put(os.path.join(here, "bin"), "#!/bin/sh\n")
-            other = self.put(there, "#!/bin/sh\n")
-            with mock.patch.dict(os.environ, PATH=there), mock.patch.object(native, "NATIVE", here):
-                os.environ.pop("MEMVIZ_PROGRAM", None)
-                self.assertEqual(memviz.program(), own)
-                os.unlink(own)
-                self.assertEqual(memviz.program(), other)
+        own = self.put_program("here/bin/memviz", "#!/bin/sh\n")
+        other = self.put_program("there/memviz", "#!/bin/sh\n")
+        with mock.patch.dict(os.environ, PATH=self.path("there")), mock.patch.object(native, "NATIVE", self.path("here")):
+            os.environ.pop("MEMVIZ_PROGRAM", None)
+            self.assertEqual(memviz.program(), own)
+            os.unlink(own)
+            self.assertEqual(memviz.program(), other)
 
     def test_the_script_that_pip_makes_is_not_the_program(self):
-        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PATH=folder):
+        with mock.patch.dict(os.environ, PATH=self.folder):
             os.environ.pop("MEMVIZ_PROGRAM", None)
-            self.put(folder, f"#!{sys.executable}\nfrom memviz.__main__ import main\nmain()\n")
+            self.put_program("memviz", f"#!{sys.executable}\nfrom memviz.__main__ import main\nmain()\n")
             self.assertRaisesRegex(memviz.Error, "neither in this package nor on the PATH", memviz.program)
 
     def test_without_a_program_the_module_says_so(self):
@@ -53,18 +45,14 @@ class Program(unittest.TestCase):
         self.assertIn("memviz: the program memviz is neither", done.stderr)
 
     def test_a_program_that_does_not_start_is_an_error_of_one_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            no_program = os.path.join(folder, "text")
-            with open(no_program, "w") as file:
-                file.write("no program")
-            for path, why in ((no_program, "Permission denied"), (folder, "Permission denied"),
-                              ("/no/such\n", "No such file or directory")):
-                said = f"MEMVIZ_PROGRAM is {native.shown(path)}: {why}"
-                with mock.patch.dict(os.environ, MEMVIZ_PROGRAM=path), self.assertRaises(memviz.Error) as failed:
-                    memviz.run("info", FILE)
-                self.assertEqual(str(failed.exception), said)
-                done = started("info", FILE, MEMVIZ_PROGRAM=path)
-                self.assertEqual((done.returncode, done.stderr), (1, f"memviz: {said}\n"))
+        for path, why in ((self.put("text", "no program"), "Permission denied"), (self.folder, "Permission denied"),
+                          ("/no/such\n", "No such file or directory")):
+            said = f"MEMVIZ_PROGRAM is {native.shown(path)}: {why}"
+            with mock.patch.dict(os.environ, MEMVIZ_PROGRAM=path), self.assertRaises(memviz.Error) as failed:
+                memviz.run("info", FILE)
+            self.assertEqual(str(failed.exception), said)
+            done = started("info", FILE, MEMVIZ_PROGRAM=path)
+            self.assertEqual((done.returncode, done.stderr), (1, f"memviz: {said}\n"))
 
     def test_status_and_output_are_the_programs(self):
         done = started("peak", "--fail-on", "peak>1", FILE)
@@ -75,8 +63,7 @@ class Program(unittest.TestCase):
     def test_a_signal_ends_it_as_it_ends_the_program(self):
         done = started(MEMVIZ_PROGRAM="/bin/sh", PATH="/bin:/usr/bin")
         self.assertEqual(done.returncode, 0)
-        with tempfile.TemporaryDirectory() as folder:
-            killed = started(MEMVIZ_PROGRAM=self.put(folder, "#!/bin/sh\nkill -TERM $$\n"))
+        killed = started(MEMVIZ_PROGRAM=self.put_program("memviz", "#!/bin/sh\nkill -TERM $$\n"))
         self.assertEqual(killed.returncode, -signal.SIGTERM)
 
     def test_reports_are_dicts(self):
@@ -86,16 +73,12 @@ class Program(unittest.TestCase):
 
     def test_a_file_may_begin_as_an_option_does(self):
         wanted = memviz.report("leaks", FILE)["verdict"]
-        before = os.getcwd()
-        with tempfile.TemporaryDirectory() as folder:
-            os.symlink(os.path.abspath(FILE), os.path.join(folder, "-x.pickle"))
-            os.chdir(folder)
-            try:
-                self.assertEqual(memviz.report("leaks", "-x.pickle")["verdict"], wanted)
-                self.assertEqual(memviz.report("leaks", "-q", pathlib.Path("-x.pickle"))["verdict"], wanted)
-                self.assertRaisesRegex(memviz.Error, "unknown option -y", memviz.report, "leaks", "-y.pickle")
-            finally:
-                os.chdir(before)
+        os.symlink(FILE, self.path("-x.pickle"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        self.assertEqual(memviz.report("leaks", "-x.pickle")["verdict"], wanted)
+        self.assertEqual(memviz.report("leaks", "-q", pathlib.Path("-x.pickle"))["verdict"], wanted)
+        self.assertRaisesRegex(memviz.Error, "unknown option -y", memviz.report, "leaks", "-y.pickle")
 
     def test_what_fails_is_an_error_of_one_line(self):
         with self.assertRaises(memviz.Error) as failed:
@@ -104,8 +87,7 @@ class Program(unittest.TestCase):
         self.assertNotIn("\n", str(failed.exception))
         self.assertEqual(memviz.run("peak", "/no/such/file", check=False).returncode, 1)
         self.assertEqual(memviz.run("peak", FILE, "--fail-on", "peak>1").returncode, 3)
-        ring = os.path.join(os.path.dirname(FILE), "ring.pickle")
-        self.assertEqual(memviz.run("leaks", ring, "--fail-on", "leak").returncode, 4)
+        self.assertEqual(memviz.run("leaks", named.snapshot("ring"), "--fail-on", "leak").returncode, 4)
 
 
 class Version(unittest.TestCase):

@@ -4,7 +4,6 @@ import contextlib
 import html
 import io
 import os
-import pickle
 import shutil
 import sys
 import tempfile
@@ -16,8 +15,7 @@ import named
 import torch_stand_in
 from memviz import page
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SNAPSHOT = os.path.join(HERE, "..", "..", "testdata", "snapshots", "mlp_train.pickle")
+SNAPSHOT = named.snapshot("mlp_train")
 
 try:
     from IPython.core.interactiveshell import InteractiveShell
@@ -26,12 +24,11 @@ except ImportError:
     InteractiveShell = None
 
 
-class Page(unittest.TestCase):
+class Page(named.InFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "x.pickle")
-        os.symlink(os.path.abspath(SNAPSHOT), self.path)
+        super().setUp()
+        self.opened = self.path("x.pickle")
+        os.symlink(SNAPSHOT, self.opened)
 
     def shown(self, *options, **environment):
         said = io.StringIO()
@@ -40,44 +37,40 @@ class Page(unittest.TestCase):
             if not environment:
                 os.environ.pop("DISPLAY", None)
                 os.environ.pop("WAYLAND_DISPLAY", None)
-            found = memviz.show(self.path, *options)
+            found = memviz.show(self.opened, *options)
         return found, said.getvalue(), browser
 
     def test_without_a_notebook_or_a_display_the_path_is_printed(self):
         found, said, browser = self.shown()
-        self.assertEqual(said, f"memviz: {self.path}.html\n")
+        self.assertEqual(said, f"memviz: {self.opened}.html\n")
         browser.assert_not_called()
-        with open(self.path + ".html", encoding="utf-8") as file:
+        with open(self.opened + ".html", encoding="utf-8") as file:
             self.assertEqual(file.read(), found.html)
 
     def test_nothing_in_the_path_is_obeyed_by_the_terminal(self):
-        os.rename(self.path, self.path + "\x1b]0;x\x07\u202e\udcff")
-        self.path += "\x1b]0;x\x07\u202e\udcff"
+        os.rename(self.opened, self.opened + "\x1b]0;x\x07\u202e\udcff")
+        self.opened += "\x1b]0;x\x07\u202e\udcff"
         said = self.shown()[1]
         self.assertTrue(said.endswith("x.pickle\\x1b]0;x\\x07\\u202e\\udcff.html\n"), ascii(said))
 
     def test_a_still_picture_says_so(self):
-        with tempfile.TemporaryDirectory() as folder:
-            alone = os.path.join(folder, "a", "b", "memviz")
-            os.makedirs(os.path.dirname(alone))
-            shutil.copy(memviz.program(), alone)
-            said = io.StringIO()
-            with contextlib.redirect_stderr(said):
-                self.shown(MEMVIZ_PROGRAM=alone, MEMVIZ_PAGE="", DISPLAY="")
+        alone = self.path("a", "b", "memviz")
+        os.makedirs(os.path.dirname(alone))
+        shutil.copy(memviz.program(), alone)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.shown(MEMVIZ_PROGRAM=alone, MEMVIZ_PAGE="", DISPLAY="")
         self.assertRegex(said.getvalue(), r"^memviz: .*x\.pickle\.html: a still picture: .*\n$")
 
     def test_a_path_is_no_option(self):
-        before = os.getcwd()
-        os.rename(self.path, os.path.join(os.path.dirname(self.path), "-x"))
-        os.chdir(os.path.dirname(self.path))
-        try:
-            self.path = "-x"
-            self.assertEqual(self.shown()[1], "memviz: -x.html\n")
-        finally:
-            os.chdir(before)
+        os.rename(self.opened, self.path("-x"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        self.opened = "-x"
+        self.assertEqual(self.shown()[1], "memviz: -x.html\n")
 
     def test_with_a_display_the_browser_opens_it(self):
-        self.shown(DISPLAY=":0")[2].assert_called_once_with(f"file://{self.path}.html")
+        self.shown(DISPLAY=":0")[2].assert_called_once_with(f"file://{self.opened}.html")
 
     def test_options_are_those_of_trace_plot(self):
         self.assertNotEqual(self.shown("--filter", "leak")[0].html, self.shown()[0].html)
@@ -94,10 +87,10 @@ class Page(unittest.TestCase):
 
 
 @unittest.skipIf(InteractiveShell is None, "IPython is not installed")
-class Magic(unittest.TestCase):
+class Magic(named.InFolder):
     def setUp(self):
-        with open(SNAPSHOT, "rb") as file:
-            self.torch = torch_stand_in.install(pickle.load(file))
+        super().setUp()
+        self.torch = torch_stand_in.install(named.loaded(SNAPSHOT))
         self.addCleanup(sys.modules.pop, "torch", None)
         self.shell = InteractiveShell.instance()
         self.addCleanup(InteractiveShell.clear_instance)
@@ -121,10 +114,8 @@ class Magic(unittest.TestCase):
         self.assertIn("height: 400px", frame)
 
     def test_a_cell_that_runs_out_of_memory_shows_that_moment(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "cell.pickle")
-            said = self.run_cell(f"%%memviz -o {path}\nimport torch\ntorch.run_out()")
-            self.assertEqual(sorted(os.listdir(folder)), ["cell-oom1.pickle", "cell.pickle"])
+        said = self.run_cell(f"%%memviz -o {self.path('cell.pickle')}\nimport torch\ntorch.run_out()")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["cell-oom1.pickle", "cell.pickle"])
         self.assertIn("CUDA out of memory", said.stdout)
         frame, = self.pages(said)
         self.assertIn("cell-oom1.pickle", frame)
@@ -140,12 +131,12 @@ class Magic(unittest.TestCase):
         shutil.rmtree(os.path.dirname(path))
 
     def test_nothing_stays_of_a_notebook(self):
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+        with mock.patch.object(tempfile, "tempdir", self.folder):
             self.run_cell("%%memviz\npass")
             self.torch.cuda.is_available = lambda: False
             del self.shell.kernel
             self.run_cell("%%memviz\npass")
-            self.assertEqual(os.listdir(folder), [])
+            self.assertEqual(os.listdir(self.folder), [])
 
     def test_without_a_device_the_cell_runs_and_no_page_is_shown(self):
         self.torch.cuda.is_available = lambda: False

@@ -4,9 +4,7 @@ import contextlib
 import io
 import os
 import pickle
-import subprocess
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
@@ -15,24 +13,12 @@ import named
 import torch_stand_in
 from memviz import recording
 
-SNAPSHOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testdata", "snapshots")
 
-
-def real(name):
-    with open(os.path.join(SNAPSHOTS, name + ".pickle"), "rb") as file:
-        return pickle.load(file)
-
-
-class Case(unittest.TestCase):
+class Case(named.InFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.torch = torch_stand_in.install(real("mlp_train"))
+        super().setUp()
+        self.torch = torch_stand_in.install(named.loaded(named.snapshot("mlp_train")))
         self.addCleanup(sys.modules.pop, "torch", None)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def names(self):
         return sorted(os.listdir(self.folder))
@@ -40,15 +26,14 @@ class Case(unittest.TestCase):
 
 class Snapshot(Case):
     def test_it_is_read_as_the_pickle_is(self):
-        theirs = memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"]
+        theirs = memviz.report("stats", named.snapshot("mlp_train"))["devices"]
         for name in self.path("x.pickle"), self.path("x.msgpack"):
             memviz.snapshot(name)
             self.assertEqual(memviz.report("stats", name)["devices"], theirs)
 
     def test_a_pickle_is_pytorchs_own(self):
         memviz.snapshot(self.path("x.pickle"))
-        with open(self.path("x.pickle"), "rb") as file:
-            self.assertEqual(pickle.load(file), self.torch.taken)
+        self.assertEqual(named.loaded(self.path("x.pickle")), self.torch.taken)
 
     def test_a_failure_leaves_no_file_and_the_old_one_whole(self):
         memviz.snapshot(self.path("x.pickle"))
@@ -234,10 +219,9 @@ with memviz.record("x"):
 """
 
 
-class NoTorch(unittest.TestCase):
+class NoTorch(named.InFolder):
     def said(self, folder="", status=1):
-        done = subprocess.run([sys.executable, "-c", MISSING, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
+        done = named.run(sys.executable, "-c", MISSING, folder)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
@@ -251,18 +235,14 @@ class NoTorch(unittest.TestCase):
     def test_one_that_cannot_be_imported_says_why(self):
         for text, why in (("raise OSError('''libcudart.so.12: cannot open\n  file''')", "libcudart.so.12: cannot open file"),
                           ("import no_such_module", "No module named 'no_such_module'")):
-            with tempfile.TemporaryDirectory() as folder:
-                with open(os.path.join(folder, "torch.py"), "w") as module:
-                    module.write(text)
-                self.assertEqual(self.said(folder).splitlines()[-1],
-                                 f"memviz.Error: memviz.record: PyTorch cannot be imported: {why}")
+            self.put("torch.py", text)
+            self.assertEqual(self.said(self.folder).splitlines()[-1],
+                             f"memviz.Error: memviz.record: PyTorch cannot be imported: {why}")
 
     def test_what_the_program_has_not_imported_yet_is(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "torch.py"), "w") as module:
-                module.write("__version__ = '2.0'\nclass cuda:\n    is_available = staticmethod(lambda: False)\n")
-            self.assertRegex(self.said(folder, status=0), "^memviz: memviz.record: PyTorch 2.0 sees no CUDA device here: "
-                             "nothing is recorded, .* is not written\n$")
+        self.put("torch.py", "__version__ = '2.0'\nclass cuda:\n    is_available = staticmethod(lambda: False)\n")
+        self.assertRegex(self.said(self.folder, status=0), "^memviz: memviz.record: PyTorch 2.0 sees no CUDA device here: "
+                         "nothing is recorded, .* is not written\n$")
 
 
 REAL = """
@@ -277,8 +257,7 @@ with memviz.record("x"):
 
 class RealTorch(unittest.TestCase):
     def test_on_a_machine_without_a_gpu_it_is_told_apart(self):
-        done = subprocess.run([sys.executable, "-c", REAL], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
+        done = named.run(sys.executable, "-c", REAL)
         if "No module named 'torch'" in done.stderr:
             self.skipTest("PyTorch is not installed")
         self.assertRegex(done.stdout, r"^memviz.snapshot: PyTorch [\w.+]+ sees no CUDA device here\n$")
