@@ -43,13 +43,8 @@ const char *mvt_mcp_text(const cJSON *answer, bool *is_error)
 
 const char *mvt_mcp_call(const char *tool, const char *arguments)
 {
-    size_t size = strlen(arguments) + 200;
-    char *line = mv_arena_push(mvt_memory(), size, 1);
-
-    snprintf(
-        line, size,
+    return mvt_format(
         "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
         "\"arguments\":%s}}\n",
         tool, tool, arguments);
-    return line;
 }

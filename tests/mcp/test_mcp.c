@@ -307,6 +307,8 @@ Test(mcp, nesting_is_bounded)
 
 /* ---- the program ------------------------------------------------------------------------- */
 
+#define LIST_TOOLS "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n"
+
 static const char *help_of(const cJSON *tools, const char *name, const char *argument)
 {
     const cJSON *tool;
@@ -322,12 +324,17 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     return NULL;
 }
 
+static const cJSON *list_of_tools(void)
+{
+    char *lines = mvt_mcp_play(LIST_TOOLS);
+
+    return mvt_member(mvt_member(mvt_mcp_next(&lines), "result"), "tools");
+}
+
 /* A tool's description of an argument must match what its command does. */
 Test(mcp, a_tool_has_the_arguments_of_its_command)
 {
-    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
-    const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result"), "tools");
+    const cJSON *tools = list_of_tools();
 
     cr_expect_null(help_of(tools, "flame_graph", "by"));
     cr_expect(strstr(help_of(tools, "picture", "by"), "use"));
@@ -338,19 +345,14 @@ Test(mcp, a_tool_has_the_arguments_of_its_command)
 /* An agent reads the list of tools in each session, so the list must be short. */
 Test(mcp, the_list_of_tools_is_short)
 {
-    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
-
-    cr_expect_leq(strlen(lines), 11800);
+    cr_expect_leq(strlen(mvt_mcp_play(LIST_TOOLS)), 11800);
 }
 
 /* A ledger needs a capture, and fit needs files with sizes. Both commands say so. */
 Test(mcp, every_tool_answers_and_lists_its_arguments)
 {
-    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
-    const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result"), "tools");
-    const cJSON *tool;
-    char requests[8192] = "";
+    const cJSON *tools = list_of_tools(), *tool;
+    char requests[8192] = "", *lines;
     bool is_error;
 
     cr_assert_gt(cJSON_GetArraySize(tools), 13);
@@ -417,28 +419,23 @@ Test(mcp, pictures_are_png)
 
 Test(mcp, file_errors_are_results_and_the_server_continues)
 {
+    static const char *const calls[][2] = {
+        {"leaks", "{\"file\":\"nowhere.pickle\"}"},
+        {"leaks", "{\"file\":\"bad/reduce.FORBIDDEN.pickle\"}"},
+        {"leaks", "{\"file\":\"/dev/zero\"}"},
+        {"fit", "{\"files\":[\"/dev/zero=4\",\"x=8\"],\"at\":16}"},
+        {"leaks", "{\"file\":\"snapshots\"}"},
+        {"peak", "{\"file\":\"snapshots/oom.pickle\",\"at\":\"x\"}"},
+        {"picture", "{\"file\":\"snapshots/oom.pickle\",\"size\":\"0x0\"}"},
+        {NULL, "\n{\n"},
+        {"ranks", "{\"files\":[\"snapshots/oom.pickle\",\"nix\"]}"},
+        {"stats", "{\"file\":\"snapshots/oom.pickle\"}"}};
     char *lines, requests[4096] = "";
     bool is_error;
 
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("leaks", "{\"file\":\"nowhere.pickle\"}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("leaks", "{\"file\":\"bad/reduce.FORBIDDEN.pickle\"}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("leaks", "{\"file\":\"/dev/zero\"}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("fit", "{\"files\":[\"/dev/zero=4\",\"x=8\"],\"at\":16}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("leaks", "{\"file\":\"snapshots\"}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("peak", "{\"file\":\"snapshots/oom.pickle\",\"at\":\"x\"}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("picture", "{\"file\":\"snapshots/oom.pickle\",\"size\":\"0x0\"}"));
-    mv_text_append(requests, sizeof requests, "\n{\n");
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("ranks", "{\"files\":[\"snapshots/oom.pickle\",\"nix\"]}"));
-    mv_text_append(requests, sizeof requests, "%s",
-                   mvt_mcp_call("stats", "{\"file\":\"snapshots/oom.pickle\"}"));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        mv_text_append(requests, sizeof requests, "%s",
+                       calls[i][0] ? mvt_mcp_call(calls[i][0], calls[i][1]) : calls[i][1]);
     lines = mvt_mcp_play(requests);
     cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error),
                      "nowhere.pickle: No such file or directory\n");

@@ -15,8 +15,26 @@ static mv_string_id text(const char *t)
 
 static mv_code finish(mv_build_ranges ranges)
 {
-    mv_err err;
-    return mv_build_finish(&build, &ranges, &err);
+    return mv_build_finish(&build, &ranges, mvt_err());
+}
+
+static void add_block(uint64_t size)
+{
+    mv_block_row block = MV_BLOCK_ROW;
+
+    block.size = size;
+    mv_build_block(&build, &block);
+}
+
+/* Appends a segment with the last `blocks` blocks. */
+static void add_segment(uint64_t size, uint32_t blocks)
+{
+    mv_segment_row segment = MV_SEGMENT_ROW;
+
+    segment.address = 0x1000;
+    segment.total_size = size;
+    segment.blocks = blocks;
+    mv_build_segment(&build, &segment);
 }
 
 TestSuite(build, .init = begin);
@@ -127,17 +145,9 @@ Test(build, tables_are_cut_by_ranges)
 
 Test(build, missing_addresses_follow_from_the_tiling)
 {
-    mv_segment_row segment = MV_SEGMENT_ROW;
-    mv_block_row block = MV_BLOCK_ROW;
-
-    block.size = 512;
-    mv_build_block(&build, &block);
-    block.size = 1536;
-    mv_build_block(&build, &block);
-    segment.address = 0x1000;
-    segment.total_size = 2048;
-    segment.blocks = 2;
-    mv_build_segment(&build, &segment);
+    add_block(512);
+    add_block(1536);
+    add_segment(2048, 2);
     cr_assert_eq(finish((mv_build_ranges){.segments = {0, 1}}), MV_OK);
     cr_assert_eq(trace.blocks.address[1], 0x1200);
     cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);
@@ -145,19 +155,11 @@ Test(build, missing_addresses_follow_from_the_tiling)
 
 Test(build, a_block_without_bytes_ends_the_known_part)
 {
-    mv_segment_row segment = MV_SEGMENT_ROW;
-    mv_block_row block = MV_BLOCK_ROW;
-
     for (uint64_t size = 512; size <= 1024; size += 512) {
-        block.size = size;
-        mv_build_block(&build, &block);
-        block.size = 0;
-        mv_build_block(&build, &block);
+        add_block(size);
+        add_block(0);
     }
-    segment.address = 0x1000;
-    segment.total_size = 1536;
-    segment.blocks = 4;
-    mv_build_segment(&build, &segment);
+    add_segment(1536, 4);
     cr_assert_eq(finish((mv_build_ranges){.segments = {0, 1}}), MV_OK);
     cr_assert_eq(trace.blocks.address[0], 0x1000);
     cr_assert_eq(trace.blocks.address[1], MV_NO_BYTES);
@@ -169,20 +171,14 @@ Test(build, odd_input_is_noted)
 {
     mv_range device = {0, 3};
     mv_event_row event = MV_EVENT_ROW;
-    mv_segment_row segment = MV_SEGMENT_ROW;
-    mv_block_row block = MV_BLOCK_ROW;
     const int64_t times[] = {10, 30, 20};
 
     for (int i = 0; i < 3; i++) {
         event.time_us = times[i];
         mv_build_event(&build, &event);
     }
-    block.size = 512;
-    mv_build_block(&build, &block);
-    segment.address = 0x1000;
-    segment.total_size = 2048;
-    segment.blocks = 1;
-    mv_build_segment(&build, &segment);
+    add_block(512);
+    add_segment(2048, 1);
     mv_build_note(&build, MV_NOTE_UNKNOWN_KEY, "key '%s'", "a\nb");
     mv_build_note(&build, MV_NOTE_UNKNOWN_KEY, "key '%s'", "later");
     cr_assert_eq(

@@ -4,9 +4,10 @@
 
 enum { MOST = 700 };
 
+static int64_t time_us[MOST];
+
 /* Packs times in pieces that end before the events in `ends`, which end with `count`. */
-static mv_code pack(const int64_t *time_us, uint32_t count, const uint32_t *ends,
-                    mv_packed_times *out)
+static mv_code pack(uint32_t count, const uint32_t *ends, mv_packed_times *out)
 {
     uint64_t us = count ? (uint64_t)time_us[count - 1] - (uint64_t)time_us[0] : 0;
     mv_code code = MV_OK;
@@ -23,13 +24,13 @@ static mv_code pack(const int64_t *time_us, uint32_t count, const uint32_t *ends
     return code;
 }
 
-static void check(const int64_t *time_us, uint32_t count, const uint32_t *ends, uint32_t step_bytes)
+static void check(uint32_t count, const uint32_t *ends, uint32_t step_bytes)
 {
     mv_packed_times times;
     mv_events packed = {.count = count, .packed_times = &times};
-    mv_events column = {.count = count, .time_us = (int64_t *)time_us};
+    mv_events column = {.count = count, .time_us = time_us};
 
-    mvt_ok(pack(time_us, count, ends, &times));
+    mvt_ok(pack(count, ends, &times));
     cr_expect_eq(times.step_bytes, step_bytes);
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(mv_event_time(&packed, i), time_us[i], "event %u", i);
@@ -43,7 +44,7 @@ static void check(const int64_t *time_us, uint32_t count, const uint32_t *ends, 
 }
 
 /* Steps of less than `below` microseconds, and some of `jump` microseconds. */
-static void fill(int64_t *time_us, uint32_t below, uint32_t jump, uint32_t seed)
+static void fill(uint32_t below, uint32_t jump, uint32_t seed)
 {
     int64_t at = 1700000000000000;
 
@@ -58,44 +59,39 @@ static const uint32_t ends[][4] = {{MOST}, {64, 128, MOST}, {1, 65, 640, MOST}, 
 
 Test(event_times, equal_the_column)
 {
-    int64_t time_us[MOST];
-
     for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        fill(time_us, 8, 255, i);
-        check(time_us, MOST, ends[i], 1);
-        fill(time_us, 8, 256, i);
-        check(time_us, MOST, ends[i], 1);
-        fill(time_us, 600, 65535, i);
-        check(time_us, MOST, ends[i], 2);
-        fill(time_us, 600, 65536, i);
-        check(time_us, MOST, ends[i], 2);
+        fill(8, 255, i);
+        check(MOST, ends[i], 1);
+        fill(8, 256, i);
+        check(MOST, ends[i], 1);
+        fill(600, 65535, i);
+        check(MOST, ends[i], 2);
+        fill(600, 65536, i);
+        check(MOST, ends[i], 2);
     }
 }
 
 Test(event_times, may_be_unknown_or_far_apart)
 {
-    int64_t time_us[MOST];
-
     for (uint32_t i = 0; i < MOST; i++)
         time_us[i] = MV_NO_TIME;
-    check(time_us, MOST, ends[1], 1);
-    check(time_us, 1, (uint32_t[]){1}, 1);
+    check(MOST, ends[1], 1);
+    check(1, (uint32_t[]){1}, 1);
     for (uint32_t i = 300; i < MOST; i++)
         time_us[i] = INT64_MAX - 2;
-    check(time_us, MOST, ends[2], 2);
-    check(time_us, 0, NULL, 1);
+    check(MOST, ends[2], 2);
+    check(0, NULL, 1);
 }
 
 Test(event_times, must_ascend)
 {
     static const uint32_t at[] = {1, 63, 64, 65, 128, 639, MOST - 1};
-    int64_t time_us[MOST];
     mv_packed_times times;
 
     for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++)
         for (uint32_t k = 0; k < sizeof at / sizeof *at; k++) {
-            fill(time_us, 8, 255, k);
+            fill(8, 255, k);
             time_us[at[k]] = time_us[at[k] - 1] - 1;
-            cr_expect_eq(pack(time_us, MOST, ends[i], &times), MV_CORRUPT);
+            cr_expect_eq(pack(MOST, ends[i], &times), MV_CORRUPT);
         }
 }

@@ -75,7 +75,6 @@ Test(msgpack, a_list_of_segments_stays_a_list)
 {
     mvt_trace *t = mvt_new();
     mv_trace again;
-    mv_span bytes;
 
     mvt_segment(t, .addr = 0x1000, .bytes = 1024);
     mvt_block(t, .bytes = 512, .requested = 500, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
@@ -83,7 +82,7 @@ Test(msgpack, a_list_of_segments_stays_a_list)
     mv_trace trace = *mvt_done(t);
     trace.device_count = 0;
     trace.notes[MV_NOTE_LIST_ROOT].count = 1;
-    bytes = mvt_plain_of(mvt_memory(), &trace);
+    mv_span bytes = mvt_plain_of(mvt_memory(), &trace);
     cr_assert_eq(bytes.data[0], 0x91);
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     cr_assert_eq(again.notes[MV_NOTE_LIST_ROOT].count, 1);
@@ -136,10 +135,9 @@ Test(msgpack, bytes_after_the_end_are_noted)
 {
     mvt_trace *t = mvt_new();
     mv_trace again;
-    mv_span bytes;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
-    bytes = mvt_plain_bytes(t);
+    mv_span bytes = mvt_plain_bytes(t);
     uint8_t *longer = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
     memcpy(longer, bytes.data, bytes.length);
     read_back((mv_span){longer, bytes.length + 3}, MV_FORMAT_MSGPACK, &again);

@@ -47,10 +47,9 @@ LongTest(paper_segments, restless_segments_stay_a_small_file)
 
 Test(paper_segments, a_picture_lists_its_contents)
 {
-    mvt_picture p;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");
 
-    p = mvt_picture_of(&mv_paper_segments, &trace, 0, (mv_paper_opts){0});
+    mvt_picture p = mvt_picture_of(&mv_paper_segments, &trace, 0, (mv_paper_opts){0});
     cr_expect(mvt_scene_says(&p.paper.scene, "peak reserved 1.18 GiB"));
     cr_expect(mvt_scene_says(&p.paper.scene, "was reserved at the peak; tensors used"));
     cr_expect(mvt_scene_says(&p.paper.scene, "1.18 GiB at their peak, by how full"));

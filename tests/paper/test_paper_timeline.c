@@ -6,26 +6,24 @@
 #include "tests/paper/fixture_paper.h"
 
 typedef struct {
-    mv_arena *arena;
     mv_lives lives;
     mv_paper timeline;
     const mv_filter_bits *matches; /* rows that may be in the picture; NULL: all */
     const mv_filter_bits *largest; /* of those rows, the ones drawn one by one; NULL: all */
 } picture;
 
+static picture p;
+
 static bool has(const mv_filter_bits *bits, uint32_t row)
 {
     return !bits || mv_filter_has(bits, row);
 }
 
-static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_opts opts)
+static void draw(const mv_trace *trace, uint32_t device, mv_paper_opts opts)
 {
-    *p = (picture){.arena = mvt_memory()};
-    p->lives = mvt_lives(p->arena, trace, device);
-    if (!opts.title)
-        opts.title = "test";
-    mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_timeline, &opts, &p->timeline,
-                         mvt_err()));
+    mvt_picture made = mvt_picture_of(&mv_paper_timeline, trace, device, opts);
+
+    p = (picture){.lives = made.lives, .timeline = made.paper};
 }
 
 static int by_top(const void *left, const void *right)
@@ -97,13 +95,13 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 }
 
 /* Finds all live allocations that match. */
-static uint64_t literal_total(const picture *p, uint32_t event)
+static uint64_t literal_total(uint32_t event)
 {
-    const mv_alloc_lives *a = &p->lives.allocs;
+    const mv_alloc_lives *a = &p.lives.allocs;
     uint64_t total = 0;
 
     for (uint32_t i = 0; i < a->count; i++)
-        if (has(p->matches, i) && (a->birth[i] == MV_BEFORE || a->birth[i] <= event) &&
+        if (has(p.matches, i) && (a->birth[i] == MV_BEFORE || a->birth[i] <= event) &&
             a->freed[i] > event)
             total += a->block[i];
     return total;
@@ -111,15 +109,14 @@ static uint64_t literal_total(const picture *p, uint32_t event)
 
 /* Every live allocation must be on top of the previous one, in order of birth, from the top
  * down. */
-static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
-                        mvt_extent *out)
+static uint32_t literal(uint32_t event, double scale, float bottom, mvt_extent *out)
 {
-    const mv_alloc_lives *a = &p->lives.allocs;
+    const mv_alloc_lives *a = &p.lives.allocs;
     uint32_t count = 0;
     uint64_t offset = 0;
 
     for (uint32_t i = 0; i < a->count; i++) {
-        if (!has(p->matches, i) || !has(p->largest, i) ||
+        if (!has(p.matches, i) || !has(p.largest, i) ||
             (a->birth[i] != MV_BEFORE && a->birth[i] > event) || a->freed[i] <= event)
             continue;
         out[count].bottom = bottom - (float)((double)offset * scale);
@@ -142,10 +139,9 @@ static bool middle_of(float left, float right, double event, double events, floa
     return first < end;
 }
 
-static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t to, double scale,
-                       float bottom)
+static void compare_at(uint32_t event, uint32_t from, uint32_t to, double scale, float bottom)
 {
-    const mv_scene *scene = &p->timeline.scene;
+    const mv_scene *scene = &p.timeline.scene;
     const mv_shape *area = area_of(scene);
     float left = scene->points[area->first].x;
     float right = scene->points[area->first + area->count - 2].x;
@@ -155,7 +151,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     if (!middle_of(left, right, event - from, to - from, &x))
         return;
     uint32_t found = shapes_at(scene, x, drawn, 128);
-    cr_assert_eq(found, literal(p, event, scale, bottom, meant), "event %u of %u to %u: %u shapes",
+    cr_assert_eq(found, literal(event, scale, bottom, meant), "event %u of %u to %u: %u shapes",
                  event, from, to, found);
     for (uint32_t i = 0; i < found; i++) {
         cr_assert_float_eq(drawn[i].top, meant[i].top, 0.11, "event %u: %g for %g", event,
@@ -163,7 +159,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
         cr_assert_float_eq(drawn[i].bottom, meant[i].bottom, 0.11);
     }
     if (found > 0) {
-        float top = bottom - (float)((double)literal_total(p, event) * scale);
+        float top = bottom - (float)((double)literal_total(event) * scale);
         mvt_extent total[4];
         cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
         cr_assert_float_eq(total[0].top, top, 0.11, "the outline is the total");
@@ -171,9 +167,9 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
 }
 
 /* Computes the picture's scale from its highest point, which is the peak. */
-static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
+static double scale_of(uint32_t from, uint32_t to, float *bottom)
 {
-    const mv_scene *scene = &p->timeline.scene;
+    const mv_scene *scene = &p.timeline.scene;
     const mv_shape *area = area_of(scene);
     float top = 1e9f;
     uint64_t peak = 1;
@@ -184,20 +180,19 @@ static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bott
         *bottom = fmaxf(*bottom, scene->points[area->first + i].y);
     }
     for (uint32_t e = from; e < to; e++)
-        peak = literal_total(p, e) > peak ? literal_total(p, e) : peak;
+        peak = literal_total(e) > peak ? literal_total(e) : peak;
     return (double)(*bottom - top) / (double)peak;
 }
 
 static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
 {
-    picture p;
     float bottom;
 
-    draw(&p, trace, 0, (mv_paper_opts){.window = {from, to}});
+    draw(trace, 0, (mv_paper_opts){.window = {from, to}});
     cr_assert_eq(p.timeline.events, to - from);
-    double scale = scale_of(&p, from, to, &bottom);
+    double scale = scale_of(from, to, &bottom);
     for (uint32_t e = from; e < to; e++)
-        compare_at(&p, e, from, to, scale, bottom);
+        compare_at(e, from, to, scale, bottom);
 }
 
 LongTest(paper_timeline, shapes_are_where_a_literal_model_puts_them)
@@ -213,9 +208,10 @@ LongTest(paper_timeline, shapes_are_where_a_literal_model_puts_them)
 
 /* ---- parts of everything ----------------------------------------------------------------- */
 
-static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *state)
+static mv_filter_bits random_rows(uint32_t rows, uint64_t *state)
 {
-    mv_filter_bits bits = {.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
+    mv_filter_bits bits = {.rows = rows,
+                           .words = mv_push_array(mvt_memory(), uint64_t, rows / 64 + 1)};
 
     for (uint32_t i = 0; i < rows; i++)
         if (mvt_random(state, 2)) {
@@ -226,12 +222,12 @@ static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *stat
 }
 
 /* Finds the `top` largest rows of `among`, one by one. */
-static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_filter_bits *among,
-                                   uint32_t from, uint32_t to, uint32_t top)
+static mv_filter_bits largest_rows(const mv_filter_bits *among, uint32_t from, uint32_t to,
+                                   uint32_t top)
 {
-    const mv_alloc_lives *a = &p->lives.allocs;
+    const mv_alloc_lives *a = &p.lives.allocs;
     mv_filter_bits bits = {.rows = a->count,
-                           .words = mv_push_array(arena, uint64_t, a->count / 64 + 1)};
+                           .words = mv_push_array(mvt_memory(), uint64_t, a->count / 64 + 1)};
 
     for (; top > 0; top--) {
         uint32_t best = MV_NO_ROW;
@@ -250,14 +246,12 @@ static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_f
 static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint64_t seed,
                          bool is_filtered, uint32_t top)
 {
-    picture p;
     float bottom;
 
-    draw(&p, trace, 0, (mv_paper_opts){.window = {from, to}});
-    mv_filter_bits matches = random_rows(mvt_memory(), p.lives.allocs.count, &seed);
-    mv_filter_bits largest =
-        largest_rows(mvt_memory(), &p, is_filtered ? &matches : NULL, from, to, top);
-    draw(&p, trace, 0,
+    draw(trace, 0, (mv_paper_opts){.window = {from, to}});
+    mv_filter_bits matches = random_rows(p.lives.allocs.count, &seed);
+    mv_filter_bits largest = largest_rows(is_filtered ? &matches : NULL, from, to, top);
+    draw(trace, 0,
          (mv_paper_opts){.window = {from, to},
                          .only = is_filtered ? &matches : NULL,
                          .filter = "half",
@@ -265,9 +259,9 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
     p.matches = is_filtered ? &matches : NULL;
     p.largest = top ? &largest : NULL;
     cr_assert_leq(p.timeline.drawn, top ? top : matches.matches);
-    double scale = scale_of(&p, from, to, &bottom);
+    double scale = scale_of(from, to, &bottom);
     for (uint32_t e = from; e < to; e++)
-        compare_at(&p, e, from, to, scale, bottom);
+        compare_at(e, from, to, scale, bottom);
     mvt_scene_check(&p.timeline.scene, "part");
 }
 
@@ -290,22 +284,21 @@ Test(paper_timeline, a_picture_names_its_part)
     uint64_t word = 2;
     mv_filter_bits second = {.rows = 3, .matches = 1, .words = &word}, none = {.rows = 3};
     uint64_t nothing = 0;
-    picture p;
 
     none.words = &nothing;
     mvt_alloc(t, .addr = 0x100000, .bytes = 5 << 20, .stack = "f:a.py:1");
     mvt_alloc(t, .addr = 0x800000, .bytes = 4 << 20, .stack = "g:b.py:2");
     mvt_alloc(t, .addr = 0xf00000, .bytes = 1 << 20);
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.only = &second, .filter = "g <b>"});
+    draw(mvt_done(t), 0, (mv_paper_opts){.only = &second, .filter = "g <b>"});
     cr_expect_eq(p.timeline.matches, 1);
     cr_expect(mvt_scene_says(&p.timeline.scene, "peak allocated about 10.0 MiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene,
                              "only g <b>: 1 of 3 allocations, 4.00 MiB (40.0 %) of the peak of "
                              "10.0 MiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "most of these 4.00 MiB"));
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.only = &none, .filter = "h"});
+    draw(mvt_done(t), 0, (mv_paper_opts){.only = &none, .filter = "h"});
     cr_expect(mvt_scene_says(&p.timeline.scene, "only h: none of the 3 allocations matches"));
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.top = 1});
+    draw(mvt_done(t), 0, (mv_paper_opts){.top = 1});
     cr_expect_eq(p.timeline.drawn, 1);
     cr_expect(mvt_scene_says(&p.timeline.scene, "the 1 largest of 3 allocations separately, all "
                                                 "others as a grey band on top"));
@@ -339,10 +332,9 @@ static void check_stack(const mv_scene *scene, const char *name)
 
 static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
 {
-    picture p;
     const mv_scene *scene = &p.timeline.scene;
 
-    draw(&p, trace, device, (mv_paper_opts){.title = name, .is_dark = is_dark});
+    draw(trace, device, (mv_paper_opts){.title = name, .is_dark = is_dark});
     mvt_scene_check_inside(scene, name);
     mvt_scene_check_texts(scene, name);
     /* The title must have the peaks from `memviz stats`. */
@@ -351,7 +343,7 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     mv_bounds bounds = mv_bounds_of(&p.lives);
     const char *least = p.lives.doubts.inexact_blocks ? "at least " : "";
     mv_totals totals;
-    mvt_ok(mv_totals_find(p.arena, trace, &p.lives, &totals, mvt_err()));
+    mvt_ok(mv_totals_find(mvt_memory(), trace, &p.lives, &totals, mvt_err()));
     snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
              bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
              mv_size_text(allocated, totals.peak.bytes.allocated), peak,
@@ -382,13 +374,14 @@ static void check_narrow(const mv_trace *trace, const char *name)
     const mv_theme *theme = mv_theme_of(false);
 
     for (int i = 0; i < 2; i++) {
-        mvt_picture p = mvt_picture_of(kinds[i], trace, 0,
-                                       (mv_paper_opts){.title = name, .width = 800, .height = 360});
-        mvt_scene_check_inside(&p.paper.scene, name);
-        mvt_scene_check_texts(&p.paper.scene, name);
+        mvt_picture narrow = mvt_picture_of(
+            kinds[i], trace, 0, (mv_paper_opts){.title = name, .width = 800, .height = 360});
+        const mv_scene *scene = &narrow.paper.scene;
+        mvt_scene_check_inside(scene, name);
+        mvt_scene_check_texts(scene, name);
         /* Figures must never be truncated; they move to another line instead. */
-        for (uint32_t j = 0; j < p.paper.scene.shape_count; j++) {
-            const mv_shape *s = &p.paper.scene.shapes[j];
+        for (uint32_t j = 0; j < scene->shape_count; j++) {
+            const mv_shape *s = &scene->shapes[j];
             if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
                 cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
         }
@@ -423,12 +416,11 @@ Test(paper_timeline, a_small_picture_has_several_ticks)
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;
-    picture p;
 
-    draw(&p, trace, 0, (mv_paper_opts){.title = name});
-    mv_filter_bits matches = random_rows(mvt_memory(), p.lives.allocs.count, &state);
+    draw(trace, 0, (mv_paper_opts){.title = name});
+    mv_filter_bits matches = random_rows(p.lives.allocs.count, &state);
     for (uint32_t top = 0; top <= 30; top += 30) {
-        draw(&p, trace, 0,
+        draw(trace, 0,
              (mv_paper_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
         mvt_scene_check(&p.timeline.scene, name);
         check_stack(&p.timeline.scene, name);
@@ -470,9 +462,8 @@ Test(paper_timeline, names_a_problem_of_another_level)
 Test(paper_timeline, the_key_has_only_visible_areas)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
-    picture p;
 
-    draw(&p, &trace, 0, (mv_paper_opts){.title = "two_devices"});
+    draw(&trace, 0, (mv_paper_opts){.title = "two_devices"});
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "small allocations together"));
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "from before the first event"));
 }
@@ -484,7 +475,6 @@ Test(paper_timeline, marks_of_the_program_are_drawn)
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
         uint32_t marks = 0;
-        picture p;
         if (with_ranges)
             mvt_annotate(t, "a range", true, 0);
         for (uint64_t i = 0; i < 40; i++) {
@@ -494,7 +484,7 @@ Test(paper_timeline, marks_of_the_program_are_drawn)
         }
         if (with_ranges)
             mvt_annotate(t, "a range", false, 0);
-        draw(&p, mvt_done(t), 0, (mv_paper_opts){0});
+        draw(mvt_done(t), 0, (mv_paper_opts){0});
         const mv_shape *area = area_of(&p.timeline.scene);
         float left = p.timeline.scene.points[area->first].x;
         float right = p.timeline.scene.points[area->first + area->count - 2].x;
@@ -519,12 +509,11 @@ Test(paper_timeline, marks_of_the_program_are_drawn)
 Test(paper_timeline, blocks_that_wait_are_not_in_the_stack)
 {
     mvt_trace *t = mvt_new();
-    picture p;
 
     mvt_segment(t, .addr = 1 << 21, .bytes = 4 << 20);
     mvt_block(t, .bytes = 3 << 20, .state = MV_BLOCK_PENDING_FREE, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "g:b.py:2");
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){0});
+    draw(mvt_done(t), 0, (mv_paper_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "allocated 1.00 MiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "100 %"));
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "a.py:1 f"));
@@ -535,14 +524,13 @@ Test(paper_timeline, blocks_that_wait_are_not_in_the_stack)
 Test(paper_timeline, a_storm_of_marks_stays_small)
 {
     mvt_trace *t = mvt_new();
-    picture p;
 
     for (uint64_t i = 0; i < 20000; i++) {
         mvt_mark(t, "a", 0);
         if (i % 10 == 0)
             mvt_alloc(t, .addr = (i + 1) << 20, .bytes = 1 << 20);
     }
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){0});
+    draw(mvt_done(t), 0, (mv_paper_opts){0});
     mvt_scene_check(&p.timeline.scene, "marks");
     cr_expect_lt(p.timeline.scene.shape_count, 4000);
 }
@@ -551,9 +539,8 @@ Test(paper_timeline, a_picture_names_its_window)
 {
     mvt_trace *t = random_trace(3, 100);
     const mv_trace *trace = mvt_done(t);
-    picture p;
 
-    draw(&p, trace, 0, (mv_paper_opts){.window = {10, 30}});
+    draw(trace, 0, (mv_paper_opts){.window = {10, 30}});
     cr_expect_eq(p.timeline.events, 20);
     cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
 }
@@ -561,9 +548,8 @@ Test(paper_timeline, a_picture_names_its_window)
 Test(paper_timeline, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
-    picture p;
 
-    draw(&p, mvt_done(empty), 0, (mv_paper_opts){0});
+    draw(mvt_done(empty), 0, (mv_paper_opts){0});
     cr_expect_eq(p.timeline.drawn, 0);
     mvt_scene_check_texts(&p.timeline.scene, "empty");
     mvt_alloc(one, .addr = 512, .bytes = 512);
@@ -582,7 +568,6 @@ LongTest(paper_timeline, a_picture_of_anything_stays_small)
     static uint64_t living[LIVING];
     uint64_t state = 99, addr = (uint64_t)1 << 40;
     char stack[200];
-    picture p;
 
     for (uint32_t e = 0; e < EVENTS; e++) {
         uint64_t *slot = &living[mvt_random(&state, LIVING)];
@@ -598,7 +583,7 @@ LongTest(paper_timeline, a_picture_of_anything_stays_small)
                   .stack = stack);
         addr += 64 << 20;
     }
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){0});
+    draw(mvt_done(t), 0, (mv_paper_opts){0});
     cr_expect_lt(mvt_scene_svg_bytes(&p.timeline.scene), 5000000);
     mvt_scene_check_inside(&p.timeline.scene, "anything");
     mvt_scene_check_texts(&p.timeline.scene, "anything");

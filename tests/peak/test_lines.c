@@ -2,6 +2,7 @@
 #include "analyze/lives/alive.h"
 #include "analyze/peak/lines.h"
 #include "analyze/totals/totals.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_training.h"
 
@@ -125,73 +126,44 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 EachSnapshot(lines, lines_add_up_on_every_snapshot, check_snapshot);
 
-static void expect_source(const char *command, const char *text)
-{
-    mvt_run r = mvt_sh("%s", command);
-
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect(strstr(r.out, text), "%s: %s", command, r.out);
-}
-
-static void expect_warning(const char *command, const char *warning)
-{
-    mvt_run r = mvt_sh("%s", command);
-
-    cr_expect_eq(r.status, 0, "%s: %s", command, r.err);
-    if (warning)
-        cr_expect(strstr(r.err, warning), "%s: %s", command, r.err);
-    else
-        cr_expect_str_eq(r.err, "", "%s", command);
-}
-
 /* The source as it was when the program ran. In testdata its first line is missing. */
-#define THAT "sed 1i# $SNAPS/train.py >that.py;"
+#define THAT  "sed 1i# $SNAPS/train.py >that.py;"
+#define LINES "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle"
 
 /* A file that evidently differs from the program that ran is shown with a warning, one per file. */
 LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
-    static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
-    char command[400];
+    static const mvt_expected_run all[] = {
+        {THAT "cp that.py train.py; " LINES, 0, "", NULL},
+        {"cp $SNAPS/train.py .; " LINES, 0, "",
+         "train.py: the source is another version: line 62, named by the recording, is not in "
+         "forward()"},
+        {THAT "head -n 60 that.py >train.py; " LINES, 0, "",
+         "it has 60 lines, and the recording names line 75"},
+        {THAT "sed '75s/.*//' that.py >train.py; " LINES, 0, "",
+         "line 75, named by the recording, has no code"},
+        {THAT "sed 's/def train_step/def another_step/' that.py >train.py; " LINES, 0, "",
+         "line 75, named by the recording, is not in train_step()"},
+        {"seq 1 200 >train.py; " LINES " 2>&1 >/dev/null | wc -l", 0, "1\n", NULL},
+        {"seq 1 200 >train.py; " LINES " --json", 0, "\"source_differs\":true", ""},
+        {"$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle", 1, NULL,
+         "nowhere: No such file or directory"},
+        {"$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle", 1, NULL,
+         "not a folder"}};
 
-    snprintf(command, sizeof command, THAT "cp that.py train.py; %s", lines);
-    expect_warning(command, NULL);
-    snprintf(command, sizeof command, "cp $SNAPS/train.py .; %s", lines);
-    expect_warning(command,
-                   "train.py: the source is another version: line 62, named by the recording, is "
-                   "not in forward()");
-    snprintf(command, sizeof command, THAT "head -n 60 that.py >train.py; %s", lines);
-    expect_warning(command, "it has 60 lines, and the recording names line 75");
-    snprintf(command, sizeof command, THAT "sed '75s/.*//' that.py >train.py; %s", lines);
-    expect_warning(command, "line 75, named by the recording, has no code");
-    snprintf(command, sizeof command,
-             THAT "sed 's/def train_step/def another_step/' that.py >train.py; %s", lines);
-    expect_warning(command, "line 75, named by the recording, is not in train_step()");
-    snprintf(command, sizeof command, "seq 1 200 >train.py; %s 2>&1 >/dev/null | wc -l", lines);
-    expect_source(command, "1\n");
-    snprintf(command, sizeof command, "seq 1 200 >train.py; %s --json", lines);
-    expect_source(command, "\"source_differs\":true");
-    mvt_run r = mvt_here_or_sh("$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle");
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(r.out, "");
-    cr_expect(strstr(r.err, "nowhere: No such file or directory"), "%s", r.err);
-    r = mvt_here_or_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* A file that a snapshot names is shown only if it is an ordinary file below the folder. */
 Test(lines, source_is_read_only_below_the_folder)
 {
-    expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
-                  "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
-                  "train.py:75 train_step           75\n");
-    expect_source("seq 1 200 | sed 's/^/\t line /' >train.py;"
-                  "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
-                  "train.py:75 train_step           line 75\n");
-    expect_source("seq 1 200 >train.py; $MEMVIZ lines --json --source . $SNAPS/gpt_train.pickle",
-                  "\"source\":\"75\"");
-    mvt_run r =
-        mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
-               "rm train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle | diff with -");
-    cr_expect_eq(r.status, 0, "%s", r.out);
+    static const mvt_expected_run all[] = {
+        {"mkdir workspace; seq 1 200 >workspace/train.py; " LINES, 0,
+         "train.py:75 train_step           75\n", ""},
+        {"seq 1 200 | sed 's/^/\t line /' >train.py; " LINES, 0,
+         "train.py:75 train_step           line 75\n", ""},
+        {"seq 1 200 >train.py; " LINES " --json", 0, "\"source\":\"75\"", ""},
+        {"mkfifo train.py; " LINES " >with; rm train.py; " LINES " | diff with -", 0, NULL, ""}};
+
+    MVT_EXPECT_RUNS("%s", all);
 }

@@ -2,13 +2,22 @@
  * events must give equal results. testdata/bad contains files that the reader refuses. */
 #include "tests/pickle/opcodes.h"
 
+static mvt_opcodes *w;
+
+static void begin(void)
+{
+    w = mvt_opcodes_new();
+}
+
+TestSuite(pickle, .init = begin);
+
 static void read_bytes(mv_span bytes, mv_trace *out)
 {
     mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, out, mvt_err()));
     cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
 }
 
-static mv_trace read_writer(const mvt_opcodes *w)
+static mv_trace read_writer(void)
 {
     mv_trace trace;
 
@@ -17,17 +26,17 @@ static mv_trace read_writer(const mvt_opcodes *w)
 }
 
 /* {"segments": [], "device_traces": [[ ... and everything up to end_trace. */
-static void begin_trace(mvt_opcodes *w)
+static void begin_trace(void)
 {
     mvt_spell(w, "}('segments']'device_traces'](](");
 }
 
-static void end_trace(mvt_opcodes *w)
+static void end_trace(void)
 {
     MVT_OPS(w, "eeu.");
 }
 
-static void put_frame(mvt_opcodes *w, const char *function, int line)
+static void put_frame(const char *function, int line)
 {
     mvt_spell(w, mvt_format("}('name''%s''filename''a.py''line'#%du", function, line));
 }
@@ -185,21 +194,20 @@ LongTest(pickle, every_cut_is_the_end_of_the_input)
 
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
     uint32_t count;
 
-    begin_trace(w);
+    begin_trace();
     mvt_spell(w, "}('action''alloc''size'#8'frames']q\x07(");
     for (int i = 0; i < 1000; i++)
-        put_frame(w, "deep", i);
+        put_frame("deep", i);
     MVT_OPS(w, "e(");
     for (int i = 1000; i < 1500; i++)
-        put_frame(w, "deep", i);
+        put_frame("deep", i);
     MVT_OPS(w, "e");
-    put_frame(w, "root", 1500);
+    put_frame("root", 1500);
     mvt_spell(w, "au}('action''free_requested''frames'h\x07u");
-    end_trace(w);
-    mv_trace trace = read_writer(w);
+    end_trace();
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.devices[0].events.count, 2);
     mv_stack_frames(&trace, trace.devices[0].events.stack[0], &count);
     cr_assert_eq(count, 1501);
@@ -209,23 +217,21 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 
 Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     /* Entry 3 is a frame. It is written again, with the same spelling, between two events. */
     mvt_spell(w, "}('segments']'device_traces''action'q~0'alloc'q\x01"
                  "0'frames'q\x02"
                  "0");
-    put_frame(w, "first", 1);
+    put_frame("first", 1);
     mvt_spell(w, "q\x03"
                  "0](](}(h~h\x01h\x02](h\x03"
                  "eu}(h~h\x01h\x02](h\x03"
                  "eu");
-    put_frame(w, "second", 2);
+    put_frame("second", 2);
     mvt_spell(w, "q\x03"
                  "0}(h~h\x01h\x02](h\x03"
                  "eu");
-    end_trace(w);
-    mv_trace trace = read_writer(w);
+    end_trace();
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[1].row);
     cr_assert_neq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[2].row);
@@ -233,12 +239,10 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 
 Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
-    begin_trace(w);
+    begin_trace();
     mvt_spell(w, "}'size'#512s'addr'#4096s'action''alloc's");
-    end_trace(w);
-    mv_trace trace = read_writer(w);
+    end_trace();
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.devices[0].events.count, 1);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
     cr_assert_eq(trace.devices[0].events.addr[0], 4096);
@@ -247,11 +251,9 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 
 Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     mvt_spell(w, "(('junk'1'device_traces'((('action''oom''device_free'"
                  "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff~'pool_id'(K\x02K~tdllN0d.");
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.device_count, 1);
     cr_assert_eq(trace.devices[0].events.count, 1);
     cr_assert_eq(trace.devices[0].events.addr[0], UINT64_MAX);
@@ -260,14 +262,12 @@ Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 
 Test(pickle, unknown_keys_are_kept_or_counted)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
-    begin_trace(w);
+    begin_trace();
     mvt_spell(w, "}('action''teleport''colour'](K\x01](K\x02"
                  "ee'forward_frames']('line one''line two'eu");
-    end_trace(w);
+    end_trace();
     MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz pads with */
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1);
@@ -311,33 +311,24 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
  * blocks. */
 Test(pickle, a_record_is_in_one_list)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
-    mv_err err;
 
     MVT_OPS(w, "](");
     for (int i = 0; i < 2; i++) {
         mvt_spell(w, "}('total_size'#512'blocks'");
-        if (i == 0) {
-            mvt_spell(w, "]q\x09}('size'#512'state''inactive'ua");
-        } else {
-            MVT_OPS(w, "h\x09");
-        }
-        MVT_OPS(w, "u");
+        mvt_spell(w, i == 0 ? "]q\x09}('size'#512'state''inactive'uau" : "h\x09u");
     }
     MVT_OPS(w, "e.");
-    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, &err),
-                 MV_CORRUPT);
-    cr_assert(strstr(err.detail, "\"blocks\" shares records with another list"), "%s", err.detail);
+    cr_assert_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT);
+    cr_assert(strstr(mvt_err()->detail, "\"blocks\" shares records with another list"), "%s",
+              mvt_err()->detail);
 }
 
-/* ---- values of the user
- * ----------------------------------------------------------------------- */
+/* ---- values of the user ------------------------------------------------------------------ */
 
 /* Writes three events, which are memo entries 1 to 3, and then `value` under `key`. Returns the
  * offset of the value. */
-static uint64_t put_beside_events(mvt_opcodes *w, const char *key, const char *value,
-                                  uint64_t length)
+static uint64_t put_beside_events(const char *key, const char *value, uint64_t length)
 {
     mvt_spell(w, "}('device_traces'](](");
     for (uint8_t i = 1; i <= 3; i++) {
@@ -407,10 +398,10 @@ Test(pickle, values_under_a_users_key_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
         const char *what = own_values[i].what;
-        mvt_opcodes *w = mvt_opcodes_new();
         mv_trace trace;
+        begin();
 
-        put_beside_events(w, "mine", own_values[i].value, own_values[i].length);
+        put_beside_events("mine", own_values[i].value, own_values[i].length);
         cr_expect_eq(mvt_opcodes_read(w, &trace), MV_OK, "%s: %s", what, mvt_err()->detail);
         if (mvt_err()->code != MV_OK)
             continue;
@@ -430,10 +421,10 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
                                        "state",  "stage",    "real_size", "line"};
 
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
-        mvt_opcodes *w = mvt_opcodes_new();
         mv_trace trace;
+        begin();
 
-        put_beside_events(w, keys[i], "\x8c\x05train", 7);
+        put_beside_events(keys[i], "\x8c\x05train", 7);
         mvt_ok(mvt_opcodes_read(w, &trace));
         cr_expect_eq(mv_trace_events(&trace, 0).count, 3, "%s", keys[i]);
         cr_expect_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1, "%s", keys[i]);
@@ -450,9 +441,9 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++)
         for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *what = own_values[i].what;
-            mvt_opcodes *w = mvt_opcodes_new();
             mv_trace trace;
-            uint64_t at = put_beside_events(w, keys[k], own_values[i].value, own_values[i].length);
+            begin();
+            uint64_t at = put_beside_events(keys[k], own_values[i].value, own_values[i].length);
 
             cr_expect_eq(mvt_opcodes_read(w, &trace), own_values[i].code, "%s: %s", what,
                          mvt_err()->detail);
@@ -468,7 +459,6 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
  * should be left out. */
 Test(pickle, an_object_of_python_is_named)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     mvt_spell(w, "}('segments']'stats''collections''OrderedDict'\x93)Ru.");
@@ -481,7 +471,6 @@ Test(pickle, an_object_of_python_is_named)
 /* A checkpoint that a user pickled. */
 Test(pickle, a_file_of_one_object_is_not_a_snapshot)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     mvt_spell(w, "'collections''OrderedDict'\x93)R.");
@@ -492,15 +481,14 @@ Test(pickle, a_file_of_one_object_is_not_a_snapshot)
         "a model's state_dict, not a memory snapshot; nothing was executed");
 }
 
-static void put_setting(mvt_opcodes *w, const char *name, int value)
+static void put_setting(const char *name, int value)
 {
     mvt_spell(w, mvt_format("'%s'#%d", name, value));
 }
 
 static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
+    begin();
     mvt_spell(w, "}('segments']'allocator_settings'");
     /* Writes {name 0: d, name 1: d, ...}, with the same d of `pairs` pairs each time, which is memo
      * entry 9. */
@@ -512,14 +500,12 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
             continue;
         }
         MVT_OPS(w, "}q\x09(");
-        for (int j = 0; j < pairs; j++) {
-            put_setting(w, mvt_format("%d", j), j);
-        }
+        for (int j = 0; j < pairs; j++)
+            put_setting(mvt_format("%d", j), j);
         MVT_OPS(w, "u");
     }
-    MVT_OPS(w, "u");
-    MVT_OPS(w, "u.");
-    return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
+    MVT_OPS(w, "uu.");
+    return mvt_opcodes_read(w, trace);
 }
 
 /* If this were accepted, 80 KB could describe 16 million settings. */
@@ -537,34 +523,30 @@ Test(pickle, settings_that_share_a_dict_take_bounded_time)
 /* If a key occurs again and again, only one value is read. */
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     mvt_spell(w, "}('device_traces'");
     MVT_OPS(w, "K\x01"); /* this value would be refused */
     mvt_spell(w, "'segments']'device_traces'](]]eu.");
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_expect_eq(trace.device_count, 2);
     cr_expect_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
 Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     mvt_spell(w, "}('segments']'device_traces']'allocator_settings'}(");
-    put_setting(w, "limit", 1);
-    put_setting(w, "table", 7);
-    put_setting(w, "limit", 2);
+    put_setting("limit", 1);
+    put_setting("table", 7);
+    put_setting("limit", 2);
     for (int i = 0; i < 2; i++) {
         mvt_spell(w, "'table'}(");
-        put_setting(w, i ? "second" : "first", 10 + i);
-        put_setting(w, "both", 20 + i);
-        put_setting(w, "both", 30 + i);
+        put_setting(i ? "second" : "first", 10 + i);
+        put_setting("both", 20 + i);
+        put_setting("both", 30 + i);
         MVT_OPS(w, "u");
-        put_setting(w, "between", i);
+        put_setting("between", i);
     }
     MVT_OPS(w, "uu.");
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.settings.count, 4);
     uint32_t row = mv_setting_find(&trace, NULL, "limit");
     cr_assert_eq(trace.settings.integer[row], 2);
@@ -575,7 +557,7 @@ Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
     cr_assert_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
-static void put_annotations(mvt_opcodes *w, const char *key, int count)
+static void put_annotations(const char *key, int count)
 {
     mvt_put_text(w, key);
     MVT_OPS(w, "](");
@@ -589,14 +571,12 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
 
 Test(pickle, annotations_in_another_list_do_not_count)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     mvt_spell(w, "}('segments']");
-    put_annotations(w, "before", 3);
-    put_annotations(w, "external_annotations", 2);
-    put_annotations(w, "after", 1);
+    put_annotations("before", 3);
+    put_annotations("external_annotations", 2);
+    put_annotations("after", 1);
     MVT_OPS(w, "u.");
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.annotations.count, 2);
     for (uint32_t i = 0; i < 2; i++)
         cr_expect_str_eq(mv_string_text(&trace, trace.annotations.name[i]), "external_annotations");
@@ -605,8 +585,6 @@ Test(pickle, annotations_in_another_list_do_not_count)
 
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
-    mvt_opcodes *w = mvt_opcodes_new();
-
     mvt_spell(w, "](}('device'K~'address'#2097152'total_size'#1048576'blocks'](");
     for (int i = 0; i < 2; i++) {
         mvt_spell(w, "}('size'#524288'state'");
@@ -614,7 +592,7 @@ Test(pickle, a_bare_list_of_segments_is_a_snapshot)
         MVT_OPS(w, "u");
     }
     MVT_OPS(w, "eue.");
-    mv_trace trace = read_writer(w);
+    mv_trace trace = read_writer();
     cr_assert_eq(trace.segments.count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_LIST_ROOT].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);

@@ -15,25 +15,26 @@ typedef struct {
     mv_paper paper;
 } picture;
 
-static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_segments,
-                 mv_paper_opts opts)
+static picture p;
+
+static void draw(const mv_trace *trace, uint32_t device, bool is_segments, mv_paper_opts opts)
 {
-    *p = (picture){.arena = mvt_memory()};
-    p->lives = mvt_lives(p->arena, trace, device);
-    mvt_ok(mv_sites_find(p->arena, trace, &p->sites, mvt_err()));
+    p = (picture){.arena = mvt_memory()};
+    p.lives = mvt_lives(p.arena, trace, device);
+    mvt_ok(mv_sites_find(p.arena, trace, &p.sites, mvt_err()));
     if (is_segments)
-        mvt_ok(mv_flame_segments(p->arena, trace, &p->lives, opts.event, &p->sites, NULL, &p->flame,
+        mvt_ok(mv_flame_segments(p.arena, trace, &p.lives, opts.event, &p.sites, NULL, &p.flame,
                                  mvt_err()));
     else
-        mvt_ok(mv_flame_memory(p->arena, &p->lives, opts.event, &p->sites, &p->flame, mvt_err()));
-    mvt_ok(mv_flame_tree_make(p->arena, trace, &p->lives, &p->flame, &p->sites, p->sites.kinds,
-                              &p->tree, mvt_err()));
+        mvt_ok(mv_flame_memory(p.arena, &p.lives, opts.event, &p.sites, &p.flame, mvt_err()));
+    mvt_ok(mv_flame_tree_make(p.arena, trace, &p.lives, &p.flame, &p.sites, p.sites.kinds, &p.tree,
+                              mvt_err()));
     if (!opts.title)
         opts.title = "test";
-    opts.flame = &p->tree;
-    mvt_ok(mv_paper_find(p->arena, trace, &p->lives,
-                         is_segments ? &mv_paper_segment_stacks : &mv_paper_stacks, &opts,
-                         &p->paper, mvt_err()));
+    opts.flame = &p.tree;
+    mvt_ok(mv_paper_find(p.arena, trace, &p.lives,
+                         is_segments ? &mv_paper_segment_stacks : &mv_paper_stacks, &opts, &p.paper,
+                         mvt_err()));
 }
 
 /* Allocations with stacks of up to six frames, drawn from only a few, so that paths fork and
@@ -63,23 +64,22 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 /* ---- compared with literal models ----------------------------------------------------------- */
 
 /* Returns a row's folded stack, such as "main;step;forward". */
-static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
-                        size_t size)
+static void path_of_row(const mv_trace *trace, const mv_flame_row *row, char *out, size_t size)
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, row->stack, &count);
-    mv_frame_kind shows = mv_stack_shows(trace, p->sites.kinds, row->stack);
+    mv_frame_kind shows = mv_stack_shows(trace, p.sites.kinds, row->stack);
     char label[512];
     int at = 0;
 
     out[0] = 0;
     for (uint32_t i = count; i-- > 0;)
-        if (mv_frame_is_shown(trace, p->sites.kinds, shows, frames[i]))
+        if (mv_frame_is_shown(trace, p.sites.kinds, shows, frames[i]))
             at += snprintf(out + at, size - (size_t)at, ";%s",
                            mv_frame_label(trace, frames[i], label, sizeof label));
     if (at == 0)
         at += snprintf(out, size, ";%s",
-                       mv_culprit_label(trace, p->sites.kinds, row->stack, label, sizeof label));
+                       mv_culprit_label(trace, p.sites.kinds, row->stack, label, sizeof label));
     snprintf(out + at, size - (size_t)at, ";");
 }
 
@@ -126,14 +126,14 @@ static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
     return offset;
 }
 
-static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deepest)
+static void check_boxes(uint64_t least, uint32_t most, uint32_t deepest)
 {
-    const mv_flame_tree *tree = &p->tree;
+    const mv_flame_tree *tree = &p.tree;
     mv_icicle_boxes boxes;
     uint32_t nodes = 0, meant = 1;
     uint64_t cut = UINT64_MAX;
 
-    mvt_ok(mv_icicle_lay(p->arena, tree, least, most, deepest, &boxes, mvt_err()));
+    mvt_ok(mv_icicle_lay(p.arena, tree, least, most, deepest, &boxes, mvt_err()));
     for (uint32_t i = 0; i < boxes.count; i++) {
         const mv_icicle_box *box = &boxes.boxes[i];
         uint64_t rest = 0, place = UINT64_MAX;
@@ -173,16 +173,15 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
         mvt_trace *t = random_trace(seed, 5 + 6 * (uint32_t)seed);
         const mv_trace *trace = mvt_done(t);
         uint32_t events = mv_trace_events(trace, 0).count;
-        picture p;
 
-        draw(&p, trace, 0, false,
+        draw(trace, 0, false,
              (mv_paper_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
         char node[4096], row[4096];
         for (uint32_t i = 0; i < p.tree.count; i++) {
             uint64_t bytes = 0, blocks = 0;
             path_of_node(&p.tree, i, node, sizeof node);
             for (uint32_t r = 0; r < p.flame.count; r++) {
-                path_of_row(&p, trace, &p.flame.rows[r], row, sizeof row);
+                path_of_row(trace, &p.flame.rows[r], row, sizeof row);
                 if (strncmp(row, node, strlen(node)) == 0) {
                     bytes += p.flame.rows[r].bytes;
                     blocks += p.flame.rows[r].blocks;
@@ -195,12 +194,12 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
                           strcmp(p.tree.nodes[j].label, p.tree.nodes[i].label) != 0);
         }
         check_children(&p.tree);
-        check_boxes(&p, 0, 100000, 100);
-        check_boxes(&p, 1 << 20, 100000, 100);
-        check_boxes(&p, 1, 7, 100);
-        check_boxes(&p, 1, 100000, 2);
+        check_boxes(0, 100000, 100);
+        check_boxes(1 << 20, 100000, 100);
+        check_boxes(1, 7, 100);
+        check_boxes(1, 100000, 2);
         mvt_scene_check(&p.paper.scene, "random");
-        draw(&p, trace, 0, true, (mv_paper_opts){.event = events - 1});
+        draw(trace, 0, true, (mv_paper_opts){.event = events - 1});
         check_children(&p.tree);
         cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
     }
@@ -211,8 +210,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
         for (int i = 0; i < 4; i++) {
             uint32_t events = mv_trace_events(trace, device).count;
-            picture p;
-            draw(&p, trace, device, i % 2, (mv_paper_opts){.is_dark = i < 2, .event = events - 1});
+            draw(trace, device, i % 2, (mv_paper_opts){.is_dark = i < 2, .event = events - 1});
             mvt_scene_check(&p.paper.scene, name);
         }
 }
@@ -224,30 +222,28 @@ EachSnapshot(icicle, pictures_of_every_snapshot_are_legible, check_snapshot);
 Test(icicle, a_picture_names_missing_data)
 {
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
-    picture p;
 
-    draw(&p, mvt_done(empty), 0, false, (mv_paper_opts){.event = MV_BEFORE});
+    draw(mvt_done(empty), 0, false, (mv_paper_opts){.event = MV_BEFORE});
     cr_expect(
         mvt_scene_says(&p.paper.scene, "nothing to draw: no bytes are allocated at this moment"));
     cr_expect_eq(p.paper.drawn, 0);
     mvt_scene_check(&p.paper.scene, "empty");
     mvt_alloc(bare, .addr = 512, .bytes = 512);
-    draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = 0, .width = 1, .height = 1});
+    draw(mvt_done(bare), 0, false, (mv_paper_opts){.event = 0, .width = 1, .height = 1});
     cr_expect(mvt_scene_says(&p.paper.scene, "recorded without stacks"));
     cr_expect_eq(p.paper.drawn, 2);
     mvt_scene_check(&p.paper.scene, "bare");
-    draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = MV_BEFORE});
+    draw(mvt_done(bare), 0, false, (mv_paper_opts){.event = MV_BEFORE});
     cr_expect(mvt_scene_says(&p.paper.scene, "before the first event"));
 }
 
 Test(icicle, blocks_of_0_bytes_are_not_drawn)
 {
     mvt_trace *t = mvt_new();
-    picture p;
 
     for (uint64_t i = 0; i < 4; i++)
         mvt_alloc(t, .addr = 4096 * i, .stack = "f:a.py:1");
-    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 3});
+    draw(mvt_done(t), 0, false, (mv_paper_opts){.event = 3});
     mvt_scene_check(&p.paper.scene, "zero");
 }
 
@@ -256,7 +252,6 @@ LongTest(icicle, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
     uint64_t state = 7, addr = (uint64_t)1 << 40;
-    picture p;
 
     for (uint32_t e = 0; e < 1500; e++) {
         char stack[8000];
@@ -267,10 +262,10 @@ LongTest(icicle, a_picture_of_anything_stays_small)
         mvt_alloc(t, .addr = addr, .bytes = 512 + 512 * (mvt_random(&state, 8)), .stack = stack);
         addr += 1 << 20;
     }
-    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 1499});
+    draw(mvt_done(t), 0, false, (mv_paper_opts){.event = 1499});
     mvt_scene_check(&p.paper.scene, "anything");
     cr_expect_gt(p.paper.drawn, 500);
-    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 1499, .height = 240});
+    draw(mvt_done(t), 0, false, (mv_paper_opts){.event = 1499, .height = 240});
     mvt_scene_check(&p.paper.scene, "anything");
     cr_expect(mvt_scene_says(&p.paper.scene, "more levels do not fit"));
     cr_expect_eq(p.paper.scene.shown_height, 240);
@@ -280,9 +275,8 @@ Test(icicle, fails_when_memory_is_out)
 {
     mvt_trace *t = random_trace(5, 60);
     const mv_trace *trace = mvt_done(t);
-    picture p;
 
-    draw(&p, trace, 0, false, (mv_paper_opts){.event = 59});
+    draw(trace, 0, false, (mv_paper_opts){.event = 59});
     for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_paper_opts opts = {.title = "x", .event = 59};
         mv_flame_tree tree;
@@ -300,9 +294,8 @@ Test(icicle, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     const mv_trace *trace = mvt_done(t);
-    picture p;
 
-    draw(&p, trace, 0, true,
+    draw(trace, 0, true,
          (mv_paper_opts){.title = "small", .event = mv_trace_events(trace, 0).count - 1});
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
@@ -338,9 +331,8 @@ Test(icicle, boxes_fill_the_height)
             mv_paper_opts opts = {.width = 1200, .height = 700, .event = MV_BEFORE};
             uint32_t wide, named;
             float bottom;
-            picture p;
             opts.event = mv_trace_events(&trace, 0).count - 1;
-            draw(&p, &trace, 0, is_segments, opts);
+            draw(&trace, 0, is_segments, opts);
             count_names(&p.paper.scene, &wide, &named, &bottom);
             cr_expect_gt(bottom, 630, "%s: the boxes end at %g", names[n], (double)bottom);
             cr_expect_geq(named * 10, wide * 9, "%s: %u of %u boxes have a name", names[n], named,

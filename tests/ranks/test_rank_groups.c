@@ -30,6 +30,8 @@ typedef struct {
     mv_ranks found;
 } job;
 
+static job j = {.seed = 7};
+
 static mv_summary summarize(const char *name)
 {
     mv_trace trace = mvt_load(mvt_memory(), name);
@@ -103,13 +105,13 @@ static void change_sequence(mv_summary *rank)
     rank->end.shape ^= 1;
 }
 
-static void disturb(job *j, uint32_t number, way how)
+static void disturb(uint32_t number, way how)
 {
-    mv_summary *rank = &j->rank[number];
+    mv_summary *rank = &j.rank[number];
     mv_summary_site *site = copy_sites(rank);
     uint64_t part = rank->peak_allocated / 8;
 
-    j->is_odd[number] = true;
+    j.is_odd[number] = true;
     if (how == EXTRA) {
         site[rank->sites] = (mv_summary_site){.key = UINT64_MAX - 1,
                                               .stack = site[0].stack,
@@ -149,34 +151,33 @@ static void disturb(job *j, uint32_t number, way how)
     add_up(rank);
 }
 
-static uint32_t stage_of(const job *j, uint32_t number)
+static uint32_t stage_of(uint32_t number)
 {
-    mv_rank_grid grid = j->plan.grid;
+    mv_rank_grid grid = j.plan.grid;
 
     if (grid.inner == 0)
-        grid = (mv_rank_grid){j->plan.stages, j->count / j->plan.stages};
-    return number / grid.inner % j->plan.stages;
+        grid = (mv_rank_grid){j.plan.stages, j.count / j.plan.stages};
+    return number / grid.inner % j.plan.stages;
 }
 
-static void make_job(job *j, uint32_t count, job_plan plan)
+static void make_job(uint32_t count, job_plan plan)
 {
-    j->count = count;
-    j->plan = plan;
+    j.count = count;
+    j.plan = plan;
     for (uint32_t i = 0; i < count; i++) {
         /* 389: a prime, so it has no divisor */
         uint32_t number = plan.is_shuffled ? i * 389 % count : i;
-        mv_summary *rank = &j->rank[i];
-        *rank = j->stage[stage_of(j, i)];
+        mv_summary *rank = &j.rank[i];
+        *rank = j.stage[stage_of(i)];
         rank->name = mvt_format("run.%u.pickle", number);
-        j->ranks[i] = rank;
-        j->is_odd[i] = false;
+        j.ranks[i] = rank;
+        j.is_odd[i] = false;
         if (plan.is_noisy) {
             mv_summary_site *site = copy_sites(rank);
             for (uint32_t k = 0; k < rank->sites; k++)
-                site[k].peak_bytes +=
-                    mvt_random(&j->seed, 1 + (uint32_t)(site[k].peak_bytes / 200));
+                site[k].peak_bytes += mvt_random(&j.seed, 1 + (uint32_t)(site[k].peak_bytes / 200));
             change_sequence(rank);
-            rank->end.chain = rank->end.shape = j->seed;
+            rank->end.chain = rank->end.shape = j.seed;
             add_up(rank);
         }
         if (plan.is_cut && i % 3 == 1) { /* ends at an earlier point */
@@ -188,31 +189,31 @@ static void make_job(job *j, uint32_t count, job_plan plan)
 }
 
 /* Exactly the inserted ranks must be outliers. */
-static void expect_planted(job *j, const char *what)
+static void expect_planted(const char *what)
 {
-    mv_rank_grid grid = j->plan.grid;
+    mv_rank_grid grid = j.plan.grid;
     bool is_found[MOST_RANKS] = {0};
 
-    if (!j->plan.is_given)
+    if (!j.plan.is_given)
         grid = (mv_rank_grid){0};
     else if (grid.inner == 0)
-        grid = (mv_rank_grid){j->plan.stages, j->count / j->plan.stages};
-    mvt_ok(mv_ranks_compare(mvt_memory(), j->ranks, j->count, grid, &j->found, mvt_err()));
-    for (uint32_t i = 0; i < j->found.count; i++)
-        is_found[j->found.outliers[i].rank] = true;
-    for (uint32_t i = 0; i < j->count; i++)
-        cr_expect_eq(is_found[i], j->is_odd[i], "%s: %s (stage %u, group %u of %u) %s: %s", what,
-                     j->rank[i].name, stage_of(j, i), j->found.group[i], j->found.groups,
-                     is_found[i] ? "is not odd" : "is odd", j->found.verdict);
+        grid = (mv_rank_grid){j.plan.stages, j.count / j.plan.stages};
+    mvt_ok(mv_ranks_compare(mvt_memory(), j.ranks, j.count, grid, &j.found, mvt_err()));
+    for (uint32_t i = 0; i < j.found.count; i++)
+        is_found[j.found.outliers[i].rank] = true;
+    for (uint32_t i = 0; i < j.count; i++)
+        cr_expect_eq(is_found[i], j.is_odd[i], "%s: %s (stage %u, group %u of %u) %s: %s", what,
+                     j.rank[i].name, stage_of(i), j.found.group[i], j.found.groups,
+                     is_found[i] ? "is not odd" : "is odd", j.found.verdict);
 }
 
 /* No odd rank, or one to four of each kind, in one stage or in several. */
-static void check(job *j, uint32_t count, job_plan plan, const char *what)
+static void check(uint32_t count, job_plan plan, const char *what)
 {
     char text[120];
 
-    make_job(j, count, plan);
-    expect_planted(j, what);
+    make_job(count, plan);
+    expect_planted(what);
     for (way how = 0; how < WAYS; how++) {
         uint32_t odd = 1 + how % 4, length = count / plan.stages;
         /* A third of a stage does not count as odd, nor does a different order where no two orders
@@ -220,130 +221,112 @@ static void check(job *j, uint32_t count, job_plan plan, const char *what)
         if (length <= 3 * odd || (plan.is_noisy && how == ORDER))
             continue;
         snprintf(text, sizeof text, "%s, %u odd in way %u", what, odd, how);
-        make_job(j, count, plan);
+        make_job(count, plan);
         for (uint32_t i = 0; i < odd; i++) {
-            uint32_t number = how % 2 ? 1 + i : mvt_random(&j->seed, count);
-            if (!j->is_odd[number])
-                disturb(j, number, how);
+            uint32_t number = how % 2 ? 1 + i : mvt_random(&j.seed, count);
+            if (!j.is_odd[number])
+                disturb(number, how);
         }
-        expect_planted(j, text);
+        expect_planted(text);
     }
 }
 
-static job *new_job(void)
-{
-    job *j = mv_push_struct(mvt_memory(), job);
-
-    j->seed = 7;
-    return j;
-}
-
 /* The stages are different programs. */
-static job *different_stages(void)
+static void different_stages(void)
 {
     static const char *const names[] = {"gpt_train", "resnet_all", "mlp_train", "annotated"};
-    job *j = new_job();
 
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
-        j->stage[i] = summarize(names[i]);
-    return j;
+        j.stage[i] = summarize(names[i]);
 }
 
 /* Stages of one program. Starting at `same`, the stages in the middle hold the same bytes. The
  * first and the last stage have a place that the others do not have. */
-static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
+static void similar_stages(uint32_t stages, uint32_t same, uint32_t last)
 {
     mv_summary whole = summarize("gpt_train");
-    job *j = new_job();
 
     for (uint32_t i = 0; i < stages; i++) {
         uint32_t blocks = i + 1 == stages ? last : 16 - (i < same ? i : same);
-        j->stage[i] = part_of(&whole, blocks);
+        j.stage[i] = part_of(&whole, blocks);
         if (i > 0)
-            remove_site(&j->stage[i], 4);
+            remove_site(&j.stage[i], 4);
         if (i + 1 < stages)
-            remove_site(&j->stage[i], 2);
+            remove_site(&j.stage[i], 2);
     }
-    return j;
 }
 
 Test(rank_groups, stages_of_different_programs_are_found)
 {
-    job *j = different_stages();
-
-    check(j, 64, (job_plan){.stages = 4}, "four stages");
-    check(j, 64, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
-    check(j, 48, (job_plan){.stages = 3, .grid = {3, 1}}, "stages innermost");
-    check(j, 32, (job_plan){.stages = 2, .is_given = true}, "given");
+    different_stages();
+    check(64, (job_plan){.stages = 4}, "four stages");
+    check(64, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
+    check(48, (job_plan){.stages = 3, .grid = {3, 1}}, "stages innermost");
+    check(32, (job_plan){.stages = 2, .is_given = true}, "given");
 }
 
 Test(rank_groups, odd_ranks_of_one_stage_are_found)
 {
-    job *j = different_stages();
-
-    check(j, 8, (job_plan){.stages = 1}, "tensor parallel");
-    check(j, 32, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
-    check(j, 64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
+    different_stages();
+    check(8, (job_plan){.stages = 1}, "tensor parallel");
+    check(32, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
+    check(64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
 }
 
 /* If every rank is a separate stage, no rank has a peer, but a leak or a failed request is still
  * reported. */
 Test(rank_groups, stages_of_one_rank_have_no_outlier)
 {
-    job *j = different_stages();
-
-    check(j, 4, (job_plan){.stages = 4}, "different programs");
+    different_stages();
+    check(4, (job_plan){.stages = 4}, "different programs");
     for (way how = LEAK; how <= OOM; how++) {
-        make_job(j, 4, (job_plan){.stages = 4});
-        disturb(j, 2, how);
-        expect_planted(j, "a leak or a failed request of one");
+        make_job(4, (job_plan){.stages = 4});
+        disturb(2, how);
+        expect_planted("a leak or a failed request of one");
     }
-    j = similar_stages(8, 7, 9);
-    check(j, 8, (job_plan){.stages = 8}, "fewer blocks from stage to stage");
-    j = similar_stages(8, 1, 16);
-    check(j, 8, (job_plan){.stages = 8}, "equal stages in the middle");
+    similar_stages(8, 7, 9);
+    check(8, (job_plan){.stages = 8}, "fewer blocks from stage to stage");
+    similar_stages(8, 1, 16);
+    check(8, (job_plan){.stages = 8}, "equal stages in the middle");
 }
 
 /* The first and the last stage differ from the stages in the middle, which hold the same bytes. */
 Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
 {
-    job *j = similar_stages(8, 1, 16);
-
-    check(j, 64, (job_plan){.stages = 8}, "equal stages in the middle");
-    check(j, 64, (job_plan){.stages = 8, .grid = {8, 2}}, "in smaller blocks");
-    j = similar_stages(4, 3, 9);
-    check(j, 64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
+    similar_stages(8, 1, 16);
+    check(64, (job_plan){.stages = 8}, "equal stages in the middle");
+    check(64, (job_plan){.stages = 8, .grid = {8, 2}}, "in smaller blocks");
+    similar_stages(4, 3, 9);
+    check(64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
 }
 
 /* The second-to-last stage of a schedule with two batches in flight holds the same bytes in a
  * different order. */
 Test(rank_groups, stages_with_another_order_are_not_odd)
 {
-    job *j = similar_stages(8, 1, 16);
-
-    change_sequence(&j->stage[6]);
-    check(j, 64, (job_plan){.stages = 8}, "eight ranks each");
-    check(j, 16, (job_plan){.stages = 8}, "two ranks each");
-    check(j, 8, (job_plan){.stages = 8}, "one rank each");
+    similar_stages(8, 1, 16);
+    change_sequence(&j.stage[6]);
+    check(64, (job_plan){.stages = 8}, "eight ranks each");
+    check(16, (job_plan){.stages = 8}, "two ranks each");
+    check(8, (job_plan){.stages = 8}, "one rank each");
 }
 
 LongTest(rank_groups, odd_ranks_among_a_thousand_are_found)
 {
-    job *j = different_stages();
-
-    check(j, 1024, (job_plan){.stages = 1}, "data parallel");
-    check(j, 1024, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
-    check(j, 1024, (job_plan){.stages = 4}, "four stages");
-    check(j, 1024, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
-    j = similar_stages(8, 1, 16);
-    check(j, 1024, (job_plan){.stages = 8}, "equal stages in the middle");
-    check(j, 1024, (job_plan){.stages = 8, .grid = {8, 16}}, "in smaller blocks");
-    j = similar_stages(16, 3, 11);
-    check(j, 1024, (job_plan){.stages = 16}, "fewer layers in the last stage");
-    check(j, 1024, (job_plan){.stages = 16, .is_given = true}, "given");
-    j = similar_stages(4, 3, 9);
-    check(j, 1024, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
-    check(j, 1024, (job_plan){.stages = 4, .is_cut = true}, "of different lengths");
+    different_stages();
+    check(1024, (job_plan){.stages = 1}, "data parallel");
+    check(1024, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
+    check(1024, (job_plan){.stages = 4}, "four stages");
+    check(1024, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
+    similar_stages(8, 1, 16);
+    check(1024, (job_plan){.stages = 8}, "equal stages in the middle");
+    check(1024, (job_plan){.stages = 8, .grid = {8, 16}}, "in smaller blocks");
+    similar_stages(16, 3, 11);
+    check(1024, (job_plan){.stages = 16}, "fewer layers in the last stage");
+    check(1024, (job_plan){.stages = 16, .is_given = true}, "given");
+    similar_stages(4, 3, 9);
+    check(1024, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
+    check(1024, (job_plan){.stages = 4, .is_cut = true}, "of different lengths");
 }
 
 /* Twice the bytes of the second stage are nearly the bytes of the first, but only the second stage
@@ -351,25 +334,23 @@ LongTest(rank_groups, odd_ranks_among_a_thousand_are_found)
 Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
 {
     mv_summary whole = summarize("gpt_train");
-    job *j = new_job();
 
-    j->stage[0] = part_of(&whole, 16);
-    j->stage[1] = part_of(&whole, 8);
-    make_job(j, 32, (job_plan){.stages = 2, .is_shuffled = true});
-    disturb(j, 20, BATCH);
-    expect_planted(j, "twice the second stage");
-    cr_expect_eq(j->found.group[20], j->found.group[21]);
-    cr_expect_neq(j->found.group[20], j->found.group[0]);
+    j.stage[0] = part_of(&whole, 16);
+    j.stage[1] = part_of(&whole, 8);
+    make_job(32, (job_plan){.stages = 2, .is_shuffled = true});
+    disturb(20, BATCH);
+    expect_planted("twice the second stage");
+    cr_expect_eq(j.found.group[20], j.found.group[21]);
+    cr_expect_neq(j.found.group[20], j.found.group[0]);
 }
 
 /* Each stage has two ranks. One odd rank means that one stage has two different ranks. */
 Test(rank_groups, two_ranks_are_a_stage)
 {
-    job *j = different_stages();
-
-    make_job(j, 8, (job_plan){.stages = 4});
-    disturb(j, 5, EXTRA);
-    expect_planted(j, "one of two");
+    different_stages();
+    make_job(8, (job_plan){.stages = 4});
+    disturb(5, EXTRA);
+    expect_planted("one of two");
 }
 
 static void expect_grid(const char *text, uint32_t count, uint32_t stages, uint32_t inner)

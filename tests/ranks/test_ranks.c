@@ -27,6 +27,8 @@ typedef struct {
     mv_ranks found;
 } party;
 
+static party p;
+
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
 static void make_step(mvt_trace *t, habits h, int step, uint64_t *kept)
@@ -76,43 +78,41 @@ static mvt_trace *make_rank(habits h)
     return t;
 }
 
-static void compare(party *p, const habits *h, uint32_t count)
+static void compare(const habits *h, uint32_t count)
 {
-    p->count = count;
+    p.count = count;
     for (uint32_t i = 0; i < count; i++) {
-        p->made[i] = make_rank(h[i]);
-        mvt_ok(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
-                               MV_SUMMARY_POINTS, "rank", &p->summary[i], mvt_err()));
-        p->ranks[i] = &p->summary[i];
+        p.made[i] = make_rank(h[i]);
+        mvt_ok(mv_summary_make(mvt_arena(p.made[i]), mvt_done(p.made[i]), 0, MV_ALL_EVENTS,
+                               MV_SUMMARY_POINTS, "rank", &p.summary[i], mvt_err()));
+        p.ranks[i] = &p.summary[i];
     }
-    mvt_ok(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, (mv_rank_grid){0}, &p->found,
+    mvt_ok(mv_ranks_compare(mvt_arena(p.made[0]), p.ranks, count, (mv_rank_grid){0}, &p.found,
                             mvt_err()));
 }
 
 /* There must be exactly one outlier, with this rank, reason and line. */
-static void expect_lone(const party *p, uint32_t rank, mv_rank_reason reason, const char *line)
+static void expect_lone(uint32_t rank, mv_rank_reason reason, const char *line)
 {
-    const mv_rank_outlier *o = &p->found.outliers[0];
+    const mv_rank_outlier *o = &p.found.outliers[0];
     char label[80];
 
-    cr_assert_eq(p->found.count, 1, "%u outliers", p->found.count);
+    cr_assert_eq(p.found.count, 1, "%u outliers", p.found.count);
     cr_expect_eq(o->rank, rank, "rank %u", o->rank);
     cr_expect_eq(o->reason, reason, "%s", mv_rank_reason_name(o->reason));
-    mv_culprit_label(p->ranks[o->code_of]->code, NULL, o->stack, label, sizeof label);
+    mv_culprit_label(p.ranks[o->code_of]->code, NULL, o->stack, label, sizeof label);
     cr_expect_str_eq(label, line);
 }
 
-#define COMPARE(p, ...)                                           \
-    do {                                                          \
-        const habits all[] = {__VA_ARGS__};                       \
-        compare(&(p), all, (uint32_t)(sizeof all / sizeof *all)); \
+#define COMPARE(...)                                        \
+    do {                                                    \
+        const habits all[] = {__VA_ARGS__};                 \
+        compare(all, (uint32_t)(sizeof all / sizeof *all)); \
     } while (0)
 
 Test(ranks, equal_ranks_have_no_outlier)
 {
-    party p;
-
-    COMPARE(p, {0}, {0}, {0}, {0});
+    COMPARE({0}, {0}, {0}, {0});
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.first, MV_NO_ROW);
     cr_expect_eq(p.found.leaks, 0);
@@ -120,10 +120,8 @@ Test(ranks, equal_ranks_have_no_outlier)
 
 Test(ranks, a_larger_batch_is_named)
 {
-    party p;
-
-    COMPARE(p, {0}, {0}, {.batch = 2}, {0});
-    expect_lone(&p, 2, MV_RANK_LARGER_BATCH, "train.py:63 forward");
+    COMPARE({0}, {0}, {.batch = 2}, {0});
+    expect_lone(2, MV_RANK_LARGER_BATCH, "train.py:63 forward");
     cr_expect_float_eq(p.found.outliers[0].factor, 2, 0.001);
     cr_expect_eq(p.found.outliers[0].bytes, 10 * MIB);
     cr_expect_eq(p.found.first, 2);
@@ -133,69 +131,57 @@ Test(ranks, a_larger_batch_is_named)
 
 Test(ranks, a_smaller_batch_is_named)
 {
-    party p;
-
-    COMPARE(p, {.batch = 4}, {.batch = 4}, {.batch = 1});
-    expect_lone(&p, 2, MV_RANK_SMALLER_BATCH, "train.py:63 forward");
+    COMPARE({.batch = 4}, {.batch = 4}, {.batch = 1});
+    expect_lone(2, MV_RANK_SMALLER_BATCH, "train.py:63 forward");
     cr_expect_float_eq(p.found.outliers[0].factor, 0.25, 0.001);
 }
 
 Test(ranks, a_leak_on_one_rank_is_named)
 {
-    party p;
-
-    COMPARE(p, {0}, {.leaks = true}, {0});
-    expect_lone(&p, 1, MV_RANK_LEAK, "train.py:77 log");
+    COMPARE({0}, {.leaks = true}, {0});
+    expect_lone(1, MV_RANK_LEAK, "train.py:77 log");
     cr_expect_eq(p.found.outliers[0].bytes, STEPS * MIB);
     cr_expect_eq(p.found.leaks, 1);
 }
 
 Test(ranks, a_leak_of_all_ranks_is_not_a_difference)
 {
-    party p;
-
-    COMPARE(p, {.leaks = true}, {.leaks = true}, {.leaks = true});
+    COMPARE({.leaks = true}, {.leaks = true}, {.leaks = true});
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.leaks, 3);
 }
 
 Test(ranks, memory_that_one_rank_alone_holds_is_named)
 {
-    party p;
-
-    COMPARE(p, {.own = 20 * MIB}, {0}, {0});
-    expect_lone(&p, 0, MV_RANK_OWN_SITES, "train.py:33 ema");
+    COMPARE({.own = 20 * MIB}, {0}, {0});
+    expect_lone(0, MV_RANK_OWN_SITES, "train.py:33 ema");
     cr_expect_eq(p.found.outliers[0].bytes, 20 * MIB);
-    COMPARE(p, {.own = 20 * MIB}, {0}, {.own = 20 * MIB}, {.own = 20 * MIB});
-    expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
+    COMPARE({.own = 20 * MIB}, {0}, {.own = 20 * MIB}, {.own = 20 * MIB});
+    expect_lone(1, MV_RANK_MISSING_SITES, "train.py:33 ema");
 }
 
 /* Of the bytes at all places that only this rank has, a line must be charged only for those of its
  * calls. */
 Test(ranks, one_line_is_not_given_the_bytes_of_all)
 {
-    party p;
-
-    COMPARE(p, {.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {0});
-    expect_lone(&p, 0, MV_RANK_OWN_SITES, "own.py:1 f");
+    COMPARE({.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {0});
+    expect_lone(0, MV_RANK_OWN_SITES, "own.py:1 f");
     cr_expect_eq(p.found.outliers[0].bytes, 68 * MIB);
     cr_expect_eq(p.found.outliers[0].at_stack, 48 * MIB);
     cr_expect(strstr(p.found.outliers[0].text, "68.0 MiB, 48.0 MiB of it at own.py:1 f"), "%s",
               p.found.outliers[0].text);
-    COMPARE(p, {.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {.own = 20 * MIB, .own_too = 48 * MIB},
+    COMPARE({.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {.own = 20 * MIB, .own_too = 48 * MIB},
             {.own = 20 * MIB, .own_too = 48 * MIB});
-    expect_lone(&p, 1, MV_RANK_MISSING_SITES, "own.py:1 f");
+    expect_lone(1, MV_RANK_MISSING_SITES, "own.py:1 f");
     cr_expect_eq(p.found.outliers[0].at_stack, 48 * MIB);
 }
 
 /* A rank without stacks may have all of the places. */
 Test(ranks, places_are_not_known_without_stacks)
 {
-    party p;
-
-    COMPARE(p, {.own = 20 * MIB}, {.no_stacks = true});
-    expect_lone(&p, 0, MV_RANK_LARGER_UNPLACED, "(no stack)");
-    COMPARE(p, {.own = 40 * MIB}, {0}, {.no_stacks = true}, {0}, {0});
+    COMPARE({.own = 20 * MIB}, {.no_stacks = true});
+    expect_lone(0, MV_RANK_LARGER_UNPLACED, "(no stack)");
+    COMPARE({.own = 40 * MIB}, {0}, {.no_stacks = true}, {0}, {0});
     cr_assert_eq(p.found.count, 2);
     cr_expect_eq(p.found.outliers[0].reason, MV_RANK_OWN_SITES);
     cr_expect(strstr(p.found.outliers[0].text, "unknown for 1 without stacks"), "%s",
@@ -205,28 +191,22 @@ Test(ranks, places_are_not_known_without_stacks)
 
 Test(ranks, another_order_is_named)
 {
-    party p;
-
-    COMPARE(p, {0}, {0}, {0}, {.other_order = true});
-    expect_lone(&p, 3, MV_RANK_DIFFERENT_STACKS, "train.py:70 other");
+    COMPARE({0}, {0}, {0}, {.other_order = true});
+    expect_lone(3, MV_RANK_DIFFERENT_STACKS, "train.py:70 other");
     cr_expect_eq(p.found.apart[3].first, 1 + 3 * 3);
     cr_expect_eq(p.found.apart[0].first, MV_NO_DIVERGENCE);
 }
 
 Test(ranks, more_reserved_memory_is_named)
 {
-    party p;
-
-    COMPARE(p, {0}, {.reserves = 256 * MIB}, {0});
-    expect_lone(&p, 1, MV_RANK_RESERVED, "(no stack)");
+    COMPARE({0}, {.reserves = 256 * MIB}, {0});
+    expect_lone(1, MV_RANK_RESERVED, "(no stack)");
     cr_expect_eq(p.found.outliers[0].bytes, 256 * MIB);
 }
 
 Test(ranks, an_early_dump_is_not_a_difference)
 {
-    party p;
-
-    COMPARE(p, {0}, {.stops = true}, {0});
+    COMPARE({0}, {.stops = true}, {0});
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.first, MV_NO_ROW);
 }
@@ -234,20 +214,16 @@ Test(ranks, an_early_dump_is_not_a_difference)
 /* What the other ranks allocate later is not a difference, either. */
 Test(ranks, an_early_dump_may_have_a_lower_peak)
 {
-    party p;
-
-    COMPARE(p, {.late = 20 * MIB}, {.late = 20 * MIB, .stops = true}, {.late = 20 * MIB});
+    COMPARE({.late = 20 * MIB}, {.late = 20 * MIB, .stops = true}, {.late = 20 * MIB});
     cr_expect_eq(p.found.count, 0);
-    COMPARE(p, {.late = 20 * MIB}, {.batch = 2, .stops = true}, {.late = 20 * MIB});
+    COMPARE({.late = 20 * MIB}, {.batch = 2, .stops = true}, {.late = 20 * MIB});
     cr_expect_eq(p.found.count, 1);
 }
 
 /* The first and the last rank may be odd without being stages in a pipeline. */
 Test(ranks, the_first_and_the_last_rank_are_named)
 {
-    party p;
-
-    COMPARE(p, {.batch = 2}, {0}, {0}, {0}, {0}, {.batch = 4});
+    COMPARE({.batch = 2}, {0}, {0}, {0}, {0}, {.batch = 4});
     cr_assert_eq(p.found.count, 2);
     cr_expect_eq(p.found.outliers[0].rank, 0);
     cr_expect_eq(p.found.outliers[1].rank, 5);
@@ -255,20 +231,16 @@ Test(ranks, the_first_and_the_last_rank_are_named)
 
 Test(ranks, no_rank_is_an_outlier_if_all_differ)
 {
-    party p;
-
-    COMPARE(p, {.own = MIB}, {.own = 20 * MIB}, {.own = 40 * MIB}, {.own = 60 * MIB});
+    COMPARE({.own = MIB}, {.own = 20 * MIB}, {.own = 40 * MIB}, {.own = 60 * MIB});
     cr_expect_eq(p.found.count, 0);
 }
 
 Test(ranks, the_larger_of_two_is_named)
 {
-    party p;
-
-    COMPARE(p, {.batch = 3}, {0});
-    expect_lone(&p, 0, MV_RANK_LARGER_BATCH, "train.py:63 forward");
+    COMPARE({.batch = 3}, {0});
+    expect_lone(0, MV_RANK_LARGER_BATCH, "train.py:63 forward");
     cr_expect_eq(mv_rank_reference(&p.found, 0), 1);
-    COMPARE(p, {.own = 40 * MIB}, {.leaks = true});
+    COMPARE({.own = 40 * MIB}, {.leaks = true});
     cr_expect_eq(p.found.count, 2);
 }
 

@@ -9,15 +9,9 @@
 #include <xxhash.h>
 
 typedef struct {
-    mv_arena *arena;
     mv_summary made, read;
     mv_span bytes;
 } round_trip;
-
-static void begin(round_trip *r)
-{
-    r->arena = mvt_memory();
-}
 
 static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, const char *name)
 {
@@ -25,10 +19,10 @@ static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, cons
     mv_summary *read;
     uint32_t count;
 
-    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
+    mvt_ok(mv_summary_make(mvt_memory(), trace, device, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
                            &r->made, mvt_err()));
-    mvt_ok(mv_summaries_encode(r->arena, all, 2, &r->bytes, mvt_err()));
-    cr_assert_eq(mv_summaries_decode(r->arena, NULL, r->bytes, &read, &count, mvt_err()), MV_OK,
+    mvt_ok(mv_summaries_encode(mvt_memory(), all, 2, &r->bytes, mvt_err()));
+    cr_assert_eq(mv_summaries_decode(mvt_memory(), NULL, r->bytes, &read, &count, mvt_err()), MV_OK,
                  "%s: %s %s", name, mv_code_name(mvt_err()->code), mvt_err()->detail);
     cr_assert_eq(count, 2);
     r->read = read[1];
@@ -86,7 +80,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         round_trip r;
         if (!mv_device_is_used(trace, device))
             continue;
-        begin(&r);
         go_round(&r, trace, device, name);
         expect_same(&r, name);
         cr_expect_lt(r.bytes.length, 2 * (400u << 10), "%s: %u bytes for two", name,
@@ -108,7 +101,7 @@ Test(summary, equal_parts_are_shared)
     mv_shared_parts_init(&shared, arena->budget);
     for (int i = 0; i < 4; i++) {
         mv_trace trace = mvt_load(arena, names[i]);
-        round_trip r = {.arena = arena};
+        round_trip r;
         go_round(&r, &trace, 0, names[i]);
         mvt_ok(mv_summaries_decode(arena, &shared, r.bytes, &read[i], &count, mvt_err()));
         r.read = read[i][1];
@@ -160,7 +153,7 @@ static mv_code decode(const round_trip *r, const uint8_t *bytes, uint64_t length
     mv_err err[2] = {{0}, {0}};
     mv_code code[2];
 
-    mv_shared_parts_init(&shared, r->arena->budget);
+    mv_shared_parts_init(&shared, mvt_memory()->budget);
     mv_summaries_decode(mvt_memory(), &shared, r->bytes, &read, &count, &err[0]);
     for (int i = 0; i < 2; i++)
         code[i] = mv_summaries_decode(mvt_memory(), i ? &shared : NULL, (mv_span){bytes, length},
@@ -175,9 +168,8 @@ Test(summary, damage_is_refused)
     mvt_trace *t = mvt_small();
     round_trip r;
 
-    begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    uint8_t *copy = mv_arena_push(r.arena, r.bytes.length, 1);
+    uint8_t *copy = mv_arena_push(mvt_memory(), r.bytes.length, 1);
     for (uint64_t i = 0; i < r.bytes.length; i++) {
         memcpy(copy, r.bytes.data, r.bytes.length);
         copy[i] ^= 0x40;
@@ -196,9 +188,8 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
     mvt_trace *t = mvt_small();
     round_trip r;
 
-    begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    uint8_t *copy = mv_arena_push(r.arena, r.bytes.length, 1);
+    uint8_t *copy = mv_arena_push(mvt_memory(), r.bytes.length, 1);
     for (uint64_t i = MV_SUMMARY_HEADER; i < r.bytes.length; i++)
         for (int k = 0; k < 3; k++) {
             memcpy(copy, r.bytes.data, r.bytes.length);

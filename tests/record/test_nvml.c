@@ -18,7 +18,6 @@ enum { PID = 4242, BOTH = 3 };
 
 static stand_in *state;
 static mv_nvml nvml;
-
 static int asked;
 
 static bool is_ours(void *user, uint32_t pid)
@@ -62,9 +61,8 @@ static void sample(unsigned long long used, unsigned pid, unsigned long long own
 
 static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
 {
-    mv_samples samples;
-
     mv_nvml_process process = {.pid = pid, .visible = visible};
+    mv_samples samples;
 
     cr_assert(mv_nvml_samples(mvt_memory(), &nvml, &process, wanted, &samples));
     return samples;
@@ -87,26 +85,23 @@ Test(nvml, a_lasting_level_is_its_first_and_last_sample)
     cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
 }
 
-/* Memory that programs can use: total minus used equals the free bytes from cudaMemGetInfo. */
 /* The driver answers after its current work, with the figures at that time. */
 Test(nvml, a_sample_has_the_time_of_the_answer)
 {
-    mv_samples samples;
-
     for (int i = 0; i < 2; i++) {
         state->reserved = i ? 50 : 0;
         sample(100 + i, PID, 60);
-        samples = samples_of(PID, "1", 1);
+        mv_samples samples = samples_of(PID, "1", 1);
         cr_expect_geq(samples.time_us[samples.count - 1], state->answered_us);
     }
 }
 
+/* Memory that programs can use: total minus used equals the free bytes from cudaMemGetInfo. */
 Test(nvml, memory_reserved_by_the_driver_is_not_in_the_total)
 {
     state->reserved = 50;
     sample(100, 0, 0);
     mv_samples s = samples_of(PID, NULL, 1);
-    state->reserved = 0;
     cr_assert_eq(s.total[0], 950);
     cr_assert_eq(s.used[0], 100);
 }
@@ -217,7 +212,6 @@ Test(nvml, memory_of_the_host_has_no_samples)
     sample(100, PID, 50);
     expect_devices(NULL, BOTH, "1:200 ");
     cr_assert_null(mv_nvml_why_unknown(&nvml, &process));
-    state->shared = 0;
 }
 
 /* CUDA lists the fastest device first, this library the first device on the bus. */
@@ -241,7 +235,6 @@ Test(nvml, slices_are_identified_by_name)
     expect_known(NULL, "PCI_BUS_ID", 0);
     expect_known("0", "PCI_BUS_ID", 0);
     expect_known("GPU-1", NULL, 1);
-    open_again(0, 0);
 }
 
 Test(nvml, a_full_series_keeps_its_start_and_its_highest)

@@ -30,27 +30,21 @@ typedef struct {
 } victim_opts;
 
 typedef struct {
-    char folder[32], live[40]; /* the folder with the program's live files */
+    const char *folder, *live; /* the folder with the program's live files */
     victim_acks *acks;
     int status;
     char out[4096];
 } victim;
 
-enum { MOST_LIVE_FILES = 64, PATH_LENGTH = 512 };
-
 static void become_victim(const victim *v, const victim_opts *opts)
 {
-    char threads[16], events[24];
+    const char *threads = mvt_format("%u", opts->threads);
+    const char *events = mvt_format("%llu", (unsigned long long)opts->events);
 
-    snprintf(threads, sizeof threads, "%u", opts->threads);
-    snprintf(events, sizeof events, "%llu", (unsigned long long)opts->events);
-    char path[PATH_LENGTH];
-    snprintf(path, sizeof path, "%s/acks", v->folder);
-    setenv("VICTIM_ACKS", path, 1);
-    snprintf(path, sizeof path, "%s/%s", v->live, opts->out ? opts->out : "live");
+    setenv("VICTIM_ACKS", mvt_format("%s/acks", v->folder), 1);
     unsetenv("RANK");
     if (!opts->is_plain)
-        setenv("MEMVIZ_OUT", path, 1);
+        setenv("MEMVIZ_OUT", mvt_format("%s/%s", v->live, opts->out ? opts->out : "live"), 1);
     if (opts->stacks)
         setenv("MEMVIZ_STACKS", opts->stacks, 1);
     if (opts->rank)
@@ -69,29 +63,34 @@ static void become_victim(const victim *v, const victim_opts *opts)
 
 static void read_out(victim *v)
 {
-    const char *path = mvt_format("%s/out", v->folder);
-    FILE *file = fopen(path, "a+"); /* a program that is killed early has made no file */
+    FILE *file = fopen(mvt_format("%s/out", v->folder),
+                       "a+"); /* a program that is killed early has made no file */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
     fclose(file);
 }
 
+static void unmount(void *what)
+{
+    umount(what);
+}
+
 static victim run(victim_opts opts)
 {
-    victim v = {.folder = "/tmp/memviz-victim-XXXXXX"};
+    victim v = {.folder = mvt_temp_folder()};
+    int fd = open(mvt_format("%s/acks", v.folder), O_RDWR | O_CREAT, 0600);
 
-    cr_assert_not_null(mkdtemp(v.folder));
-    const char *path = mvt_format("%s/acks", v.folder);
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
     cr_assert(fd >= 0 && ftruncate(fd, sizeof *v.acks) == 0);
     v.acks = mmap(NULL, sizeof *v.acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cr_assert(v.acks != MAP_FAILED);
     close(fd);
-    snprintf(v.live, sizeof v.live, "%s/live", v.folder);
-    const char *size = mvt_format("size=%um", opts.small_mb);
+    v.live = mvt_format("%s/live", v.folder);
     cr_assert_eq(mkdir(v.live, 0700), 0);
-    if (opts.small_mb)
+    if (opts.small_mb) {
+        const char *size = mvt_format("size=%um", opts.small_mb);
         cr_assert_eq(mount("small", v.live, "tmpfs", 0, size), 0);
+        mvt_at_end(unmount, (void *)v.live);
+    }
     pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0)
@@ -103,15 +102,6 @@ static victim run(victim_opts opts)
     cr_assert_eq(waitpid(child, &v.status, 0), child);
     read_out(&v);
     return v;
-}
-
-static void drop(victim *v)
-{
-
-    munmap(v->acks, sizeof *v->acks);
-    umount(v->live);
-    const char *command = mvt_format("rm -rf -- '%s'", v->folder);
-    cr_assert_eq(system(command), 0);
 }
 
 /* ---- the required contents of the files ---- */
@@ -164,20 +154,17 @@ static size_t count_in(const mv_trace *trace, mv_action action)
 /* Every command must read the same contents as the slow reader. */
 static void expect_readable(const live_decoded *d, const char *path)
 {
-    mv_read_opts opts = {0};
     mv_trace trace;
 
     if (!d->event_count)
         return;
-    cr_assert_eq(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()), MV_OK, "%s: %s", path,
-                 mvt_err()->detail);
+    mvt_ok(mv_trace_read(mvt_memory(), path, NULL, &trace, mvt_err()));
     cr_assert_eq(count_in(&trace, MV_ACTION_ALLOC), count_of(d, MV_LIVE_EVENT_BLOCK));
     cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
 }
 
-static found look(const victim *v, bool has_stacks)
+static found look(const victim *v)
 {
-    char path[PATH_LENGTH];
     struct dirent *entry;
     found f = {0};
     DIR *dir = opendir(v->live);
@@ -187,7 +174,7 @@ static found look(const victim *v, bool has_stacks)
         size_t length = strlen(entry->d_name);
         if (length < 5 || strcmp(entry->d_name + length - 5, ".live") != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s", v->live, entry->d_name);
+        const char *path = mvt_format("%s/%s", v->live, entry->d_name);
         live_decoded d;
         live_decode(path, &d);
         cr_assert_str_empty(d.fault, "%s: %s", path, d.fault);
@@ -207,7 +194,7 @@ static found look(const victim *v, bool has_stacks)
             cr_assert_eq(e->size, want.size);
             cr_assert_eq(e->device_type, 1);
             cr_assert_eq(e->device, (int64_t)slot % 2);
-            if (has_stacks && !(e->stack == 0 && f.lost_stacks))
+            if (!(e->stack == 0 && f.lost_stacks))
                 expect_stack(&d, e, want.stack);
         }
         uint64_t last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
@@ -223,23 +210,22 @@ static found look(const victim *v, bool has_stacks)
 /* A recorded program must end and print like an unrecorded one; then its files are checked. */
 static victim run_beside_plain(victim_opts opts)
 {
-    victim v = run(opts), plain;
+    victim v = run(opts);
 
     opts.is_plain = true;
-    plain = run(opts);
+    victim plain = run(opts);
     cr_assert_eq(v.status, plain.status, "status %d instead of %d", v.status, plain.status);
     cr_assert_str_eq(v.out, plain.out);
-    cr_assert_eq(look(&plain, true).files, 0);
+    cr_assert_eq(look(&plain).files, 0);
     for (int slot = 0; slot < VICTIM_SLOTS; slot++)
         cr_assert_eq(v.acks->done[slot], plain.acks->done[slot]);
-    drop(&plain);
     return v;
 }
 
 static void expect_mode(const char *mode, size_t files)
 {
     victim v = run_beside_plain((victim_opts){.mode = mode, .threads = 3, .events = 5000});
-    found f = look(&v, true);
+    found f = look(&v);
 
     /* All events must be there, and no others. */
     for (int slot = 0; slot < VICTIM_SLOTS; slot++)
@@ -249,7 +235,6 @@ static void expect_mode(const char *mode, size_t files)
     cr_assert_eq(f.files, files, "%zu files", f.files);
     cr_assert_eq(f.commands, files, "facts that are read from files of the kernel");
     cr_assert_eq(f.stopped, 0);
-    drop(&v);
 }
 
 Test(recorder, launches_and_waits_are_counted)
@@ -257,18 +242,16 @@ Test(recorder, launches_and_waits_are_counted)
     static const uint64_t launches[] = {0, 1, 1, 1, 1, 2}, waits[] = {0, 1, 1, 1, 3, 4};
     victim v = run((victim_opts){.mode = "clock"});
     mvt_run listed = mvt_sh("ls -d %s/*.live", v.live);
-    mv_read_opts opts = {0};
     mv_trace trace;
 
     listed.out[strcspn(listed.out, "\n")] = 0;
-    mvt_ok(mv_trace_read(mvt_memory(), listed.out, &opts, &trace, mvt_err()));
+    mvt_ok(mv_trace_read(mvt_memory(), listed.out, NULL, &trace, mvt_err()));
     cr_assert_eq(trace.api_calls.count, 6);
     for (int i = 0; i < 6; i++) {
         cr_expect_eq(trace.api_calls.launches[i], launches[i], "%d", i);
         cr_expect_eq(trace.api_calls.waits[i], waits[i], "%d: %llu", i,
                      (unsigned long long)trace.api_calls.waits[i]);
     }
-    drop(&v);
 }
 
 /* ---- Ends ---- */
@@ -282,14 +265,10 @@ Test(recorder, a_program_that_exits_has_every_event)
 Test(recorder, the_end_is_recorded_as_a_fact)
 {
     victim v = run((victim_opts){.mode = "exit", .threads = 1, .events = 10});
-    found f = look(&v, true);
 
-    cr_assert_eq(f.ended, 1);
-    drop(&v);
+    cr_assert_eq(look(&v).ended, 1);
     v = run((victim_opts){.mode = "_exit", .threads = 1, .events = 10});
-    f = look(&v, true);
-    cr_assert_eq(f.ended, 0);
-    drop(&v);
+    cr_assert_eq(look(&v).ended, 0);
 }
 
 Test(recorder, a_program_that_ends_at_once_has_every_event)
@@ -331,13 +310,10 @@ LongTest(recorder, threads_that_end_leave_their_chunks_to_others)
 Test(recorder, thousands_of_threads_fill_few_chunks)
 {
     victim v = run((victim_opts){.mode = "many", .threads = 3, .events = 5000});
-    char command[PATH_LENGTH], path[PATH_LENGTH];
     live_decoded d;
 
-    snprintf(command, sizeof command, "mv %s/*.live %s/one", v.live, v.live);
-    cr_assert_eq(system(command), 0);
-    snprintf(path, sizeof path, "%s/one", v.live);
-    live_decode(path, &d);
+    cr_assert_eq(system(mvt_format("mv %s/*.live %s/one", v.live, v.live)), 0);
+    live_decode(mvt_format("%s/one", v.live), &d);
     cr_assert_str_empty(d.fault, "%s", d.fault);
     cr_assert_eq(d.event_count, 3 * 5000 + 8 * VICTIM_WAVES * VICTIM_FEW);
     /* The events of one short thread belong to one thread, and those of the next thread to
@@ -354,15 +330,13 @@ Test(recorder, thousands_of_threads_fill_few_chunks)
     cr_assert_leq(d.event_chunks, 8 + d.event_bytes / MV_LIVE_CHUNK_BYTES + 1, "%zu chunks",
                   d.event_chunks);
     live_decode_drop(&d);
-    drop(&v);
 }
 
 Test(recorder, nothing_happens_without_an_event)
 {
     victim v = run((victim_opts){.mode = "exit", .threads = 0, .events = 1});
 
-    cr_assert_eq(look(&v, true).files, 0);
-    drop(&v);
+    cr_assert_eq(look(&v).files, 0);
 }
 
 LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
@@ -377,7 +351,7 @@ LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
                                      .threads = THREADS,
                                      .waits_not = waits_not,
                                      .kill_after_us = us});
-        found f = look(&v, true);
+        found f = look(&v);
         cr_assert_eq(v.status, SIGKILL);
         for (int slot = 0; slot < THREADS; slot++) {
             uint64_t done = v.acks->done[slot];
@@ -386,7 +360,7 @@ LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
                       (unsigned long long)f.next[slot], (unsigned long long)done, us);
         }
         cr_assert_leq(f.gaps, THREADS);
-        drop(&v);
+        mvt_end_now(v.folder);
     }
 }
 
@@ -418,7 +392,7 @@ static void limit_memory(void)
 static void expect_stopped(victim_opts opts, const char *why)
 {
     victim v = run_beside_plain(opts);
-    found f = look(&v, true);
+    found f = look(&v);
     uint64_t recorded = 0, done = 0;
 
     cr_assert_eq(f.files, 1);
@@ -431,15 +405,13 @@ static void expect_stopped(victim_opts opts, const char *why)
     cr_assert_gt(recorded, 1000);
     cr_assert_lt(recorded, done);
     cr_assert_leq(f.gaps, opts.threads);
-    drop(&v);
 }
 
 static void expect_nothing(victim_opts opts)
 {
     victim v = run_beside_plain(opts);
 
-    cr_assert_eq(look(&v, true).event_bytes, 0);
-    drop(&v);
+    cr_assert_eq(look(&v).event_bytes, 0);
 }
 
 /* Mounts a separate file system for this test. Returns false if the machine does not allow it. */
@@ -466,12 +438,11 @@ Test(recorder, no_memory_for_a_thread_is_counted)
 {
     victim v = run_beside_plain(
         (victim_opts){.mode = "no_memory", .threads = 2, .events = 5000, .prepare = limit_memory});
-    found f = look(&v, true);
+    found f = look(&v);
 
     cr_assert(f.next[0] == 5000 && f.next[1] == 5000);
     cr_assert_eq(f.next[30] + f.lost_space, 5000);
     cr_assert_eq(f.gaps, 0);
-    drop(&v);
 }
 
 /* The recording takes no descriptor number from the program, so no other file can get that number.

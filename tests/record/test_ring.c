@@ -7,6 +7,7 @@
 #include "record/fold.h"
 #include "record/line_history.h"
 #include "record/trigger.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 
@@ -19,14 +20,14 @@ static void free_block(mvt_live *l, uint32_t thread, uint32_t block)
     mvt_live_free(l, .thread = thread, .addr = base + (uint64_t)block * 4096, .size = 512 + block);
 }
 
+/* Long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges, on two
+ * threads. */
 static mvt_live *whole_file(void)
 {
     mvt_live *l = mvt_live_new();
 
     mvt_live_segment(l, base, 2 << 20);
     for (uint32_t i = 0; i < EVENTS; i++) {
-        /* Make long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
-         * on two threads. */
         uint64_t addr = base + (uint64_t)i * 4096;
         uint32_t thread = i % 3 == 0, stack;
         const char *text = mvt_format("f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
@@ -68,9 +69,11 @@ static const char *number_text(uint64_t number)
     return mvt_format("%llu", (unsigned long long)number);
 }
 
-/* Returns the folded part after `count` records, and the file with the live part, without the
- * file's finished chunks. */
-static void fold_after(mvt_live *l, uint32_t count, const char **live, const char **folded)
+static const char *live, *folded;
+
+/* Makes the folded part after `count` records, and the file with the live part, without the file's
+ * finished chunks. */
+static void fold_after(mvt_live *l, uint32_t count)
 {
     mv_arena *arena = mvt_memory();
     mv_live_alive alive;
@@ -83,8 +86,8 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     mv_span bytes;
     uint64_t at, length;
 
-    *live = mvt_temp_file(mvt_live_bytes(l));
-    mv_live_follow *f = mv_live_follow_open(arena, *live, mvt_err());
+    live = mvt_temp_file(mvt_live_bytes(l));
+    mv_live_follow *f = mv_live_follow_open(arena, live, mvt_err());
     mv_live_alive_init(arena, &alive);
     alive.pinned[0] = mvt_live_string(l, MV_MARK_PAUSE);
     mvt_ok(mv_live_follow_update(f, MV_LIVE_FOLLOW_ENDED, mvt_err()));
@@ -101,8 +104,8 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     fold.facts = facts;
     fold.fact_count = facts[3].value ? 4 : 3;
     cr_assert(mv_fold_bytes(arena, &fold, &bytes));
-    *folded = mvt_temp_file(bytes);
-    int fd = open(*live, O_WRONLY);
+    folded = mvt_temp_file(bytes);
+    int fd = open(live, O_WRONLY);
     while (mv_live_follow_finished(f, &at, &length))
         for (; length; at += sizeof zeros, length -= sizeof zeros)
             cr_assert_eq(pwrite(fd, zeros, sizeof zeros, (off_t)at), (ssize_t)sizeof zeros);
@@ -110,8 +113,9 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     mv_live_follow_close(f);
 }
 
-static void read_both(const char *live, const char *folded, mv_trace *out)
+static void fold_and_read(mvt_live *l, uint32_t count, mv_trace *out)
 {
+    fold_after(l, count);
     int a = open(live, O_RDONLY), b = open(folded, O_RDONLY);
 
     mvt_ok(mv_trace_read_bounded(mvt_memory(), a, b, NULL, out, mvt_err()));
@@ -131,9 +135,7 @@ Test(ring, folding_at_any_number_keeps_the_end)
     events = want.devices[0].events.count;
     cr_assert_gt(want.blocks.count, 50);
     for (uint32_t count = 1; count < EVENTS; count += 13) {
-        const char *live, *folded;
-        fold_after(l, count, &live, &folded);
-        read_both(live, folded, &got);
+        fold_and_read(l, count, &got);
         cr_assert_eq(got.notes[MV_NOTE_LOST].count, 0, "%s", got.notes[MV_NOTE_LOST].first);
         cr_assert_eq(got.notes[MV_NOTE_DAMAGED].count, 0, "%s", got.notes[MV_NOTE_DAMAGED].first);
         /* The live blocks at the end must be equal, including their stacks. */
@@ -169,13 +171,10 @@ Test(ring, folding_at_any_number_keeps_the_end)
 
 Test(ring, memory_of_a_call_stays_while_it_is_held)
 {
-    mvt_live *l = whole_file();
-    const char *live, *folded;
     uint32_t creates = 0, releases = 0;
     mv_trace got;
 
-    fold_after(l, 100000, &live, &folded);
-    read_both(live, folded, &got);
+    fold_and_read(whole_file(), 100000, &got);
     for (uint32_t i = 0; i < got.api_calls.count; i++) {
         creates += got.api_calls.action[i] == MV_API_CREATE;
         releases += got.api_calls.action[i] == MV_API_RELEASE;
@@ -187,12 +186,9 @@ Test(ring, memory_of_a_call_stays_while_it_is_held)
 
 Test(ring, a_damaged_folded_part_is_refused_or_noted)
 {
-    mvt_live *l = whole_file();
-    const char *live, *folded;
-
-    fold_after(l, 150, &live, &folded);
+    fold_after(whole_file(), 150);
+    int a = open(live, O_RDONLY), b = open(folded, O_RDWR);
     for (uint64_t at = 65536; at < 65536 * 4; at += at % 65536 < 200 ? 1 : 7919) {
-        int a = open(live, O_RDONLY), b = open(folded, O_RDWR);
         uint8_t right, wrong;
         mv_trace got;
         mv_err err;
@@ -202,8 +198,6 @@ Test(ring, a_damaged_folded_part_is_refused_or_noted)
             mv_trace_read_bounded(mvt_memory(), a, b, NULL, &got, &err);
             cr_assert_eq(pwrite(b, &right, 1, (off_t)at), 1);
         }
-        close(a);
-        close(b);
     }
 }
 
@@ -246,18 +240,20 @@ static mvt_live *steps_that_leak(uint32_t leaks_until)
     return l;
 }
 
+static mv_leaks leaks_of(const mv_trace *trace)
+{
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_leaks leaks;
+
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
+    return leaks;
+}
+
 /* Records in a step: 6, or 5 in the first 8 seconds; one less in seconds without a leak. */
 static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace *trace)
 {
-    const char *live, *folded;
-    mv_lives lives;
-    mv_leaks leaks;
-
-    fold_after(steps_that_leak(leaks_until), records, &live, &folded);
-    read_both(live, folded, trace);
-    mvt_ok(mv_lives_find(mvt_memory(), trace, 0, &lives, mvt_err()));
-    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
-    return leaks;
+    fold_and_read(steps_that_leak(leaks_until), records, trace);
+    return leaks_of(trace);
 }
 
 /* 84 seconds are folded into spans of 8 s, 10 of them complete. The minimum of the fifth and the
@@ -320,17 +316,13 @@ static mv_leaks leaks_with_fact(const char *value)
 {
     mvt_live *l = mvt_live_new();
     mv_trace trace;
-    mv_lives lives;
-    mv_leaks leaks;
 
     mvt_live_fact(l, "folded_until_us", "2000000");
     mvt_live_fact(l, "folded_lines_0", value);
     mvt_live_segment(l, base, 2 << 20);
     mvt_live_block(l, .addr = base, .size = 512, .stack = mvt_live_stack(l, "f:a.py:1"));
     mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &trace, mvt_err()));
-    mvt_ok(mv_lives_find(mvt_memory(), &trace, 0, &lives, mvt_err()));
-    mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
-    return leaks;
+    return leaks_of(&trace);
 }
 
 /* The minimum is taken over five spans, the last of which is incomplete. A line without its block
@@ -367,7 +359,6 @@ Test(ring, damaged_counters_of_lines_are_not_used)
 static mv_pauses pauses_after(uint32_t marks, mv_trace *trace)
 {
     mvt_live *l = mvt_live_new();
-    const char *live, *folded;
     mv_pauses pauses;
 
     mvt_live_segment(l, base, 2 << 20);
@@ -380,8 +371,7 @@ static mv_pauses pauses_after(uint32_t marks, mv_trace *trace)
     }
     mvt_live_event(l, MV_LIVE_EVENT_MARK,
                    (mvt_live_args){.time_us = 9000000, .text = mvt_live_string(l, MV_MARK_RESUME)});
-    fold_after(l, marks - 10, &live, &folded);
-    read_both(live, folded, trace);
+    fold_and_read(l, marks - 10, trace);
     mvt_ok(mv_pauses_find(mvt_memory(), trace, NULL, NULL, &pauses, mvt_err()));
     return pauses;
 }
@@ -560,22 +550,15 @@ LongTest(ring, a_recording_whose_launcher_makes_no_room_ends_at_the_bound)
 
 Test(ring, wrong_bounds_and_conditions_are_refused)
 {
-    mvt_run r = mvt_sh("$MEMVIZ run --max-size 1M -- true");
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ run --max-size 1M", 2, NULL, ""},
+        {"MEMVIZ_MAX_SIZE=1M $MEMVIZ run", 2, NULL, "MEMVIZ_MAX_SIZE: '1M' is not a size"},
+        {"$MEMVIZ run --on oom,never", 2, NULL, "--on: 'never' is not a condition"},
+        {"MEMVIZ_KEEP=x $MEMVIZ run --on oom", 2, NULL, ""},
+        {"$MEMVIZ run --max-age 10m --start-after 12", 2, NULL, "step 12: a recording with"},
+        {"$MEMVIZ run --max-age 10m --start-after 12s", 0, NULL, ""}};
 
-    cr_assert_eq(r.status, 2, "%s", r.err);
-    r = mvt_sh("MEMVIZ_MAX_SIZE=1M $MEMVIZ run -- true");
-    cr_assert_eq(r.status, 2);
-    cr_assert_not_null(strstr(r.err, "MEMVIZ_MAX_SIZE: '1M' is not a size"), "%s", r.err);
-    r = mvt_sh("$MEMVIZ run --on oom,never -- true");
-    cr_assert_eq(r.status, 2);
-    cr_assert_not_null(strstr(r.err, "--on: 'never' is not a condition"), "%s", r.err);
-    r = mvt_sh("MEMVIZ_KEEP=x $MEMVIZ run --on oom -- true");
-    cr_assert_eq(r.status, 2);
-    r = mvt_sh("$MEMVIZ run --max-age 10m --start-after 12 -- true");
-    cr_assert_eq(r.status, 2);
-    cr_assert_not_null(strstr(r.err, "step 12: a recording with"), "%s", r.err);
-    r = mvt_sh("$MEMVIZ run --max-age 10m --start-after 12s -- true");
-    cr_assert_eq(r.status, 0, "%s", r.err);
+    MVT_EXPECT_RUNS("%s -- true", all);
 }
 
 /* ---- conditions that are met ------------------------------------------------------------- */

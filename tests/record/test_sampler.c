@@ -12,22 +12,25 @@
 
 enum { PATIENCE_MS = 600000 }; /* a longer wait counts as a hang */
 
-static int listen_at(char name[40])
+static char name[40];
+static int listener;
+
+static void start_listening(void)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int length = snprintf(name, 40, "memviz-test-%d", (int)getpid());
+    int length = snprintf(name, sizeof name, "memviz-test-%d", (int)getpid());
 
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     memcpy(at.sun_path + 1, name, (size_t)length);
-    cr_assert_eq(bind(socket_fd, (struct sockaddr *)&at,
+    cr_assert_eq(bind(listener, (struct sockaddr *)&at,
                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)),
                  0);
-    cr_assert_eq(listen(socket_fd, 8), 0);
-    return socket_fd;
+    cr_assert_eq(listen(listener, 8), 0);
 }
 
-static pid_t start(const char *name, const char *environment)
+static pid_t start(const char *environment)
 {
+    start_listening();
     pid_t child = fork();
 
     if (child)
@@ -42,7 +45,7 @@ static pid_t start(const char *name, const char *environment)
 }
 
 /* Waits for a client. Returns false if the program ends first. */
-static int next_asker(int listener, pid_t child)
+static int next_asker(pid_t child)
 {
     struct pollfd asks = {listener, POLLIN, 0};
 
@@ -60,29 +63,24 @@ static int next_asker(int listener, pid_t child)
 }
 
 /* The program calls cudaMalloc, cudaFree and cuMemAlloc_v2, and ends. */
-static int count_askers(const char *environment, bool hangs_up)
+static int count_askers(const char *environment)
 {
-    char name[40];
-    int listener = listen_at(name), count = 0, asker;
-    pid_t child = start(name, environment);
+    pid_t child = start(environment);
+    int count = 0, asker;
 
-    while ((asker = next_asker(listener, child)) >= 0) {
-        count++;
-        if (hangs_up)
-            close(asker);
-    }
-    close(listener);
+    for (; (asker = next_asker(child)) >= 0; count++)
+        close(asker);
     return count;
 }
 
 Test(sampler, a_sample_is_requested_at_the_first_memory_and_at_the_end)
 {
-    cr_assert_eq(count_askers("A=1", true), 2);
+    cr_assert_eq(count_askers("A=1"), 2);
 }
 
 Test(sampler, a_sample_is_requested_when_memory_is_refused)
 {
-    cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
+    cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc"), 3);
 }
 
 /* Returns whether a process has a socket that it did not inherit from this process. */
@@ -105,29 +103,24 @@ static bool has_socket(pid_t pid)
  * therefore has no number. */
 Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
 {
-    char name[40];
-    int listener = listen_at(name), asker;
-    pid_t child = start(name, "A=1");
+    pid_t child = start("A=1");
     struct ucred who;
     socklen_t size = sizeof who;
 
     for (int i = 0; i < 2; i++) {
-        asker = next_asker(listener, child);
+        int asker = next_asker(child);
         cr_assert_geq(asker, 0);
         cr_assert_eq(getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &who, &size), 0);
         cr_expect_not(has_socket(who.pid), "asker %d", i);
         close(asker);
     }
-    cr_assert_lt(next_asker(listener, child), 0);
-    close(listener);
+    cr_assert_lt(next_asker(child), 0);
 }
 
 /* A stopped launcher must not stop the program. */
 Test(sampler, the_program_continues_without_an_answer)
 {
-    char name[40];
-    int listener = listen_at(name);
-
+    start_listening();
     close(listener);
     cr_assert_eq(mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " MEMVIZ_SAMPLER=%s MEMVIZ_OUT=$PWD/a "
                         "LD_PRELOAD=" MV_CAPTURE " " MV_HOOKED "/hooked_linked linked",
@@ -136,14 +129,19 @@ Test(sampler, the_program_continues_without_an_answer)
                  0);
 }
 
+#define STAND_IN "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8"
+#define RUN                                                                    \
+    "LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED \
+    "/hooked_linked linked >/dev/null; "
+#define SAMPLES "$MEMVIZ export --format csv --table samples -o - a.bin"
+
 /* The launcher's interval is longer than the program runs. Without the sample that the shim
  * requests and waits for, the last sample would be older than the last call. */
 static void expect_last_sample(const char *preload)
 {
     mvt_run run = mvt_sh(
-        "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
-        "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
-        "/hooked_linked linked >/dev/null; "
+        STAND_IN
+        "; %s " RUN
         "for table in samples api_calls; do $MEMVIZ export --format csv --table $table -o - a.bin "
         "| tail -1 | tr , '\\n' | grep '^[12][0-9]\\{15\\}$'; done",
         preload);
@@ -171,10 +169,7 @@ LongTest(sampler, samples_are_not_moved_by_a_clock_that_jumps)
 static void expect_samples_in_order(const char *environment, bool are_there)
 {
     mvt_run run =
-        mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8 NVML_DIFFER=1; "
-               "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
-               "/hooked_linked linked >/dev/null; $MEMVIZ info a.bin | tr -s ' \\n' ' '; "
-               "$MEMVIZ export --format csv --table samples -o - a.bin",
+        mvt_sh(STAND_IN " NVML_DIFFER=1; %s " RUN "$MEMVIZ info a.bin | tr -s ' \\n' ' '; " SAMPLES,
                environment);
 
     cr_assert_eq(strstr(run.out, "no samples: GPUs differ") == NULL, are_there, "%s%s", run.out,
@@ -189,11 +184,7 @@ LongTest(sampler, a_device_with_the_hosts_memory_has_no_other_users)
 
     for (int i = 0; i < 2; i++) {
         mvt_run run =
-            mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
-                   "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
-                   "/hooked_linked linked >/dev/null; $MEMVIZ ledger a.bin "
-                   "| tr -s ' \n' ' '",
-                   shared[i]);
+            mvt_sh(STAND_IN "; %s " RUN "$MEMVIZ ledger a.bin | tr -s ' \n' ' '", shared[i]);
         cr_assert_eq(strstr(run.out, "use of the device is unknown: " MV_SHARED_MEMORY_NOTE) !=
                          NULL,
                      i == 0, "%s%s", run.out, run.err);
@@ -210,12 +201,11 @@ LongTest(sampler, devices_of_unknown_order_have_no_samples)
 /* On a device with other users, only the run's processes have levels. */
 static bool has_own_level(const char *writes_number)
 {
-    mvt_run run = mvt_sh(
-        "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8 NVML_PID=number; "
-        "echo $$ >number; LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- "
-        "sh -c '%s; exec " MV_HOOKED "/hooked_linked linked' >/dev/null; "
-        "$MEMVIZ export --format csv --table samples -o - a.bin",
-        writes_number);
+    mvt_run run =
+        mvt_sh(STAND_IN " NVML_PID=number; echo $$ >number; LD_LIBRARY_PATH=$PWD:" MV_HOOKED
+                        " $MEMVIZ run -q -o a.bin -- "
+                        "sh -c '%s; exec " MV_HOOKED "/hooked_linked linked' >/dev/null; " SAMPLES,
+               writes_number);
 
     cr_assert_eq(run.status, 0, "%s", run.err);
     /* The last column is "process"; a time could contain the same digits. */

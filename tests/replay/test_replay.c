@@ -21,13 +21,6 @@ static cJSON *truth_of(const char *name)
     return mvt_json_file("snapshots/%s.truth.json", name);
 }
 
-static mv_lives lives_of(mv_arena *arena, const mv_trace *trace, uint32_t device)
-{
-    mv_lives lives = mvt_lives(arena, trace, device);
-
-    return lives;
-}
-
 static void expect_truth(const char *name, const mv_levels *peak)
 {
     cJSON *truth = truth_of(name);
@@ -43,7 +36,7 @@ static void expect_truth(const char *name, const mv_levels *peak)
 static void expect_all_predicted(const mv_trace *trace, const char *name)
 {
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
-        mv_lives lives = lives_of(mvt_memory(), trace, i);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, i);
         mv_replay_fidelity f;
         mvt_ok(mv_replay_verify(mvt_memory(), trace, &lives, NULL, &f, mvt_err()));
         cr_expect_eq(f.segment_matched, f.segment_events, "%s: %u of %u segment events", name,
@@ -106,7 +99,7 @@ LongTest(replay, other_settings_give_the_figures_of_pytorch_under_them)
 
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
         mv_trace trace = mvt_load(arena, comparisons[i].recorded);
-        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         expect_run(arena, &trace, &lives, &comparisons[i], false);
         if (lives.history == MV_HISTORY_COMPLETE)
             expect_run(arena, &trace, &lives, &comparisons[i], true);
@@ -126,7 +119,7 @@ LongTest(replay, one_workload_under_six_settings_each_predicts_the_others)
     }
     for (int i = 0; i < 6; i++) {
         mv_trace trace = mvt_load(arena, names[i]);
-        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         for (int j = 0; j < 6; j++)
             expect_run(arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
                        false);
@@ -139,7 +132,7 @@ Test(replay, a_failed_request_fails_again_at_a_named_place)
     mv_replay_result result;
     mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
     mv_trace trace = mvt_load(arena, "oom_fragmented");
-    mv_lives lives = lives_of(arena, &trace, 0);
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.recorded_ooms, 1);
@@ -163,7 +156,7 @@ LongTest(replay, block_sizes_suffice_for_reserved_memory)
         mv_replay_result requests, blocks;
         mv_replay_fidelity f;
         mv_trace trace = mvt_load(arena, names[i]);
-        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         mv_replay_opts opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
@@ -176,7 +169,7 @@ LongTest(replay, block_sizes_suffice_for_reserved_memory)
             size[j] = of_block ? lives.allocs.block[lives.alloc_of[j]] : ev->size[j];
         }
         ev->size = size;
-        lives = lives_of(arena, &trace, 0);
+        lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &blocks, mvt_err()));
         mvt_ok(mv_replay_verify(arena, &trace, &lives, NULL, &f, mvt_err()));
         cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
@@ -194,7 +187,7 @@ Test(replay, a_replay_in_pieces_is_the_same)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_trace trace = mvt_load(arena, names[i]);
-        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
         mv_replay_result some, whole;
         mv_replay *replay;
@@ -229,7 +222,7 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     mvt_free(t, .addr = 0x1000400, .bytes = 512);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives = lives_of(mvt_arena(t), trace, 0);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_replay_script_make(mvt_arena(t), trace, &lives, &script, mvt_err()));
     cr_assert(mv_replay_script_list(mvt_arena(t), &script));
     cr_assert_eq(script.op_count, 7);
@@ -244,7 +237,7 @@ Test(replay, a_replay_ends_when_no_steps_remain)
 {
     mv_arena *arena = mvt_memory();
     mv_trace trace = mvt_load(arena, "gpt_train");
-    mv_lives lives = lives_of(arena, &trace, 0);
+    mv_lives lives = mvt_lives(arena, &trace, 0);
     uint64_t left = 2 * (uint64_t)lives.events.count;
     mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .left = &left};
     mv_replay_result result;
@@ -262,24 +255,23 @@ Test(replay, a_replay_ends_when_no_steps_remain)
  * trace later completes A's free as well, C stays. The request for D is refused. */
 Test(replay, a_free_that_was_waited_for_frees_nothing_later)
 {
-    const uint64_t mib = 1 << 20;
     mv_arena *arena = mvt_memory();
     mvt_trace *t = mvt_new();
-    mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = 60 * mib};
+    mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = 60 * MIB};
     mv_replay_result result;
 
-    mvt_segment_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
-    mvt_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * mib});
-    mvt_segment_alloc(t, .addr = 2ull << 30, .bytes = 50 * mib);
-    mvt_alloc(t, .addr = 2ull << 30, .bytes = 50 * mib);
-    mvt_segment_alloc(t, .addr = 3ull << 30, .bytes = 10 * mib);
-    mvt_alloc(t, .addr = 3ull << 30, .bytes = 10 * mib);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * mib});
-    mvt_segment_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
-    mvt_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
+    mvt_segment_alloc(t, .addr = 1 << 30, .bytes = 40 * MIB);
+    mvt_alloc(t, .addr = 1 << 30, .bytes = 40 * MIB);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * MIB});
+    mvt_segment_alloc(t, .addr = 2ull << 30, .bytes = 50 * MIB);
+    mvt_alloc(t, .addr = 2ull << 30, .bytes = 50 * MIB);
+    mvt_segment_alloc(t, .addr = 3ull << 30, .bytes = 10 * MIB);
+    mvt_alloc(t, .addr = 3ull << 30, .bytes = 10 * MIB);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * MIB});
+    mvt_segment_alloc(t, .addr = 4ull << 30, .bytes = 10 * MIB);
+    mvt_alloc(t, .addr = 4ull << 30, .bytes = 10 * MIB);
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives = lives_of(arena, trace, 0);
+    mv_lives lives = mvt_lives(arena, trace, 0);
     mvt_ok(mv_replay_run(arena, trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.counts.retries, 1);
     cr_expect_eq(result.counts.ooms, 1);

@@ -5,8 +5,6 @@
 #include "analyze/replay/replay_edit.h"
 #include "tests/fixture/fixture.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 enum { MOST = 400 };
 
 typedef enum { ALLOC, FREE, REQUEST_FREE, COMPLETE, EMPTY, TRY, GONE } step_kind;
@@ -27,6 +25,33 @@ static void add(program *p, step s)
 {
     cr_assert_lt(p->count, MOST);
     p->steps[p->count++] = s;
+}
+
+/* Appends steps: "+3:40" allocates 40 MiB for block 3 ("+3:0" one byte), "-3" frees it, and "?90" is a
+ * request for 90 MiB that fails. */
+static void add_steps(program *p, const char *text)
+{
+    for (char *at = (char *)text; *at; at += *at == ' ') {
+        char what = *at++;
+        uint32_t number = (uint32_t)strtoul(at, &at, 10);
+        uint64_t mib = *at == ':' ? strtoul(at + 1, &at, 10) : 0;
+        if (what == '+')
+            add(p, (step){ALLOC, number, mib ? mib * MIB : 1, 0});
+        else if (what == '-')
+            add(p, (step){.kind = FREE, .block = number});
+        else
+            add(p, (step){.kind = TRY, .bytes = number * MIB});
+    }
+}
+
+/* Returns the call of each block from a digit for each, with '.' for blocks of no call. */
+static const uint32_t *calls_of(const char *blocks)
+{
+    static uint32_t calls[MOST];
+
+    for (uint32_t i = 0; i < MOST; i++)
+        calls[i] = i < strlen(blocks) && blocks[i] != '.' ? (uint32_t)(blocks[i] - '0') : MV_NO_ROW;
+    return calls;
 }
 
 typedef struct {
@@ -306,63 +331,29 @@ Test(replay_edit, the_cache_is_emptied_before_events)
 /* ---- offloading -------------------------------------------------------------------------- */
 
 /* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each of
- * them. The numbers are sizes in MiB. */
+ * them. Each block leaves before the second allocation after its own, and returns before the
+ * allocation that precedes its free: block 2 as 7, and block 0 as 9. The last one would return where
+ * it leaves, so it stays. */
 Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
 {
-    program before = {.count = 0}, after = {.count = 0};
+    program before = {.marked = {[0] = true, [2] = true, [4] = true}}, after = {.count = 0};
 
-    for (uint32_t i = 0; i < 3; i++) {
-        add(&before, (step){ALLOC, 2 * i, 30 * MIB, 0}); /* kept */
-        add(&before, (step){ALLOC, 2 * i + 1, 10 * MIB, 0});
-        add(&before, (step){.kind = FREE, .block = 2 * i + 1});
-        before.marked[2 * i] = true;
-    }
-    for (uint32_t i = 0; i < 3; i++) {
-        add(&before, (step){ALLOC, 6 + i, 40 * MIB, 0});
-        add(&before, (step){.kind = FREE, .block = 4 - 2 * i});
-        add(&before, (step){.kind = FREE, .block = 6 + i});
-    }
-    /* Each block leaves before the second allocation after its own, and returns before the
-     * allocation that precedes its free. The last one would return where it leaves, so it stays. */
-    add(&after, (step){ALLOC, 0, 30 * MIB, 0});
-    add(&after, (step){ALLOC, 1, 10 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 1});
-    add(&after, (step){.kind = FREE, .block = 0});
-    add(&after, (step){ALLOC, 2, 30 * MIB, 0});
-    add(&after, (step){ALLOC, 3, 10 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 3});
-    add(&after, (step){.kind = FREE, .block = 2});
-    add(&after, (step){ALLOC, 4, 30 * MIB, 0});
-    add(&after, (step){ALLOC, 5, 10 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 5});
-    add(&after, (step){ALLOC, 6, 40 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 4});
-    add(&after, (step){.kind = FREE, .block = 6});
-    add(&after, (step){ALLOC, 7, 30 * MIB, 0}); /* block 2 again */
-    add(&after, (step){ALLOC, 8, 40 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 7});
-    add(&after, (step){.kind = FREE, .block = 8});
-    add(&after, (step){ALLOC, 9, 30 * MIB, 0}); /* block 0 again */
-    add(&after, (step){ALLOC, 10, 40 * MIB, 0});
-    add(&after, (step){.kind = FREE, .block = 9});
-    add(&after, (step){.kind = FREE, .block = 10});
+    add_steps(&before, "+0:30 +1:10 -1 +2:30 +3:10 -3 +4:30 +5:10 -5");
+    add_steps(&before, "+6:40 -4 -6 +7:40 -2 -7 +8:40 -0 -8");
+    add_steps(&after, "+0:30 +1:10 -1 -0 +2:30 +3:10 -3 -2 +4:30 +5:10 -5");
+    add_steps(&after, "+6:40 -4 -6 +7:30 +8:40 -7 -8 +9:30 +10:40 -9 -10");
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
 /* A forward pass that ends with a failed request. Either an exception frees the blocks that the
  * pass kept, or the trace ends there. The backward pass that would have brought the blocks back is
- * missing. */
-static void add_forward(program *p, uint32_t leaving)
+ * missing. Nothing is allocated after the last block, so it may still be in use and stays. */
+static void add_forward(program *p, bool offloads)
 {
-    for (uint32_t i = 0; i < 3; i++) {
-        add(p, (step){ALLOC, 2 * i, 30 * MIB, 0}); /* kept */
-        add(p, (step){ALLOC, 2 * i + 1, 10 * MIB, 0});
-        add(p, (step){.kind = FREE, .block = 2 * i + 1});
-        if (i < leaving)
-            add(p, (step){.kind = FREE, .block = 2 * i});
+    add_steps(p, offloads ? "+0:30 +1:10 -1 -0 +2:30 +3:10 -3 -2 +4:30 +5:10 -5 ?90"
+                          : "+0:30 +1:10 -1 +2:30 +3:10 -3 +4:30 +5:10 -5 ?90");
+    for (uint32_t i = 0; i < 3; i++)
         p->marked[2 * i] = true;
-    }
-    add(p, (step){.kind = TRY, .bytes = 90 * MIB});
 }
 
 Test(replay_edit, offloaded_blocks_stay_away_when_a_failed_request_ends_the_pass)
@@ -370,146 +361,64 @@ Test(replay_edit, offloaded_blocks_stay_away_when_a_failed_request_ends_the_pass
     program before = {.count = 0}, after = {.count = 0};
     static uint8_t cut[MOST];
 
-    add_forward(&before, 0);
-    /* nothing is allocated after the last block, so it may still be in use */
-    add_forward(&after, 2);
+    add_forward(&before, false);
+    add_forward(&after, true);
     memset(cut, 1, sizeof cut);
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD, .cut = cut}, &after);
-    for (uint32_t i = 0; i < 3; i++)
-        add(&before, (step){.kind = FREE, .block = 2 * i});
+    add_steps(&before, "-0 -2 -4");
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
+/* The program continues with block 6. */
 Test(replay_edit, blocks_that_outlive_a_failed_request_come_back)
 {
     program before = {.count = 0}, after = {.count = 0};
 
-    add_forward(&before, 0);
-    add_forward(&after, 2);
-    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program continues */
-    for (uint32_t i = 0; i < 2; i++)
-        add(&before, (step){.kind = FREE, .block = 2 * i});
-    for (uint32_t i = 0; i < 2; i++)
-        add(&after, (step){ALLOC, 7 + i, 30 * MIB, 0});
-    add(&after, (step){ALLOC, 6, 40 * MIB, 0});
-    for (uint32_t i = 0; i < 2; i++)
-        add(&after, (step){.kind = FREE, .block = 7 + i});
+    add_forward(&before, false);
+    add_forward(&after, true);
+    add_steps(&before, "+6:40 -0 -2");
+    add_steps(&after, "+7:30 +8:30 +6:40 -7 -8");
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
+/* Each call keeps a block and has an output; blocks 2 and 5 are something else. */
 Test(replay_edit, calls_are_not_made_again_after_a_failed_request)
 {
     program before = {.count = 0}, after = {.count = 0};
-    uint32_t instance[MOST];
+    mv_edit edit = {.kind = MV_EDIT_RECOMPUTE, .instance = calls_of("00.11")};
 
-    for (uint32_t i = 0; i < MOST; i++)
-        instance[i] = MV_NO_ROW;
-    for (uint32_t call = 0; call < 2; call++)
-        for (uint32_t i = 0; i < 2; i++) {
-            program *p = i ? &after : &before;
-            add(p, (step){ALLOC, 3 * call, 60 * MIB, 0});     /* kept */
-            add(p, (step){ALLOC, 3 * call + 1, 30 * MIB, 0}); /* output */
-            if (i)
-                add(p, (step){.kind = FREE, .block = 3 * call});
-            add(p, (step){ALLOC, 3 * call + 2, 1, 0}); /* something else */
-            add(p, (step){.kind = FREE, .block = 3 * call + 2});
-            instance[3 * call] = instance[3 * call + 1] = call;
-        }
-    add(&before, (step){.kind = TRY, .bytes = 50 * MIB});
-    add(&after, (step){.kind = TRY, .bytes = 50 * MIB});
-    for (uint32_t call = 0; call < 2; call++) {
-        add(&before, (step){.kind = FREE, .block = 3 * call});
-        add(&before, (step){.kind = FREE, .block = 3 * call + 1});
-        add(&after, (step){.kind = FREE, .block = 3 * call + 1});
-    }
-    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
+    add_steps(&before, "+0:60 +1:30 +2:0 -2 +3:60 +4:30 +5:0 -5 ?50 -0 -1 -3 -4");
+    add_steps(&after, "+0:60 +1:30 -0 +2:0 -2 +3:60 +4:30 -3 +5:0 -5 ?50 -1 -4");
+    expect_same(&before, edit, &after);
 }
 
-/* Two calls of three blocks each: kept, temporary, output. */
+/* Two calls of three blocks each: temporary, kept, output. Blocks 3 and 7 are something else. The
+ * backward pass allocates blocks 8 and 9, after the calls' blocks 24 and 25, 20 and 21 again. */
 Test(replay_edit, calls_are_made_again_before_the_backward_pass)
 {
-    program before = {.count = 0}, after;
-    uint32_t instance[MOST];
+    program before = {.count = 0}, after = {.count = 0};
+    mv_edit edit = {.kind = MV_EDIT_RECOMPUTE, .instance = calls_of("000.111")};
 
-    for (uint32_t i = 0; i < MOST; i++)
-        instance[i] = MV_NO_ROW;
-    for (uint32_t call = 0; call < 2; call++) {
-        add(&before, (step){ALLOC, 4 * call, 50 * MIB, 0});     /* temporary */
-        add(&before, (step){ALLOC, 4 * call + 1, 60 * MIB, 0}); /* kept */
-        add(&before, (step){.kind = FREE, .block = 4 * call});
-        add(&before, (step){ALLOC, 4 * call + 2, 30 * MIB, 0}); /* output */
-        for (uint32_t i = 0; i < 3; i++)
-            instance[4 * call + i] = call;
-        add(&before, (step){ALLOC, 4 * call + 3, 1, 0}); /* something else */
-        add(&before, (step){.kind = FREE, .block = 4 * call + 3});
-    }
-    for (uint32_t call = 2; call-- > 0;) {
-        add(&before, (step){ALLOC, 9 - call, 70 * MIB, 0});
-        add(&before, (step){.kind = FREE, .block = 4 * call + 1});
-        add(&before, (step){.kind = FREE, .block = 4 * call + 2});
-        add(&before, (step){.kind = FREE, .block = 9 - call});
-    }
-    after = (program){.count = 0};
-    for (uint32_t call = 0; call < 2; call++) {
-        add(&after, (step){ALLOC, 4 * call, 50 * MIB, 0});
-        add(&after, (step){ALLOC, 4 * call + 1, 60 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = 4 * call});
-        add(&after, (step){ALLOC, 4 * call + 2, 30 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = 4 * call + 1}); /* not kept */
-        add(&after, (step){ALLOC, 4 * call + 3, 1, 0});
-        add(&after, (step){.kind = FREE, .block = 4 * call + 3});
-    }
-    for (uint32_t call = 2; call-- > 0;) {
-        uint32_t again = 20 + 4 * call;
-        add(&after, (step){ALLOC, again, 50 * MIB, 0});
-        add(&after, (step){ALLOC, again + 1, 60 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = again});
-        add(&after, (step){ALLOC, 9 - call, 70 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = again + 1});
-        add(&after, (step){.kind = FREE, .block = 4 * call + 2});
-        add(&after, (step){.kind = FREE, .block = 9 - call});
-    }
-    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
+    add_steps(&before, "+0:50 +1:60 -0 +2:30 +3:0 -3 +4:50 +5:60 -4 +6:30 +7:0 -7");
+    add_steps(&before, "+8:70 -5 -6 -8 +9:70 -1 -2 -9");
+    add_steps(&after, "+0:50 +1:60 -0 +2:30 -1 +3:0 -3 +4:50 +5:60 -4 +6:30 -5 +7:0 -7");
+    add_steps(&after, "+24:50 +25:60 -24 +8:70 -25 -6 -8 +20:50 +21:60 -20 +9:70 -21 -2 -9");
+    expect_same(&before, edit, &after);
 }
 
-/* Three calls whose first blocks are all freed at the same point, as casts of weights are under
- * autocast. */
+/* Three calls of three blocks each: cast, kept, output. Their casts are all freed at the same point, as
+ * casts of weights are under autocast. */
 Test(replay_edit, blocks_freed_together_are_not_kept_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};
-    uint32_t instance[MOST];
+    mv_edit edit = {.kind = MV_EDIT_RECOMPUTE, .instance = calls_of("000.111.222")};
 
-    for (uint32_t i = 0; i < MOST; i++)
-        instance[i] = MV_NO_ROW;
-    for (uint32_t call = 0; call < 3; call++)
-        for (uint32_t i = 0; i < 2; i++) {
-            program *p = i ? &after : &before;
-            add(p, (step){ALLOC, 4 * call, 10 * MIB, 0});     /* cast */
-            add(p, (step){ALLOC, 4 * call + 1, 60 * MIB, 0}); /* kept */
-            add(p, (step){ALLOC, 4 * call + 2, 30 * MIB, 0}); /* output */
-            if (i)
-                add(p, (step){.kind = FREE, .block = 4 * call + 1});
-            add(p, (step){ALLOC, 4 * call + 3, 1, 0}); /* something else */
-            add(p, (step){.kind = FREE, .block = 4 * call + 3});
-            for (uint32_t k = 0; k < 3; k++)
-                instance[4 * call + k] = call;
-        }
-    for (uint32_t call = 0; call < 3; call++) {
-        add(&before, (step){.kind = FREE, .block = 4 * call});
-        add(&after, (step){.kind = FREE, .block = 4 * call});
-    }
-    for (uint32_t call = 3; call-- > 0;) {
-        add(&before, (step){ALLOC, 20 + call, 70 * MIB, 0});
-        add(&before, (step){.kind = FREE, .block = 4 * call + 1});
-        add(&before, (step){.kind = FREE, .block = 4 * call + 2});
-        add(&before, (step){.kind = FREE, .block = 20 + call});
-        add(&after, (step){ALLOC, 30 + 2 * call, 10 * MIB, 0});
-        add(&after, (step){ALLOC, 31 + 2 * call, 60 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = 30 + 2 * call});
-        add(&after, (step){ALLOC, 20 + call, 70 * MIB, 0});
-        add(&after, (step){.kind = FREE, .block = 31 + 2 * call});
-        add(&after, (step){.kind = FREE, .block = 4 * call + 2});
-        add(&after, (step){.kind = FREE, .block = 20 + call});
-    }
-    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
+    add_steps(&before, "+0:10 +1:60 +2:30 +3:0 -3 +4:10 +5:60 +6:30 +7:0 -7");
+    add_steps(&before, "+8:10 +9:60 +10:30 +11:0 -11 -0 -4 -8");
+    add_steps(&before, "+22:70 -9 -10 -22 +21:70 -5 -6 -21 +20:70 -1 -2 -20");
+    add_steps(&after, "+0:10 +1:60 +2:30 -1 +3:0 -3 +4:10 +5:60 +6:30 -5 +7:0 -7");
+    add_steps(&after, "+8:10 +9:60 +10:30 -9 +11:0 -11 -0 -4 -8");
+    add_steps(&after, "+34:10 +35:60 -34 +22:70 -35 -10 -22 +32:10 +33:60 -32 +21:70 -33 -6 -21");
+    add_steps(&after, "+30:10 +31:60 -30 +20:70 -31 -2 -20");
+    expect_same(&before, edit, &after);
 }

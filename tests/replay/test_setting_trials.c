@@ -10,17 +10,19 @@ typedef struct {
     mv_trials trials;
 } bench;
 
-static void open_bench(bench *b, const char *name, mv_trials_opts opts)
+static bench b;
+
+static void open_bench(const char *name, mv_trials_opts opts)
 {
-    b->trace = mvt_load(mvt_memory(), name);
-    b->lives = mvt_lives(mvt_memory(), &b->trace, 0);
-    mvt_ok(mv_trials_open(mvt_memory(), &b->trace, &b->lives, opts, &b->trials, mvt_err()));
+    b.trace = mvt_load(mvt_memory(), name);
+    b.lives = mvt_lives(mvt_memory(), &b.trace, 0);
+    mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, opts, &b.trials, mvt_err()));
 }
 
-static uint32_t first_oom(const bench *b)
+static uint32_t first_oom(void)
 {
-    for (uint32_t i = 0; i < b->lives.events.count; i++)
-        if (b->lives.events.action[i] == MV_ACTION_OOM)
+    for (uint32_t i = 0; i < b.lives.events.count; i++)
+        if (b.lives.events.action[i] == MV_ACTION_OOM)
             return i;
     return MV_NEVER;
 }
@@ -60,9 +62,8 @@ LongTest(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (uint32_t parts = 1; parts < 5; parts++) {
-            bench b;
             mv_trial trial;
-            open_bench(&b, names[i], (mv_trials_opts){0});
+            open_bench(names[i], (mv_trials_opts){0});
             mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives,
                                   (mv_trials_opts){.end = b.lives.events.count / 5 * parts},
                                   &b.trials, mvt_err()));
@@ -77,10 +78,9 @@ LongTest(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
 Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
 {
     mv_trial as_recorded, expandable;
-    bench b;
 
-    open_bench(&b, "oom_fragmented", (mv_trials_opts){0});
-    uint32_t oom = first_oom(&b);
+    open_bench("oom_fragmented", (mv_trials_opts){0});
+    uint32_t oom = first_oom();
     cr_assert_neq(oom, MV_NEVER);
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
                           &b.trials, mvt_err()));
@@ -105,9 +105,7 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
  * Without the limit, requests that the run refused would count as doubts. */
 LongTest(setting_trials, doubt_is_measured_within_the_limit)
 {
-    bench b;
-
-    open_bench(&b, "frag_varying_batch", (mv_trials_opts){0});
+    open_bench("frag_varying_batch", (mv_trials_opts){0});
     mv_trials free_one = b.trials;
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives,
                           (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2}, &b.trials,
@@ -126,9 +124,8 @@ LongTest(setting_trials, settings_of_a_set_are_distinct_and_in_order)
         mv_trial_list list;
         mv_alloc_conf a, c;
         char why[128];
-        bench b;
         uint32_t recorded = 0;
-        open_bench(&b, names[i], (mv_trials_opts){0});
+        open_bench(names[i], (mv_trials_opts){0});
         mvt_ok(mv_trials_try_set(&b.trials, MV_TRY_ALL, &list, mvt_err()));
         for (uint32_t k = 0; k < list.count; k++) {
             cr_assert(mv_alloc_conf_parse(list.rows[k].conf, &a, why, sizeof why), "%s", why);
@@ -149,9 +146,8 @@ Test(setting_trials, a_set_uses_the_steps_of_its_trials_in_order)
     enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };
     const uint64_t plenty = mv_replay_most_work(1 << 20);
     mv_trial_list list;
-    bench b;
 
-    open_bench(&b, "whatif_0", (mv_trials_opts){0});
+    open_bench("whatif_0", (mv_trials_opts){0});
     *b.trials.left = plenty;
     mvt_ok(mv_trials_try_set(&b.trials, SET, &list, mvt_err()));
     cr_assert_gt(list.count, 3);

@@ -12,24 +12,26 @@ typedef struct {
     mv_image image;
 } drawing;
 
-static void begin(drawing *d, float width, float height)
+static drawing d;
+
+static void begin(float width, float height)
 {
-    *d = (drawing){.arena = mvt_memory()};
-    mv_scene_init(&d->scene, d->arena, width, height, 0xffffffff);
+    d = (drawing){.arena = mvt_memory()};
+    mv_scene_init(&d.scene, d.arena, width, height, 0xffffffff);
 }
 
-static void draw(drawing *d)
+static void draw(void)
 {
-    mvt_ok(mv_raster_draw(d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP}, &d->image,
+    mvt_ok(mv_raster_draw(d.arena, &d.scene, &(mv_raster_opts){.font = MV_FONT_BITMAP}, &d.image,
                           mvt_err()));
 }
 
 /* 0xRRGGBBAA, multiplied by alpha. */
-static uint32_t pixel(const drawing *d, uint32_t x, uint32_t y)
+static uint32_t pixel(uint32_t x, uint32_t y)
 {
-    const uint8_t *p = d->image.pixels + ((uint64_t)y * d->image.width + x) * 4;
+    const uint8_t *p = d.image.pixels + ((uint64_t)y * d.image.width + x) * 4;
 
-    cr_assert(x < d->image.width && y < d->image.height);
+    cr_assert(x < d.image.width && y < d.image.height);
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
@@ -37,45 +39,38 @@ static uint32_t pixel(const drawing *d, uint32_t x, uint32_t y)
 
 Test(raster, rectangles_cover_their_pixels)
 {
-    drawing d;
-
-    begin(&d, 10, 10);
+    begin(10, 10);
     mvt_scene_rect(&d.scene, 2, 3, 4, 2, 0x102030ff);
     mvt_scene_rect(&d.scene, 7.5f, 0, 1, 1, 0x000000ff);
     mvt_scene_rect(&d.scene, 0, 9, 1, 1, 0x00000080);
-    draw(&d);
+    draw();
     for (uint32_t y = 0; y < 9; y++)
         for (uint32_t x = 0; x < 7; x++)
-            cr_expect_eq(pixel(&d, x, y),
-                         x >= 2 && x < 6 && y >= 3 && y < 5 ? 0x102030ff : 0xffffffff);
-    cr_expect_eq(pixel(&d, 7, 0), 0x7f7f7fff);
-    cr_expect_eq(pixel(&d, 8, 0), 0x7f7f7fff);
-    cr_expect_eq(pixel(&d, 9, 0), 0xffffffff);
-    cr_expect_eq(pixel(&d, 0, 9), 0x7f7f7fff);
+            cr_expect_eq(pixel(x, y), x >= 2 && x < 6 && y >= 3 && y < 5 ? 0x102030ff : 0xffffffff);
+    cr_expect_eq(pixel(7, 0), 0x7f7f7fff);
+    cr_expect_eq(pixel(8, 0), 0x7f7f7fff);
+    cr_expect_eq(pixel(9, 0), 0xffffffff);
+    cr_expect_eq(pixel(0, 9), 0x7f7f7fff);
 }
 
 /* Crisp shapes that meet at any position must leave no seam, on any background. */
 Test(raster, crisp_shapes_leave_no_seam)
 {
-    drawing d;
-
-    begin(&d, 40, 40);
+    begin(40, 40);
     for (int i = 0; i < 30; i++) {
         mv_scene_point(&d.scene, 0, (float)i * 40 / 30);
         mv_scene_point(&d.scene, 40, (float)(i + 1) * 40 / 30);
         mv_scene_add(&d.scene,
                      (mv_shape){.kind = MV_SHAPE_RECTS, .fill = 0x004080ff, .is_crisp = true});
     }
-    draw(&d);
+    draw();
     for (uint32_t i = 0; i < 1600; i++)
-        cr_assert_eq(pixel(&d, i % 40, i / 40), 0x004080ff);
+        cr_assert_eq(pixel(i % 40, i / 40), 0x004080ff);
 }
 
 Test(raster, strokes_have_their_width_corners_and_dashes)
 {
-    drawing d;
-
-    begin(&d, 30, 30);
+    begin(30, 30);
     mv_scene_line(&d.scene, 2, 5, 12, 5, 0x000000ff, 2);
     mv_scene_point(&d.scene, 4, 10);
     mv_scene_point(&d.scene, 10, 10);
@@ -86,38 +81,36 @@ Test(raster, strokes_have_their_width_corners_and_dashes)
     mv_scene_add(
         &d.scene,
         (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0x0000ffff, .width = 2, .is_dashed = true});
-    draw(&d);
+    draw();
     for (uint32_t x = 0; x < 16; x++) {
         uint32_t want = x >= 2 && x < 12 ? 0x000000ff : 0xffffffff;
-        cr_expect_eq(pixel(&d, x, 4), want);
-        cr_expect_eq(pixel(&d, x, 5), want);
-        cr_expect_eq(pixel(&d, x, 3), 0xffffffff);
-        cr_expect_eq(pixel(&d, x, 6), 0xffffffff);
+        cr_expect_eq(pixel(x, 4), want);
+        cr_expect_eq(pixel(x, 5), want);
+        cr_expect_eq(pixel(x, 3), 0xffffffff);
+        cr_expect_eq(pixel(x, 6), 0xffffffff);
     }
-    cr_expect_eq(pixel(&d, 10, 9), 0xff0000ff, "the tip of the corner");
-    cr_expect_eq(pixel(&d, 11, 9), 0xffffffff);
-    cr_expect_eq(pixel(&d, 10, 15), 0xff0000ff);
-    cr_expect_eq(pixel(&d, 10, 16), 0xffffffff, "ends are cut off");
+    cr_expect_eq(pixel(10, 9), 0xff0000ff, "the tip of the corner");
+    cr_expect_eq(pixel(11, 9), 0xffffffff);
+    cr_expect_eq(pixel(10, 15), 0xff0000ff);
+    cr_expect_eq(pixel(10, 16), 0xffffffff, "ends are cut off");
     for (uint32_t x = 1; x < 30; x++)
-        cr_expect_eq(pixel(&d, x, 24), (x - 1) % 11 < 7 ? 0x0000ffff : 0xffffffff, "%u", x);
+        cr_expect_eq(pixel(x, 24), (x - 1) % 11 < 7 ? 0x0000ffff : 0xffffffff, "%u", x);
 }
 
 Test(raster, frames_are_closed)
 {
-    drawing d;
-
-    begin(&d, 20, 20);
+    begin(20, 20);
     mv_scene_point(&d.scene, 3, 3);
     mv_scene_point(&d.scene, 17, 12);
     mv_scene_add(
         &d.scene,
         (mv_shape){.kind = MV_SHAPE_RECTS, .fill = 0x00ff00ff, .stroke = 0x000000ff, .width = 2});
-    draw(&d);
+    draw();
     for (uint32_t y = 0; y < 20; y++)
         for (uint32_t x = 0; x < 20; x++) {
             bool is_out = x < 2 || x >= 18 || y < 2 || y >= 13;
             bool is_in = x >= 4 && x < 16 && y >= 4 && y < 11;
-            cr_assert_eq(pixel(&d, x, y),
+            cr_assert_eq(pixel(x, y),
                          is_out  ? 0xffffffff
                          : is_in ? 0x00ff00ff
                                  : 0x000000ff,
@@ -127,34 +120,31 @@ Test(raster, frames_are_closed)
 
 Test(raster, clips_hide_and_end)
 {
-    drawing d;
-
-    begin(&d, 20, 20);
+    begin(20, 20);
     mv_scene_clip(&d.scene, 5, 5, 10, 10);
     mvt_scene_rect(&d.scene, -100, -100, 300, 300, 0x000000ff);
     mv_scene_clip(&d.scene, 30, 30, 5, 5);
     mvt_scene_rect(&d.scene, -100, -100, 300, 300, 0xff0000ff);
     mv_scene_unclip(&d.scene);
     mvt_scene_rect(&d.scene, 0, 19, 20, 1, 0x0000ffff);
-    draw(&d);
+    draw();
     for (uint32_t i = 0; i < 19 * 20; i++) {
         bool is_in = i % 20 >= 5 && i % 20 < 15 && i / 20 >= 5 && i / 20 < 15;
-        cr_assert_eq(pixel(&d, i % 20, i / 20), is_in ? 0x000000ff : 0xffffffff);
+        cr_assert_eq(pixel(i % 20, i / 20), is_in ? 0x000000ff : 0xffffffff);
     }
-    cr_expect_eq(pixel(&d, 0, 19), 0x0000ffff);
+    cr_expect_eq(pixel(0, 19), 0x0000ffff);
 }
 
 /* A strip is filled between its edges, in whole and partial pixels. */
 Test(raster, strips_are_filled_between_their_edges)
 {
     static const mv_point points[] = {{2, 2}, {2, 10}, {6, 4}, {6, 8}, {10, 4}, {10, 20}};
-    drawing d;
 
-    begin(&d, 12, 24);
+    begin(12, 24);
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         mv_scene_point(&d.scene, points[i].x, points[i].y);
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x000000ff});
-    draw(&d);
+    draw();
     for (uint32_t y = 0; y < 24; y++)
         for (uint32_t x = 0; x < 12; x++) {
             double middle = x + 0.5, top = middle < 6 ? 2 + (middle - 2) / 2 : 4;
@@ -162,7 +152,7 @@ Test(raster, strips_are_filled_between_their_edges)
             bool is_in = x >= 2 && x < 10 && y >= top + 1 && y + 1 <= bottom - 2;
             bool is_out = x < 2 || x >= 10 || y + 1 <= top - 1 || y >= bottom + 2;
             if (is_in || is_out)
-                cr_expect_eq(pixel(&d, x, y), is_in ? 0x000000ff : 0xffffffff, "%u,%u", x, y);
+                cr_expect_eq(pixel(x, y), is_in ? 0x000000ff : 0xffffffff, "%u,%u", x, y);
         }
 }
 
@@ -173,18 +163,17 @@ static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000
 Test(raster, images_show_the_nearest_pixel)
 {
     mv_pixels image = {.width = 2, .height = 2, .pixels = square};
-    drawing d;
 
-    begin(&d, 12, 12);
+    begin(12, 12);
     mv_scene_clip(&d.scene, 0, 0, 12, 9);
     mv_scene_image(&d.scene, (mv_box){1, 2, 8, 8}, (mv_box){0, 0, 2, 2}, &image);
-    draw(&d);
+    draw();
     for (uint32_t y = 0; y < 12; y++)
         for (uint32_t x = 0; x < 12; x++) {
             uint32_t want = 0xffffffff;
             if (x >= 1 && x < 9 && y >= 2 && y < 9)
                 want = square[(y - 2) / 4 * 2 + (x - 1) / 4];
-            cr_expect_eq(pixel(&d, x, y), want & 0xff ? want : 0xffffffff, "%u,%u", x, y);
+            cr_expect_eq(pixel(x, y), want & 0xff ? want : 0xffffffff, "%u,%u", x, y);
         }
 }
 
@@ -194,16 +183,15 @@ Test(raster, images_show_a_part)
 {
     uint32_t stripes[16];
     mv_pixels image = {.width = 16, .height = 1, .pixels = stripes};
-    drawing d;
 
     for (uint32_t i = 0; i < 16; i++)
         stripes[i] = i << 28 | 0xff;
-    begin(&d, 20, 2);
+    begin(20, 2);
     mv_scene_image(&d.scene, (mv_box){-10, -5, 40, 10}, (mv_box){2.5f, 0, 20, 1}, &image);
-    draw(&d);
+    draw();
     for (uint32_t x = 0; x < 20; x++) {
         uint32_t column = (uint32_t)(2.5 + (x + 10.5) * 0.5);
-        cr_expect_eq(pixel(&d, x, 1), stripes[column < 16 ? column : 15], "%u", x);
+        cr_expect_eq(pixel(x, 1), stripes[column < 16 ? column : 15], "%u", x);
     }
 }
 
@@ -212,18 +200,17 @@ Test(raster, images_show_a_part)
 Test(raster, hatching_covers_its_share)
 {
     uint64_t dark = 0;
-    drawing d;
 
-    begin(&d, 100, 100);
+    begin(100, 100);
     mv_scene_point(&d.scene, 0, 0);
     mv_scene_point(&d.scene, 100, 100);
     mv_scene_add(&d.scene,
                  (mv_shape){.kind = MV_SHAPE_RECTS, .is_hatched = true, .stroke = 0x000000ff});
-    draw(&d);
+    draw();
     for (uint32_t i = 0; i < 10000; i++)
-        dark += 255 - (pixel(&d, i % 100, i / 100) >> 24);
+        dark += 255 - (pixel(i % 100, i / 100) >> 24);
     cr_expect_float_eq((double)dark / 2550000, 0.12, 0.001);
-    cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
+    cr_expect_eq(pixel(3, 4), pixel(4, 3));
 }
 
 /* Texts must be at their anchor, and within the width from mv_text_width. */
@@ -248,14 +235,14 @@ Test(raster, texts_fit_the_width_of_the_layout)
     }
 }
 
-static void ink(const drawing *d, uint32_t *left, uint32_t *right)
+static void ink(uint32_t *left, uint32_t *right)
 {
-    *left = d->image.width;
+    *left = d.image.width;
     *right = 0;
-    for (uint32_t i = 0; i < d->image.width * d->image.height; i++)
-        if (pixel(d, i % d->image.width, i / d->image.width) != 0xffffffff) {
-            *left = i % d->image.width < *left ? i % d->image.width : *left;
-            *right = i % d->image.width >= *right ? i % d->image.width + 1 : *right;
+    for (uint32_t i = 0; i < d.image.width * d.image.height; i++)
+        if (pixel(i % d.image.width, i / d.image.width) != 0xffffffff) {
+            *left = i % d.image.width < *left ? i % d.image.width : *left;
+            *right = i % d.image.width >= *right ? i % d.image.width + 1 : *right;
         }
 }
 
@@ -268,11 +255,10 @@ Test(raster, texts_are_at_their_anchors)
 
     for (int i = 0; i < 3; i++) {
         uint32_t left, right;
-        drawing d;
-        begin(&d, 100, 20);
+        begin(100, 20);
         mv_scene_text(&d.scene, 50, 15, 12, 0x000000ff, all[i].anchor, "HH"); /* 4 + 1 + 4 dots */
-        draw(&d);
-        ink(&d, &left, &right);
+        draw();
+        ink(&left, &right);
         cr_expect_eq(left, all[i].left, "%d: %u", i, left);
         cr_expect_eq(right, all[i].right, "%d: %u", i, right);
     }
@@ -280,20 +266,18 @@ Test(raster, texts_are_at_their_anchors)
 
 Test(raster, a_scene_is_stretched_to_its_shown_size)
 {
-    drawing d;
-
-    begin(&d, 100, 50);
+    begin(100, 50);
     d.scene.shown_width = 20;
     d.scene.shown_height = 20;
     mvt_scene_rect(&d.scene, 0, 0, 50, 50, 0x000000ff);
-    draw(&d);
+    draw();
     cr_expect_eq(d.image.width, 20);
     cr_expect_eq(d.image.height, 20);
     for (uint32_t i = 0; i < 400; i++)
-        cr_assert_eq(pixel(&d, i % 20, i / 20), i % 20 < 10 ? 0x000000ff : 0xffffffff);
+        cr_assert_eq(pixel(i % 20, i / 20), i % 20 < 10 ? 0x000000ff : 0xffffffff);
     d.scene.shown_width = d.scene.shown_height = 1;
-    draw(&d);
-    cr_expect_eq(pixel(&d, 0, 0), 0x7f7f7fff, "one pixel is the mean");
+    draw();
+    cr_expect_eq(pixel(0, 0), 0x7f7f7fff, "one pixel is the mean");
 }
 
 Test(raster, scenes_of_any_size_keep_room_for_the_layout)
@@ -316,9 +300,8 @@ Test(raster, scenes_of_any_size_keep_room_for_the_layout)
 Test(raster, invalid_numbers_and_texts_of_any_bytes_do_no_harm)
 {
     const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 5, -0.0f};
-    drawing d;
 
-    begin(&d, 50, 50);
+    begin(50, 50);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         mvt_scene_rect(&d.scene, odd[i], 5, 10, odd[i], 0x000000ff);
         mv_scene_clip(&d.scene, odd[i], 1, odd[i], 1);
@@ -328,7 +311,7 @@ Test(raster, invalid_numbers_and_texts_of_any_bytes_do_no_harm)
                       "\xff\xc3\xe2\x82 \xf0\x9f\x98\x80 \x01\n\xed\xa0\x80");
         mv_scene_text(&d.scene, 10, 20, 12, 0x000000ff, MV_ANCHOR_MIDDLE, "\xe2");
     }
-    draw(&d);
+    draw();
 }
 
 Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
@@ -336,9 +319,8 @@ Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
     mv_budget budget = {0};
     mv_arena arena;
     mv_err err;
-    drawing d;
 
-    begin(&d, 20000, 10);
+    begin(20000, 10);
     cr_expect_eq(mv_raster_draw(d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err), MV_LIMIT);
     d.scene.width = 100;
     mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_START, "text");
@@ -356,24 +338,24 @@ Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-static void save(drawing *d, const char *path)
+static void save(const char *path)
 {
     mv_sink sink;
 
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_png_write(d->arena->budget, &d->image, &sink, mvt_err()));
+    mvt_ok(mv_png_write(d.arena->budget, &d.image, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
 /* Reads the file back with libpng's simplified API. */
-static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32_t format)
+static uint8_t *load(const char *path, uint32_t *width, uint32_t *height)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
 
     if (!png_image_begin_read_from_file(&png, path))
         return NULL;
-    png.format = format;
-    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(png));
+    png.format = PNG_FORMAT_RGBA;
+    uint8_t *pixels = mv_push_array(mvt_memory(), uint8_t, PNG_IMAGE_SIZE(png));
     cr_assert(pixels && png_image_finish_read(&png, NULL, pixels, 0, NULL), "%s", png.message);
     *width = png.width;
     *height = png.height;
@@ -382,28 +364,25 @@ static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32
 
 /* The picture must equal the file in testdata/golden. With MV_BLESS=1 in the environment, that file
  * is rewritten. */
-static void check_golden(drawing *d, const char *name)
+static void check_golden(const char *name)
 {
     uint32_t width = 0, height = 0, wrong = 0;
 
-    draw(d);
+    draw();
     const char *path = mvt_format(MV_TESTDATA "/golden/%s.png", name);
     if (getenv("MV_BLESS"))
-        save(d, path);
-    uint8_t *want = load(path, &width, &height, PNG_FORMAT_RGBA);
+        save(path);
+    uint8_t *want = load(path, &width, &height);
     cr_assert(want != NULL, "%s", path);
-    cr_assert(width == d->image.width && height == d->image.height);
+    cr_assert(width == d.image.width && height == d.image.height);
     for (uint32_t i = 0; i < width * height; i++)
-        wrong += memcmp(want + 4 * (uint64_t)i, d->image.pixels + 4 * (uint64_t)i, 4) != 0;
+        wrong += memcmp(want + 4 * (uint64_t)i, d.image.pixels + 4 * (uint64_t)i, 4) != 0;
     cr_expect_eq(wrong, 0, "%u pixels differ from %s", wrong, path);
-    free(want);
 }
 
 Test(raster, letters_equal_the_golden_picture)
 {
-    drawing d;
-
-    begin(&d, 250, 130);
+    begin(250, 130);
     for (int c = ' '; c <= '~'; c++)
         mv_scene_text(&d.scene, 10 + (float)(c % 32) * 7, 14 + (float)(c / 32 - 1) * 14, 12,
                       0x000000ff, MV_ANCHOR_START, mv_scene_format(&d.scene, "%c", c));
@@ -420,7 +399,7 @@ Test(raster, letters_equal_the_golden_picture)
                                       .text = "bold, at its end"});
     mv_scene_text(&d.scene, 125, 105, 24, 0x000000ff, MV_ANCHOR_MIDDLE, "twice as large");
     mv_scene_text(&d.scene, 10, 122, 7, 0x000000ff, MV_ANCHOR_START, "too small for whole dots");
-    check_golden(&d, "letters");
+    check_golden("letters");
 }
 
 static void star(mv_scene *scene, float x, float y, float radius)
@@ -434,9 +413,7 @@ static void star(mv_scene *scene, float x, float y, float radius)
 
 Test(raster, shapes_equal_the_golden_picture)
 {
-    drawing d;
-
-    begin(&d, 200, 120);
+    begin(200, 120);
     star(&d.scene, 35, 35, 30);
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = 0x0072b2ff});
     star(&d.scene, 50, 45, 30);
@@ -460,7 +437,7 @@ Test(raster, shapes_equal_the_golden_picture)
     mv_scene_add(
         &d.scene,
         (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xd0021bff, .width = 2, .is_dashed = true});
-    check_golden(&d, "shapes");
+    check_golden("shapes");
 }
 
 /* A whole timeline, small and dark. */
@@ -468,15 +445,14 @@ Test(raster, a_timeline_equals_the_golden_picture)
 {
     mv_paper_opts opts = {.width = 800, .height = 420, .is_dark = true};
     mv_paper timeline;
-    drawing d;
 
-    begin(&d, 0, 0);
+    begin(0, 0);
     mv_trace trace = mvt_load(d.arena, "leak_in_training");
     mv_lives lives = mvt_lives(d.arena, &trace, 0);
     opts.title = "leak_in_training.pickle";
     mvt_ok(mv_paper_find(d.arena, &trace, &lives, &mv_paper_timeline, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
-    check_golden(&d, "timeline");
+    check_golden("timeline");
 }
 
 /* Partly transparent pixels keep their alpha, and their colours are divided by it again. */
@@ -484,19 +460,17 @@ Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});
     uint32_t width, height;
-    drawing d;
 
-    begin(&d, 3, 1);
+    begin(3, 1);
     d.scene.background = 0;
     mvt_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
     mvt_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
-    draw(&d);
-    save(&d, path);
-    uint8_t *back = load(path, &width, &height, PNG_FORMAT_RGBA);
+    draw();
+    save(path);
+    uint8_t *back = load(path, &width, &height);
     cr_assert(back && width == 3 && height == 1);
     cr_expect_eq(memcmp(back, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0, "%u %u %u %u",
                  back[4], back[5], back[6], back[7]);
-    free(back);
 }
 
 Test(raster, a_png_without_memory_is_an_error)
@@ -504,10 +478,9 @@ Test(raster, a_png_without_memory_is_an_error)
     mv_budget budget = {0};
     mv_err err;
     mv_sink sink;
-    drawing d;
 
-    begin(&d, 300, 300);
-    draw(&d);
+    begin(300, 300);
+    draw();
     for (; budget.limit < 1 << 20; budget.limit += 16384) {
         mvt_ok(mv_sink_open(&sink, "/dev/null", mvt_err()));
         mv_code code = mv_png_write(&budget, &d.image, &sink, &err);

@@ -8,12 +8,18 @@
 
 enum { WIDTH = 420, HEIGHT = 310, IMAGE = 64, SHAPES = 40 };
 
+static void close_raster(void *raster)
+{
+    mv_raster_close(raster);
+}
+
 static mv_raster *open_raster(mv_pixel_order order)
 {
     mv_raster *raster =
         mv_raster_open(mvt_memory()->budget, &(mv_raster_opts){MV_FONT_BITMAP, order});
 
     cr_assert(raster != NULL);
+    mvt_at_end(close_raster, raster);
     return raster;
 }
 
@@ -65,16 +71,19 @@ typedef struct {
 
 static uint32_t squares[4][IMAGE * IMAGE];
 
-static void fill_squares(void)
+static mv_pixels images[4];
+
+static void make_images(bool with_versions)
 {
-    for (uint32_t s = 0; s < 4; s++)
+    for (uint32_t s = 0; s < 4; s++) {
         for (uint32_t i = 0; i < IMAGE * IMAGE; i++)
             squares[s][i] =
                 (i / IMAGE / 8 * 0x1f3d + i % IMAGE / 8 * 0x97b1 + s) * 0x9e3779b1u >> 8 << 8 |
                 (s % 2 ? 0xff : i % 251);
+        images[s] =
+            (mv_pixels){IMAGE, IMAGE, squares[s], with_versions && s < 3 ? s + 1 : 0, s % 2};
+    }
 }
-
-static mv_pixels images[4];
 
 static part random_part(uint64_t *random)
 {
@@ -167,9 +176,7 @@ LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)
     uint64_t random = 5, kept = 0, drawn;
     mv_scene scene;
 
-    fill_squares();
-    for (uint32_t i = 0; i < 4; i++)
-        images[i] = (mv_pixels){IMAGE, IMAGE, squares[i], i == 3 ? 0 : i + 1, i % 2};
+    make_images(true);
     for (uint32_t i = 0; i < SHAPES; i++)
         parts[i] = random_part(&random);
     mv_scene_init(&scene, arena, WIDTH, HEIGHT, 0);
@@ -185,7 +192,6 @@ LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)
     }
     cr_expect_gt(kept, 300 * WIDTH * HEIGHT / 4, "most of a picture stays: %llu",
                  (unsigned long long)kept);
-    mv_raster_close(raster);
 }
 
 Test(raster_next, nothing_is_drawn_when_nothing_differs)
@@ -205,7 +211,6 @@ Test(raster_next, nothing_is_drawn_when_nothing_differs)
     mvt_scene_rect(&scene, 300, 20, 10, 10, 0x203040ff);
     frame = next(raster, &scene);
     cr_expect(frame.count == 1 && area(&frame) <= MV_DAMAGE_CELL * MV_DAMAGE_CELL * 4);
-    mv_raster_close(raster);
 }
 
 Test(raster_next, another_size_is_drawn_whole)
@@ -221,7 +226,6 @@ Test(raster_next, another_size_is_drawn_whole)
         cr_expect_eq(area(&frame), (uint64_t)width * 100);
         cr_expect(frame.image.width == width && frame.image.height == 100);
     }
-    mv_raster_close(raster);
 }
 
 Test(raster_next, displays_only_change_the_order_of_bytes)
@@ -231,9 +235,7 @@ Test(raster_next, displays_only_change_the_order_of_bytes)
     uint64_t random = 9;
     mv_scene scene;
 
-    fill_squares();
-    for (uint32_t i = 0; i < 4; i++)
-        images[i] = (mv_pixels){IMAGE, IMAGE, squares[i], 0, i % 2};
+    make_images(false);
     for (uint32_t i = 0; i < SHAPES; i++)
         parts[i] = random_part(&random);
     mv_scene_init(&scene, mvt_memory(), WIDTH, HEIGHT, 0);
@@ -245,8 +247,6 @@ Test(raster_next, displays_only_change_the_order_of_bytes)
         cr_assert(left[0] == right[2] && left[1] == right[1] && left[2] == right[0] &&
                   left[3] == right[3]);
     }
-    mv_raster_close(rgba);
-    mv_raster_close(bgra);
 }
 
 /* ---- every pixel of every shape ---------------------------------------------------------- */
@@ -278,9 +278,7 @@ LongTest(raster_next, hidden_parts_may_be_skipped)
     uint64_t random = 21;
     mv_scene scene;
 
-    fill_squares();
-    for (uint32_t i = 0; i < 4; i++)
-        images[i] = (mv_pixels){IMAGE, IMAGE, squares[i], 0, i % 2};
+    make_images(false);
     mv_scene_init(&scene, arena, WIDTH, HEIGHT, 0);
     for (int round = 0; round < 40; round++) {
         mv_scene_clear(&scene, WIDTH, HEIGHT, 0xf0e8e0ff);
@@ -368,7 +366,6 @@ LongTest(raster_next, frames_of_the_viewer_equal_those_drawn_from_scratch)
         mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = 300 + (float)i * 11, .y = 300});
         mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = (uint8_t)keys[i]});
     }
-    mv_raster_close(raster);
 }
 
 Test(raster_next, memory_that_runs_out_is_reported)
@@ -386,5 +383,4 @@ Test(raster_next, memory_that_runs_out_is_reported)
     cr_expect_eq(mv_raster_next(raster, &scene, &frame, &err), MV_NOMEM);
     arena->budget->limit = UINT64_C(1) << 32;
     cr_expect_eq(mv_raster_next(raster, &scene, &frame, &err), MV_OK);
-    mv_raster_close(raster);
 }

@@ -13,23 +13,25 @@ typedef struct {
     uint64_t length;
 } drawing;
 
-static void begin(drawing *d)
+static drawing d;
+
+static void begin(void)
 {
-    *d = (drawing){.arena = mvt_memory()};
-    mv_scene_init(&d->scene, d->arena, 300, 200, 0xffffffff);
+    d = (drawing){.arena = mvt_memory()};
+    mv_scene_init(&d.scene, d.arena, 300, 200, 0xffffffff);
 }
 
-static void write_svg(drawing *d)
+static void write_svg(void)
 {
     const char *path = mvt_temp_file((mv_span){0});
     mv_sink sink;
 
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_svg_write(&d->scene, &sink, mvt_err()));
+    mvt_ok(mv_svg_write(&d.scene, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    mv_span file = mvt_file(d->arena, path);
-    d->svg = mv_arena_text(d->arena, (const char *)file.data, file.length);
-    d->length = file.length;
+    mv_span file = mvt_file(d.arena, path);
+    d.svg = mv_arena_text(d.arena, (const char *)file.data, file.length);
+    d.length = file.length;
 }
 
 /* Returns the length of the UTF-8 character at `c` and decodes it into *code. Returns 0 if it is
@@ -105,25 +107,23 @@ static void check_tags(const char *svg)
     cr_assert_eq(roots, 1);
 }
 
-static void check_xml(drawing *d)
+static void check_xml(void)
 {
-    write_svg(d);
-    const uint8_t *c = (const uint8_t *)d->svg, *stop = c + d->length;
+    write_svg();
+    const uint8_t *c = (const uint8_t *)d.svg, *stop = c + d.length;
     while (c < stop) {
         uint32_t code = 0;
         int length = decode(c, stop, &code);
-        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)d->svg);
+        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)d.svg);
         c += length;
     }
-    cr_assert_eq(strlen(d->svg), d->length);
-    check_tags(d->svg);
+    cr_assert_eq(strlen(d.svg), d.length);
+    check_tags(d.svg);
 }
 
 Test(svg, every_kind_of_shape_is_well_formed)
 {
-    drawing d;
-
-    begin(&d);
+    begin();
     mvt_scene_rect(&d.scene, 1, 2, 3, 4, 0x112233ff);
     mv_scene_clip(&d.scene, 10, 10, 100, 100);
     mv_scene_line(&d.scene, 0, 0, 5.5f, 7.25f, 0x445566ff, 1.5f);
@@ -138,7 +138,7 @@ Test(svg, every_kind_of_shape_is_well_formed)
     mv_scene_unclip(&d.scene);
     mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_MIDDLE, "text");
     mv_scene_clip(&d.scene, 0, 0, 1, 1);
-    check_xml(&d);
+    check_xml();
     cr_expect(strstr(d.svg, "<path d=\"M1 2h3v4h-3z\" fill=\"#112233\"/>"));
     cr_expect(strstr(d.svg, "M0 0l5.5 7.3\""));
 }
@@ -149,8 +149,7 @@ Test(svg, any_bytes_make_valid_xml)
 
     for (int round = 0; round < 200; round++) {
         char text[64];
-        drawing d;
-        begin(&d);
+        begin();
         for (size_t i = 0; i < sizeof text - 1; i++) {
             text[i] = (char)mvt_random(&state, 256);
             if (round % 2 && mvt_random(&state, 4) == 0)
@@ -164,18 +163,16 @@ Test(svg, any_bytes_make_valid_xml)
                       mv_text_fit(&d.scene, text, 12, 100));
         mvt_scene_rect(&d.scene, 0, 0, 1, 1, 0xff);
         d.scene.shapes[2].title = text;
-        check_xml(&d);
+        check_xml();
     }
 }
 
 Test(svg, forbidden_characters_are_replaced)
 {
-    drawing d;
-
-    begin(&d);
+    begin();
     mv_scene_text(&d.scene, 0, 0, 12, 0xff, MV_ANCHOR_START,
                   "a<b>&\"c\" \xed\xa0\x80 \x1b \xef\xbf\xbf \xc3\xa9 \xf0\x9f\x98\x80");
-    check_xml(&d);
+    check_xml();
     cr_expect(strstr(d.svg, ">a&lt;b&gt;&amp;&quot;c&quot; \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd "
                             "\xef\xbf\xbd \xef\xbf\xbd \xc3\xa9 "
                             "\xf0\x9f\x98\x80</text>"));
@@ -186,9 +183,8 @@ Test(svg, relative_moves_reach_every_corner)
     enum { POINTS = 5000 };
     static mv_point points[POINTS];
     uint64_t state = 7;
-    drawing d;
 
-    begin(&d);
+    begin();
     for (uint32_t i = 0; i < POINTS; i++) {
         uint32_t what = mvt_random(&state, 16);
         points[i] = (mv_point){(float)mvt_random(&state, 4096) / 13 - 20,
@@ -200,7 +196,7 @@ Test(svg, relative_moves_reach_every_corner)
         mv_scene_point(&d.scene, points[i].x, points[i].y);
     }
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
-    write_svg(&d);
+    write_svg();
     /* Follow a path's commands M l h v, and check that each of `points` is reached in turn. */
     const char *path = strstr(d.svg, "<path d=\"") + 9;
     double x = 0, y = 0;
@@ -223,12 +219,10 @@ Test(svg, relative_moves_reach_every_corner)
 
 Test(svg, coordinates_are_numbers_within_bounds)
 {
-    drawing d;
-
-    begin(&d);
+    begin();
     mv_scene_line(&d.scene, NAN, INFINITY, NAN, 1e30f, 0xff, 1);
     mvt_scene_rect(&d.scene, 5, 7, 3e9f, 2, 0x000000ff);
-    check_xml(&d);
+    check_xml();
     cr_expect(strstr(d.svg, "M0 1000000\""), "%s", d.svg);
     cr_expect(strstr(d.svg, "M5 7h999995v2"), "%s", d.svg);
 }
@@ -271,13 +265,12 @@ Test(svg, images_are_embedded_whole)
     static uint8_t file[1 << 16], back[WIDTH * HEIGHT * 4];
     mv_pixels image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
     png_image png = {.version = PNG_IMAGE_VERSION};
-    drawing d;
 
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = i % 7 ? i * 0x9e3779b1u | 0xff : 0;
-    begin(&d);
+    begin();
     mv_scene_image(&d.scene, (mv_box){10, 20, 100, 50}, (mv_box){1.5f, 0, 50, 40}, &image);
-    check_xml(&d);
+    check_xml();
     cr_expect(strstr(d.svg, "<svg x=\"10\" y=\"20\" width=\"100\" height=\"50\" "
                             "viewBox=\"1.5 0 50 40\" preserveAspectRatio=\"none\">"));
     const char *data = strstr(d.svg, "base64,");
@@ -294,15 +287,13 @@ Test(svg, images_are_embedded_whole)
 
 Test(svg, strips_are_closed_outlines)
 {
-    drawing d;
-
-    begin(&d);
+    begin();
     for (float x = 0; x < 3; x++) {
         mv_scene_point(&d.scene, x * 10, 5 - x);
         mv_scene_point(&d.scene, x * 10, 9 + x);
     }
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x112233ff});
-    check_xml(&d);
+    check_xml();
     cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
 }
 
@@ -327,9 +318,8 @@ Test(scene, a_cut_text_keeps_its_distinct_part)
         {"forward", 20, "f~"},
         {"forward", 10, ""},
     };
-    drawing d;
 
-    begin(&d);
+    begin();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *cut = mv_text_fit(&d.scene, texts[i].text, 12, texts[i].width);
         const char *ellipsis = strstr(cut, "\xe2\x80\xa6");
@@ -343,9 +333,8 @@ Test(scene, a_cut_text_keeps_its_distinct_part)
 Test(scene, texts_are_cut_to_fit_between_characters)
 {
     const char *text = "attention_\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9_block.py:118 log_activations";
-    drawing d;
 
-    begin(&d);
+    begin();
     cr_expect_str_eq(mv_text_fit(&d.scene, text, 12, 1000), text);
     for (float width = 0; width < 400; width += 3) {
         const char *cut = mv_text_fit(&d.scene, text, 12, width);

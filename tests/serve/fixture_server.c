@@ -121,12 +121,11 @@ mvt_reply mvt_send(const mvt_server *server, const char *bytes, size_t length)
 
 mvt_reply mvt_get_with(const mvt_server *server, const char *path, const char *headers)
 {
-    char request[1024];
-    int length = snprintf(request, sizeof request,
-                          "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s\r\n",
-                          server->base, path, server->port, headers);
+    const char *request =
+        mvt_format("GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s\r\n",
+                   server->base, path, server->port, headers);
 
-    return mvt_send(server, request, (size_t)length);
+    return mvt_send(server, request, strlen(request));
 }
 
 mvt_reply mvt_get(const mvt_server *server, const char *path)
@@ -167,12 +166,9 @@ const cJSON *mvt_served_row(const cJSON *list, const char *name)
 
 const char *mvt_served_path(const cJSON *row, const char *what)
 {
-    char path[128];
-
     cr_assert_not_null(row);
-    int length = snprintf(path, sizeof path, "/%s/%.0f/%s", what, mvt_json_number(row, "id"),
-                          mvt_json_text(row, "version"));
-    return mv_arena_text(mvt_memory(), path, (uint64_t)length);
+    return mvt_format("/%s/%.0f/%s", what, mvt_json_number(row, "id"),
+                      mvt_json_text(row, "version"));
 }
 
 const char *mvt_reply_header(const mvt_reply *reply, const char *name)

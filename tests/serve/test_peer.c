@@ -1,4 +1,4 @@
-/* The process at the other end of a connection. */
+/* The process at the other end of a connection. Sockets end with their test. */
 #include "cli/serve/peer.h"
 
 #include <arpa/inet.h>
@@ -112,8 +112,6 @@ Test(peer, a_connection_of_this_process_is_recognised)
         cr_expect_eq(owner, geteuid());
         fclose(tcp);
     }
-    close(client);
-    close(server);
 }
 
 Test(peer, other_addresses_are_refused)
@@ -129,9 +127,6 @@ Test(peer, other_addresses_are_refused)
     mv_peers_open(&peers, ntohs(to.sin_port));
     cr_expect(mv_peer_is_foreign(&peers, &from));
     mv_peers_close(&peers);
-    close(alike);
-    close(owned);
-    close(server);
 }
 
 Test(peer, the_kernel_reports_one_connection)
@@ -141,7 +136,7 @@ Test(peer, the_kernel_reports_one_connection)
     int client = connect_from(INADDR_LOOPBACK, 0, to);
     uint16_t from = ntohs(own_end(client).sin_port);
     int other = listen_at(INADDR_LOOPBACK + 1, ntohs(to.sin_port));
-    int alike = connect_from(INADDR_LOOPBACK + 2, from, own_end(other));
+    connect_from(INADDR_LOOPBACK + 2, from, own_end(other)); /* alike */
     uint32_t owner = UINT32_MAX;
     mv_peers peers;
 
@@ -157,10 +152,6 @@ Test(peer, the_kernel_reports_one_connection)
                  "a listening socket is not a connection");
     mv_peers_close(&peers);
     cr_expect_eq(mv_peers_query(&peers, from, &owner), MV_PEER_UNKNOWN);
-    close(alike);
-    close(other);
-    close(client);
-    close(server);
 }
 
 Test(peer, the_kernel_names_another_user)
@@ -188,8 +179,6 @@ Test(peer, the_kernel_names_another_user)
     kill(child, SIGKILL);
     waitpid(child, &ended, 0);
     mv_peers_close(&peers);
-    close(client);
-    close(server);
 }
 
 Test(peer, a_port_without_a_server_sends_nothing)

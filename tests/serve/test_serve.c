@@ -175,15 +175,14 @@ Test(serve, a_pickle_is_sent_as_a_container)
 static void expect_part(const mvt_server *server, const char *path, const char *range,
                         mv_span whole, uint64_t first, uint64_t count)
 {
-    char headers[128], said[128];
+    mvt_reply reply = mvt_get_with(server, path, mvt_format("Range: bytes=%s\r\n", range));
+    const char *said =
+        mvt_format("bytes %llu-%llu/%llu", (unsigned long long)first,
+                   (unsigned long long)(first + count - 1), (unsigned long long)whole.length);
 
-    snprintf(headers, sizeof headers, "Range: bytes=%s\r\n", range);
-    mvt_reply reply = mvt_get_with(server, path, headers);
     cr_assert_eq(reply.status, 206, "%s: %u", range, reply.status);
     cr_assert_eq(reply.length, count, "%s: %zu bytes", range, reply.length);
     cr_expect_eq(memcmp(reply.body, whole.data + first, count), 0, "%s", range);
-    snprintf(said, sizeof said, "bytes %llu-%llu/%llu", (unsigned long long)first,
-             (unsigned long long)(first + count - 1), (unsigned long long)whole.length);
     cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
 }
 
@@ -194,7 +193,6 @@ Test(serve, an_unchanged_file_is_sent_in_parts)
     const char *path = mvt_served_path(cJSON_GetArrayItem(files, 0), "originals"), *tag;
     mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
     mvt_reply reply = mvt_get(&server, path);
-    char headers[128], said[64];
 
     cr_assert_eq(reply.status, 200);
     cr_assert_eq(reply.length, whole.length);
@@ -209,11 +207,11 @@ Test(serve, an_unchanged_file_is_sent_in_parts)
     reply = mvt_get_with(&server, path, "Range: bytes=999999999-\r\n");
     cr_expect_eq(reply.status, 416);
     cr_expect_eq(reply.length, 0);
-    snprintf(said, sizeof said, "bytes */%llu", (unsigned long long)whole.length);
-    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
+    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"),
+                     mvt_format("bytes */%llu", (unsigned long long)whole.length));
     /* A part belongs to the file with which the browser started. If that file has changed, the
      * whole new file is sent. */
-    snprintf(headers, sizeof headers, "Range: bytes=0-0\r\nIf-Range: %s\r\n", tag);
+    const char *headers = mvt_format("Range: bytes=0-0\r\nIf-Range: %s\r\n", tag);
     cr_expect_eq(mvt_get_with(&server, path, headers).status, 206);
     reply = mvt_get_with(&server, path, "Range: bytes=0-0\r\nIf-Range: \"0\"\r\n");
     cr_expect_eq(reply.status, 200);
@@ -228,12 +226,11 @@ Test(serve, head_is_get_without_a_body)
                            mvt_served_path(cJSON_GetArrayItem(files, 0), "originals")};
 
     for (int i = 0; i < 3; i++) {
-        mvt_reply get = mvt_get(&server, paths[i]), head;
-        char request[512];
-        int length = snprintf(request, sizeof request,
-                              "HEAD %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-                              server.base, paths[i]);
-        head = mvt_send(&server, request, (size_t)length);
+        mvt_reply get = mvt_get(&server, paths[i]);
+        const char *request =
+            mvt_format("HEAD %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                       server.base, paths[i]);
+        mvt_reply head = mvt_send(&server, request, strlen(request));
         cr_expect_eq(head.status, 200, "%s", paths[i]);
         cr_expect_eq(head.length, 0, "%s", paths[i]);
         cr_expect_str_eq(mvt_reply_header(&head, "Content-Length"),

@@ -44,7 +44,6 @@ Test(mapping, whole_files_are_read_unchanged)
     cr_expect_not(mv_mapping_is_torn(&m));
     mv_mapping_close(&m);
     mv_mapping_close(&m);
-    close(fd);
 }
 
 Test(mapping, lost_bytes_are_zeros)
@@ -91,7 +90,6 @@ Test(mapping, threads_may_reach_the_lost_bytes_together)
     cr_expect_not(mv_mapping_is_torn(&other));
     mv_mapping_close(&m);
     mv_mapping_close(&other);
-    close(fd);
 }
 
 Test(mapping, too_many_mapped_files_are_refused)
@@ -107,7 +105,6 @@ Test(mapping, too_many_mapped_files_are_refused)
         mv_mapping_close(&m[--open]);
     cr_expect(mv_mapping_open(fd, PAGE, &m[0]));
     mv_mapping_close(&m[0]);
-    close(fd);
 }
 
 /* A fault outside all mappings must still end the program. */
@@ -127,7 +124,6 @@ Test(mapping, other_faults_keep_their_handlers)
     }
     cr_assert_eq(waitpid(child, &state, 0), child);
     cr_expect(WIFSIGNALED(state) && WTERMSIG(state) == SIGBUS, "%x", (unsigned)state);
-    close(fd);
 }
 
 Test(mapping, sources_report_a_file_that_shrank)
@@ -145,7 +141,6 @@ Test(mapping, sources_report_a_file_that_shrank)
     cr_expect_eq(mv_source_check(&source, &err), MV_IO);
     cr_expect_eq(err.offset, 5 * PAGE + 100);
     mv_source_close(&source);
-    close(fd);
 }
 
 /* The file shrinks at several points of a container, a live file and a summary, in every kind of

@@ -1,5 +1,4 @@
 /* Sources that another thread reads ahead. */
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
@@ -148,7 +147,6 @@ Test(source_ahead, pipes_are_not_read_ahead)
     cr_expect_not(mv_source_read_ahead(&source, &(mv_source_ahead){100, prepare, work, calls}));
     cr_expect(mv_source_need(&source, 5000));
     mv_source_close(&source);
-    close(ends[0]);
 }
 
 Test(source_ahead, compressed_files_are_not_read_ahead)

@@ -149,15 +149,15 @@ static char code_type, bytes_type, text_type, none;
 static const debug_offsets locked_offsets = OFFSETS_3_14(object, locked, 0);
 static const debug_offsets freed_offsets = OFFSETS_3_14(free_object, freed, 1);
 
-static mv_python_interp interp_of(const debug_offsets *offsets)
+static mv_python_interp python = {
+    .code = (uintptr_t)&code_type, .bytes = (uintptr_t)&bytes_type, .text = (uintptr_t)&text_type};
+static mv_python_frame frames[8]; /* of the last walk */
+
+static void find_layout(const debug_offsets *offsets)
 {
-    mv_python_interp python = {.code = (uintptr_t)&code_type,
-                               .bytes = (uintptr_t)&bytes_type,
-                               .text = (uintptr_t)&text_type};
     const char *why = NULL;
 
     cr_assert(mv_python_layout_find(0x30e, offsets, &python.layout, &why), "%s", why);
-    return python;
 }
 
 /* Makes an ASCII string as the interpreter lays it out: kind 1, compact, ascii, after
@@ -183,6 +183,7 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
                                                                                             \
     static void set_##prefix(void)                                                          \
     {                                                                                       \
+        find_layout(&prefix##_offsets);                                                     \
         SET_TEXT(prefix, prefix.file, "train.py", interned_bits);                           \
         SET_TEXT(prefix, prefix.name, "Model.forward", interned_bits);                      \
         prefix.table.ob.type = &bytes_type;                                                 \
@@ -216,16 +217,15 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
 DEFINE_CHAIN(object, locked, 2)
 DEFINE_CHAIN(free_object, freed, 8)
 
-static uint32_t walk(const mv_python_interp *python, const thread_state *thread,
-                     mv_python_frame frames[8])
+static uint32_t walk(const thread_state *thread)
 {
     mv_python_frame again[8];
     uint32_t count, count_again;
 
     mv_python_outcome first =
-        mv_python_walk_state(python, (uintptr_t)thread, true, frames, 8, &count);
+        mv_python_walk_state(&python, (uintptr_t)thread, true, frames, 8, &count);
     mv_python_outcome second =
-        mv_python_walk_state(python, (uintptr_t)thread, false, again, 8, &count_again);
+        mv_python_walk_state(&python, (uintptr_t)thread, false, again, 8, &count_again);
     cr_assert_eq(first, MV_PYTHON_WALKED);
     cr_assert_eq(second, MV_PYTHON_WALKED);
     cr_assert_eq(count, count_again);
@@ -233,11 +233,11 @@ static uint32_t walk(const mv_python_interp *python, const thread_state *thread,
     return count;
 }
 
-static void expect_code(const mv_python_interp *python, const mv_python_frame *frame)
+static void expect_code(const mv_python_frame *frame)
 {
     static mv_python_code code;
 
-    cr_assert(mv_python_describe_with(python, frame, &code));
+    cr_assert(mv_python_describe_with(&python, frame, &code));
     cr_expect_eq(code.first_line, 17);
     cr_expect_eq(code.table_bytes, 2);
     cr_expect_eq(code.file_bytes, 8);
@@ -248,72 +248,61 @@ static void expect_code(const mv_python_interp *python, const mv_python_frame *f
 
 Test(python_layout, frames_of_3_14_are_read)
 {
-    mv_python_interp python = interp_of(&locked_offsets);
-    mv_python_frame frames[8];
-
     set_locked();
-    cr_assert_eq(walk(&python, &locked.thread, frames), 2);
+    cr_assert_eq(walk(&locked.thread), 2);
     cr_expect_eq(frames[0].code, (uintptr_t)&locked.code, "the tag is taken off");
     cr_expect_eq(frames[0].offset, 4);
     cr_expect_eq(frames[1].offset, 20);
     cr_expect_eq(frames[0].version, 0x30e);
-    expect_code(&python, &frames[1]);
+    expect_code(&frames[1]);
 }
 
 /* Threads run copies of the bytecode, so the position in it is unknown, and all frames are at their
  * function's definition. */
 Test(python_layout, frames_of_3_14_without_the_gil_are_read)
 {
-    mv_python_interp python = interp_of(&freed_offsets);
-    mv_python_frame frames[8];
-
     set_freed();
     cr_assert(python.layout.is_free_threaded);
-    cr_assert_eq(walk(&python, &freed.thread, frames), 3);
+    cr_assert_eq(walk(&freed.thread), 3);
     for (int i = 0; i < 3; i++) {
         cr_expect_eq(frames[i].code, (uintptr_t)&freed.code);
         cr_expect_eq(frames[i].offset, 0);
-        expect_code(&python, &frames[i]);
+        expect_code(&frames[i]);
     }
 }
 
 /* The interpreter's code around a class call is not a function of the program. */
 Test(python_layout, own_code_without_the_gil_is_omitted)
 {
-    mv_python_interp python = interp_of(&freed_offsets);
-    mv_python_frame frames[8];
-
     set_freed();
     freed.code.filename = &freed.name;
-    cr_expect_eq(walk(&python, &freed.thread, frames), 0);
+    cr_expect_eq(walk(&freed.thread), 0);
 }
 
 Test(python_layout, another_code_object_at_the_address_is_another)
 {
-    mv_python_interp python = interp_of(&locked_offsets);
-    mv_python_frame before[8], after[8];
     static mv_python_code code;
 
     set_locked();
-    walk(&python, &locked.thread, before);
+    walk(&locked.thread);
+    mv_python_frame before = frames[0];
     locked.code.version++;
-    walk(&python, &locked.thread, after);
-    cr_expect_neq(before[0].fingerprint, after[0].fingerprint);
-    cr_expect_not(mv_python_describe_with(&python, &before[0], &code));
-    expect_code(&python, &after[0]);
+    walk(&locked.thread);
+    cr_expect_neq(before.fingerprint, frames[0].fingerprint);
+    cr_expect_not(mv_python_describe_with(&python, &before, &code));
+    expect_code(&frames[0]);
     locked.code.version--;
     locked.code.firstlineno++;
-    cr_expect_not(mv_python_describe_with(&python, &before[0], &code));
+    cr_expect_not(mv_python_describe_with(&python, &before, &code));
     locked.code.firstlineno--;
-    expect_code(&python, &before[0]);
+    expect_code(&before);
 }
 
-static mv_python_outcome outcome_of(const mv_python_interp *python, const thread_state *thread)
+static mv_python_outcome outcome_of(const thread_state *thread)
 {
-    mv_python_frame frames[8];
     uint32_t count;
     mv_python_outcome outcome =
-        mv_python_walk_state(python, (uintptr_t)thread, true, frames, 8, &count);
+        mv_python_walk_state(&python, (uintptr_t)thread, true, frames, 8, &count);
 
     cr_expect(outcome == MV_PYTHON_WALKED || count == 0);
     return outcome;
@@ -322,44 +311,40 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
 /* A checked walk must end properly, whatever is wrong. */
 Test(python_layout, unexpected_bytes_do_no_harm)
 {
-    mv_python_interp python = interp_of(&locked_offsets);
     const void *nowhere = (const void *)(uintptr_t)0x1000;
 
     set_locked();
     locked.thread.thread_id++;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_STRANGER);
-    cr_expect_eq(outcome_of(&python, nowhere), MV_PYTHON_STRANGER);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_STRANGER);
+    cr_expect_eq(outcome_of(nowhere), MV_PYTHON_STRANGER);
     set_locked();
     locked.thread.current_frame = nowhere;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
     set_locked();
     locked.inner.previous = nowhere;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
     set_locked();
     locked.code.filename = nowhere;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
     set_locked();
     locked.code.linetable = &locked.name;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
     set_locked();
     locked.outer.instr += 1000;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
     set_locked();
     locked.inner.executable = 0;
-    cr_expect_eq(outcome_of(&python, &locked.thread), MV_PYTHON_UNEXPECTED);
+    cr_expect_eq(outcome_of(&locked.thread), MV_PYTHON_UNEXPECTED);
 }
 
 /* A chain with a cycle ends all the same. */
 Test(python_layout, endless_chains_end)
 {
-    mv_python_interp python = interp_of(&locked_offsets);
-    mv_python_frame frames[8];
-
     set_locked();
     locked.outer.previous = &locked.inner;
-    cr_expect_eq(walk(&python, &locked.thread, frames), 8);
+    cr_expect_eq(walk(&locked.thread), 8);
     locked.shim.previous = &locked.shim;
-    cr_expect_eq(walk(&python, &locked.thread, frames), 1);
+    cr_expect_eq(walk(&locked.thread), 1);
 }
 
 static bool finds(uint32_t version, const debug_offsets *offsets)

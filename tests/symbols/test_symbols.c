@@ -27,6 +27,8 @@ typedef struct {
     int plain_line, inlined_line, middle_line, outer_line, cplusplus_line;
 } sample;
 
+static sample s;
+
 static uint64_t read_build_id(const char *path, uint8_t *out)
 {
     char command[512], line[128] = "";
@@ -43,14 +45,14 @@ static uint64_t read_build_id(const char *path, uint8_t *out)
 }
 
 /* Loads the sample and asks it for the addresses of its functions. */
-static void start(sample *s)
+static void start(void)
 {
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
     sample_place (*plain)(void), (*inlined)(int *), (*cplusplus)(void), place;
     int lines[2];
     Dl_info info;
 
-    *s = (sample){.arena = mvt_arena_of(64 << 20)};
+    s = (sample){.arena = mvt_arena_of(64 << 20)};
     cr_assert_not_null(library, "%s", dlerror());
     *(void **)&plain = dlsym(library, "sample_plain");
     *(void **)&inlined = dlsym(library, "sample_with_inlined");
@@ -58,61 +60,59 @@ static void start(sample *s)
     cr_assert(plain && inlined && cplusplus && dladdr((void *)plain, &info));
     uint64_t bias = (uint64_t)(uintptr_t)info.dli_fbase;
     place = plain();
-    s->plain = (uint64_t)(uintptr_t)place.address - bias;
-    s->plain_line = place.line;
+    s.plain = (uint64_t)(uintptr_t)place.address - bias;
+    s.plain_line = place.line;
     place = inlined(lines);
-    s->inlined = (uint64_t)(uintptr_t)place.address - bias;
-    s->inlined_line = place.line;
-    s->middle_line = lines[0];
-    s->outer_line = lines[1];
+    s.inlined = (uint64_t)(uintptr_t)place.address - bias;
+    s.inlined_line = place.line;
+    s.middle_line = lines[0];
+    s.outer_line = lines[1];
     place = cplusplus();
-    s->cplusplus = (uint64_t)(uintptr_t)place.address - bias;
-    s->cplusplus_line = place.line;
-    s->build_id_bytes = read_build_id(MV_SYMBOL_SAMPLE, s->build_id);
-    cr_assert_eq(s->build_id_bytes, 20);
+    s.cplusplus = (uint64_t)(uintptr_t)place.address - bias;
+    s.cplusplus_line = place.line;
+    s.build_id_bytes = read_build_id(MV_SYMBOL_SAMPLE, s.build_id);
+    cr_assert_eq(s.build_id_bytes, 20);
 }
 
 /* Looks up the three addresses in an order that differs from the file's. */
-static void resolve(sample *s, const char *path)
+static void resolve(const char *path)
 {
-    mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
-    mv_symbol_query queries[] = {{0, s->cplusplus}, {0, s->inlined}, {0, s->plain}};
-    mv_code code = mv_symbols_resolve(s->arena, &module, 1, queries, 3, &s->out, &s->err);
+    mv_symbol_module module = {.path = path, .build_id = {s.build_id, s.build_id_bytes}};
+    mv_symbol_query queries[] = {{0, s.cplusplus}, {0, s.inlined}, {0, s.plain}};
+    mv_code code = mv_symbols_resolve(s.arena, &module, 1, queries, 3, &s.out, &s.err);
 
-    cr_assert_eq(code, MV_OK, "%s", s->err.detail);
-    cr_assert_eq(s->out.first[0], 0);
+    cr_assert_eq(code, MV_OK, "%s", s.err.detail);
+    cr_assert_eq(s.out.first[0], 0);
 }
 
-#define expect_frame(s, row, name, path, number)                                        \
-    do {                                                                                \
-        cr_expect_str_eq((s)->out.function[row], (name));                               \
-        cr_expect_str_eq((s)->out.file[row], (path));                                   \
-        cr_expect_eq((s)->out.line[row], (number), "row %u: line %ld", (unsigned)(row), \
-                     (long)(s)->out.line[row]);                                         \
+#define expect_frame(row, name, path, number)                                        \
+    do {                                                                             \
+        cr_expect_str_eq(s.out.function[row], (name));                               \
+        cr_expect_str_eq(s.out.file[row], (path));                                   \
+        cr_expect_eq(s.out.line[row], (number), "row %u: line %ld", (unsigned)(row), \
+                     (long)s.out.line[row]);                                         \
     } while (0)
 
 #define SAMPLE_SOURCE MV_SOURCE_DIR "/tests/programs/symbol_sample.c"
 
-static void expect_all_lines(sample *s)
+static void expect_all_lines(void)
 {
-    cr_assert_eq(s->out.first[1], 1);
-    cr_assert_eq(s->out.first[2], 4);
-    cr_assert_eq(s->out.first[3], 5);
-    cr_expect_eq(s->out.missing, 0);
-    expect_frame(s, 0, "void memviz::sample::place<int>(int)", SAMPLE_SOURCE, s->cplusplus_line);
-    expect_frame(s, 1, "innermost_inlined", SAMPLE_SOURCE, s->inlined_line);
-    expect_frame(s, 2, "middle_inlined", SAMPLE_SOURCE, s->middle_line);
-    expect_frame(s, 3, "sample_with_inlined", SAMPLE_SOURCE, s->outer_line);
-    expect_frame(s, 4, "sample_plain", SAMPLE_SOURCE, s->plain_line);
+    cr_assert_eq(s.out.first[1], 1);
+    cr_assert_eq(s.out.first[2], 4);
+    cr_assert_eq(s.out.first[3], 5);
+    cr_expect_eq(s.out.missing, 0);
+    expect_frame(0, "void memviz::sample::place<int>(int)", SAMPLE_SOURCE, s.cplusplus_line);
+    expect_frame(1, "innermost_inlined", SAMPLE_SOURCE, s.inlined_line);
+    expect_frame(2, "middle_inlined", SAMPLE_SOURCE, s.middle_line);
+    expect_frame(3, "sample_with_inlined", SAMPLE_SOURCE, s.outer_line);
+    expect_frame(4, "sample_plain", SAMPLE_SOURCE, s.plain_line);
 }
 
 Test(symbols, functions_lines_and_inlined_calls_are_found)
 {
-    sample s;
-
-    start(&s);
-    resolve(&s, MV_SYMBOL_SAMPLE);
-    expect_all_lines(&s);
+    start();
+    resolve(MV_SYMBOL_SAMPLE);
+    expect_all_lines();
 }
 
 /* Makes a copy of the sample, changed by a binutils command. */
@@ -130,69 +130,62 @@ Test(symbols, without_debugging_information_the_functions_stay)
 {
     for (int all = 0; all < 2; all++) {
         const char *path = copy_by(all ? "objcopy --strip-all" : "objcopy --strip-debug");
-        sample s;
 
-        start(&s);
-        resolve(&s, path);
+        start();
+        resolve(path);
         cr_assert_eq(s.out.first[3], 3);
-        expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
+        expect_frame(0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
         if (!all)
-            expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
-        expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
+            expect_frame(1, "sample_with_inlined", path, MV_NO_LINE);
+        expect_frame(2, "sample_plain", path, MV_NO_LINE);
         cr_expect_eq(s.out.missing, 0);
     }
 }
 
 /* A file other than the loaded one must give no symbols. */
-static void expect_addresses(sample *s, const char *path)
+static void expect_addresses(const char *path)
 {
-
-    resolve(s, path);
-    cr_assert_eq(s->out.first[3], 3, "%s", path);
-    cr_expect_eq(s->out.missing, 1);
+    resolve(path);
+    cr_assert_eq(s.out.first[3], 3, "%s", path);
+    cr_expect_eq(s.out.missing, 1);
     const char *name = mvt_format("%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-                                  (unsigned long)s->plain);
-    expect_frame(s, 2, name, path, MV_NO_LINE);
+                                  (unsigned long)s.plain);
+    expect_frame(2, name, path, MV_NO_LINE);
 }
 
 Test(symbols, symbols_of_another_file_are_not_used)
 {
-    sample s;
-
-    start(&s);
+    start();
     s.build_id[3] ^= 1;
-    expect_addresses(&s, MV_SYMBOL_SAMPLE);
+    expect_addresses(MV_SYMBOL_SAMPLE);
     s.build_id_bytes = 0;
-    expect_addresses(&s, MV_SYMBOL_SAMPLE);
+    expect_addresses(MV_SYMBOL_SAMPLE);
 }
 
 Test(symbols, without_a_build_id_a_file_is_identified_by_path)
 {
     const char *path = copy_by("objcopy --remove-section=.note.gnu.build-id");
-    sample s;
 
-    start(&s);
+    start();
     s.build_id_bytes = 0;
-    resolve(&s, path);
-    expect_all_lines(&s);
+    resolve(path);
+    expect_all_lines();
 }
 
 Test(symbols, names_that_are_not_files_print_nothing)
 {
-    sample s;
-
-    start(&s);
+    start();
     const char *pipe_path = mvt_format("%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(pipe_path, 0600), 0);
-    expect_addresses(&s, "/no/such/libfoo.so");
-    expect_addresses(&s, "/");
-    expect_addresses(&s, "/dev/zero");
-    expect_addresses(&s, "relative.so");
-    expect_addresses(&s, "");
-    expect_addresses(&s, MV_SOURCE_DIR "/README.md");
-    expect_addresses(&s, "/proc/self/mem");
-    expect_addresses(&s, "/proc/self/exe/../maps");
-    expect_addresses(&s, pipe_path);
+    expect_addresses("/no/such/libfoo.so");
+    expect_addresses("/");
+    expect_addresses("/dev/zero");
+    expect_addresses("relative.so");
+    expect_addresses("");
+    expect_addresses(MV_SOURCE_DIR "/README.md");
+    expect_addresses("/proc/self/mem");
+    expect_addresses("/proc/self/exe/../maps");
+    expect_addresses(pipe_path);
 }
 
 /* Opening a device or a pipe has effects, even if it is not read. */
@@ -200,11 +193,10 @@ static void expect_not_opened(const char *path)
 {
     int watch = inotify_init1(IN_NONBLOCK);
     char event[sizeof(struct inotify_event) + 256];
-    sample s;
 
     cr_assert_geq(inotify_add_watch(watch, path, IN_OPEN), 0, "%s", path);
-    start(&s);
-    expect_addresses(&s, path);
+    start();
+    expect_addresses(path);
     cr_expect_lt(read(watch, event, sizeof event), 0, "%s was opened", path);
     close(watch);
 }
@@ -225,9 +217,8 @@ Test(symbols, names_that_are_not_files_are_not_opened)
 Test(symbols, a_file_at_another_path_is_not_read)
 {
     mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE, .is_elsewhere = true};
-    sample s;
 
-    start(&s);
+    start();
     mv_symbol_query query = {0, s.plain};
     module.build_id = (mv_span){s.build_id, s.build_id_bytes};
     cr_assert_eq(mv_symbols_resolve(s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
@@ -239,9 +230,8 @@ Test(symbols, a_file_at_another_path_is_not_read)
 Test(symbols, addresses_in_no_module_have_no_name)
 {
     mv_symbol_query queries[] = {{MV_NO_ROW, 0x7f0012345678}, {3, 0}};
-    sample s;
 
-    start(&s);
+    start();
     cr_assert_eq(mv_symbols_resolve(s.arena, NULL, 0, queries, 2, &s.out, &s.err), MV_OK);
     cr_expect_str_eq(s.out.function[0], "0x7f0012345678");
     cr_expect_null(s.out.file[0]);
@@ -258,9 +248,8 @@ Test(symbols, symbols_of_the_c_library_are_found)
     mv_symbol_query queries[4];
     uint8_t build_id[32];
     Dl_info info;
-    sample s;
 
-    start(&s);
+    start();
     for (int i = 0; i < 4; i++) {
         void *libc = dlopen("libc.so.6", RTLD_NOW);
         cr_assert(dladdr(dlsym(libc, names[i]), &info));
@@ -281,9 +270,8 @@ LongTest(symbols, damaged_files_do_no_harm)
     const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];
     uint64_t state = 99;
-    sample s;
 
-    start(&s);
+    start();
     FILE *file = fopen(MV_SYMBOL_SAMPLE, "rb");
     size_t bytes = fread(whole, 1, sizeof whole, file);
     fclose(file);
@@ -300,7 +288,7 @@ LongTest(symbols, damaged_files_do_no_harm)
         cr_assert_eq(fwrite(changed, 1, length, file), length);
         fclose(file);
         mv_arena_mark here = mv_arena_here(s.arena);
-        resolve(&s, path);
+        resolve(path);
         cr_assert_geq(s.out.first[3], 3);
         mv_arena_rewind(s.arena, here);
     }
@@ -308,9 +296,7 @@ LongTest(symbols, damaged_files_do_no_harm)
 
 Test(symbols, a_small_budget_is_an_error)
 {
-    sample s;
-
-    start(&s);
+    start();
     for (uint64_t limit = 0; limit < 96 << 10; limit += 4 << 10) {
         mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE,
                                    .build_id = {s.build_id, s.build_id_bytes}};

@@ -81,13 +81,13 @@ Test(pauses, blocks_alive_outside_are_complete)
 {
     const mv_trace *trace = mvt_done(ten_steps());
     mv_pauses p = pauses_of(trace, NULL, NULL);
+    mv_totals before = mvt_audit_of(trace, 0);
     mv_thinned thinned;
-    mv_totals before = mvt_audit_of(trace, 0), after;
 
     mvt_ok(mv_thin_pauses(mvt_memory(), trace, &p, &thinned, mvt_err()));
     /* Of steps 4 to 6: 4 began and ended in it, 5 is alive, 6 ended after it. */
     cr_expect_eq(thinned.left_out, 3);
-    after = mvt_audit_of(&thinned.trace, 0);
+    mv_totals after = mvt_audit_of(&thinned.trace, 0);
     cr_expect_eq(after.current.bytes.allocated, before.current.bytes.allocated);
     cr_expect_eq(after.audit.residual, 0);
     cr_expect_not_null(strstr(thinned.trace.notes[MV_NOTE_THINNED].first, "in pauses"));

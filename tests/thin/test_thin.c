@@ -126,12 +126,11 @@ static void check_steps(const mv_trace *trace, const char *name)
 {
     uint64_t most = mv_events_of_all(trace) / 2;
     mv_thinned whole, steps;
-    mv_lives lives;
 
     if (trace->device_count == 0)
         return;
     mvt_ok(mv_trace_downsample(mvt_memory(), trace, most, &whole, mvt_err()));
-    lives = mvt_lives(mvt_memory(), trace, trace->device_count - 1);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, trace->device_count - 1);
     mvt_ok(mv_downsample_begin(mvt_memory(), trace, most, &steps, mvt_err()));
     mvt_ok(mv_downsample_device(mvt_memory(), trace, &lives, &steps, mvt_err()));
     mvt_ok(mv_downsample_end(mvt_memory(), trace, &steps, mvt_err()));

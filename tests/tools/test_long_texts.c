@@ -78,11 +78,9 @@ static mv_trace read_quickly(const message *file)
 {
     clock_t from = clock();
     mv_trace trace;
-    mv_err err;
 
-    cr_assert_eq(
-        mv_trace_read_bytes(mvt_memory(), (mv_span){file->data, file->length}, &trace, &err), MV_OK,
-        "%s", err.detail);
+    mvt_ok(
+        mv_trace_read_bytes(mvt_memory(), (mv_span){file->data, file->length}, &trace, mvt_err()));
     double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
     cr_expect_lt(seconds, MOST_SECONDS, "%.1f s", seconds);
     cr_expect_null(mvt_unsound(&trace));

@@ -21,32 +21,41 @@ static const char *const all_names[] = {
     "cpu_memory.prof",       "allocations.xplane.pb"};
 enum { NAMES = sizeof all_names / sizeof *all_names };
 
-static mv_trace read_tool(const char *name)
-{
-    mv_trace trace;
-    mv_err err;
+static mv_trace trace; /* of the file that was read last */
+static mv_lives lives; /* of one of its devices, with its totals */
+static mv_totals totals;
 
-    const char *path = mvt_format(MV_TESTDATA "/tools/%s", name);
-    cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, &trace, &err), MV_OK, "%s: %s", name,
-                 err.detail);
+static void read_tool(const char *name)
+{
+    mvt_ok(mv_trace_read(mvt_memory(), mvt_format(TOOLS "%s", name), NULL, &trace, mvt_err()));
     const char *unsound = mvt_unsound(&trace);
     cr_assert_null(unsound, "%s: %s", name, unsound);
-    return trace;
 }
 
-static mv_totals totals_of(const mv_trace *trace, const mv_lives *lives)
+static void read_device(uint32_t device)
 {
-    mv_totals totals;
-    mv_err err;
+    lives = mvt_lives(mvt_memory(), &trace, device);
+    mvt_ok(mv_totals_find(mvt_memory(), &trace, &lives, &totals, mvt_err()));
+}
 
-    cr_assert_eq(mv_totals_find(mvt_memory(), trace, lives, &totals, &err), MV_OK);
-    return totals;
+static void read_lives(const char *name)
+{
+    read_tool(name);
+    read_device(0);
+}
+
+static mv_leaks leaks_found(void)
+{
+    mv_leaks leaks;
+
+    mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
+    return leaks;
 }
 
 /* Returns the bytes allocated after an event. */
-static uint64_t allocated_after(const mv_lives *lives, uint32_t event)
+static uint64_t allocated_after(uint32_t event)
 {
-    const mv_alloc_lives *a = &lives->allocs;
+    const mv_alloc_lives *a = &lives.allocs;
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < a->count; i++)
@@ -60,9 +69,9 @@ static bool ends_record(const mv_events *e, uint32_t event)
     return e->action[event] == MV_ACTION_ALLOC || e->action[event] == MV_ACTION_SEGMENT_FREE;
 }
 
-static const char *text_of_fact(const mv_trace *trace, const char *key)
+static const char *text_of_fact(const char *key)
 {
-    const char *text = mv_fact_find(trace, key);
+    const char *text = mv_fact_find(&trace, key);
 
     return text ? text : "";
 }
@@ -72,15 +81,14 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
 /* Checks XLA's own total after every event, including memory from before the profile. */
 Test(other_files, totals_of_xla_equal_its_own)
 {
-    mv_trace trace = read_tool("jax.xplane.pb.gz");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    read_lives("jax.xplane.pb.gz");
     char *truth = mvt_text(MV_TESTDATA "/tools/jax.xplane.truth.txt"), *at = truth;
     uint32_t compared = 0;
 
     for (uint32_t i = 0; i < lives.events.count; i++) {
         if (!ends_record(&lives.events, i))
             continue;
-        cr_assert_eq(allocated_after(&lives, i), strtoull(at, &at, 10), "event %u", i);
+        cr_assert_eq(allocated_after(i), strtoull(at, &at, 10), "event %u", i);
         compared++;
     }
     cr_assert_eq(compared, 204, "%u", compared);
@@ -88,11 +96,11 @@ Test(other_files, totals_of_xla_equal_its_own)
     cr_assert_eq(lives.history, MV_HISTORY_LATE);
     cr_assert_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 0);
     cr_assert_eq(lives.doubts.lone_frees + lives.doubts.lost_frees + lives.doubts.misplaced, 0);
-    cr_assert_str_eq(text_of_fact(&trace, "limit_0"), "112583507968");
-    cr_assert_str_eq(text_of_fact(&trace, "peak_before_0"), "201327104");
-    cr_assert_str_eq(text_of_fact(&trace, "peak_0"), "201327104");
-    cr_assert_str_eq(text_of_fact(&trace, "allocators_0"), "GPU_0_bfc");
-    cr_assert_str_eq(text_of_fact(&trace, "jax_version"), "0.11.2");
+    cr_assert_str_eq(text_of_fact("limit_0"), "112583507968");
+    cr_assert_str_eq(text_of_fact("peak_before_0"), "201327104");
+    cr_assert_str_eq(text_of_fact("peak_0"), "201327104");
+    cr_assert_str_eq(text_of_fact("allocators_0"), "GPU_0_bfc");
+    cr_assert_str_eq(text_of_fact("jax_version"), "0.11.2");
     cr_assert_eq(trace.host_events.count, 120);
 }
 
@@ -103,13 +111,10 @@ Test(other_files, a_missing_event_of_xla_is_noticed)
     static const char word[] = "MemoryDeallocation";
     uint8_t *copy = memcpy(mv_arena_push(mvt_memory(), file.length, 1), file.data, file.length);
     uint8_t *at = memmem(copy, file.length, word, strlen(word));
-    mv_trace trace;
-    mv_err err;
 
     cr_assert_not_null(at);
     memcpy(at, "memorydeallocation", strlen(word)); /* now a range like any other */
-    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){copy, file.length}, &trace, &err),
-                 MV_OK);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){copy, file.length}, &trace, mvt_err()));
     cr_assert_gt(trace.notes[MV_NOTE_LOST_EVENTS].count, 0);
 }
 
@@ -133,12 +138,8 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mv_leaks leaks;
-        mv_err err;
         const char *name = mvt_format("%s.xplane.pb", all[i].name);
-        mv_trace trace = read_tool(name);
-        mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-        mv_totals totals = totals_of(&trace, &lives);
+        read_lives(name);
         cr_expect_eq(totals.peak.bytes.allocated, all[i].peak, "%s: %llu", name,
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_eq(totals.current.bytes.allocated, all[i].end, "%s: %llu", name,
@@ -150,7 +151,7 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
         cr_expect_eq(lives.history, MV_HISTORY_TRUNCATED, "%s", name);
         cr_expect_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, all[i].places, "%s: %llu", name,
                      (unsigned long long)trace.notes[MV_NOTE_LOST_EVENTS].count);
-        cr_assert_eq(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, &err), MV_OK);
+        mv_leaks leaks = leaks_found();
         cr_expect_eq(leaks.verdict, all[i].verdict, "%s: %s", name, leaks.why);
         cr_expect_eq(leaks.count, 0, "%s", name);
         cr_expect_eq(leaks.leaked_bytes + leaks.retained_bytes, all[i].end, "%s", name);
@@ -169,28 +170,25 @@ Test(other_files, the_range_of_all_allocations_is_left_out)
 /* Events without a size count as events. */
 Test(other_files, events_without_sizes_are_missing)
 {
-    mv_trace trace = read_tool("unsized.xplane.pb");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-
+    read_lives("unsized.xplane.pb");
     cr_expect_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 8);
     cr_expect_eq(lives.history, MV_HISTORY_TRUNCATED);
-    cr_expect_not(totals_of(&trace, &lives).audit.exact);
+    cr_expect_not(totals.audit.exact);
 }
 
 /* For each device; the bytes of a device's allocators add up, their peaks do not. */
 Test(other_files, limits_and_peaks_belong_to_devices)
 {
     static const uint64_t peaks[] = {1082130432, (uint64_t)20 << 30};
-    mv_trace trace = read_tool("two_limits.xplane.pb");
+    read_tool("two_limits.xplane.pb");
 
-    cr_expect_str_eq(text_of_fact(&trace, "limit_0"), "8589934592");
-    cr_expect_str_eq(text_of_fact(&trace, "limit_1"), "69793218560");
-    cr_expect_str_eq(text_of_fact(&trace, "peak_before_0"), "");
-    cr_expect_str_eq(text_of_fact(&trace, "peak_before_1"), "21474836480");
-    cr_expect_str_eq(text_of_fact(&trace, "allocators_1"), "GPU_collectivememory_1_bfc, GPU_1_bfc");
+    cr_expect_str_eq(text_of_fact("limit_0"), "8589934592");
+    cr_expect_str_eq(text_of_fact("limit_1"), "69793218560");
+    cr_expect_str_eq(text_of_fact("peak_before_0"), "");
+    cr_expect_str_eq(text_of_fact("peak_before_1"), "21474836480");
+    cr_expect_str_eq(text_of_fact("allocators_1"), "GPU_collectivememory_1_bfc, GPU_1_bfc");
     for (uint32_t d = 0; d < 2; d++) {
-        mv_lives lives = mvt_lives(mvt_memory(), &trace, d);
-        mv_totals totals = totals_of(&trace, &lives);
+        read_device(d);
         cr_expect_eq(totals.peak.bytes.allocated, peaks[d], "%llu",
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_neq(totals.audit.peak.allocated, MV_BOUND_EXACT);
@@ -206,10 +204,7 @@ Test(other_files, limits_and_peaks_belong_to_devices)
  * host. */
 Test(other_files, a_peak_before_the_profile_is_a_bound)
 {
-    mv_trace trace = read_tool("early_peak.xplane.pb");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_totals totals = totals_of(&trace, &lives);
-
+    read_lives("early_peak.xplane.pb");
     cr_expect_eq(lives.history, MV_HISTORY_LATE);
     cr_expect_eq(totals.peak.bytes.allocated, (uint64_t)4 << 30);
     cr_expect_eq(totals.peak.allocated_event, MV_BEFORE);
@@ -223,48 +218,42 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
-static void expect_frame(const mv_trace *trace, mv_stack_id stack, uint32_t at, const char *file,
-                         int64_t line, const char *function)
+static void expect_frame(mv_stack_id stack, uint32_t at, const char *file, int64_t line,
+                         const char *function)
 {
     uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    const mv_frame_id *frames = mv_stack_frames(&trace, stack, &count);
 
     cr_assert_lt(at, count);
-    cr_expect_str_eq(mv_string_text(trace, trace->frames.file[frames[at].row]), file);
-    cr_expect_eq(trace->frames.line[frames[at].row], line);
-    cr_expect_str_eq(mv_string_text(trace, trace->frames.function[frames[at].row]), function);
+    cr_expect_str_eq(mv_string_text(&trace, trace.frames.file[frames[at].row]), file);
+    cr_expect_eq(trace.frames.line[frames[at].row], line);
+    cr_expect_str_eq(mv_string_text(&trace, trace.frames.function[frames[at].row]), function);
 }
 
 Test(other_files, ranges_and_functions_are_stacks)
 {
-    mv_trace trace = read_tool("jax.xplane.pb.gz");
+    read_tool("jax.xplane.pb.gz");
     const mv_events *e = &trace.devices[0].events;
     uint32_t event = 77; /* the first array that is kept */
 
-    expect_frame(&trace, e->stack[event], 0, "", MV_NO_LINE,
+    expect_frame(e->stack[event], 0, "", MV_NO_LINE,
                  "[0] PjRtStreamExecutorRawLoadedExecutable::Execute");
-    expect_frame(&trace, e->stack[event], 5, "<jit>", MV_NO_LINE, "multiply");
-    expect_frame(&trace, e->stack[event], 6, "ufunc_api.py", 175, "__call__");
-    expect_frame(&trace, e->stack[event], 7, "array_methods.py", 769, "_operator_mul");
-    expect_frame(&trace, e->stack[event], 8, "", MV_NO_LINE, "train");
-    trace = read_tool("tensorflow.xplane.pb");
+    expect_frame(e->stack[event], 5, "<jit>", MV_NO_LINE, "multiply");
+    expect_frame(e->stack[event], 6, "ufunc_api.py", 175, "__call__");
+    expect_frame(e->stack[event], 7, "array_methods.py", 769, "_operator_mul");
+    expect_frame(e->stack[event], 8, "", MV_NO_LINE, "train");
+    read_tool("tensorflow.xplane.pb");
     e = &trace.devices[1].events;
-    expect_frame(&trace, e->stack[1], 0, "<op>", MV_NO_LINE,
-                 "dense/MatMul float32[512,512] output");
-    expect_frame(&trace, e->stack[1], 1, "", MV_NO_LINE, "ExecutorState::Process");
-    expect_frame(&trace, e->stack[1], 2, "", MV_NO_LINE, "train"); /* none that has ended */
-    expect_frame(&trace, e->stack[3], 0, "<op>", MV_NO_LINE,
-                 "cache/Concat float16[2,1000] persist");
+    expect_frame(e->stack[1], 0, "<op>", MV_NO_LINE, "dense/MatMul float32[512,512] output");
+    expect_frame(e->stack[1], 1, "", MV_NO_LINE, "ExecutorState::Process");
+    expect_frame(e->stack[1], 2, "", MV_NO_LINE, "train"); /* none that has ended */
+    expect_frame(e->stack[3], 0, "<op>", MV_NO_LINE, "cache/Concat float16[2,1000] persist");
 }
 
 static void expect_leak(const char *name, uint64_t bytes, uint32_t steps)
 {
-    mv_trace trace = read_tool(name);
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_leaks leaks;
-    mv_err err;
-
-    cr_assert_eq(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, &err), MV_OK);
+    read_lives(name);
+    mv_leaks leaks = leaks_found();
     cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK, "%s: %s", name, leaks.why);
     cr_expect_eq(leaks.count, 1);
     cr_expect_eq(leaks.leaks[0].bytes, bytes, "%s: %llu", name,
@@ -283,13 +272,10 @@ Test(other_files, known_leaks_are_found)
 
 Test(other_files, sums_of_jax_equal_those_of_the_profile)
 {
-    mv_trace trace = read_tool("jax_memory.prof");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_totals totals = totals_of(&trace, &lives);
-
+    read_lives("jax_memory.prof");
     cr_assert_eq(totals.current.bytes.allocated, 35651592);
     cr_assert_eq(totals.current.allocations, 16); /* 25 samples, 9 of them executables */
-    cr_assert_str_eq(text_of_fact(&trace, "executables"), "9");
+    cr_assert_str_eq(text_of_fact("executables"), "9");
     cr_assert_eq(lives.history, MV_HISTORY_NONE);
     cr_assert_str_eq(mv_recording_advice(&trace, &lives),
                      "recorded without history: jax.profiler.trace() records events, and memviz "
@@ -299,23 +285,23 @@ Test(other_files, sums_of_jax_equal_those_of_the_profile)
 Test(other_files, devices_of_jax_are_their_labels)
 {
     static const uint64_t bytes[] = {4096 + 5000, 1000, 77};
-    mv_trace trace = read_tool("tpu_memory.prof");
+    read_tool("tpu_memory.prof");
 
     cr_assert_eq(mv_trace_devices(&trace), 3);
     for (uint32_t d = 0; d < 3; d++) {
-        mv_lives lives = mvt_lives(mvt_memory(), &trace, d);
-        cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, bytes[d]);
+        read_device(d);
+        cr_expect_eq(totals.current.bytes.allocated, bytes[d]);
     }
-    cr_assert_str_eq(text_of_fact(&trace, "cpu_device"), "2");
+    cr_assert_str_eq(text_of_fact("cpu_device"), "2");
     /* Three buffers of 1000 bytes: 334, 333, 333; by a line with an inlined one. */
     cr_assert_eq(trace.segments.count, 7);
     cr_expect_eq(trace.blocks.size[3], 334);
     cr_expect_eq(trace.blocks.size[4], 333);
     cr_expect_eq(trace.blocks.size[5], 333);
-    expect_frame(&trace, trace.blocks.stack[3], 0, "model.py", 30, "helper");
-    expect_frame(&trace, trace.blocks.stack[3], 1, "train.py", 20, "main");
-    expect_frame(&trace, trace.blocks.stack[3], 2, "train.py", 21, "main");
-    expect_frame(&trace, trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
+    expect_frame(trace.blocks.stack[3], 0, "model.py", 30, "helper");
+    expect_frame(trace.blocks.stack[3], 1, "train.py", 20, "main");
+    expect_frame(trace.blocks.stack[3], 2, "train.py", 21, "main");
+    expect_frame(trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
 }
 
 /* The TPU runtime does not know a program's size, and reports -1. */
@@ -328,12 +314,11 @@ Test(other_files, executables_of_unknown_size_are_counted)
                                            {"$MEMVIZ convert " TOOLS
                                             "unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
                                             0, "sizes of 3 executables are not in the file", ""}};
-    mv_trace trace = read_tool("unsized_executables.prof");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    read_lives("unsized_executables.prof");
 
-    cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 14 << 20);
-    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_EXECUTABLES), "4");
-    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
+    cr_expect_eq(totals.current.bytes.allocated, 14 << 20);
+    cr_expect_str_eq(text_of_fact(MV_FACT_EXECUTABLES), "4");
+    cr_expect_str_eq(text_of_fact(MV_FACT_UNSIZED_EXECUTABLES), "3");
     MVT_EXPECT_RUNS("%s", all);
 }
 
@@ -381,22 +366,20 @@ Test(other_files, heaps_of_the_cpu_do_not_belong_to_jax)
 /* One process of several has devices whose numbers do not begin at 0. */
 Test(other_files, samples_without_a_device_are_of_the_first_one)
 {
-    mv_trace trace = read_tool("second_process.prof");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 8);
-
-    cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated,
-                 ((uint64_t)1 << 30) + (300 << 20));
-    lives = mvt_lives(mvt_memory(), &trace, 0);
-    cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 0);
+    read_tool("second_process.prof");
+    read_device(8);
+    cr_expect_eq(totals.current.bytes.allocated, ((uint64_t)1 << 30) + (300 << 20));
+    read_device(0);
+    cr_expect_eq(totals.current.bytes.allocated, 0);
 }
 
 Test(other_files, a_million_buffers_are_counted)
 {
     static const mvt_expected_run all[] = {{"stats", 0, "the file has 2097159 buffers", ""},
                                            {"info", 0, "2097159 in the file", ""}};
-    mv_trace trace = read_tool("million.prof");
+    read_tool("million.prof");
 
-    cr_expect_str_eq(text_of_fact(&trace, "buffers"), "2097159");
+    cr_expect_str_eq(text_of_fact("buffers"), "2097159");
     cr_expect_eq(trace.notes[MV_NOTE_FILE_NOTE].count, 0);
     MVT_EXPECT_RUNS("$MEMVIZ %s " TOOLS "million.prof", all);
 }
@@ -407,11 +390,13 @@ Test(other_files, a_million_buffers_are_counted)
 Test(other_files, all_forms_of_rmm_logs_are_equal)
 {
     static const char *const names[] = {"rmm_steps.csv", "rmm_colons.csv", "rmm_epoch.csv.gz"};
-    mv_trace first = read_tool(names[0]);
+
+    read_tool(names[0]);
+    mv_trace first = trace;
     const mv_events *e = &first.devices[0].events;
 
     for (int i = 0; i < 3; i++) {
-        mv_trace trace = read_tool(names[i]);
+        read_tool(names[i]);
         const mv_events *other = &trace.devices[0].events;
         cr_assert_eq(other->count, 12 * 12 + 3);
         for (uint32_t k = 0; k < e->count; k++)
@@ -427,7 +412,7 @@ Test(other_files, all_forms_of_rmm_logs_are_equal)
 
 Test(other_files, a_log_may_pass_midnight)
 {
-    mv_trace trace = read_tool("rmm_steps.csv");
+    read_tool("rmm_steps.csv");
     const mv_events *e = &trace.devices[0].events;
 
     for (uint32_t i = 1; i < e->count; i++)
@@ -438,7 +423,7 @@ Test(other_files, a_log_may_pass_midnight)
 
 Test(other_files, a_failed_request_is_an_event)
 {
-    mv_trace trace = read_tool("rmm_steps.csv");
+    read_tool("rmm_steps.csv");
     const mv_events *e = &trace.devices[0].events;
     uint32_t failed = 0;
 
@@ -468,9 +453,7 @@ Test(other_files, a_failure_is_named_as_at_names_it)
 
 Test(other_files, odd_lines_of_rmm_are_counted)
 {
-    mv_trace trace = read_tool("rmm_late.csv");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-
+    read_lives("rmm_late.csv");
     cr_assert_eq(trace.notes[MV_NOTE_LOOSE].count, 2);
     cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 1); /* it was cut */
@@ -490,18 +473,15 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
         {"leaks " TOOLS "rmm_glued.csv --fail-on leak", 4, "", ""},
         {"leaks " TOOLS "rmm_overlap.csv --fail-on leak", 4, "", ""},
         {"peak " TOOLS "rmm_steps.csv --fail-on 'peak>1GiB'", 0, "", ""}};
-    mv_trace trace = read_tool("rmm_steps.csv");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    read_lives("rmm_steps.csv");
 
     cr_expect_eq(lives.history, MV_HISTORY_COMPLETE);
     cr_expect(strstr(lives.history_why, "others from that time are not visible"), "%s",
               lives.history_why);
     for (int i = 0; i < 3; i++) {
-        trace = read_tool(parts[i]);
-        lives = mvt_lives(mvt_memory(), &trace, 0);
+        read_lives(parts[i]);
         cr_expect_eq(lives.history, MV_HISTORY_TRUNCATED, "%s", parts[i]);
-        cr_expect_neq(totals_of(&trace, &lives).audit.peak.allocated, MV_BOUND_EXACT, "%s",
-                      parts[i]);
+        cr_expect_neq(totals.audit.peak.allocated, MV_BOUND_EXACT, "%s", parts[i]);
     }
     MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
@@ -509,10 +489,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
 /* An allocation at the address of a live block ends that block, in the totals as well. */
 Test(other_files, blocks_of_rmm_do_not_overlap)
 {
-    mv_trace trace = read_tool("rmm_overlap.csv");
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_totals totals = totals_of(&trace, &lives);
-
+    read_lives("rmm_overlap.csv");
     cr_expect_eq(totals.peak.bytes.allocated, 1 << 30);
     cr_expect_eq(totals.current.bytes.allocated, 2 << 20);
     cr_expect_eq(lives.doubts.residual, 0);
@@ -520,7 +497,7 @@ Test(other_files, blocks_of_rmm_do_not_overlap)
 
 Test(other_files, pauses_of_half_a_day_are_not_midnight)
 {
-    mv_trace trace = read_tool("rmm_pauses.csv");
+    read_tool("rmm_pauses.csv");
     const mv_events *e = &trace.devices[0].events;
 
     cr_expect_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 0);
@@ -530,13 +507,13 @@ Test(other_files, pauses_of_half_a_day_are_not_midnight)
 /* The start is the first line's, and time does not decrease. */
 Test(other_files, a_clock_that_is_set_back_is_counted_on)
 {
-    mv_trace trace = read_tool("rmm_set_back.csv");
+    read_tool("rmm_set_back.csv");
     const mv_events *e = &trace.devices[0].events;
 
     cr_expect_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 0);
     cr_expect_eq(e->time_us[0], INT64_C(10790000250));
     cr_expect_eq((e->time_us[e->count - 1] - e->time_us[0]) / 1000000, 40);
-    cr_expect_str_eq(text_of_fact(&trace, "clock_set_back"), "1");
+    cr_expect_str_eq(text_of_fact("clock_set_back"), "1");
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -545,14 +522,13 @@ Test(other_files, a_clock_that_is_set_back_is_counted_on)
 Test(other_files, a_bin_file_keeps_everything)
 {
     for (int i = 0; i < NAMES; i++) {
-        mv_trace trace = read_tool(all_names[i]), again;
-        const char *name = mv_trace_allocator(&trace), *difference;
-        mv_err err;
+        mv_trace again;
+        read_tool(all_names[i]);
+        const char *name = mv_trace_allocator(&trace);
         cr_assert_not_null(name);
-        cr_assert_eq(
-            mv_trace_read_bytes(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace), &again, &err),
-            MV_OK);
-        difference = mvt_difference(&trace, &again);
+        mv_span bytes = mvt_snapshot_of(mvt_memory(), &trace);
+        mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, &again, mvt_err()));
+        const char *difference = mvt_difference(&trace, &again);
         cr_expect_null(difference, "%s: %s", all_names[i], difference);
         cr_expect_str_eq(mv_trace_allocator(&again), name);
         cr_expect_str_eq(again.origin.level, name);
@@ -563,10 +539,9 @@ Test(other_files, a_bin_file_keeps_everything)
 Test(other_files, events_lead_to_the_final_heap)
 {
     for (int i = 0; i < NAMES; i++) {
-        mv_trace trace = read_tool(all_names[i]);
+        read_tool(all_names[i]);
         for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
-            mv_lives lives = mvt_lives(mvt_memory(), &trace, d);
-            mv_totals totals = totals_of(&trace, &lives);
+            read_device(d);
             cr_expect_eq(lives.doubts.residual, 0, "%s", all_names[i]);
             cr_expect_eq(lives.doubts.final_mismatches, 0, "%s", all_names[i]);
             cr_expect_eq(lives.doubts.inexact_blocks, 0, "%s", all_names[i]);
@@ -631,9 +606,7 @@ LongTest(other_files, nothing_is_reported_about_reserved_memory)
 Test(other_files, reserved_memory_peaks_with_its_block)
 {
     for (int i = 0; i < NAMES; i++) {
-        mv_trace trace = read_tool(all_names[i]);
-        mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-        mv_totals totals = totals_of(&trace, &lives);
+        read_lives(all_names[i]);
         mv_pyramid_reader reader;
         mv_pyramid pyramid;
         mv_moment_query ask;

@@ -1,4 +1,3 @@
-
 #include <inttypes.h>
 
 #include "tests/fixture/fixture_heap.h"
@@ -24,16 +23,13 @@ static void expect_stat(const cJSON *truth, const char *name, const char *key, u
 static void expect_levels(const cJSON *truth, const char *name, const char *pool,
                           const char *moment, const mv_levels *levels)
 {
-    char key[96];
-
-    snprintf(key, sizeof key, "allocated_bytes.%s.%s", pool, moment);
-    expect_stat(truth, name, key, levels->allocated);
-    snprintf(key, sizeof key, "active_bytes.%s.%s", pool, moment);
-    expect_stat(truth, name, key, levels->active);
-    snprintf(key, sizeof key, "requested_bytes.%s.%s", pool, moment);
-    expect_stat(truth, name, key, levels->requested);
-    snprintf(key, sizeof key, "reserved_bytes.%s.%s", pool, moment);
-    expect_stat(truth, name, key, levels->reserved);
+#define EXPECT(level) \
+    expect_stat(truth, name, mvt_format(#level "_bytes.%s.%s", pool, moment), levels->level);
+    EXPECT(allocated)
+    EXPECT(active)
+    EXPECT(requested)
+    EXPECT(reserved)
+#undef EXPECT
 }
 
 static uint64_t active_rows(const mv_alloc_lives *allocs)
@@ -649,27 +645,6 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect(!r.totals.audit.exact);
 }
 
-/* Drops what a ring buffer would have overwritten: keeps the columns starting at event `first`. */
-static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
-{
-    mv_trace cut = *trace;
-    mv_events *ev = &device->events;
-
-    *device = trace->devices[0];
-    ev->count -= first;
-    ev->time_us += first;
-    ev->addr += first;
-    ev->size += first;
-    ev->stack += first;
-    ev->call += first;
-    ev->tag += first;
-    ev->stream += first;
-    ev->action += first;
-    cut.devices = device;
-    cut.device_count = 1;
-    return cut;
-}
-
 /* The levels must equal those of the whole trace. Each block whose size cannot be known is at most
  * 1 MiB too small. */
 static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
@@ -699,10 +674,10 @@ static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_ser
 static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *whole,
                       uint32_t first, const char *name)
 {
-    mv_device device;
-    mv_trace cut = without_beginning(trace, &device, first);
+    mv_trace cut = *trace;
     mv_series tail;
 
+    mvt_drop_first(arena, &cut, first);
     const char *what = mvt_format("%s from event %u", name, first);
     mv_lives lives = mvt_lives(arena, &cut, 0);
     mvt_ok(mv_totals_series(arena, &lives, &tail, mvt_err()));

@@ -6,14 +6,16 @@
 #define GOLDEN MV_TESTDATA "/golden"
 
 /* Snapshots whose dumps are small enough to read. */
-static const char *const dumped[] = {"graphs",      "mempool", "no_history", "oom",
-                                     "oom_outside", "streams", "two_devices"};
+#define DUMPED "graphs", "mempool", "no_history", "oom", "oom_outside", "streams", "two_devices"
 
-static const char *const others[] = {
-    "leak_cycle", "leak_global_list", "leak_hidden_state",    "mlp_train",        "oom_fragmented",
-    "annotated",  "compiled",         "eval_without_no_grad", "expandable_empty", "gpt_train",
-    "late_start", "leak_in_training", "leak_loss_list",       "no_leak_warmup",   "ring",
-};
+#define OTHERS                                                                            \
+    "leak_cycle", "leak_global_list", "leak_hidden_state", "mlp_train", "oom_fragmented", \
+        "annotated", "compiled", "eval_without_no_grad", "expandable_empty", "gpt_train", \
+        "late_start", "leak_in_training", "leak_loss_list", "no_leak_warmup", "ring"
+
+#define HELD                                                                                       \
+    "annotated", "gpt_train", "late_start", "leak_in_training", "no_history", "oom", "resnet_all", \
+        "ring", "streams", "two_devices"
 
 /* Compares the output of `arguments` with the golden file NAME.COMMAND. */
 static void check_run(const char *name, const char *command, const char *arguments)
@@ -32,48 +34,32 @@ static void check_run(const char *name, const char *command, const char *argumen
     mvt_same_text(mvt_text(path), run.out, "%s", arguments);
 }
 
-static void check(const char *name, const char *command)
-{
-    const char *arguments = mvt_format("%s %s.pickle", command, name);
-
-    check_run(name, command, arguments);
-}
-
-static void check_names(const char *command, const char *const *names)
+static void check(const char *command, const char *const *names)
 {
     for (; *names; names++)
-        check(*names, command);
+        check_run(*names, command, mvt_format("%s %s.pickle", command, *names));
 }
 
-#define CHECK(command, ...) check_names((command), (const char *const[]){__VA_ARGS__, NULL})
+#define CHECK(command, ...) check((command), (const char *const[]){__VA_ARGS__, NULL})
 
 Test(golden, dump)
 {
-    for (unsigned i = 0; i < sizeof dumped / sizeof *dumped; i++)
-        check(dumped[i], "dump");
-}
-
-static void check_all(const char *command)
-{
-    for (unsigned i = 0; i < sizeof dumped / sizeof *dumped; i++)
-        check(dumped[i], command);
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-        check(others[i], command);
+    CHECK("dump", DUMPED);
 }
 
 Test(golden, info)
 {
-    check_all("info");
+    CHECK("info", DUMPED, OTHERS);
 }
 
 Test(golden, stats)
 {
-    check_all("stats");
+    CHECK("stats", DUMPED, OTHERS);
 }
 
 Test(golden, leaks)
 {
-    check_all("leaks");
+    CHECK("leaks", DUMPED, OTHERS);
 }
 
 Test(golden, diff)
@@ -88,10 +74,8 @@ Test(golden, diff)
     };
 
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        char name[128], arguments[256];
-        snprintf(name, sizeof name, "%s.%s", pairs[i][0], pairs[i][1]);
-        snprintf(arguments, sizeof arguments, "diff %s.pickle %s.pickle", pairs[i][0], pairs[i][1]);
-        check_run(name, "diff", arguments);
+        const char *name = mvt_format("%s.%s", pairs[i][0], pairs[i][1]);
+        check_run(name, "diff", mvt_format("diff %s.pickle %s.pickle", pairs[i][0], pairs[i][1]));
     }
 }
 
@@ -121,22 +105,16 @@ Test(golden, triage)
           "ring", "two_devices");
 }
 
-static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",
-                                   "no_history", "oom",        "resnet_all", "ring",
-                                   "streams",    "two_devices"};
-
 Test(golden, peak)
 {
-    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
-        check(held[i], "peak");
+    CHECK("peak", HELD);
     check_run("gpt_train", "peak_target",
               "peak --at end --target 400MiB --limit 4 --frames user gpt_train.pickle");
 }
 
 Test(golden, lines)
 {
-    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
-        check(held[i], "lines");
+    CHECK("lines", HELD);
 }
 
 Test(golden, folded)

@@ -33,11 +33,9 @@ static bool write_file(const mv_trace *trace, bool in_pieces)
 {
     const mv_spans *spans = NULL;
     mv_write_opts opts = {.chunk_rows = in_pieces ? PIECE_EVENTS : 0};
-    mv_pieces *pieces;
     mv_trace tables;
     mv_sink sink;
     char path[4096];
-    bool is_apart;
 
     opts.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err());
     opts.spans = spans;
@@ -46,8 +44,8 @@ static bool write_file(const mv_trace *trace, bool in_pieces)
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    pieces = mv_pieces_open(mvt_memory(), path, &tables);
-    is_apart = pieces && mv_pieces_count(pieces, 0) > 1;
+    mv_pieces *pieces = mv_pieces_open(mvt_memory(), path, &tables);
+    bool is_apart = pieces && mv_pieces_count(pieces, 0) > 1;
     mv_pieces_close(pieces);
     return is_apart;
 }

@@ -5,12 +5,13 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static void read_made(const char *name, mv_trace *out)
+static mv_trace read_made(const char *name)
 {
-    const char *path = mvt_format(MV_TESTDATA "/releases/%s", name);
+    mv_trace trace;
 
-    cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, out, mvt_err()), MV_OK, "%s: %s", name,
-                 mvt_err()->detail);
+    mvt_ok(mv_trace_read(mvt_memory(), mvt_format(MV_TESTDATA "/releases/%s", name), NULL, &trace,
+                         mvt_err()));
+    return trace;
 }
 
 /* ---- the release -------------------------------------------------------------------------- */
@@ -38,8 +39,7 @@ Test(releases, the_keys_show_the_release)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char text[MV_RELEASE_TEXT];
-        mv_trace trace;
-        read_made(all[i].name, &trace);
+        mv_trace trace = read_made(all[i].name);
         cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), all[i].text, "%s: %s",
                          all[i].name, text);
     }
@@ -61,8 +61,7 @@ Test(releases, settings_are_named_as_the_release_does)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        mv_trace trace;
-        read_made(all[i].name, &trace);
+        mv_trace trace = read_made(all[i].name);
         cr_expect_str_eq(mv_release_conf(&trace), all[i].conf, "%s", all[i].name);
     }
 }
@@ -99,9 +98,8 @@ EachSnapshot(releases, real_snapshots_match_their_release, check_2_11);
 static void check_keys(const char *name, uint32_t keys)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace, bin, plain;
+    mv_trace trace = read_made(name), bin, plain;
 
-    read_made(name, &trace);
     cr_expect_eq(trace.keys, keys, "%s: %u", name, trace.keys);
     mvt_ok(mv_trace_read_bytes(arena, mvt_snapshot_of(arena, &trace), &bin, mvt_err()));
     mvt_ok(mv_trace_read_bytes(arena, mvt_plain_of(arena, &bin), &plain, mvt_err()));
@@ -142,8 +140,7 @@ Test(releases, stacks_come_from_the_history_of_blocks)
 
     for (size_t i = 0; i < 2; i++) {
         uint64_t requested = 0, with_stack = 0;
-        mv_trace trace;
-        read_made(names[i], &trace);
+        mv_trace trace = read_made(names[i]);
         trace.device_count = 0; /* as if only the heap had been recorded */
         mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
         cr_expect_eq(l.allocs.count, 9);
@@ -206,9 +203,7 @@ Test(releases, commands_name_the_lines_of_old_files)
 /* An entry that starts elsewhere is an earlier user of the bytes, not the block itself. */
 Test(releases, history_of_others_is_not_the_blocks)
 {
-    mv_trace trace;
-
-    read_made("torch_2_0.pickle", &trace);
+    mv_trace trace = read_made("torch_2_0.pickle");
     trace.device_count = 0;
     for (uint32_t i = 0; i < trace.history.count; i++)
         trace.history.addr[i] += 512;
@@ -238,9 +233,7 @@ Test(releases, sizes_and_replay_of_torch_npu)
 
 Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 {
-    mv_trace trace;
-
-    read_made("npu_rounding.pickle", &trace);
+    mv_trace trace = read_made("npu_rounding.pickle");
     mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
     cr_assert_gt(l.allocs.count, 50);
     for (uint32_t i = 0; i < l.allocs.count; i++)
@@ -269,9 +262,8 @@ Test(releases, the_buffers_of_all_devices_are_recognised)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        mv_trace trace;
+        mv_trace trace = read_made(all[i].name);
         mv_totals totals;
-        read_made(all[i].name, &trace);
         mv_lives l = mvt_lives(mvt_memory(), &trace, all[i].device);
         mvt_ok(mv_totals_find(mvt_memory(), &trace, &l, &totals, mvt_err()));
         cr_expect_eq(l.history, all[i].kind, "%s, device %u: %s", all[i].name, all[i].device,
