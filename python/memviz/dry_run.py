@@ -10,7 +10,8 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
             ranks: int = 0) -> Dict[str, Any]:
     """Calls a function `steps` times in a forked copy of this process, in which tensors on the GPU take no memory and
     nothing is computed. The function must create its model and data itself, and may keep them between calls. It must
-    not use tensors that this process has on a GPU.
+    not use tensors that this process has on a GPU. If the process can use a GPU, call this before its first backward
+    pass, because PyTorch's autograd does not work in a copy of a process in which its threads have started.
     path   file for a snapshot in PyTorch's format; if empty, no snapshot is written
     gpu    a name such as "h100-80gb", or the GPU's memory in MiB
 
@@ -22,12 +23,13 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     about                        True if something was estimated
     verdict                      a sentence
     notes                        a list of strings"""
-    imported("memviz.dry_run")
+    torch = imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
         try:
+            torch.set_num_threads(1)  # OpenMP's threads are not in the copy, and a parallel loop would wait for them
             from .dry import run
             dry = run.DryRun(os.fspath(path), gpu, ranks=ranks)
             dry.start(ends_process=False)
@@ -47,8 +49,10 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     os.close(writing)
     with os.fdopen(reading) as file:
         text = file.read()
-    os.waitpid(child, 0)
-    found: Dict[str, Any] = json.loads(text) if text else {"error": "the child process ended early"}
+    status = os.waitpid(child, 0)[1]
+    ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+    found: Dict[str, Any] = json.loads(text) if text else {"error": f"the copy of this process ended with {ended}"}
     if "error" in found:
-        raise Error(f"memviz.dry_run: {found['error']}")
+        advice = "; call it before this process runs a backward pass, or use the command memviz dry-run"
+        raise Error(f"memviz.dry_run: {found['error']}{advice * (not text or 'fork' in found['error'])}")
     return found

@@ -1,6 +1,6 @@
 """Starts a dry run in this process, ends it after some optimizer steps, and writes its snapshot."""
 
-import atexit, os, pickle, re, sys
+import atexit, functools, os, pickle, re, sys, weakref
 from typing import Any, Dict, List, Optional, Tuple
 
 VERSION = sys.modules["torch"].__version__
@@ -13,6 +13,7 @@ CONTEXT = 756 << 20  # CUDA context and kernel code, measured on an H100 after a
 NCCL = 840 << 20  # a group and its first collective, measured on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
 OFF, OFF_ROUGH = 0.01, 0.15  # largest errors of reserved bytes, above those of 72 exact and 51 rough predictions (docs/dry-run.md, accuracy)
+PATIENCE = 10  # an optimizer may make that many times --steps while it waits for another; GANs often train one of the two 5 times as often
 KEEP: List[Any] = []  # objects to which C++ has pointers
 
 class DryRun:
@@ -22,15 +23,15 @@ class DryRun:
         from ..recording import host, rank
         words = {"p": str(os.getpid()), "r": rank(), "h": host(), "%": "%"}
         self.path = re.sub("%([prh%])", lambda found: words[found[1]], path)
-        self.steps, self.ranks, self.expect, self.is_done = steps, ranks, expect, False
+        self.steps, self.ranks, self.expect, self.is_done, self.is_stopped = steps, ranks, expect, False, False
         self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
         self.recorder = recorder.Recorder(int(os.environ.get("LOCAL_RANK", "0")) + 1, self.gpu)
-        self.counts: Dict[int, int] = {}  # number of steps, by optimizer
+        self.counts: Any = weakref.WeakKeyDictionary()  # number of steps, by optimizer
         self.peaks = 0, 0, 0  # number of events, and the bounds of reserved bytes up to that event
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
-        if not torch.cuda.is_available():
+        if not ends_process or not torch.cuda.is_available():  # a copy of a process cannot use the GPU
             KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
         cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.ranks, self.snapshot)
         self.recorder.fake.__enter__()
@@ -49,14 +50,27 @@ class DryRun:
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
     def count_steps(self) -> None:  # ends the program after the N-th step of each optimizer, because there is nothing to save
+        optim = sys.modules["torch.optim.optimizer"]
+        init = optim.Optimizer.__init__
+        @functools.wraps(init)
+        def counted(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            init(optimizer, *args, **kwargs)
+            self.counts.setdefault(optimizer, 0)
         def stepped(optimizer: Any, *_: Any) -> None:
-            self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
-            if min(self.counts.values()) >= self.steps:
+            self.counts[optimizer] = self.counts.get(optimizer, 0) + 1
+            if min(self.counts.values()) >= self.steps or self.counts[optimizer] >= PATIENCE * self.steps:
+                self.is_stopped = True
                 self.finish()
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(0)
-        sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
+        optim.Optimizer.__init__ = counted
+        optim.register_optimizer_step_post_hook(stepped)
+    def stop(self) -> str:  # where the program was stopped
+        least, most = min(self.counts.values()), max(self.counts.values())
+        idle = f"; of {len(self.counts)} optimizers, one made {least}" if least < self.steps else ""
+        return (f"stopped after {most} step{'s' * (most > 1)}{idle} (see --steps): "
+                "memory that the program needs later, such as for an evaluation, is not included")
     def snapshot(self) -> Dict[str, Any]:
         allocators = self.recorder.allocators
         settings = {**allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name, **self.doubts()}
@@ -88,7 +102,7 @@ class DryRun:
             late = "the time that the GPU needs, and NCCL's watchdog, and " * bool(self.worst().late or self.worst().pending)
             lines.append(f"between: {late}the addresses that the driver chooses decide which free memory is used again")
         events = f"{sum(len(a.events) for a in self.recorder.allocators):,} events, predicted: {self.path}"
-        return lines + [self.verdict()] + [events] * bool(self.path)
+        return lines + ([self.stop()] if self.is_stopped else []) + [self.verdict()] + [events] * bool(self.path)
     def worst(self) -> allocator.Allocator:
         return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
     def reserved(self) -> Tuple[int, int]:  # bounds of the reserved bytes at the peak
