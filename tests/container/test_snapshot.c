@@ -26,7 +26,7 @@ EachSnapshot(snapshot, every_real_snapshot_comes_back_column_by_column, check_ro
 
 Test(snapshot, rows_of_every_table_come_back)
 {
-    mv_trace trace = mvt_everything(mvt_memory());
+    mv_trace trace = mvt_full_trace(mvt_memory());
 
     for (const mv_note *note = trace.notes; note < trace.notes + MV_NOTE_COUNT; note++)
         cr_assert_eq(note->count == 0, note->first[0] == 0);
@@ -44,7 +44,7 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
 {
     mv_trace again;
 
-    mv_trace trace = mvt_everything(mvt_memory());
+    mv_trace trace = mvt_full_trace(mvt_memory());
     mv_span once = mvt_snapshot_of(mvt_memory(), &trace);
     read_back(once, &again);
     mv_span twice = mvt_snapshot_of(mvt_memory(), &again);
@@ -169,7 +169,7 @@ Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
     mv_trace again;
     uint8_t payload[] = "not for us";
 
-    mv_trace trace = mvt_everything(mvt_memory());
+    mv_trace trace = mvt_full_trace(mvt_memory());
     mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     for (int i = 0; i < 2; i++)
         c->chunks[c->count++] = (mvt_chunk){
@@ -192,7 +192,7 @@ Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
 {
     mv_trace again;
 
-    mv_trace trace = mvt_everything(mvt_memory());
+    mv_trace trace = mvt_full_trace(mvt_memory());
     mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
     read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);

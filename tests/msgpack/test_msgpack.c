@@ -60,7 +60,7 @@ Test(msgpack, every_optional_field_comes_back)
 {
     mv_trace trace = mvt_full_trace(mvt_memory());
 
-    cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not contain these */
+    cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 3); /* the files do not contain these */
     check_plain(&trace, "full trace");
 }
 
