@@ -10,8 +10,7 @@ static cJSON *run_of(const char *options, bool changed)
     cJSON_ArrayForEach(run, runs)
     {
         cJSON *changes = cJSON_GetObjectItem(run, "changes");
-        cr_assert_eq(cJSON_GetArraySize(changes),
-                     cJSON_GetArraySize(cJSON_GetObjectItem(run, "assumed")));
+        cr_assert_eq(cJSON_GetArraySize(changes), cJSON_GetArraySize(mvt_member(run, "assumed")));
         if ((cJSON_GetArraySize(changes) > 0) == changed)
             return run;
     }
@@ -67,7 +66,7 @@ Test(changes, the_cache_is_emptied_where_a_step_holds_least)
 
     cJSON_ArrayForEach(run, runs)
     {
-        if (!cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")))
+        if (!cJSON_GetArraySize(mvt_member(run, "changes")))
             continue;
         cr_expect_eq(mvt_json_number(run, "peak_reserved"), 2241855488.0);
         cr_expect_eq(mvt_json_number(run, "peak_allocated"), 1737708544.0);
@@ -82,8 +81,7 @@ Test(changes, all_changes_of_a_command_line_make_one_run_under_each_setting)
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
     uint32_t changed = 0;
 
-    cJSON_ArrayForEach(run, runs) changed +=
-        cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) == 2;
+    cJSON_ArrayForEach(run, runs) changed += cJSON_GetArraySize(mvt_member(run, "changes")) == 2;
     cr_expect_eq(changed, 2);
     cr_expect_eq(cJSON_GetArraySize(runs), 4);
 }

@@ -119,7 +119,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
     /* These must be the same bytes that `peak` charges to that line. */
-    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
+    cr_expect_eq(mvt_json_number(get(json, "devices"), "0.bytes"), 335675392);
 }
 
 Test(memory, colours_follow_the_general_rules)

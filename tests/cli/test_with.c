@@ -13,9 +13,8 @@ Test(with, a_real_pair_is_joined_in_each_report)
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        cJSON *report =
-            mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]);
-        const cJSON *with = mvt_member(report, "with");
+        const cJSON *with = mvt_member(
+            mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]), "with");
         cr_expect_eq(mvt_member(with, "events")->valuedouble, 214, "%s", commands[i]);
         cr_expect_eq(mvt_member(with, "matched")->valuedouble, 214);
         cr_expect_eq(mvt_member(with, "operators")->valuedouble, 214);
@@ -82,7 +81,7 @@ Test(with, a_site_has_its_tensors)
 Test(with, modules_add_up)
 {
     const cJSON *report = mvt_json_here(0, "$MEMVIZ memory --json --by module " NAMES), *row;
-    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), 0);
+    const cJSON *device = mvt_member(report, "devices.0");
     double first = 0, blocks = 0;
 
     cr_expect_str_eq(mvt_member(device, "by")->valuestring, "module");
@@ -94,7 +93,7 @@ Test(with, modules_add_up)
             blocks += mvt_member(row, "blocks")->valuedouble;
     }
     cr_expect_eq(first, mvt_member(device, "bytes")->valuedouble);
-    cr_expect_eq(first, mvt_member(mvt_member(device, "at"), "allocated")->valuedouble);
+    cr_expect_eq(first, mvt_member(device, "at.allocated")->valuedouble);
     cr_expect_eq(blocks, 309);
 }
 

@@ -267,7 +267,7 @@ Test(diff, devices_are_paired_by_number)
         mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/two_devices.pickle");
 
     cr_expect_eq(mvt_json_number(report, "delta"), 0);
-    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 2);
 }
 
 /* A rank that used only device 1, compared with a rank that used only device 0. */
@@ -279,10 +279,10 @@ Test(diff, lone_devices_are_paired_with_any_numbers)
     mvt_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 4096, .stack = "f:a.py:3");
     cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s",
                              mvt_temp_file(mvt_snapshot_bytes(t)));
-    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 1);
-    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
-    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);
-    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated"), 4096);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 1);
+    cr_expect_eq(mvt_json_number(report, "before.device"), 0);
+    cr_expect_eq(mvt_json_number(report, "after.device"), 1);
+    cr_expect_eq(mvt_json_number(report, "after.allocated"), 4096);
 }
 
 static void expect_run(int status, const char *arguments, const char *first)
@@ -388,13 +388,13 @@ Test(diff, json_has_the_history_of_each_side)
     cJSON *two = mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/ring.pickle");
     const cJSON *devices = cJSON_GetObjectItem(two, "devices"), *lone;
 
-    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(one, "before"), "history"), "complete");
-    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(one, "after"), "history"), "truncated");
+    cr_expect_str_eq(mvt_json_text(one, "before.history"), "complete");
+    cr_expect_str_eq(mvt_json_text(one, "after.history"), "truncated");
     cr_assert_eq(cJSON_GetArraySize(devices), 2);
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(two, "before"), "history")));
+    cr_expect(cJSON_IsNull(mvt_member(two, "before.history")));
     lone = cJSON_GetArrayItem(devices, 1);
-    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(lone, "before"), "history"), "complete");
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(lone, "after"), "history")));
+    cr_expect_str_eq(mvt_json_text(lone, "before.history"), "complete");
+    cr_expect(cJSON_IsNull(mvt_member(lone, "after.history")));
 }
 
 static void expect_gate(int status, const char *message, const char *files)

@@ -234,8 +234,7 @@ LongTest(export, speedscope_profiles_add_up)
             mvt_here_or_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
         cJSON *file = mvt_json_of(run.out);
         const cJSON *profiles = cJSON_GetObjectItem(file, "profiles"), *p, *sample, *frame;
-        int frames =
-            cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(file, "shared"), "frames"));
+        int frames = cJSON_GetArraySize(mvt_member(file, "shared.frames"));
         double live = 0;
 
         cr_assert_eq(run.status, 0, "%s", run.err);
@@ -246,8 +245,7 @@ LongTest(export, speedscope_profiles_add_up)
             double sum = 0;
             cJSON_ArrayForEach(weight, weights) sum += weight->valuedouble;
             cr_assert_eq(sum, mvt_json_number(p, "endValue"));
-            cr_assert_eq(cJSON_GetArraySize(weights),
-                         cJSON_GetArraySize(cJSON_GetObjectItem(p, "samples")));
+            cr_assert_eq(cJSON_GetArraySize(weights), cJSON_GetArraySize(mvt_member(p, "samples")));
             cJSON_ArrayForEach(sample, cJSON_GetObjectItem(p, "samples"))
             {
                 cr_assert_gt(cJSON_GetArraySize(sample), 0);

@@ -242,17 +242,17 @@ Test(kineto, library_frames_are_recognised_by_their_first_folder)
 
 Test(kineto, steps_and_leaks_are_found)
 {
-    cJSON *r = mvt_json_here(0, "$MEMVIZ leaks --json " TOOLS "profiler.json.gz");
-    cJSON *steps = cJSON_GetObjectItem(r, "steps"), *leak = NULL;
+    const cJSON *r = mvt_json_here(0, "$MEMVIZ leaks --json " TOOLS "profiler.json.gz");
+    const cJSON *steps = cJSON_GetObjectItem(r, "steps"), *leak = NULL;
 
     cr_expect_str_eq(mvt_json_text(r, "verdict"), "leak");
     if (!steps) {
-        r = cJSON_GetArrayItem(cJSON_GetObjectItem(r, "devices"), 0);
+        r = mvt_member(r, "devices.0");
         steps = cJSON_GetObjectItem(r, "steps");
     }
     cr_expect_str_eq(mvt_json_text(steps, "source"), "annotation");
     cr_expect_eq(mvt_json_number(steps, "count"), 5);
-    leak = cJSON_GetArrayItem(cJSON_GetObjectItem(r, "leaks"), 0);
+    leak = mvt_member(r, "leaks.0");
     cr_expect_eq(mvt_json_number(leak, "bytes_per_step"), MIB);
 }
 

@@ -720,13 +720,12 @@ Test(ledger, the_command_reports_the_findings)
 {
     mvt_calls *c = training(true);
     const char *path = mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
-    cJSON *report = mvt_json(0, "$MEMVIZ ledger --json %s", path);
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    const cJSON *device = mvt_member(mvt_json(0, "$MEMVIZ ledger --json %s", path), "devices.0");
     mvt_json_has(device, "device used framework_reserved by context_estimate unexplained at basis");
     cr_assert_eq(mvt_json_number(device, "used"), (double)(697 * MIB));
     cr_assert_eq(mvt_json_number(device, "unexplained"), (double)(7 * MIB));
     cr_assert_str_eq(mvt_json_text(device, "basis"), "process");
-    cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(device, "by"), 1);
+    const cJSON *row = mvt_member(device, "by.1");
     mvt_json_has(row, "library api bytes count frames");
     cr_assert_str_eq(mvt_json_text(row, "api"), "cuMemCreate");
 
@@ -745,10 +744,10 @@ Test(ledger, the_command_reports_the_findings)
 Test(ledger, a_snapshot_of_pytorch_has_no_calls)
 {
     cJSON *report = mvt_json(1, "$MEMVIZ ledger --json $SNAPS/gpt_train.pickle 2>/dev/null");
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    const cJSON *device = mvt_member(report, "devices.0");
 
-    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(device, "used")));
-    cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(device, "by")), 0);
+    cr_assert(cJSON_IsNull(mvt_member(device, "used")));
+    cr_assert_eq(cJSON_GetArraySize(mvt_member(device, "by")), 0);
     cr_assert_gt(mvt_json_number(device, "framework_reserved"), 0);
     cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
 }

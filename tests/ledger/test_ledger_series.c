@@ -214,16 +214,15 @@ static const char *file_of(mvt_calls *c)
 
 static double used_at(const char *path, const char *at)
 {
-    cJSON *report = mvt_json(0, "$MEMVIZ ledger --json --at '%s' %s", at, path);
-
-    return mvt_json_number(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "by_sum");
+    return mvt_json_number(mvt_json(0, "$MEMVIZ ledger --json --at '%s' %s", at, path),
+                           "devices.0.by_sum");
 }
 
 Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
 {
     const char *path = file_of(program());
     cJSON *report = mvt_json(0, "$MEMVIZ ledger --json %s", path), *sample, *part;
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    const cJSON *device = mvt_member(report, "devices.0");
     int count = 0;
 
     cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples"))
@@ -413,18 +412,14 @@ Test(ledger_series, reports_on_the_whole_device_add_other_use)
 
     for (int i = 0; i < 2; i++) {
         cJSON *report = mvt_json(0, "$MEMVIZ %s --json --level all %s", commands[i], path);
-        expect_device_use(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0));
+        expect_device_use(mvt_member(report, "devices.0"));
         run = mvt_sh("$MEMVIZ %s --level all %s | tr -s '\n ' ' '", commands[i], path);
         cr_expect(strstr(run.out, text), "%s", run.out);
         report = mvt_json(0, "$MEMVIZ %s --json --level cuda %s", commands[i], path);
-        cr_expect_null(cJSON_GetObjectItem(
-            cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "device_use"));
+        cr_expect_not(cJSON_HasObjectItem(mvt_member(report, "devices.0"), "device_use"));
     }
-    expect_device_use(cJSON_GetArrayItem(
-        cJSON_GetObjectItem(
-            mvt_json(0, "$MEMVIZ memory --at reserved-peak --json --level all %s", path),
-            "devices"),
-        0));
+    expect_device_use(mvt_member(
+        mvt_json(0, "$MEMVIZ memory --at reserved-peak --json --level all %s", path), "devices.0"));
     run =
         mvt_here_or_sh("$MEMVIZ memory --at reserved-peak --level all -o %s.folded %s", path, path);
     cr_expect(strstr(run.err, text), "%s", run.err);
@@ -440,13 +435,13 @@ Test(ledger_series, memory_by_library_adds_up)
     const char *path = file_of(program());
     cJSON *report =
         mvt_json(0, "$MEMVIZ memory --at peak --by library --level all --json %s", path);
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    const cJSON *device = mvt_member(report, "devices.0");
     cJSON *groups = cJSON_GetObjectItem(device, "groups"), *other = cJSON_GetArrayItem(groups, 1);
 
     cr_assert_str_eq(mvt_json_text(device, "by"), "library");
     cr_assert_eq(cJSON_GetArraySize(groups), 2);
-    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(groups, 0), "name")));
-    cr_assert_eq(mvt_json_number(cJSON_GetArrayItem(groups, 0), "bytes"), (double)(60 * MIB));
+    cr_assert(cJSON_IsNull(mvt_member(groups, "0.name")));
+    cr_assert_eq(mvt_json_number(groups, "0.bytes"), (double)(60 * MIB));
     cr_assert_str_eq(mvt_json_text(other, "name"), "NCCL");
     cr_assert_eq(mvt_json_number(other, "bytes"), (double)(40 * MIB));
     cr_assert_eq(mvt_json_number(device, "bytes"), (double)(100 * MIB));

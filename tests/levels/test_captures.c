@@ -29,7 +29,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
 
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         cJSON *report = leaks_of(kept[i].name, kept[i].level);
-        cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "leaks"), 0);
+        const cJSON *first = mvt_member(report, "leaks.0");
         cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak", "%s", kept[i].name);
         cr_assert(strstr(mvt_json_text(first, "culprit"), kept[i].function), "%s: %s", kept[i].name,
                   mvt_json_text(first, "culprit"));
@@ -41,7 +41,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
     cJSON *report = leaks_of("plain_graph", "cuda");
-    cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
+    const cJSON *grown = mvt_member(report, "driver.0");
 
     cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
     cr_assert_eq(mvt_json_number(grown, "objects"), 12);
@@ -63,18 +63,17 @@ Test(captures, captures_of_calls_alone_have_events_and_a_floor)
             mvt_json(0, "$MEMVIZ trace -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
         cJSON *bound =
             mvt_json(0, "$MEMVIZ floor -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
-        const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(info, "devices"), 0);
-        const cJSON *total = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
-        const cJSON *least = cJSON_GetArrayItem(cJSON_GetObjectItem(bound, "devices"), 0);
+        const cJSON *device = mvt_member(info, "devices.0");
+        const cJSON *total = mvt_member(stats, "devices.0");
+        const cJSON *least = mvt_member(bound, "devices.0");
 
         cr_expect_eq(mvt_json_number(device, "events"),
-                     cJSON_GetArraySize(cJSON_GetObjectItem(trace, "events")), "%s", names[i]);
+                     cJSON_GetArraySize(mvt_member(trace, "events")), "%s", names[i]);
         cr_expect_str_eq(mvt_json_text(info, "history"), "complete", "%s", names[i]);
         cr_expect_str_eq(mvt_json_text(info, "level"), mvt_json_text(stats, "level"));
-        cr_expect_eq(mvt_json_number(least, "reserved"),
-                     mvt_json_number(cJSON_GetObjectItem(total, "peak"), "reserved"), "%s",
-                     names[i]);
-        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(least, "ideal")), "%s", names[i]);
+        cr_expect_eq(mvt_json_number(least, "reserved"), mvt_json_number(total, "peak.reserved"),
+                     "%s", names[i]);
+        cr_expect(cJSON_IsTrue(mvt_member(least, "ideal")), "%s", names[i]);
         cr_expect_str_eq(mvt_json_text(least, "note"), "", "%s", names[i]);
     }
 }
@@ -130,14 +129,14 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
         const char *name, *library;
         double most;
     } pools[] = {{"cupy", "CuPy", 8388608}, {"jax", "JAX", 112583507968}};
-    cJSON *ledger;
+    const cJSON *ledger;
 
     for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
         double most = 0;
         cJSON *sample, *row;
         ledger =
             mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", pools[i].name);
-        ledger = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), 0);
+        ledger = mvt_member(ledger, "devices.0");
         cJSON_ArrayForEach(sample, cJSON_GetObjectItem(ledger, "samples")) cJSON_ArrayForEach(
             row, cJSON_GetObjectItem(sample, "by")) if (strcmp(mvt_json_text(row, "library"),
                                                                pools[i].library) == 0 &&
@@ -146,8 +145,8 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
         cr_assert_eq(most, pools[i].most, "%s: %.0f", pools[i].name, most);
     }
     ledger = mvt_json(0, "$MEMVIZ ledger --json --at end " MV_TESTDATA "/captures/loader.bin");
-    ledger = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), 0);
-    cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
+    ledger = mvt_member(ledger, "devices.0");
+    cr_assert_eq(mvt_json_number(ledger, "pinned_host.bytes"), 1310720);
 }
 
 /* A CuPy program that keeps 5 GiB in each round, and a plain one that requests more than is
@@ -163,7 +162,7 @@ Test(captures, refused_calls_are_explained_without_pytorch)
     for (size_t i = 0; i < 2; i++) {
         cJSON *report =
             mvt_json(0, "$MEMVIZ oom --json " MV_TESTDATA "/captures/%s.bin", refused[i].name);
-        cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+        const cJSON *oom = mvt_member(report, "ooms.0");
         mvt_run triage =
             mvt_here_or_sh("COLUMNS=200 $MEMVIZ " MV_TESTDATA "/captures/%s.bin", refused[i].name);
         cr_assert_str_eq(mvt_json_text(oom, "verdict"), "capacity");
@@ -200,8 +199,7 @@ LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
                      "$MEMVIZ peak --json --level cuda --device 0 --at reserved-peak " MV_TESTDATA
                      "/captures/%s.bin",
                      names[i]);
-        cJSON *at = cJSON_GetObjectItem(
-            cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "at");
+        const cJSON *at = mvt_member(report, "devices.0.at");
         cr_assert_gt(mvt_json_number(at, "reserved"), 0, "%s", names[i]);
         cr_expect_eq(mvt_json_number(at, "reserved"), mvt_json_number(at, "allocated"), "%s",
                      names[i]);
