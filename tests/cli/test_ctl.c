@@ -10,65 +10,40 @@
     "mark two & L=$!; until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command \
     "; S=$?; touch enough; wait $L || exit; "
 
-static mvt_run run(const char *command)
-{
-    return mvt_sh("%s", command);
-}
-
-/* The command must succeed, and together with the commands after the program's end it must print
- * `out`. */
-static void expect(const char *command, const char *out)
-{
-    mvt_run r = run(command);
-
-    cr_assert_eq(r.status, 0, "%s: status %d: %s", command, r.status, r.err);
-    cr_assert_str_eq(r.out, out, "%s: %s%s", command, r.out, r.err);
-}
-
-static void expect_err(const char *command, int status, const char *part)
-{
-    mvt_run r = run(command);
-
-    cr_assert_eq(r.status, status, "%s: status %d: %s", command, r.status, r.err);
-    cr_assert_not_null(strstr(r.err, part), "%s: '%s'", command, r.err);
-}
-
 #define SHOW_MARKS "$MEMVIZ dump a.bin | grep '^mark' | sed 's/.* \"//; s/\"//'"
 
 Test(ctl, a_mark_is_recorded_at_its_place)
 {
-    expect(WHILE_RUNNING("$MEMVIZ ctl $P mark 'epoch 3'") SHOW_MARKS, "one\nepoch 3\ntwo\n");
-    expect(WHILE_RUNNING("$MEMVIZ ctl $L mark launcher") SHOW_MARKS, "one\nlauncher\ntwo\n");
-    expect(WHILE_RUNNING("$MEMVIZ ctl a.bin.*.live mark file") SHOW_MARKS, "one\nfile\ntwo\n");
+    mvt_prints(WHILE_RUNNING("$MEMVIZ ctl $P mark 'epoch 3'") SHOW_MARKS, 0, "one\nepoch 3\ntwo\n");
+    mvt_prints(WHILE_RUNNING("$MEMVIZ ctl $L mark launcher") SHOW_MARKS, 0, "one\nlauncher\ntwo\n");
+    mvt_prints(WHILE_RUNNING("$MEMVIZ ctl a.bin.*.live mark file") SHOW_MARKS, 0,
+               "one\nfile\ntwo\n");
 }
 
 Test(ctl, status_describes_the_recording)
 {
-    const cJSON *s = mvt_json_printed(
-        0, run(WHILE_RUNNING("$MEMVIZ ctl $P status --json") "exit $S"), "ctl status");
+    const cJSON *s = mvt_json(0, WHILE_RUNNING("$MEMVIZ ctl $P status --json") "exit $S");
 
     mvt_json_has(s, "state events bytes bound kept lost");
     cr_expect_str_eq(mvt_json_text(s, "state"), "recording");
     cr_expect_eq(mvt_json_number(s, "events"), 2);
     cr_expect_eq(mvt_json_number(s, "lost"), 0);
     cr_expect_gt(mvt_json_number(s, "bytes"), 0);
-    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(s, "processes")), 1);
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(s, "bound")));
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(s, "processes")), 1);
+    cr_expect(cJSON_IsNull(mvt_member(s, "bound")));
 }
 
 LongTest(ctl, status_lists_the_bounds_and_the_kept_range)
 {
-    const cJSON *s = mvt_json_printed(
-        0,
-        run("$MEMVIZ run -q --max-size 16M --max-age 1s --on SIGUSR2 -o a.bin -- " MV_MARKING
-            " heap pool mark one touch ready await enough 2>kept & L=$!; "
-            "says() { while kill -0 $L && ! $MEMVIZ ctl $L status 2>no | grep -q \"$1\"; do sleep "
-            "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files written by "
-            "--on: 1'; "
-            "$MEMVIZ ctl $L status --json; touch enough; wait $L"),
-        "ctl status");
+    const cJSON *s = mvt_json(
+        0, "$MEMVIZ run -q --max-size 16M --max-age 1s --on SIGUSR2 -o a.bin -- " MV_MARKING
+           " heap pool mark one touch ready await enough 2>kept & L=$!; "
+           "says() { while kill -0 $L && ! $MEMVIZ ctl $L status 2>no | grep -q \"$1\"; do sleep "
+           "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files written by "
+           "--on: 1'; "
+           "$MEMVIZ ctl $L status --json; touch enough; wait $L");
     const cJSON *bound = cJSON_GetObjectItem(s, "bound");
-    const cJSON *process = cJSON_GetArrayItem(cJSON_GetObjectItem(s, "processes"), 0);
+    const cJSON *process = mvt_member(s, "processes.0");
 
     cr_expect_eq(mvt_json_number(bound, "max_size"), 16 << 20);
     cr_expect_eq(mvt_json_number(bound, "max_age_us"), 1000000);
@@ -81,69 +56,72 @@ LongTest(ctl, status_lists_the_bounds_and_the_kept_range)
 
 Test(ctl, pause_and_resume_alternate)
 {
-    expect(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1; "
-                         "$MEMVIZ ctl $P resume; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1")
-               SHOW_MARKS,
-           "paused\nrecording\none\nmemviz_pause\nmemviz_resume\ntwo\n");
-    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P resume") "exit $S", 1, "the recording is not paused");
-    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P pause") "exit $S", 1,
-               "the recording is paused already");
+    mvt_prints(
+        WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1; "
+                      "$MEMVIZ ctl $P resume; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1")
+            SHOW_MARKS,
+        0, "paused\nrecording\none\nmemviz_pause\nmemviz_resume\ntwo\n");
+    mvt_warns(WHILE_RUNNING("$MEMVIZ ctl $P resume") "exit $S", 1, "the recording is not paused");
+    mvt_warns(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P pause") "exit $S", 1,
+              "the recording is paused already");
 }
 
 Test(ctl, a_snapshot_is_a_separate_recording)
 {
-    expect(
+    mvt_prints(
         WHILE_RUNNING("mkdir out; cd out; $MEMVIZ ctl $P snapshot now.bin >said; cd ..; "
                       "$MEMVIZ ctl $L snapshot") "basename $(cat out/said); ls *.bin out; "
                                                  "for f in a.bin out/now.bin a.snapshot.2.bin; do "
                                                  "$MEMVIZ info --json $f | grep -o "
                                                  "'\"records\":[0-9]*'; done; ls *.live 2>no; true",
+        0,
         "a.snapshot.2.bin\nnow.bin\na.bin\na.snapshot.2.bin\n\nout:\nnow.bin\nsaid\n"
         "\"records\":3\n\"records\":2\n\"records\":2\n");
-    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P snapshot no/such/now.bin") "exit $S", 1,
-               "no/such/now.bin: No such file");
+    mvt_warns(WHILE_RUNNING("$MEMVIZ ctl $P snapshot no/such/now.bin") "exit $S", 1,
+              "no/such/now.bin: No such file");
 }
 
 Test(ctl, stop_ends_the_recording_and_not_the_program)
 {
-    expect(WHILE_RUNNING("$MEMVIZ ctl $P stop; $MEMVIZ ctl $P pause 2>&1; "
-                         "$MEMVIZ ctl $P status | cut -d: -f1 | head -n 1") SHOW_MARKS
-           "; $MEMVIZ info --json a.bin | grep -o '\"stopped\":\"[^\"]*\"'",
-           "memviz: the recording was stopped\nstopped\none\n"
-           "\"stopped\":\"as memviz ctl stop requested\"\n");
+    mvt_prints(WHILE_RUNNING("$MEMVIZ ctl $P stop; $MEMVIZ ctl $P pause 2>&1; "
+                             "$MEMVIZ ctl $P status | cut -d: -f1 | head -n 1") SHOW_MARKS
+               "; $MEMVIZ info --json a.bin | grep -o '\"stopped\":\"[^\"]*\"'",
+               0,
+               "memviz: the recording was stopped\nstopped\none\n"
+               "\"stopped\":\"as memviz ctl stop requested\"\n");
 }
 
 Test(ctl, wrong_words_are_wrong_usage)
 {
-    expect_err("$MEMVIZ ctl 1", 2, "expected PID|FILE status");
-    expect_err("$MEMVIZ ctl 1 halt", 2, "expected status, mark TEXT");
-    expect_err("$MEMVIZ ctl 1 mark", 2, "expected status, mark TEXT");
-    expect_err("$MEMVIZ ctl 1 pause now", 2, "expected status, mark TEXT");
-    expect_err("$MEMVIZ ctl a.bin status", 2, "is not a process ID or a live file");
-    expect_err("$MEMVIZ ctl $$ status", 1, "was not started by memviz run, or has ended");
-    expect_err("$MEMVIZ ctl a.bin.0123abcd.2147483647.live status", 1,
-               "process 2147483647 was not");
+    mvt_warns("$MEMVIZ ctl 1", 2, "expected PID|FILE status");
+    mvt_warns("$MEMVIZ ctl 1 halt", 2, "expected status, mark TEXT");
+    mvt_warns("$MEMVIZ ctl 1 mark", 2, "expected status, mark TEXT");
+    mvt_warns("$MEMVIZ ctl 1 pause now", 2, "expected status, mark TEXT");
+    mvt_warns("$MEMVIZ ctl a.bin status", 2, "is not a process ID or a live file");
+    mvt_warns("$MEMVIZ ctl $$ status", 1, "was not started by memviz run, or has ended");
+    mvt_warns("$MEMVIZ ctl a.bin.0123abcd.2147483647.live status", 1, "process 2147483647 was not");
 }
 
 Test(ctl, the_program_continues_without_its_launcher)
 {
-    expect_err(WHILE_RUNNING("kill -9 $L; while kill -0 $L 2>no; do wait $L; done; "
-                             "$MEMVIZ ctl $P mark x; touch enough; exit"),
-               0, "has ended");
+    mvt_warns(WHILE_RUNNING("kill -9 $L; while kill -0 $L 2>no; do wait $L; done; "
+                            "$MEMVIZ ctl $P mark x; touch enough; exit"),
+              0, "has ended");
 }
 
 Test(ctl, nothing_is_left_in_the_temporary_folder)
 {
-    expect("mkdir tmp; export TMPDIR=$PWD/tmp; " WHILE_RUNNING(
-               "ls tmp; $MEMVIZ ctl $P mark x") "ls tmp",
-           "");
-    expect(
+    mvt_prints("mkdir tmp; export TMPDIR=$PWD/tmp; " WHILE_RUNNING(
+                   "ls tmp; $MEMVIZ ctl $P mark x") "ls tmp",
+               0, "");
+    mvt_prints(
         "mkdir tmp; export TMPDIR=$PWD/tmp; " WHILE_RUNNING(
             "kill -9 $L; touch enough; while kill -0 $P 2>no; do sleep 0.01; done; ls tmp; exit"),
-        "");
-    expect("export TMPDIR=/no/such/folder; " WHILE_RUNNING("$MEMVIZ ctl $P mark x 2>&1 | "
-                                                           "sed 's/[0-9][0-9]*/N/'"),
-           "memviz: memviz run (process N) has no socket: it could not make a folder in TMPDIR\n");
+        0, "");
+    mvt_prints(
+        "export TMPDIR=/no/such/folder; " WHILE_RUNNING("$MEMVIZ ctl $P mark x 2>&1 | "
+                                                        "sed 's/[0-9][0-9]*/N/'"),
+        0, "memviz: memviz run (process N) has no socket: it could not make a folder in TMPDIR\n");
 }
 
 /* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are in

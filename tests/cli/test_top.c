@@ -29,7 +29,7 @@ Test(top, lines_add_up_to_allocated_bytes)
     cr_expect_eq(sum, mvt_json_number(device, "listed"));
     cr_expect_eq(sum, mvt_json_number(device, "allocated") - mvt_json_number(device, "residual"));
     cr_expect_leq(grown, mvt_json_number(device, "grown"));
-    cr_expect_str_eq(mvt_json_text(mvt_member(report, "leak"), "verdict"), "leak");
+    cr_expect_str_eq(mvt_json_text(report, "leak.verdict"), "leak");
     cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
@@ -57,7 +57,7 @@ Test(top, several_files_are_side_by_side)
     cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 2);
     cr_expect_not_null(strstr(mvt_json_text(device_of(report, 0), "file"), "gpt_train"));
     cr_expect_not_null(strstr(mvt_json_text(device_of(report, 1), "file"), "leak_in_training"));
-    cr_expect_str_eq(mvt_json_text(mvt_member(report, "leak"), "verdict"), "leak");
+    cr_expect_str_eq(mvt_json_text(report, "leak.verdict"), "leak");
 }
 
 Test(top, text_and_json_agree)
@@ -76,55 +76,40 @@ Test(top, text_and_json_agree)
     "until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command "; S=$?; " \
     "touch enough; wait $L; exit $S"
 
-static const cJSON *live_report(const char *command)
-{
-    mvt_run run = mvt_sh("%s", command);
-
-    return mvt_json_printed(0, run, command);
-}
-
 static void expect_pool(const cJSON *report)
 {
     const cJSON *device = device_of(report, 0);
 
     cr_expect_eq(mvt_json_number(device, "allocated"), 512);
-    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(mvt_member(device, "lines"), 0), "bytes"), 512);
+    cr_expect_eq(mvt_json_number(device, "lines.0.bytes"), 512);
     cr_expect(cJSON_IsTrue(mvt_member(device, "running")));
     cr_expect_gt(mvt_json_number(device, "pid"), 0);
 }
 
 Test(top, a_running_program_is_named_by_its_process_its_launcher_or_its_file)
 {
-    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json $P")));
-    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json $L")));
-    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json a.bin.*.live")));
+    expect_pool(mvt_json(0, WHILE_RUNNING("$MEMVIZ top -q --json $P")));
+    expect_pool(mvt_json(0, WHILE_RUNNING("$MEMVIZ top -q --json $L")));
+    expect_pool(mvt_json(0, WHILE_RUNNING("$MEMVIZ top -q --json a.bin.*.live")));
 }
 
 Test(top, a_finished_recording_is_not_running)
 {
-    const cJSON *report = live_report("$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool && "
+    const cJSON *report = mvt_json(0, "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool && "
                                       "$MEMVIZ top -q --json a.bin");
 
     cr_expect(cJSON_IsFalse(mvt_member(device_of(report, 0), "running")));
 }
 
-static void expect_err(const char *command, const char *part)
-{
-    mvt_run run = mvt_sh("%s", command);
-
-    cr_assert_eq(run.status, 1, "%s: status %d: %s", command, run.status, run.err);
-    cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
-}
-
 Test(top, a_process_without_a_recording_is_an_error)
 {
-    expect_err("$MEMVIZ top $$", "is not being recorded: start the program with memviz run");
-    expect_err("$MEMVIZ top 2147483647", "process 2147483647 does not exist");
-    expect_err("$MEMVIZ top 4711.bin", "No such file");
-    expect_err("$MEMVIZ run -q -- sh -c 'touch ready; until [ -e enough ]; do sleep 0.01; done' & "
-               "L=$!; until [ -e ready ]; do sleep 0.01; done; $MEMVIZ top $L; S=$?; touch enough; "
-               "wait $L; exit $S",
-               "has not used the GPU since memviz run started it");
+    mvt_warns("$MEMVIZ top $$", 1, "is not being recorded: start the program with memviz run");
+    mvt_warns("$MEMVIZ top 2147483647", 1, "process 2147483647 does not exist");
+    mvt_warns("$MEMVIZ top 4711.bin", 1, "No such file");
+    mvt_warns("$MEMVIZ run -q -- sh -c 'touch ready; until [ -e enough ]; do sleep 0.01; done' & "
+              "L=$!; until [ -e ready ]; do sleep 0.01; done; $MEMVIZ top $L; S=$?; touch enough; "
+              "wait $L; exit $S",
+              1, "has not used the GPU since memviz run started it");
 }
 
 /* The stored verdict is replaced with a wrong one, so that the output shows whether it is computed
@@ -226,24 +211,23 @@ Test(top, metrics_follow_a_running_program)
 
 Test(top, metrics_replace_only_a_socket_that_was_left)
 {
-    expect_err("touch m.sock; $MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle",
-               "--metrics m.sock: Address already in use");
-    expect_err("$MEMVIZ top --metrics 65536 $SNAPS/gpt_train.pickle", "a port is 1 to 65535");
-    expect_err("$MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle & until [ -S m.sock ]; do "
-               "sleep 0.01; done; kill -9 $!; wait $!; [ -S m.sock ] || exit 7; cp "
-               "$SNAPS/gpt_train.pickle a.pickle; $MEMVIZ top --metrics m.sock a.pickle & "
-               "until " GET "m.sock >out 2>no; do sleep 0.01; done; rm a.pickle; " GET
-               "m.sock; wait $!",
-               "cannot be read any longer");
+    mvt_warns("touch m.sock; $MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle", 1,
+              "--metrics m.sock: Address already in use");
+    mvt_warns("$MEMVIZ top --metrics 65536 $SNAPS/gpt_train.pickle", 1, "a port is 1 to 65535");
+    mvt_warns("$MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle & until [ -S m.sock ]; do "
+              "sleep 0.01; done; kill -9 $!; wait $!; [ -S m.sock ] || exit 7; cp "
+              "$SNAPS/gpt_train.pickle a.pickle; $MEMVIZ top --metrics m.sock a.pickle & "
+              "until " GET "m.sock >out 2>no; do sleep 0.01; done; rm a.pickle; " GET
+              "m.sock; wait $!",
+              1, "cannot be read any longer");
 }
 
 /* script(1) provides the terminal. */
 Test(top, keys_work_on_a_terminal)
 {
     mvt_need_terminal();
-    mvt_run r =
-        mvt_sh("(until grep -aq 'by bytes' typed; do sleep 0.01; done 2>no; printf s; "
+    mvt_prints("(until grep -aq 'by bytes' typed; do sleep 0.01; done 2>no; printf s; "
                "until grep -aq 'by growth' typed; do sleep 0.01; done; printf q) | TERM=xterm "
-               "script -qefc \"$MEMVIZ top $SNAPS/gpt_train.pickle\" typed >no; echo $?");
-    cr_expect_str_eq(r.out, "0\n", "%s%s", r.out, r.err);
+               "script -qefc \"$MEMVIZ top $SNAPS/gpt_train.pickle\" typed >no; echo $?",
+               0, "0\n");
 }

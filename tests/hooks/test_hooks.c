@@ -364,10 +364,7 @@ Test(hooks, entry_points_keep_the_version_that_was_asked_for)
 
 Test(hooks, without_cuda_a_call_fails_and_does_not_crash)
 {
-    mvt_run run = mvt_sh(HOOKS MV_HOOKED "/hooked_orphan linked");
-
-    cr_assert_eq(run.status, 0, "%s", run.err);
-    cr_assert_str_eq(run.out, "35 (nil)\n35\n3 0\n");
+    mvt_prints(HOOKS MV_HOOKED "/hooked_orphan linked", 0, "35 (nil)\n35\n3 0\n");
 }
 
 /* ---- PyTorch, marks, NVTX ---- */
@@ -456,11 +453,10 @@ Test(hooks, nvtx_reports_heaps_and_regions)
  * last line. */
 Test(hooks, xlas_domain_belongs_to_its_own_profiler)
 {
-    mvt_run run = mvt_sh("export MEMVIZ_NVTX_ALL=1 NVTX_INJECTION64_PATH=" MV_HOOKED
-                         "/libhooks_alone.so; " LOG HOOKS MV_HOOKED "/hooked nvtx; "
-                         "unset MEMVIZ_NVTX_ALL; " LOG HOOKS MV_HOOKED "/hooked nvtx");
-
-    cr_assert_str_eq(run.out, "1\n-2\n-2\n-2\n-2\n1\n1\n1\n-2\n-2\n-2\n-2\n1\n0\n", "%s", run.out);
+    mvt_prints("export MEMVIZ_NVTX_ALL=1 NVTX_INJECTION64_PATH=" MV_HOOKED
+               "/libhooks_alone.so; " LOG HOOKS MV_HOOKED "/hooked nvtx; "
+               "unset MEMVIZ_NVTX_ALL; " LOG HOOKS MV_HOOKED "/hooked nvtx",
+               0, "1\n-2\n-2\n-2\n-2\n1\n1\n1\n-2\n-2\n-2\n-2\n1\n0\n");
 }
 
 Test(hooks, nvtx_gives_ranges_of_each_kind)
@@ -510,16 +506,15 @@ LongTest(hooks, python_frames_replace_interpreter_frames)
  * fact, as a file from another machine. */
 LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 {
-    mvt_run run = mvt_sh(
-        CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED
-             "/hooked_linked linked >/dev/null; mv a.*.live a; h=$(uname -n); "
-             "sed \"s/$h/$(printf %%s $h | tr -c '' x)/\" a >b; "
-             "$MEMVIZ convert -q b c.bin; $MEMVIZ convert -q --symbols b d.bin; "
-             "for f in a b c.bin d.bin; do $MEMVIZ dump $f | grep -q linked_calls && echo named;"
-             "$MEMVIZ info $f | tr -s '\\n ' ' ' | grep -q 'recorded on another machine' && echo "
-             "elsewhere; done; :");
-
-    cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
+    mvt_prints(CUDA
+               "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED
+               "/hooked_linked linked >/dev/null; mv a.*.live a; h=$(uname -n); "
+               "sed \"s/$h/$(printf %s $h | tr -c '' x)/\" a >b; "
+               "$MEMVIZ convert -q b c.bin; $MEMVIZ convert -q --symbols b d.bin; "
+               "for f in a b c.bin d.bin; do $MEMVIZ dump $f | grep -q linked_calls && echo named;"
+               "$MEMVIZ info $f | tr -s '\\n ' ' ' | grep -q 'recorded on another machine' && echo "
+               "elsewhere; done; :",
+               0, "named\nelsewhere\nelsewhere\nnamed\n");
 }
 
 Test(hooks, run_and_info_count_the_same)

@@ -98,11 +98,9 @@ LongTest(overwrite, standard_input_and_output_are_checked)
 /* Text files that are read are protected, too. */
 Test(overwrite, rules_and_scripts_are_not_replaced)
 {
-    mvt_run r = mvt_sh("echo 'a b' >rules; cp rules was; $MEMVIZ peak --rules rules -o rules "
-                       "$SNAPS/mempool.pickle; s=$?; cmp rules was; exit $s");
-
-    cr_expect_eq(r.status, 2, "%s", r.err);
-    cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
+    mvt_warns("echo 'a b' >rules; cp rules was; $MEMVIZ peak --rules rules -o rules "
+              "$SNAPS/mempool.pickle; s=$?; cmp rules was; exit $s",
+              2, "rules is the input");
 }
 
 /* In a session, a picture must not overwrite an open file. */
@@ -136,14 +134,12 @@ LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
 /* If a file next to the shown one cannot be read, the command fails and writes no picture. */
 Test(overwrite, a_picture_of_files_that_fail_is_not_written)
 {
-    mvt_run r =
-        mvt_sh("echo none >bad; echo old >o.png; echo 'shot o.png' >s; "
+    mvt_prints("echo none >bad; echo old >o.png; echo 'shot o.png' >s; "
                "for files in \"$SNAPS/mempool.pickle bad\" \"bad $SNAPS/mempool.pickle\"; do "
                "$MEMVIZ view --headless --shot o.png $files; echo $?; "
                "$MEMVIZ view --headless --script s $files; echo $?; "
-               "done; cat o.png");
-
-    cr_expect_str_eq(r.out, "1\n1\n1\n1\nold\n", "%s", r.err);
+               "done; cat o.png",
+               0, "1\n1\n1\n1\nold\n");
 }
 
 LongTest(overwrite, other_files_are_written)
