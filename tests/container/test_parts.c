@@ -62,8 +62,7 @@ static const mv_trace *make_heap(uint64_t pool)
         bool stays = at % STAY == 3 && s->is_used;
         for (uint32_t i = 0; i < SLOTS; i++)
             if (slots[i].waits_until && slots[i].waits_until <= event) {
-                mvt_event(t, MV_ACTION_FREE_COMPLETED,
-                          (mvt_event_args){.device = slots[i].device, .addr = slots[i].base});
+                mvt_free_completed(t, .device = slots[i].device, .addr = slots[i].base);
                 slots[i].waits_until = 0;
                 event++;
             }
@@ -85,8 +84,7 @@ static const mv_trace *make_heap(uint64_t pool)
                 mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
                           .stack = stacks[(kind + event) % 3]);
             } else {
-                mvt_event(t, MV_ACTION_FREE_REQUESTED,
-                          (mvt_event_args){.device = s->device, .addr = s->base});
+                mvt_free_requested(t, .device = s->device, .addr = s->base);
                 s->waits_until = event + (kind % 5 == 0 ? 40 : 1);
             }
             s->is_used = !s->is_used;

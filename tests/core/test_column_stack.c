@@ -58,9 +58,8 @@ static void check_rows(const mv_column_stack *c, uint64_t *random)
 LongTest(column_stack, every_row_of_random_tables_is_where_it_should_be)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
-        mv_lives lives;
-        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2},
-                         &lives);
+        mv_lives lives = mvt_random_lives(mvt_memory(),
+                                          (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2});
         mv_arena *arena = mvt_memory();
         uint64_t random = seed;
         mv_column_stack c;
@@ -83,26 +82,24 @@ LongTest(column_stack, every_row_of_random_tables_is_where_it_should_be)
     }
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
     (void)name;
-    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        uint64_t random = d;
-        mv_arena *arena = mvt_memory();
-        mv_column_stack c;
-        mv_index x;
-        mv_lives lives = mvt_lives(arena, trace, d);
-        mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
-        mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
-        for (int i = 0; i < 5; i++) {
-            mv_column_stack_move(&c, some_instant(&x, &random));
-            check_pixels(&c, &random);
-            check_rows(&c, &random);
-        }
+    uint64_t random = d;
+    mv_arena *arena = mvt_memory();
+    mv_column_stack c;
+    mv_index x;
+    mv_lives lives = mvt_lives(arena, trace, d);
+    mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
+    mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
+    for (int i = 0; i < 5; i++) {
+        mv_column_stack_move(&c, some_instant(&x, &random));
+        check_pixels(&c, &random);
+        check_rows(&c, &random);
     }
 }
 
-EachSnapshot(column_stack, every_row_of_real_snapshots_is_where_it_should_be, check_snapshot);
+EachDevice(column_stack, every_row_of_real_snapshots_is_where_it_should_be, check_snapshot);
 
 Test(column_stack, a_gap_held_open_by_a_slide_shrinks_to_nothing)
 {
@@ -147,9 +144,8 @@ Test(column_stack, events_are_in_order_on_every_clock)
         mv_timescale s;
         mv_bitmap slides;
         mv_arena *arena = mvt_memory();
-        mv_lives lives;
         mv_index x;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, 150, seed % 2}, &lives);
+        mv_lives lives = mvt_random_lives(arena, (mvt_lives_opts){seed, 150, seed % 2});
         if (seed % 3 == 0 && lives.events.count)
             lives.events.time_us[lives.events.count / 2] -= 30;
         mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
@@ -172,10 +168,9 @@ Test(column_stack, the_clock_of_busy_time_cuts_pauses)
     mv_timescale time, busy;
     uint64_t random = 5;
     int64_t at = 0;
-    mv_lives lives;
     mv_index x;
 
-    mvt_random_lives(arena, (mvt_lives_opts){9, 1200, false}, &lives);
+    mv_lives lives = mvt_random_lives(arena, (mvt_lives_opts){9, 1200, false});
     cr_assert_gt(lives.events.count, 120);
     for (uint32_t e = 0; e < lives.events.count; e++)
         lives.events.time_us[e] = at += e == 40 ? 100000 : e == 90 ? 7000000 : (int64_t)e % 7;
@@ -204,10 +199,9 @@ Test(column_stack, unknown_times_make_a_scale_of_events)
 {
     mv_timescale s;
     mv_arena *arena = mvt_memory();
-    mv_lives lives;
     mv_index x;
 
-    mvt_random_lives(arena, (mvt_lives_opts){7, 300, true}, &lives);
+    mv_lives lives = mvt_random_lives(arena, (mvt_lives_opts){7, 300, true});
     lives.events.time_us[3] = MV_NO_TIME;
     mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
     mvt_ok(mv_timescale_make(arena, &x, MV_CLOCK_TIME, NULL, &s, mvt_err()));

@@ -92,9 +92,9 @@ Test(heap_moment, blocks_without_a_segment_are_counted_and_have_no_place)
     mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
     mvt_alloc(t, .addr = (1 << 21) + 1024, .bytes = 700);
     mvt_alloc(t, .addr = 512, .bytes = 512);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 21});
+    mvt_free_requested(t, .addr = 1 << 21);
     mvt_segment_alloc(t, .addr = 3 << 21, .bytes = 2 << 20);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 21});
+    mvt_free_completed(t, .addr = 1 << 21);
     check_trace(mvt_done(t), "outside", UINT32_MAX);
 }
 

@@ -105,12 +105,10 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 LongTest(index, answers_equal_those_of_all_rows_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
-        mv_lives lives;
-        mvt_random_lives(mvt_memory(),
-                         (mvt_lives_opts){.seed = seed,
-                                          .most_events = seed % 40 ? 120 : 600,
-                                          .is_plain = seed % 3 == 0},
-                         &lives);
+        mv_lives lives =
+            mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = seed,
+                                                            .most_events = seed % 40 ? 120 : 600,
+                                                            .is_plain = seed % 3 == 0});
         check_index(mvt_memory(), &lives, seed);
     }
 }
@@ -148,30 +146,26 @@ Test(index, answers_equal_those_of_all_rows_on_random_heaps)
 }
 
 /* Every whole snapshot: queries spread over all of it, and one walk through it. */
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
     mv_arena *arena = mvt_memory();
-
-    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_lives lives = mvt_lives(arena, trace, d);
-        for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
-            mv_index x;
-            cr_assert_eq(mv_index_make(arena, &lives, measures[m], &x, mvt_err()), MV_OK, "%s",
-                         name);
-            check_moment(arena, &x, MV_BEFORE);
-            for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
-                check_moment(arena, &x, e);
-            uint64_t bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
-            mv_index_walk walk = mv_index_walk_from(&x, 0, x.events);
-            while (mv_index_walk_next(&walk))
-                bytes += walk.is_end ? -x.bytes[walk.rank] : x.bytes[walk.rank];
-            if (x.events)
-                cr_assert_eq(bytes, mv_index_bytes(&x, x.count, x.events - 1), "%s", name);
-        }
+    mv_lives lives = mvt_lives(arena, trace, d);
+    for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+        mv_index x;
+        cr_assert_eq(mv_index_make(arena, &lives, measures[m], &x, mvt_err()), MV_OK, "%s", name);
+        check_moment(arena, &x, MV_BEFORE);
+        for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
+            check_moment(arena, &x, e);
+        uint64_t bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
+        mv_index_walk walk = mv_index_walk_from(&x, 0, x.events);
+        while (mv_index_walk_next(&walk))
+            bytes += walk.is_end ? -x.bytes[walk.rank] : x.bytes[walk.rank];
+        if (x.events)
+            cr_assert_eq(bytes, mv_index_bytes(&x, x.count, x.events - 1), "%s", name);
     }
 }
 
-EachSnapshot(index, answers_equal_those_of_all_rows_on_every_snapshot, check_snapshot);
+EachDevice(index, answers_equal_those_of_all_rows_on_every_snapshot, check_snapshot);
 
 /* Three generations of ranks, 16^3 ranks in all, so that the answers lie far apart. */
 Test(index, a_few_live_rows_among_many_are_found)
@@ -218,9 +212,9 @@ Test(index, an_empty_table_has_an_index)
 
 Test(index, fails_when_memory_is_out)
 {
-    mv_lives lives;
 
-    mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = 5, .most_events = 3000}, &lives);
+    mv_lives lives =
+        mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = 5, .most_events = 3000});
     for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_index x;
         l.code = mv_index_make(&l.arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err());

@@ -96,11 +96,11 @@ LongTest(pyramid, every_range_of_a_short_trace_is_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_arena *arena = mvt_memory();
-        mv_lives lives;
         mv_pyramid_reader r;
         mv_pyramid p;
         mv_series s;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, 1 + 5 * (uint32_t)seed, true}, &lives);
+        mv_lives lives =
+            mvt_random_lives(arena, (mvt_lives_opts){seed, 1 + 5 * (uint32_t)seed, true});
         mvt_ok(mv_pyramid_find(arena, &lives, &p, mvt_err()));
         mvt_ok(mv_totals_series(arena, &lives, &s, mvt_err()));
         mv_pyramid_reader_init(&r, &p);
@@ -113,8 +113,8 @@ LongTest(pyramid, every_range_of_a_short_trace_is_right)
 LongTest(pyramid, ranges_of_random_tables_are_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_lives lives;
-        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
+        mv_lives lives =
+            mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, 100 * (uint32_t)seed, true});
         check_pyramid(mvt_memory(), &lives, seed, 300);
     }
 }
@@ -132,16 +132,14 @@ LongTest(pyramid, ranges_of_random_heaps_are_right)
     }
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
     (void)name;
-    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_lives lives = mvt_lives(mvt_memory(), trace, d);
-        check_pyramid(mvt_memory(), &lives, d + 1, 50);
-    }
+    mv_lives lives = mvt_lives(mvt_memory(), trace, d);
+    check_pyramid(mvt_memory(), &lives, d + 1, 50);
 }
 
-EachSnapshot(pyramid, ranges_of_real_snapshots_are_right, check_snapshot);
+EachDevice(pyramid, ranges_of_real_snapshots_are_right, check_snapshot);
 
 Test(pyramid, cuts_are_close_and_in_order)
 {
@@ -159,10 +157,9 @@ Test(pyramid, cuts_are_close_and_in_order)
 LongTest(pyramid, a_pyramid_takes_a_byte_and_a_half_for_each_event)
 {
     mv_arena *pyramid = mvt_arena_new();
-    mv_lives lives;
     mv_pyramid p;
 
-    mvt_random_lives(mvt_memory(), (mvt_lives_opts){5, 4000000, true}, &lives);
+    mv_lives lives = mvt_random_lives(mvt_memory(), (mvt_lives_opts){5, 4000000, true});
     cr_assert_gt(lives.events.count, 1000000);
     mvt_ok(mv_pyramid_find(pyramid, &lives, &p, mvt_err()));
     cr_assert_leq(pyramid->budget->used, lives.events.count * 3 / 2 + (1u << 20),
@@ -176,6 +173,6 @@ Test(pyramid, a_pyramid_without_memory_fails)
     mv_pyramid p;
     mv_err err = {0};
 
-    mvt_random_lives(mvt_memory(), (mvt_lives_opts){3, 5000, true}, &lives);
+    lives = mvt_random_lives(mvt_memory(), (mvt_lives_opts){3, 5000, true});
     cr_assert_eq(mv_pyramid_find(mvt_arena_of(0), &lives, &p, &err), MV_NOMEM);
 }

@@ -129,8 +129,7 @@ static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_
     uint32_t checked = 0;
 
     for (uint64_t seed = first; seed <= last; seed++) {
-        mv_lives lives;
-        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, events, is_plain}, &lives);
+        mv_lives lives = mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, events, is_plain});
         if (is_plausible(&lives)) {
             check_views(&lives, seed, views);
             checked++;
@@ -150,18 +149,15 @@ LongTest(tiles, every_pixel_is_right_where_rows_end_unseen)
     check_random(24, false, 1, 60, 4);
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
     mv_lives lives;
-
-    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        lives = mvt_lives(mvt_memory(), trace, d);
-        if (lives.events.count < 7000)
-            check_views(&lives, strlen(name) + d, 1);
-    }
+    lives = mvt_lives(mvt_memory(), trace, d);
+    if (lives.events.count < 7000)
+        check_views(&lives, strlen(name) + d, 1);
 }
 
-EachSnapshot(tiles, every_pixel_of_real_snapshots_is_right, check_snapshot);
+EachDevice(tiles, every_pixel_of_real_snapshots_is_right, check_snapshot);
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
@@ -191,7 +187,7 @@ static stage *open_stage(uint32_t threads, uint64_t bytes)
     stage *g = mv_push_struct(arena, stage);
 
     *g = (stage){.arena = arena, .turn = 1};
-    mvt_random_lives(g->arena, (mvt_lives_opts){11, 6000, true}, &g->lives);
+    g->lives = mvt_random_lives(g->arena, (mvt_lives_opts){11, 6000, true});
     show(g->arena, &g->lives, MV_CLOCK_EVENTS, 3, &g->s);
     g->tiles = mv_tiles_open(g->arena, &(mv_tiles_opts){threads, bytes, 0, wake, g});
     cr_assert_not_null(g->tiles);

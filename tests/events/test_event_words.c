@@ -37,12 +37,9 @@ static mvt_trace *two_users(void)
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 << 20, .stack = "forward:train.py:62");
     mvt_alloc(t, .addr = 0x10000000, .bytes = 2066000, .stack = "forward:train.py:62");
-    mvt_event(
-        t, MV_ACTION_FREE_REQUESTED,
-        (mvt_event_args){
-            .addr = 0x10000000, .bytes = 2066000, .stack = "step:train.py:80", .time_us = 12600});
-    mvt_event(t, MV_ACTION_FREE_COMPLETED,
-              (mvt_event_args){.addr = 0x10000000, .bytes = 2066000, .stack = "step:train.py:80"});
+    mvt_free_requested(t, .addr = 0x10000000, .bytes = 2066000, .stack = "step:train.py:80",
+                       .time_us = 12600);
+    mvt_free_completed(t, .addr = 0x10000000, .bytes = 2066000, .stack = "step:train.py:80");
     mvt_alloc(t, .addr = 0x10000000, .bytes = 4 << 20, .stack = "forward:layers.py:40");
     mvt_final_heap(t);
     return t;
@@ -82,9 +79,9 @@ Test(event_words, a_segment_is_reported_as_held_or_released)
     mvt_trace *t = mvt_new();
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 << 20);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x10000000, .bytes = 20 << 20});
+    mvt_segment_free(t, .addr = 0x10000000, .bytes = 20 << 20);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 << 20);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x30000000, .bytes = 2 << 20});
+    mvt_segment_free(t, .addr = 0x30000000, .bytes = 2 << 20);
     open_device(mvt_done(t), 0);
     expect_text(0, "Gets a segment of 20.0 MiB from the device at 0x10000000; released after 10 "
                    "us by event 1");
@@ -148,7 +145,7 @@ Test(event_words, data_that_is_not_recorded_is_reported)
     mvt_trace *t = mvt_new();
 
     mvt_free(t, .addr = 0x10000000, .bytes = 1 << 20);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x10000000, .bytes = 1 << 20});
+    mvt_free_requested(t, .addr = 0x10000000, .bytes = 1 << 20);
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
     mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_INACTIVE);
     open_device(mvt_done(t), 0);
@@ -176,9 +173,9 @@ Test(event_words, a_free_that_waits_for_a_stream_names_its_end)
     mvt_trace *t = mvt_new();
 
     mvt_alloc(t, .addr = 0x10000000, .bytes = 1 << 20);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x10000000, .bytes = 1 << 20});
+    mvt_free_requested(t, .addr = 0x10000000, .bytes = 1 << 20);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 1 << 20);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x10000000, .bytes = 1 << 20});
+    mvt_free_completed(t, .addr = 0x10000000, .bytes = 1 << 20);
     open_device(mvt_done(t), 0);
     expect_text(0, "Allocates 1.00 MiB at 0x10000000; freed after 10 us by event 1; its bytes can "
                    "be reused 20 us later, after event 3; the address is not used again");
@@ -227,38 +224,35 @@ static bool is_alloc_event(uint32_t event, uint64_t addr)
     return lives.events.action[event] == MV_ACTION_ALLOC && lives.events.addr[event] == addr;
 }
 
-static void check_explanations(const mv_trace *trace, const char *name)
+static void check_explanations(const mv_trace *trace, uint32_t d, const char *name)
 {
-    for (uint32_t d = 0; d < trace->device_count; d++) {
-        open_device(trace, d);
-        uint32_t step = lives.events.count / 3000 + 1;
-        for (uint32_t i = 0; i < lives.events.count; i += step) {
-            const mv_alloc_lives *a = &lives.allocs;
-            mv_event_explanation s = explanation_of(i);
-            cr_assert_gt(strlen(s.what), 8, "%s: event %u", name, i);
-            cr_assert(s.text[strlen(s.text) - 1] != '.', "%s: event %u: %s", name, i, s.text);
-            if (s.alloc == MV_NO_ROW)
-                continue;
-            cr_assert_eq(a->addr[s.alloc], lives.events.addr[i], "%s: event %u", name, i);
-            if (s.born != MV_BEFORE)
-                cr_assert(is_alloc_event(s.born, a->addr[s.alloc]), "%s: event %u", name, i);
-            if (s.freed != MV_NEVER && strstr(s.text, "freed after"))
-                cr_assert_eq(lives.events.addr[s.freed], a->addr[s.alloc], "%s: event %u", name, i);
-            if (s.next != MV_NO_ROW)
-                cr_assert(a->birth[s.next] != MV_BEFORE && s.next > s.alloc, "%s: event %u", name,
-                          i);
-        }
-        for (uint32_t i = 0; i < lives.allocs.preexisting; i++) {
-            mv_event_explanation s;
-            cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, i, &s));
-            cr_assert(strstr(s.what, lives.events.count ? "Allocated before the first event: "
-                                                        : "A block of ") == s.what);
-        }
+    open_device(trace, d);
+    uint32_t step = lives.events.count / 3000 + 1;
+    for (uint32_t i = 0; i < lives.events.count; i += step) {
+        const mv_alloc_lives *a = &lives.allocs;
+        mv_event_explanation s = explanation_of(i);
+        cr_assert_gt(strlen(s.what), 8, "%s: event %u", name, i);
+        cr_assert(s.text[strlen(s.text) - 1] != '.', "%s: event %u: %s", name, i, s.text);
+        if (s.alloc == MV_NO_ROW)
+            continue;
+        cr_assert_eq(a->addr[s.alloc], lives.events.addr[i], "%s: event %u", name, i);
+        if (s.born != MV_BEFORE)
+            cr_assert(is_alloc_event(s.born, a->addr[s.alloc]), "%s: event %u", name, i);
+        if (s.freed != MV_NEVER && strstr(s.text, "freed after"))
+            cr_assert_eq(lives.events.addr[s.freed], a->addr[s.alloc], "%s: event %u", name, i);
+        if (s.next != MV_NO_ROW)
+            cr_assert(a->birth[s.next] != MV_BEFORE && s.next > s.alloc, "%s: event %u", name, i);
+    }
+    for (uint32_t i = 0; i < lives.allocs.preexisting; i++) {
+        mv_event_explanation s;
+        cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, i, &s));
+        cr_assert(strstr(s.what, lives.events.count ? "Allocated before the first event: "
+                                                    : "A block of ") == s.what);
     }
 }
 
-EachSnapshot(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named,
-             check_explanations);
+EachDevice(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named,
+           check_explanations);
 
 Test(event_words, memory_runs_out_at_every_place)
 {

@@ -4,8 +4,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static void random_blocks(uint64_t *seed, mv_placed_block *blocks, uint32_t count, uint32_t time)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -164,8 +162,7 @@ static mvt_trace *one_after_the_other(bool releases)
     mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_free(t, .addr = 0x10000000);
     if (releases)
-        mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                  (mvt_event_args){.addr = 0x10000000, .bytes = 20 * MIB});
+        mvt_segment_free(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB, .stream = 7);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB - 100, .stream = 7);
     mvt_free(t, .addr = 0x20000000);
@@ -310,10 +307,10 @@ LongTest(floor, the_bounds_meet_on_recordings)
 Test(floor, the_command_prints_the_parts)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ floor --json $SNAPS/gpt_train.pickle");
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), *cost;
+    const cJSON *device = mvt_member(report, "devices.0"), *cost;
     double beyond = 0;
 
-    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(device, "checked")));
+    cr_expect(cJSON_IsTrue(mvt_member(device, "checked")));
     cr_expect_eq(cJSON_GetObjectItem(device, "reserved")->valuedouble,
                  cJSON_GetObjectItem(device, "lower")->valuedouble +
                      cJSON_GetObjectItem(device, "separation")->valuedouble +

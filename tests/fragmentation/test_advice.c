@@ -77,13 +77,12 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
     }
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t i, const char *name)
 {
-    for (uint32_t i = 0; i < mv_trace_devices(trace); i++)
-        check_device(trace, i, name);
+    check_device(trace, i, name);
 }
 
-EachSnapshot(advice, every_setting_saves_the_bytes_of_its_replay, check_snapshot);
+EachDevice(advice, every_setting_saves_the_bytes_of_its_replay, check_snapshot);
 
 /* Here roundup_power2_divisions:8 costs 114 MiB, as does padding, while expandable segments save
  * 288 MiB. */
@@ -105,7 +104,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
-    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "advice"), 0);
+    const cJSON *row = mvt_member(report, "advice.0");
 
     cr_expect_str_eq(mvt_json_text(row, "setting"),
                      "garbage_collection_threshold:0.6,expandable_segments:True");

@@ -177,7 +177,7 @@ Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 Test(fragmentation, json_has_the_base_of_the_excess)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/ring.pickle");
-    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    const cJSON *row = mvt_member(report, "devices.0");
 
     cr_expect_eq(mvt_json_number(row, "needed"), 220482048);
     cr_expect_eq(mvt_json_number(row, "base"), 283115520);
@@ -249,32 +249,30 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        result r;
-        mv_totals totals;
-        find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
-        mvt_ok(mv_totals_find(mvt_memory(), trace, &r.lives, &totals, mvt_err()));
-        cr_expect_eq(r.f.demand.reserved, totals.peak.bytes.reserved, "%s", name);
-        expect_sums(&r.f, name);
-        expect_proportion(&r.f, name);
-        /* All pending bytes are charged to the line that freed them. */
-        const mv_waiting *w = &r.f.waiting;
-        uint64_t bytes = 0;
-        uint32_t blocks = 0;
-        for (uint32_t i = 0; i < w->count; i++) {
-            bytes += w->lines[i].bytes;
-            blocks += w->lines[i].blocks;
-            cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", name);
-        }
-        cr_expect_eq(bytes, w->bytes, "%s", name);
-        cr_expect_eq(blocks, w->blocks, "%s", name);
-        cr_expect_eq(w->bytes, r.f.bytes.pending, "%s", name);
+    result r;
+    mv_totals totals;
+    find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
+    mvt_ok(mv_totals_find(mvt_memory(), trace, &r.lives, &totals, mvt_err()));
+    cr_expect_eq(r.f.demand.reserved, totals.peak.bytes.reserved, "%s", name);
+    expect_sums(&r.f, name);
+    expect_proportion(&r.f, name);
+    /* All pending bytes are charged to the line that freed them. */
+    const mv_waiting *w = &r.f.waiting;
+    uint64_t bytes = 0;
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        bytes += w->lines[i].bytes;
+        blocks += w->lines[i].blocks;
+        cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", name);
     }
+    cr_expect_eq(bytes, w->bytes, "%s", name);
+    cr_expect_eq(blocks, w->blocks, "%s", name);
+    cr_expect_eq(w->bytes, r.f.bytes.pending, "%s", name);
 }
 
-EachSnapshot(fragmentation, figures_add_up_on_every_snapshot, check_snapshot);
+EachDevice(fragmentation, figures_add_up_on_every_snapshot, check_snapshot);
 
 static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
 {
@@ -418,10 +416,10 @@ Test(fragmentation, a_block_that_waits_for_a_stream_is_reported)
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x10000000});
+    mvt_free_requested(t, .addr = 0x10000000);
     mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
     mvt_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x10000000});
+    mvt_free_completed(t, .addr = 0x10000000);
     expect_reason(t, MV_REASON_PENDING, 0, 0);
 }
 
@@ -541,13 +539,12 @@ static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_
         if (i <= waiting)
             mvt_segment_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
         mvt_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
-        mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = addr, .stack = freed_at});
+        mvt_free_requested(t, .addr = addr, .stack = freed_at);
         if (i >= waiting)
-            mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = addr});
+            mvt_free_completed(t, .addr = addr);
     }
     for (uint32_t i = 0; i < waiting; i++)
-        mvt_event(t, MV_ACTION_FREE_COMPLETED,
-                  (mvt_event_args){.addr = 0x100000000 + i * (uint64_t)0x10000000});
+        mvt_free_completed(t, .addr = 0x100000000 + i * (uint64_t)0x10000000);
     mvt_final_heap(t);
     return t;
 }
@@ -626,7 +623,7 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --at end --json $SNAPS/gpt_train.pickle");
 
     cr_expect_str_eq(mvt_json_text(report, "verdict"), "ok");
-    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
+    cr_expect(cJSON_IsTrue(mvt_member(report, "over_plain")));
 }
 
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)

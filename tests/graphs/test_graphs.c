@@ -5,8 +5,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_program.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static mv_graphs graphs_of(const mv_trace *trace)
 {
     mv_lives *lives = mv_push_struct(mvt_memory(), mv_lives);
@@ -155,8 +153,7 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
     for (uint64_t i = 0; i < 2; i++) {
         if (i)
-            mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                      (mvt_event_args){.addr = 0x10000000, .bytes = 20 * MIB, .stack = enter});
+            mvt_segment_free(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = enter);
         mvt_segment_alloc(t, .addr = 0x20000000 + i * 32 * MIB, .bytes = 20 * MIB, POOL);
         mvt_alloc(t, .addr = 0x20000000 + i * 32 * MIB, .bytes = MIB);
     }

@@ -255,47 +255,45 @@ Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
                       2 + seed % 5 * 7);
 }
 
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        mv_heap heap;
-        mv_lives lives = mvt_lives(mvt_memory(), trace, device);
-        mvt_ok(mv_heap_init(mvt_memory(), trace, &lives, &heap, mvt_err()));
-        cr_assert(mv_holes_order_sizes(mvt_memory(), &heap.now));
-        expect_sums(&heap, name);
-        while (mv_heap_next(&heap)) {
-            if (heap.event % 997 == 0) {
-                expect_sums(&heap, name);
-                expect_holes(mvt_memory(), &heap, false, name);
-            }
+    mv_heap heap;
+    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
+    mvt_ok(mv_heap_init(mvt_memory(), trace, &lives, &heap, mvt_err()));
+    cr_assert(mv_holes_order_sizes(mvt_memory(), &heap.now));
+    expect_sums(&heap, name);
+    while (mv_heap_next(&heap)) {
+        if (heap.event % 997 == 0) {
+            expect_sums(&heap, name);
+            expect_holes(mvt_memory(), &heap, false, name);
         }
-        expect_sums(&heap, name);
-        expect_map(mvt_memory(), &heap, name);
-        /* The file's segments and the blocks in use, in the file's order, compared with the heap
-         * after the last event. */
-        mv_arena *arena = mvt_memory();
-        const mv_segments *s = &trace->segments;
-        mv_heap_map map;
-        uint32_t at = 0;
-        mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
-        for (uint32_t i = 0; i < s->count; i++) {
-            uint64_t free = 0;
-            if (s->device[i] != (int32_t)heap.lives->device)
-                continue;
-            cr_assert_lt(at, map.count, "%s", name);
-            cr_expect_eq(map.addr[at], s->address[i], "%s segment %u", name, i);
-            cr_expect_eq(map.size[at], s->total_size[i], "%s segment %u", name, i);
-            for (uint32_t b = s->first_block[i]; b < s->first_block[i] + s->blocks[i]; b++)
-                free += mv_block_is_active(trace, b) ? 0 : trace->blocks.size[b];
-            cr_expect_eq(map.free[at], free, "%s segment %u: %" PRIu64 " free, not %" PRIu64, name,
-                         i, map.free[at], free);
-            at++;
-        }
-        cr_expect_eq(at, map.count, "%s", name);
     }
+    expect_sums(&heap, name);
+    expect_map(mvt_memory(), &heap, name);
+    /* The file's segments and the blocks in use, in the file's order, compared with the heap
+     * after the last event. */
+    mv_arena *arena = mvt_memory();
+    const mv_segments *s = &trace->segments;
+    mv_heap_map map;
+    uint32_t at = 0;
+    mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t free = 0;
+        if (s->device[i] != (int32_t)heap.lives->device)
+            continue;
+        cr_assert_lt(at, map.count, "%s", name);
+        cr_expect_eq(map.addr[at], s->address[i], "%s segment %u", name, i);
+        cr_expect_eq(map.size[at], s->total_size[i], "%s segment %u", name, i);
+        for (uint32_t b = s->first_block[i]; b < s->first_block[i] + s->blocks[i]; b++)
+            free += mv_block_is_active(trace, b) ? 0 : trace->blocks.size[b];
+        cr_expect_eq(map.free[at], free, "%s segment %u: %" PRIu64 " free, not %" PRIu64, name, i,
+                     map.free[at], free);
+        at++;
+    }
+    cr_expect_eq(at, map.count, "%s", name);
 }
 
-EachSnapshot(heap, after_the_last_event_it_is_the_final_heap, check_snapshot);
+EachDevice(heap, after_the_last_event_it_is_the_final_heap, check_snapshot);
 
 Test(heap, traces_that_contradict_themselves_keep_their_sums)
 {

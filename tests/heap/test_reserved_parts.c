@@ -17,29 +17,27 @@ static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t dev
     return found;
 }
 
-static void expect_sum(const mv_trace *trace, const char *name)
+static void expect_sum(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        uint32_t count = mv_trace_events(trace, device).count;
-        for (uint32_t k = 0; k < 4; k++) {
-            mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
-            int64_t sum = 0;
-            if (k > 0)
-                ask = (mv_moment_query){.event = count ? (count - 1) / k : MV_BEFORE,
-                                        .window = {0, count}};
-            mv_reserved r = parts_of(mvt_memory(), trace, device, ask);
-            for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
-                sum += r.part[i];
-            cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
-            cr_expect_eq(r.part[MV_RESERVED_UNEXPLAINED], 0, "%s", name);
-            cr_expect_geq(r.part[MV_RESERVED_HOLES], 0, "%s", name);
-            cr_expect_geq(r.part[MV_RESERVED_UNUSED], 0, "%s", name);
-            cr_expect(k == 0 || r.part[MV_RESERVED_APART] == 0, "%s", name);
-        }
+    uint32_t count = mv_trace_events(trace, device).count;
+    for (uint32_t k = 0; k < 4; k++) {
+        mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
+        int64_t sum = 0;
+        if (k > 0)
+            ask = (mv_moment_query){.event = count ? (count - 1) / k : MV_BEFORE,
+                                    .window = {0, count}};
+        mv_reserved r = parts_of(mvt_memory(), trace, device, ask);
+        for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
+            sum += r.part[i];
+        cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
+        cr_expect_eq(r.part[MV_RESERVED_UNEXPLAINED], 0, "%s", name);
+        cr_expect_geq(r.part[MV_RESERVED_HOLES], 0, "%s", name);
+        cr_expect_geq(r.part[MV_RESERVED_UNUSED], 0, "%s", name);
+        cr_expect(k == 0 || r.part[MV_RESERVED_APART] == 0, "%s", name);
     }
 }
 
-EachSnapshot(reserved_parts, parts_add_up_on_every_snapshot, expect_sum);
+EachDevice(reserved_parts, parts_add_up_on_every_snapshot, expect_sum);
 
 /* 12 MiB are in use at once, 10 MiB of them on one stream. The other stream needs 10 MiB later. */
 Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)

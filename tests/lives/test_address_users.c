@@ -41,11 +41,9 @@ static void expect_as_slow(const mv_lives *lives, uint32_t step)
 Test(address_users, users_equal_those_of_a_slow_search_on_random_lives)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_lives lives;
         uint64_t state = seed;
-        mvt_random_lives(mvt_memory(),
-                         (mvt_lives_opts){.seed = seed, .most_events = 1 + (uint32_t)seed * 7},
-                         &lives);
+        mv_lives lives = mvt_random_lives(
+            mvt_memory(), (mvt_lives_opts){.seed = seed, .most_events = 1 + (uint32_t)seed * 7});
         /* only a few addresses, so there is much overlap */
         for (uint32_t i = 0; i < lives.allocs.count; i++) {
             lives.allocs.addr[i] = 0x1000 + mvt_random(&state, 40);
@@ -55,16 +53,14 @@ Test(address_users, users_equal_those_of_a_slow_search_on_random_lives)
     }
 }
 
-static void compare(const mv_trace *trace, const char *name)
+static void compare(const mv_trace *trace, uint32_t d, const char *name)
 {
     (void)name;
-    for (uint32_t d = 0; d < trace->device_count; d++) {
-        mv_lives lives = mvt_lives(mvt_memory(), trace, d);
-        expect_as_slow(&lives, lives.allocs.count / 200 + 1);
-    }
+    mv_lives lives = mvt_lives(mvt_memory(), trace, d);
+    expect_as_slow(&lives, lives.allocs.count / 200 + 1);
 }
 
-EachSnapshot(address_users, users_equal_those_of_a_slow_search_on_real_snapshots, compare);
+EachDevice(address_users, users_equal_those_of_a_slow_search_on_real_snapshots, compare);
 
 Test(address_users, the_last_byte_of_the_address_space_has_users)
 {

@@ -23,31 +23,6 @@ static mvt_trace *small_segment(void)
     return t;
 }
 
-static void free_requested(mvt_trace *t, uint64_t addr, uint64_t bytes)
-{
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = addr, .bytes = bytes});
-}
-
-static void free_completed(mvt_trace *t, uint64_t addr, uint64_t bytes)
-{
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = addr, .bytes = bytes});
-}
-
-static void segment_map(mvt_trace *t, uint64_t addr, uint64_t bytes)
-{
-    mvt_event(t, MV_ACTION_SEGMENT_MAP, (mvt_event_args){.addr = addr, .bytes = bytes});
-}
-
-static void segment_unmap(mvt_trace *t, uint64_t addr, uint64_t bytes)
-{
-    mvt_event(t, MV_ACTION_SEGMENT_UNMAP, (mvt_event_args){.addr = addr, .bytes = bytes});
-}
-
-static void segment_free(mvt_trace *t, uint64_t addr, uint64_t bytes)
-{
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = addr, .bytes = bytes});
-}
-
 /* ---- block sizes --------------------------------------------------------------------------- */
 
 Test(lives, block_sizes_follow_from_the_layout)
@@ -82,12 +57,12 @@ Test(lives, expandable_segments_grow_under_their_blocks)
 {
     mvt_trace *t = mvt_new();
 
-    segment_map(t, E, 20 * MIB);
+    mvt_segment_map(t, .addr = E, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = E, .bytes = 1048577);
-    segment_map(t, E + 20 * MIB, 20 * MIB);
+    mvt_segment_map(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = E + 1049088, .bytes = 31457280); /* across both mapped ranges */
     mvt_free(t, .addr = E + 1049088);
-    segment_unmap(t, E + 20 * MIB, 20 * MIB);
+    mvt_segment_unmap(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
     mvt_segment(t, .addr = E, .bytes = 20 * MIB, .expandable = true);
     mvt_block(t, .bytes = 1049088, .requested = 1048577, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 19922432);
@@ -109,14 +84,14 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 {
     mvt_trace *t = mvt_new();
 
-    segment_map(t, E, 20 * MIB);
-    segment_map(t, E + 20 * MIB, 20 * MIB);
-    segment_map(t, E + 40 * MIB, 40 * MIB);
+    mvt_segment_map(t, .addr = E, .bytes = 20 * MIB);
+    mvt_segment_map(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
+    mvt_segment_map(t, .addr = E + 40 * MIB, .bytes = 40 * MIB);
     mvt_alloc(t, .addr = E, .bytes = 70 * MIB);
     mvt_free(t, .addr = E);
-    segment_unmap(t, E + 60 * MIB, 20 * MIB); /* cuts a piece */
-    segment_unmap(t, E + 20 * MIB, 20 * MIB);
-    segment_unmap(t, E + 40 * MIB, 20 * MIB);
+    mvt_segment_unmap(t, .addr = E + 60 * MIB, .bytes = 20 * MIB); /* cuts a piece */
+    mvt_segment_unmap(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
+    mvt_segment_unmap(t, .addr = E + 40 * MIB, .bytes = 20 * MIB);
     mvt_segment(t, .addr = E, .bytes = 20 * MIB, .expandable = true, .pool_b = 7);
     mvt_block(t, .bytes = 20 * MIB);
     mv_lives l = lives_of(t);
@@ -133,8 +108,8 @@ Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
     mvt_trace *t = mvt_new();
 
-    segment_map(t, E, 20 * MIB);
-    segment_map(t, E + 20 * MIB, 20 * MIB);
+    mvt_segment_map(t, .addr = E, .bytes = 20 * MIB);
+    mvt_segment_map(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = E, .bytes = 30 * MIB);
     mvt_segment(t, .addr = E, .bytes = 40 * MIB);
     mvt_block(t, .bytes = 30 * MIB, .state = MV_BLOCK_ALLOCATED);
@@ -151,8 +126,8 @@ Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
     mvt_trace *t = mvt_new();
     uint64_t alive = 0;
 
-    segment_map(t, E, 60 * MIB);
-    segment_unmap(t, E + 20 * MIB, 20 * MIB);
+    mvt_segment_map(t, .addr = E, .bytes = 60 * MIB);
+    mvt_segment_unmap(t, .addr = E + 20 * MIB, .bytes = 20 * MIB);
     mv_lives l = lives_of(t);
     cr_assert_eq(l.segments.count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -220,11 +195,11 @@ Test(lives, pending_block_is_not_free)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x10200000, .bytes = 2 * MIB);
-    free_requested(t, 0x10200000, 0);
+    mvt_free_requested(t, .addr = 0x10200000);
     mvt_free(t, .addr = 0x10000000);
     mvt_alloc(t, .addr = 0x10000000,
               .bytes = 3 * MIB / 2); /* 0.5 MiB remain before the pending one */
-    free_completed(t, 0x10200000, 0);
+    mvt_free_completed(t, .addr = 0x10200000);
     mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[2], 2 * MIB);
     cr_expect_eq(l.allocs.freed[1], 3);
@@ -252,7 +227,7 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200200, .bytes = 512);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
-    segment_free(t, 0x200000, 2 * MIB);
+    mvt_segment_free(t, .addr = 0x200000, .bytes = 2 * MIB);
     mv_lives l = lives_of(t);
     cr_expect_eq(l.doubts.lost_frees, 3);
     cr_expect_eq(l.allocs.freed[0], 3);
@@ -308,8 +283,8 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     /* before: S holds [2 MiB kept][3 MiB - 512 asked, 4 MiB used][free]; S2 is a small segment */
     mvt_free(t, .addr = S + 2 * MIB, .bytes = 3 * MIB - 512);
     mvt_alloc(t, .addr = S + 2 * MIB, .bytes = 5 * MIB);
-    free_completed(t, S2, 100);
-    segment_free(t, S2, 2 * MIB);
+    mvt_free_completed(t, .addr = S2, .bytes = 100);
+    mvt_segment_free(t, .addr = S2, .bytes = 2 * MIB);
     mvt_segment(t, .addr = S, .bytes = 20 * MIB);
     mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_ALLOCATED);
@@ -346,7 +321,7 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
         mvt_alloc(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
         if (!same)
             mvt_alloc(t, .addr = S, .bytes = 9 * MIB); /* so the segment already exists */
-        segment_free(t, same ? S : OTHER, 2 * MIB);
+        mvt_segment_free(t, .addr = same ? S : OTHER, .bytes = 2 * MIB);
         if (same)
             mvt_alloc(t, .addr = S, .bytes = 9 * MIB);
         mvt_segment(t, .addr = S, .bytes = 10 * MIB);
@@ -370,7 +345,7 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
         mvt_alloc(t, .addr = 0x10000000, .bytes = 512);
         mvt_free(t, .addr = 0x10000000);
         if (!late)
-            segment_free(t, 0x10000000, 2 * MIB);
+            mvt_segment_free(t, .addr = 0x10000000, .bytes = 2 * MIB);
         mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
         mvt_alloc(t, .addr = 0x20000000, .bytes = 512);
         mvt_segment(t, .addr = 0x20000000, .bytes = 2 * MIB);
@@ -394,7 +369,7 @@ Test(lives, missing_ends_of_segments_hide_earlier_ones)
             mvt_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 512);
             mvt_free(t, .addr = (uint64_t)i * 0x10000000);
             if (!missing)
-                segment_free(t, (uint64_t)i * 0x10000000, 2 * MIB);
+                mvt_segment_free(t, .addr = (uint64_t)i * 0x10000000, .bytes = 2 * MIB);
         }
         mvt_segment(t, .addr = 0x40000000, .bytes = 0);
         mv_lives l = lives_of(t);
@@ -474,22 +449,20 @@ static mv_history_kind expected_history(const char *name)
 }
 
 /* In addition, checks that every real trace leads to its final heap, to the byte. */
-static void check_snapshot(const mv_trace *trace, const char *name)
+static void check_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        mv_lives l = mvt_lives(mvt_memory(), trace, device);
-        cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
-                     mv_history_name(l.history), l.history_why);
-        cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
-        cr_expect_eq(l.doubts.lost_frees, 0, "%s", name);
-        cr_expect_eq(l.doubts.lone_segments, 0, "%s", name);
-        cr_expect_eq(l.doubts.misplaced, 0, "%s", name);
-        cr_expect_eq(l.doubts.outside, 0, "%s", name);
-        cr_expect_eq(l.doubts.resized_blocks, 0, "%s", name);
-        cr_expect_eq(l.doubts.final_mismatches, 0, "%s", name);
-        cr_expect_eq(l.doubts.residual, 0, "%s", name);
-        cr_expect_eq(l.doubts.residual_reserved, 0, "%s", name);
-    }
+    mv_lives l = mvt_lives(mvt_memory(), trace, device);
+    cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
+                 mv_history_name(l.history), l.history_why);
+    cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
+    cr_expect_eq(l.doubts.lost_frees, 0, "%s", name);
+    cr_expect_eq(l.doubts.lone_segments, 0, "%s", name);
+    cr_expect_eq(l.doubts.misplaced, 0, "%s", name);
+    cr_expect_eq(l.doubts.outside, 0, "%s", name);
+    cr_expect_eq(l.doubts.resized_blocks, 0, "%s", name);
+    cr_expect_eq(l.doubts.final_mismatches, 0, "%s", name);
+    cr_expect_eq(l.doubts.residual, 0, "%s", name);
+    cr_expect_eq(l.doubts.residual_reserved, 0, "%s", name);
 }
 
 /* Long traces are ranked in parts, on several CPUs. */
@@ -523,10 +496,10 @@ Test(lives, segment_events_and_the_first_use_of_each_address_are_listed)
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_free(t, .addr = 0x200000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
-    free_requested(t, 0x200400, 512);
+    mvt_free_requested(t, .addr = 0x200400, .bytes = 512);
     mvt_event(t, MV_ACTION_ANNOTATE, (mvt_event_args){.addr = 0x200600});
     mvt_alloc(t, .addr = 0x200600, .bytes = 512);
-    free_completed(t, 0x200400, 512);
+    mvt_free_completed(t, .addr = 0x200400, .bytes = 512);
     mvt_ok(mv_address_ranks_find(mvt_arena(t), mvt_done(t), 0, &ranks, mvt_err()));
     cr_assert_eq(ranks.alloc_events, 3);
     cr_assert_eq(ranks.segment_events, 1);
@@ -567,7 +540,7 @@ Test(lives, a_part_before_the_end_has_no_ranks_for_the_final_heap)
     cr_assert_eq(ranks.count, 3);
 }
 
-EachSnapshot(lives, real_snapshots_are_explained_without_doubts, check_snapshot);
+EachDevice(lives, real_snapshots_are_explained_without_doubts, check_snapshot);
 
 /* A heap in use, followed by `frees` pairs of alloc and free in a free part of the heap. */
 static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stack)
@@ -647,8 +620,8 @@ Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
         mvt_annotate(t, "step", false, 0);
     }
     mvt_annotate(t, "step", true, 0);
-    free_requested(t, 0x10000000 + 4 * MIB, 2 * MIB);
-    free_completed(t, 0x10000000 + 4 * MIB, 2 * MIB);
+    mvt_free_requested(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
+    mvt_free_completed(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
     mvt_annotate(t, "step", false, 0);
     mvt_annotate(t, "step", true, 0);
     mvt_alloc(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
@@ -661,9 +634,9 @@ Test(lives, history_is_truncated_when_it_starts_inside_a_call)
 {
     mvt_trace *t = mvt_new();
 
-    free_completed(t, 0x10000000 + 4 * MIB, 2 * MIB);
-    free_requested(t, 0x10000000, 4 * MIB);
-    free_completed(t, 0x10000000, 4 * MIB);
+    mvt_free_completed(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
+    mvt_free_requested(t, .addr = 0x10000000, .bytes = 4 * MIB);
+    mvt_free_completed(t, .addr = 0x10000000, .bytes = 4 * MIB);
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_block(t, .bytes = 20 * MIB);
     mv_lives l = lives_of(t);

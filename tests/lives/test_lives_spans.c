@@ -9,15 +9,13 @@ static uint32_t sweep_in(const mv_trace *trace, uint32_t device, uint32_t spans,
     return spans;
 }
 
-static void sweep_snapshot(const mv_trace *trace, const char *name)
+static void sweep_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        cr_expect_eq(sweep_in(trace, device, 2, name), 2);
-        cr_expect_eq(sweep_in(trace, device, 7, name), 7);
-    }
+    cr_expect_eq(sweep_in(trace, device, 2, name), 2);
+    cr_expect_eq(sweep_in(trace, device, 7, name), 7);
 }
 
-EachSnapshot(lives_spans, spans_of_real_snapshots_have_the_same_lives, sweep_snapshot);
+EachDevice(lives_spans, spans_of_real_snapshots_have_the_same_lives, sweep_snapshot);
 
 /* A segment with a block of `bytes` bytes, some events, and an alloc in the second half of the
  * events. */
@@ -79,13 +77,12 @@ static uint32_t find_in_pieces(const mv_trace *trace, uint32_t device, uint32_t 
     return pieces;
 }
 
-static void find_snapshot_in_pieces(const mv_trace *trace, const char *name)
+static void find_snapshot_in_pieces(const mv_trace *trace, uint32_t device, const char *name)
 {
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
-        find_in_pieces(trace, device, 101, name);
+    find_in_pieces(trace, device, 101, name);
 }
 
-EachSnapshot(lives_spans, pieces_of_real_snapshots_have_the_same_lives, find_snapshot_in_pieces);
+EachDevice(lives_spans, pieces_of_real_snapshots_have_the_same_lives, find_snapshot_in_pieces);
 
 /* Addresses, their ranks, and the sweep are done in pieces. Done only once are the steps backwards
  * in time, the beginning, the comparison with the final heap, and the history. */

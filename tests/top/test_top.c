@@ -122,9 +122,9 @@ Test(top, a_block_from_before_the_first_event_has_a_least_age)
 
 static mv_lives random_lives(uint64_t seed)
 {
-    mv_lives lives;
 
-    mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = seed, .most_events = 60}, &lives);
+    mv_lives lives =
+        mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = seed, .most_events = 60});
     return lives;
 }
 
