@@ -4,11 +4,8 @@
 
 #include "analyze/fit/fit.h"
 #include "tests/cli/fixture_runs.h"
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/slow_allocator.h"
-
-#define MIB ((uint64_t)1 << 20)
 
 #define ONE(batch) \
     (mv_input)     \
@@ -126,11 +123,9 @@ static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t 
                          mv_fit_run *out)
 {
     uint64_t state = seed + 1;
-    mv_lives *lives = mvt_memory() ? mv_push_struct(mvt_memory(), mv_lives) : NULL;
-    mv_alloc_conf conf;
-    char why[64];
+    mv_lives *lives = mv_push_struct(mvt_memory(), mv_lives);
+    mv_alloc_conf conf = mv_alloc_conf_default();
 
-    cr_assert(mv_alloc_conf_parse("", &conf, why, sizeof why));
     memset(r, 0, sizeof *r);
     r->t = mvt_new();
     slow_init(&r->slow, &conf, UINT64_MAX, (uint64_t)1 << 44, (uint64_t)1 << 46);
@@ -141,18 +136,7 @@ static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t 
         for (uint32_t k = 0; i == 0 && k < WEIGHTS; k++)
             take(r, 1 + mvt_random(&state, 20000000), "state:adam.py:5");
     }
-    const slow_allocator *s = &r->slow;
-    for (unsigned j = 0; j < s->count; j++) {
-        const slow_block *b = &s->block[j];
-        if (j == 0 || b->segment != s->block[j - 1].segment) {
-            uint64_t bytes = 0;
-            for (unsigned k = j; k < s->count && s->block[k].segment == b->segment; k++)
-                bytes += s->block[k].size;
-            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
-        }
-        mvt_block(r->t, .bytes = b->size,
-                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
-    }
+    mvt_heap_final(r->t, &r->slow);
     *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = sizes[0]};
     *lives = mvt_lives(mvt_memory(), out->trace, 0);
 }
@@ -415,12 +399,12 @@ Test(fit, a_recorded_model_is_predicted)
 {
     cJSON *report = fit_of(RECORDED("gpt", 4) " " RECORDED("gpt", 8) " " RECORDED(
         "gpt", 12) " --at 24 --capacity 2300MiB");
-    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+    const cJSON *point = mvt_member(report, "points.0");
 
     cr_expect_eq(mvt_json_number(point, "peak_allocated"), truth_of("gpt_24", "allocated"));
     cr_expect_eq(mvt_json_number(point, "peak_reserved"), truth_of("gpt_24", "reserved"));
-    cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(point, "fits")));
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")));
+    cr_expect(cJSON_IsFalse(mvt_member(point, "fits")));
+    cr_expect(cJSON_IsNull(mvt_member(report, "refused")));
     cr_expect_geq(mvt_json_number(report, "largest_that_fits"), 16);
     cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
 }
@@ -429,10 +413,10 @@ Test(fit, a_recorded_model_is_predicted)
 static void expect_truth(const char *arguments, const char *name)
 {
     cJSON *report = fit_of(arguments);
-    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+    const cJSON *point = mvt_member(report, "points.0");
     static const char *const measures[] = {"allocated", "reserved"};
 
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")), "%s", name);
+    cr_expect(cJSON_IsNull(mvt_member(report, "refused")), "%s", name);
     for (int i = 0; i < 2; i++) {
         double truth = truth_of(name, measures[i]), found;
         const char *field = mvt_format("peak_%s", measures[i]);
@@ -456,12 +440,12 @@ Test(fit, a_recorded_model_is_predicted_from_steps_of_two_batches)
 Test(fit, convolutions_have_no_figures)
 {
     cJSON *report = fit_of(RECORDED("resnet", 4) " " RECORDED("resnet", 8) " --at 24");
-    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+    const cJSON *point = mvt_member(report, "points.0");
 
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(point, "peak_allocated")));
+    cr_expect(cJSON_IsNull(mvt_member(point, "peak_allocated")));
     cr_expect_leq(mvt_json_number(point, "least_allocated"), truth_of("resnet_24", "allocated"));
     cr_expect_geq(mvt_json_number(point, "most_allocated"), truth_of("resnet_24", "allocated"));
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(point, "fits")));
+    cr_expect(cJSON_IsNull(mvt_member(point, "fits")));
     cr_expect(strstr(mvt_json_text(report, "refused"), "a library chose another algorithm"), "%s",
               mvt_json_text(report, "refused"));
 }
