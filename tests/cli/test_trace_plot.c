@@ -39,18 +39,6 @@ LongTest(trace_plot, wrong_options_are_wrong_usage)
     MVT_EXPECT_RUNS("$MEMVIZ trace_plot %s; s=$?; ls; exit $s", all);
 }
 
-Test(trace_plot, report_has_the_members_of_the_contract)
-{
-    cJSON *report =
-        mvt_json_here(0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle "
-                         "-o x.svg");
-
-    mvt_json_has(report, "written events drawn");
-    cr_expect_str_eq(mvt_json_text(report, "written"), "x.svg");
-    cr_expect_eq(mvt_json_number(report, "events"), 200);
-    cr_expect_gt(mvt_json_number(report, "drawn"), 0);
-}
-
 /* Reads the width and height from a PNG file's header. */
 static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
 {

@@ -6,7 +6,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 
-#define MIB    ((uint64_t)1 << 20)
 #define FFI    "/lib/x86_64-linux-gnu/libffi.so.8"
 #define CTYPES "/opt/python/bin/python3.12" /* ctypes may be in the interpreter */
 

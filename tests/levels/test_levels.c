@@ -7,7 +7,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 
-#define MIB ((uint64_t)1 << 20)
 #define C10 "/opt/site-packages/torch/lib/libc10_cuda.so"
 
 /* ---- sums -------------------------------------------------------------------------------- */
