@@ -7,8 +7,7 @@ static cJSON *run_of(const char *options, bool changed)
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
 
-    cJSON_ArrayForEach(run, runs)
-    {
+    cJSON_ArrayForEach(run, runs) {
         cJSON *changes = cJSON_GetObjectItem(run, "changes");
         cr_assert_eq(cJSON_GetArraySize(changes), cJSON_GetArraySize(mvt_member(run, "assumed")));
         if ((cJSON_GetArraySize(changes) > 0) == changed)
@@ -64,8 +63,7 @@ Test(changes, the_cache_is_emptied_where_a_step_holds_least)
                                      "/fit/lstm_64.pickle.zst");
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
 
-    cJSON_ArrayForEach(run, runs)
-    {
+    cJSON_ArrayForEach(run, runs) {
         if (!cJSON_GetArraySize(mvt_member(run, "changes")))
             continue;
         cr_expect_eq(mvt_json_number(run, "peak_reserved"), 2241855488.0);
@@ -81,7 +79,8 @@ Test(changes, all_changes_of_a_command_line_make_one_run_under_each_setting)
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
     uint32_t changed = 0;
 
-    cJSON_ArrayForEach(run, runs) changed += cJSON_GetArraySize(mvt_member(run, "changes")) == 2;
+    cJSON_ArrayForEach(run, runs)
+        changed += cJSON_GetArraySize(mvt_member(run, "changes")) == 2;
     cr_expect_eq(changed, 2);
     cr_expect_eq(cJSON_GetArraySize(runs), 4);
 }

@@ -33,8 +33,7 @@ Test(remedies, a_code_change_is_named_where_no_setting_suffices)
     cr_expect(strstr(mvt_json_text(target, "verdict"), "no setting reaches"), "%s",
               mvt_json_text(target, "verdict"));
     cr_expect_str_neq(mvt_json_text(first_of(target), "change"), "");
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies")) {
         bool reaches = cJSON_IsTrue(mvt_member(row, "reaches"));
         cr_expect(has_reached || !reaches, "those that reach it come first");
         has_reached = reaches;
@@ -49,8 +48,7 @@ LongTest(remedies, a_change_equals_the_replay_of_its_option)
     uint32_t compared = 0;
 
     cr_expect(strstr(mvt_json_text(target, "verdict"), "none of the changes tried reaches"));
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies")) {
         const char *change = mvt_json_text(row, "change");
         if (!*change)
             continue;
@@ -83,8 +81,7 @@ Test(remedies, a_failed_request_is_a_target)
     cr_expect_gt(rest, 0);
     cr_expect_leq(rest, mvt_json_number(forecast, "peak"));
     cr_expect(cJSON_IsTrue(mvt_member(first_of(target), "reaches")));
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies")) {
         bool serves = cJSON_IsTrue(mvt_member(row, "serves"));
         bool reaches = cJSON_IsTrue(mvt_member(row, "reaches"));
         const char *setting = cJSON_GetStringValue(cJSON_GetObjectItem(row, "setting"));
@@ -138,8 +135,7 @@ Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
     const cJSON *site;
     uint32_t compared = 0;
 
-    cJSON_ArrayForEach(site, cJSON_GetObjectItem(report, "sites"))
-    {
+    cJSON_ArrayForEach(site, cJSON_GetObjectItem(report, "sites")) {
         const char *culprit = mvt_json_text(site, "culprit");
         const char *where = mvt_format("%.*s", (int)strcspn(culprit, " "), culprit);
         const cJSON *whatif = mvt_json_here(
@@ -166,8 +162,7 @@ Test(remedies, a_run_with_a_failed_request_saves_nothing)
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json $SNAPS/oom_fragmented.pickle"), *run;
     uint32_t failed = 0;
 
-    cJSON_ArrayForEach(run, cJSON_GetObjectItem(report, "runs"))
-    {
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(report, "runs")) {
         bool fails = mvt_json_number(run, "oom_events") > 0;
         cr_expect_eq(cJSON_HasObjectItem(run, "saves"), !fails);
         failed += fails;

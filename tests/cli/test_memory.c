@@ -17,8 +17,7 @@ static void expect_tree(const cJSON *tree, double all)
     const cJSON *row;
     int last = -1;
 
-    cJSON_ArrayForEach(row, tree)
-    {
+    cJSON_ArrayForEach(row, tree) {
         int depth = (int)mvt_json_number(row, "depth");
         double bytes = mvt_json_number(row, "bytes");
         cr_assert(depth >= 0 && depth <= last + 1 && depth < 400, "%d after %d", depth, last);
@@ -61,8 +60,7 @@ Test(memory, csv_has_the_rows_of_json)
     char *cell[8], *rest = csv.out;
 
     cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
-    cJSON_ArrayForEach(row, tree)
-    {
+    cJSON_ArrayForEach(row, tree) {
         cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
         cr_expect_eq(strtod(cell[1], NULL), mvt_json_number(row, "bytes"));
         cr_expect_str_eq(cell[5], mvt_json_text(row, "frame"));

@@ -20,8 +20,7 @@ Test(top, lines_add_up_to_allocated_bytes)
     const cJSON *device = device_of(report, 0), *line;
     double sum = 0, grown = 0;
 
-    cJSON_ArrayForEach(line, mvt_member(device, "lines"))
-    {
+    cJSON_ArrayForEach(line, mvt_member(device, "lines")) {
         mvt_json_has(line, "bytes blocks grown age_s frames");
         sum += mvt_json_number(line, "bytes");
         grown += mvt_json_number(line, "grown");

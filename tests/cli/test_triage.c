@@ -90,8 +90,9 @@ static const char *verdict_of(const cJSON *devices, int device)
 {
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, devices) if (mvt_json_number(row, "device") ==
-                                         device) return mvt_json_text(row, "verdict");
+    cJSON_ArrayForEach(row, devices)
+        if (mvt_json_number(row, "device") == device)
+            return mvt_json_text(row, "verdict");
     return "";
 }
 
@@ -169,8 +170,7 @@ LongTest(triage, the_commands_work)
                                  "$MEMVIZ --json \"it's two.pickle\"; rm \"it's two.pickle\"");
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(t, "findings"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(t, "findings")) {
         mvt_run r = mvt_sh("cp $SNAPS/two_devices.pickle \"it's two.pickle\"; "
                            "memviz() { $MEMVIZ \"$@\"; }; %s >out && test -s out",
                            mvt_json_text(row, "command"));
@@ -477,17 +477,18 @@ Test(triage, requests_that_released_the_cache_are_reported)
     const cJSON *row;
     bool found = false;
 
-    cJSON_ArrayForEach(row, rows) if (strcmp(mvt_json_text(row, "report"), "oom") == 0)
-    {
-        const char *text = mvt_json_text(row, "text");
-        found = true;
-        cr_expect_str_eq(mvt_json_text(row, "verdict"), "retries");
-        cr_expect_str_eq(mvt_json_text(row, "kind"), "NOTE");
-        cr_expect(strncmp(text,
-                          "7 requests succeeded only after PyTorch freed 4.59 GiB of cache: slow",
-                          69) == 0,
-                  "%s", text);
-    }
+    cJSON_ArrayForEach(row, rows)
+        if (strcmp(mvt_json_text(row, "report"), "oom") == 0) {
+            const char *text = mvt_json_text(row, "text");
+            found = true;
+            cr_expect_str_eq(mvt_json_text(row, "verdict"), "retries");
+            cr_expect_str_eq(mvt_json_text(row, "kind"), "NOTE");
+            cr_expect(
+                strncmp(text,
+                        "7 requests succeeded only after PyTorch freed 4.59 GiB of cache: slow",
+                        69) == 0,
+                "%s", text);
+        }
     cr_expect(found);
     cr_expect(strstr(mvt_here_or_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out,
                      "FINE           no request failed"));

@@ -57,7 +57,8 @@ static double named_bytes(const cJSON *tensors)
     const cJSON *tensor;
     double bytes = 0;
 
-    cJSON_ArrayForEach(tensor, tensors) bytes += mvt_member(tensor, "bytes")->valuedouble;
+    cJSON_ArrayForEach(tensor, tensors)
+        bytes += mvt_member(tensor, "bytes")->valuedouble;
     return bytes;
 }
 
@@ -66,8 +67,7 @@ Test(with, a_site_has_its_tensors)
     const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json " NAMES), *site;
     double parameters = 0;
 
-    cJSON_ArrayForEach(site, mvt_member(report, "sites"))
-    {
+    cJSON_ArrayForEach(site, mvt_member(report, "sites")) {
         const cJSON *tensors = mvt_member(site, "tensors");
         cr_expect_leq(named_bytes(tensors), mvt_member(site, "bytes")->valuedouble);
         if (strcmp(mvt_member(site, "category")->valuestring, "parameter") == 0)
@@ -85,8 +85,7 @@ Test(with, modules_add_up)
     double first = 0, blocks = 0;
 
     cr_expect_str_eq(mvt_member(device, "by")->valuestring, "module");
-    cJSON_ArrayForEach(row, mvt_member(device, "tree"))
-    {
+    cJSON_ArrayForEach(row, mvt_member(device, "tree")) {
         if (mvt_member(row, "depth")->valuedouble == 1)
             first += mvt_member(row, "bytes")->valuedouble;
         if (mvt_member(row, "depth")->valuedouble == 1)

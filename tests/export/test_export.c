@@ -18,8 +18,8 @@ static double stats_sum(const char *snapshot, const char *group, const char *key
     const cJSON *device;
     double sum = 0;
 
-    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices")) sum +=
-        mvt_json_number(cJSON_GetObjectItem(device, group), key);
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices"))
+        sum += mvt_json_number(cJSON_GetObjectItem(device, group), key);
     return sum;
 }
 
@@ -239,15 +239,14 @@ LongTest(export, speedscope_profiles_add_up)
 
         cr_assert_eq(run.status, 0, "%s", run.err);
         cr_assert_not_null(profiles, "%s", snapshots[i]);
-        cJSON_ArrayForEach(p, profiles)
-        {
+        cJSON_ArrayForEach(p, profiles) {
             const cJSON *weights = cJSON_GetObjectItem(p, "weights"), *weight;
             double sum = 0;
-            cJSON_ArrayForEach(weight, weights) sum += weight->valuedouble;
+            cJSON_ArrayForEach(weight, weights)
+                sum += weight->valuedouble;
             cr_assert_eq(sum, mvt_json_number(p, "endValue"));
             cr_assert_eq(cJSON_GetArraySize(weights), cJSON_GetArraySize(mvt_member(p, "samples")));
-            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(p, "samples"))
-            {
+            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(p, "samples")) {
                 cr_assert_gt(cJSON_GetArraySize(sample), 0);
                 cJSON_ArrayForEach(frame, sample)
                     cr_assert(frame->valueint >= 0 && frame->valueint < frames);

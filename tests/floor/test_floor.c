@@ -315,7 +315,7 @@ Test(floor, the_command_prints_the_parts)
                  cJSON_GetObjectItem(device, "lower")->valuedouble +
                      cJSON_GetObjectItem(device, "separation")->valuedouble +
                      cJSON_GetObjectItem(device, "placement")->valuedouble);
-    cJSON_ArrayForEach(cost, cJSON_GetObjectItem(device, "costs")) beyond +=
-        mvt_json_number(cost, "bytes");
+    cJSON_ArrayForEach(cost, cJSON_GetObjectItem(device, "costs"))
+        beyond += mvt_json_number(cost, "bytes");
     cr_expect_eq(beyond, mvt_json_number(device, "reserved") - mvt_json_number(device, "lower"));
 }

@@ -149,8 +149,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
         cJSON *report =
             mvt_json(0, "$MEMVIZ fragmentation --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
         const cJSON *row;
-        cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "advice"))
-        {
+        cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "advice")) {
             cr_expect_not(cJSON_HasObjectItem(row, "setting"), "%s", names[i]);
         }
     }

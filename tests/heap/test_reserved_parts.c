@@ -92,8 +92,7 @@ LongTest(reserved_parts, a_setting_that_costs_shows_in_the_difference)
     cr_expect_eq(mvt_json_number(reserved, "before"), 1468006400);
     cr_expect_eq(mvt_json_number(reserved, "after"), 2627731456);
     cr_expect_eq(mvt_json_number(reserved, "delta"), 2627731456 - 1468006400);
-    cJSON_ArrayForEach(part, cJSON_GetObjectItem(reserved, "parts"))
-    {
+    cJSON_ArrayForEach(part, cJSON_GetObjectItem(reserved, "parts")) {
         sum += mvt_json_number(part, "delta");
         if (strcmp(mvt_json_text(part, "reason"), "unused_segments") == 0)
             unused = mvt_json_number(part, "delta");

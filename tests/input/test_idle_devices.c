@@ -90,11 +90,10 @@ Test(idle, json_has_the_sites_of_every_device)
           *site;
     uint32_t count = 0, same = 0;
 
-    cJSON_ArrayForEach(d, devices)
-    {
+    cJSON_ArrayForEach(d, devices) {
         double sum = mvt_json_number(d, "unattributed");
-        cJSON_ArrayForEach(site, cJSON_GetObjectItem(d, "sites")) sum +=
-            mvt_json_number(site, "bytes");
+        cJSON_ArrayForEach(site, cJSON_GetObjectItem(d, "sites"))
+            sum += mvt_json_number(site, "bytes");
         cr_expect_eq(sum, mvt_json_number(d, "at.allocated"));
         cr_expect_gt(sum, 0);
         same += cJSON_Compare(cJSON_GetObjectItem(d, "sites"), cJSON_GetObjectItem(report, "sites"),

@@ -53,8 +53,7 @@ static void expect_totals(const char *name, uint32_t device, int type)
 
     const char *path = mvt_format("tools/%s", name);
     cJSON *all = mvt_json_of((const char *)text_of(path).data);
-    cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "traceEvents"))
-    {
+    cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "traceEvents")) {
         cJSON *args = cJSON_GetObjectItem(e, "args"), *called = cJSON_GetObjectItem(e, "name");
         if (!called || strcmp(called->valuestring, "[memory]") != 0 ||
             (int)mvt_json_number(args, "Device Type") != type)

@@ -736,7 +736,9 @@ static bool has_number(const cJSON *numbers, int64_t number)
 {
     const cJSON *item;
 
-    cJSON_ArrayForEach(item, numbers) if ((int64_t)item->valuedouble == number) return true;
+    cJSON_ArrayForEach(item, numbers)
+        if ((int64_t)item->valuedouble == number)
+            return true;
     return false;
 }
 
@@ -746,8 +748,7 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
     const cJSON *run;
 
     cr_assert_not_null(truth);
-    cJSON_ArrayForEach(run, truth)
-    {
+    cJSON_ArrayForEach(run, truth) {
         loaded l;
 
         const char *name = mvt_format("../leaks/%s", run->string);

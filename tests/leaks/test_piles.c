@@ -364,8 +364,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     mvt_folder_put("f", mvt_pickle_bytes(write(h), false));
     mvt_ran r = mvt_program(words, NULL);
     cr_assert_eq(r.status, 0, "%s", (const char *)r.err.data);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(mvt_json_of((const char *)r.out.data), list))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(mvt_json_of((const char *)r.out.data), list)) {
         if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(row, member)), value) == 0)
             return row;
     }

@@ -200,8 +200,9 @@ LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
             mvt_json_here(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", names[i]);
         cJSON *device, *sample;
         cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices"))
-            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples")) cr_expect_geq(
-                mvt_json_number(sample, "unexplained"), -(double)(2 * MIB), "%s", names[i]);
+            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples"))
+                cr_expect_geq(mvt_json_number(sample, "unexplained"), -(double)(2 * MIB), "%s",
+                              names[i]);
     }
 }
 
@@ -225,13 +226,11 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
     const cJSON *device = mvt_member(report, "devices.0");
     int count = 0;
 
-    cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples"))
-    {
+    cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples")) {
         double sum = mvt_json_number(sample, "context_estimate");
         mvt_json_has(sample, "time_us used framework_reserved framework_allocated by unexplained");
         sum += mvt_json_number(sample, "unexplained");
-        cJSON_ArrayForEach(part, cJSON_GetObjectItem(sample, "by"))
-        {
+        cJSON_ArrayForEach(part, cJSON_GetObjectItem(sample, "by")) {
             mvt_json_has(part, "library bytes");
             sum += mvt_json_number(part, "bytes");
         }

@@ -137,11 +137,11 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
         ledger =
             mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", pools[i].name);
         ledger = mvt_member(ledger, "devices.0");
-        cJSON_ArrayForEach(sample, cJSON_GetObjectItem(ledger, "samples")) cJSON_ArrayForEach(
-            row, cJSON_GetObjectItem(sample, "by")) if (strcmp(mvt_json_text(row, "library"),
-                                                               pools[i].library) == 0 &&
-                                                        mvt_json_number(row, "bytes") > most) most =
-            mvt_json_number(row, "bytes");
+        cJSON_ArrayForEach(sample, cJSON_GetObjectItem(ledger, "samples"))
+            cJSON_ArrayForEach(row, cJSON_GetObjectItem(sample, "by"))
+                if (strcmp(mvt_json_text(row, "library"), pools[i].library) == 0 &&
+                    mvt_json_number(row, "bytes") > most)
+                    most = mvt_json_number(row, "bytes");
         cr_assert_eq(most, pools[i].most, "%s: %.0f", pools[i].name, most);
     }
     ledger = mvt_json(0, "$MEMVIZ ledger --json --at end " MV_TESTDATA "/captures/loader.bin");

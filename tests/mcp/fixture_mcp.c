@@ -30,8 +30,7 @@ const char *mvt_mcp_text(const cJSON *answer, bool *is_error)
     FILE *all = open_memstream(&text, &size);
 
     cr_assert_not_null(result, "no result");
-    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(result, "content"))
-    {
+    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(result, "content")) {
         if (strcmp(mvt_json_text(part, "type"), "text") == 0)
             fprintf(all, "%s\n", mvt_json_text(part, "text"));
     }

@@ -313,8 +313,7 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
 {
     const cJSON *tool;
 
-    cJSON_ArrayForEach(tool, tools)
-    {
+    cJSON_ArrayForEach(tool, tools) {
         const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema");
         const cJSON *all = cJSON_GetObjectItemCaseSensitive(schema, "properties");
         const cJSON *one = cJSON_GetObjectItemCaseSensitive(all, argument);
@@ -356,13 +355,11 @@ Test(mcp, every_tool_answers_and_lists_its_arguments)
     bool is_error;
 
     cr_assert_gt(cJSON_GetArraySize(tools), 13);
-    cJSON_ArrayForEach(tool, tools)
-    {
+    cJSON_ArrayForEach(tool, tools) {
         const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema"), *name;
         char arguments[400] = "{";
         cr_expect_gt(strlen(mvt_json_text(tool, "description")), 20);
-        cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(schema, "required"))
-        {
+        cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(schema, "required")) {
             const cJSON *what = cJSON_GetObjectItemCaseSensitive(
                 cJSON_GetObjectItemCaseSensitive(schema, "properties"), name->valuestring);
             bool is_list = strcmp(mvt_json_text(what, "type"), "array") == 0;
@@ -375,8 +372,7 @@ Test(mcp, every_tool_answers_and_lists_its_arguments)
                        mvt_mcp_call(mvt_json_text(tool, "name"), arguments));
     }
     lines = mvt_mcp_play(requests);
-    cJSON_ArrayForEach(tool, tools)
-    {
+    cJSON_ArrayForEach(tool, tools) {
         const char *name = mvt_json_text(tool, "name");
         const cJSON *answer = mvt_mcp_next(&lines);
         cr_expect_str_eq(mvt_json_text(answer, "id"), name);

@@ -58,10 +58,9 @@ static bool has_picture(const cJSON *answer)
 {
     const cJSON *part;
 
-    cJSON_ArrayForEach(part, get(get(answer, "result"),
-                                 "content")) if (strcmp(mvt_json_text(part, "type"), "image") ==
-                                                 0) return strlen(mvt_json_text(part, "data")) >
-        1000;
+    cJSON_ArrayForEach(part, get(get(answer, "result"), "content"))
+        if (strcmp(mvt_json_text(part, "type"), "image") == 0)
+            return strlen(mvt_json_text(part, "data")) > 1000;
     return false;
 }
 
@@ -73,12 +72,12 @@ static char *requests_of(const cJSON *questions)
     size_t size;
     FILE *all = open_memstream(&lines, &size);
 
-    cJSON_ArrayForEach(question, questions) cJSON_ArrayForEach(call, get(question, "calls"))
-    {
-        char *arguments = cJSON_PrintUnformatted(call->child);
-        fputs(mvt_mcp_call(call->child->string, arguments), all);
-        cJSON_free(arguments);
-    }
+    cJSON_ArrayForEach(question, questions)
+        cJSON_ArrayForEach(call, get(question, "calls")) {
+            char *arguments = cJSON_PrintUnformatted(call->child);
+            fputs(mvt_mcp_call(call->child->string, arguments), all);
+            cJSON_free(arguments);
+        }
     fclose(all);
     mvt_at_end(free, lines);
     return lines;
@@ -93,15 +92,13 @@ LongTest(mcp_questions, each_question_is_answered_by_the_tools_alone)
         get(mvt_json_of(mvt_text(MV_SOURCE_DIR "/tests/mcp/questions.json")), "questions");
     cr_assert_geq(cJSON_GetArraySize(questions), 20);
     lines = mvt_mcp_play(requests_of(questions));
-    cJSON_ArrayForEach(question, questions)
-    {
+    cJSON_ArrayForEach(question, questions) {
         const char *asked = mvt_json_text(question, "question");
         char *all = NULL;
         bool is_error, shows = false;
         size_t size;
         FILE *answers = open_memstream(&all, &size);
-        cJSON_ArrayForEach(call, get(question, "calls"))
-        {
+        cJSON_ArrayForEach(call, get(question, "calls")) {
             const cJSON *answer = mvt_mcp_next(&lines);
             fputs(mvt_mcp_text(answer, &is_error), answers);
             cr_expect_not(is_error, "%s", asked);
@@ -111,8 +108,7 @@ LongTest(mcp_questions, each_question_is_answered_by_the_tools_alone)
         mvt_at_end(free, all);
         cr_expect_leq(size, 30000, "%s: %zu bytes", asked, size);
         cr_expect_geq(cJSON_GetArraySize(get(question, "facts")), 1);
-        cJSON_ArrayForEach(fact, get(question, "facts"))
-        {
+        cJSON_ArrayForEach(fact, get(question, "facts")) {
             if (get(fact, "picture")) {
                 cr_expect(shows, "%s: no picture", asked);
                 continue;

@@ -48,8 +48,7 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
     const cJSON *truth;
 
     cr_assert_gt(cJSON_GetArraySize(truths), 20);
-    cJSON_ArrayForEach(truth, truths)
-    {
+    cJSON_ArrayForEach(truth, truths) {
         loaded l;
         load(&l, truth->string);
         check(&l, truth->string, truth);

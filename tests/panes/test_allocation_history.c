@@ -50,8 +50,7 @@ ViewTest(allocation_history, versions_equal_those_of_the_trace_report, mvt_view(
     const cJSON *event;
     uint32_t row = 0, later = 0;
 
-    cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
-    {
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events")) {
         mv_allocation_history found;
         if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
             mvt_ok(mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, d,

@@ -68,8 +68,7 @@ static void compare_stacks(uint32_t event)
 
     make(MV_LISTING_STACKS, event);
     cr_assert_eq(b.table.count, (uint32_t)cJSON_GetArraySize(sites) + (unattributed > 0));
-    cJSON_ArrayForEach(site, sites)
-    {
+    cJSON_ArrayForEach(site, sites) {
         double bytes = mvt_json_number(site, "bytes");
         bool is_there = false;
         for (uint32_t i = 0; i < b.table.count && !is_there; i++)
@@ -107,8 +106,7 @@ LongTest(listing, leaks_equal_those_of_the_leak_report)
         cJSON *json = mvt_json(0, "$MEMVIZ leaks --json --limit 0 '%s'", path_of());
         make(MV_LISTING_LEAKS, MV_BEFORE);
         cr_assert_eq(b.table.count, (uint32_t)cJSON_GetArraySize(mvt_member(json, "leaks")));
-        cJSON_ArrayForEach(leak, mvt_member(json, "leaks"))
-        {
+        cJSON_ArrayForEach(leak, mvt_member(json, "leaks")) {
             cr_expect_eq((double)cell(row, 0).number, mvt_json_number(leak, "bytes"));
             cr_expect_eq((double)cell(row, 1).number, mvt_json_number(leak, "blocks"));
             cr_expect_eq((double)cell(row, 2).number, mvt_json_number(leak, "bytes_per_step"));
@@ -199,8 +197,7 @@ Test(listing, events_equal_those_of_the_trace_report)
     cJSON *json = mvt_json(0, "$MEMVIZ trace --json --limit 200 '%s'", path_of());
     make(MV_LISTING_EVENTS, 5);
     cr_assert_eq(b.table.count, b.ask.device->lives.events.count);
-    cJSON_ArrayForEach(event, mvt_member(json, "events"))
-    {
+    cJSON_ArrayForEach(event, mvt_member(json, "events")) {
         cr_expect_eq((double)cell(row, 0).number, mvt_json_number(event, "event"));
         cr_expect_str_eq(cell(row, 2).text, mvt_json_text(event, "action"));
         cr_expect_eq((double)cell(row, 3).number, mvt_json_number(event, "size"));

@@ -23,11 +23,10 @@ static bool triage_says(const cJSON *triage, const char *report)
 {
     const cJSON *finding;
 
-    cJSON_ArrayForEach(
-        finding,
-        cJSON_GetObjectItem(
-            triage, "findings")) if (strcmp(mvt_json_text(finding, "report"), report) == 0 &&
-                                     is_problem(mvt_json_text(finding, "verdict"))) return true;
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItem(triage, "findings"))
+        if (strcmp(mvt_json_text(finding, "report"), report) == 0 &&
+            is_problem(mvt_json_text(finding, "verdict")))
+            return true;
     return false;
 }
 

@@ -14,7 +14,9 @@ static cJSON *of_device(cJSON *list, uint32_t device)
 {
     cJSON *entry;
 
-    cJSON_ArrayForEach(entry, list) if (mvt_json_number(entry, "device") == device) return entry;
+    cJSON_ArrayForEach(entry, list)
+        if (mvt_json_number(entry, "device") == device)
+            return entry;
     return NULL;
 }
 
@@ -69,13 +71,11 @@ static void check_view(mv_view *view, const char *name)
     if (strcmp(verdict, "leak") != 0)
         expect_said(&c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
                     mvt_json_text(own, "why"));
-    cJSON_ArrayForEach(leak,
-                       cJSON_GetObjectItem(c.leaks, "leaks")) if (mvt_json_number(leak, "device") ==
-                                                                  device->device)
-        expect_said(&c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
+    cJSON_ArrayForEach(leak, cJSON_GetObjectItem(c.leaks, "leaks"))
+        if (mvt_json_number(leak, "device") == device->device)
+            expect_said(&c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
     const cJSON *oom;
-    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c.oom, "ooms"))
-    {
+    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c.oom, "ooms")) {
         if (mvt_json_number(oom, "device") != device->device)
             continue;
         expect_said(&c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
@@ -136,8 +136,7 @@ LongTest(sentences, text_and_json_have_the_same_sentences)
             mvt_run text = mvt_here("$MEMVIZ %s $SNAPS/%s.pickle", commands[k], names[i]);
             cJSON *advice, *all = cJSON_GetObjectItem(json, k == 0 ? "ooms" : "advice");
             on_one_line(text.out);
-            cJSON_ArrayForEach(advice, all)
-            {
+            cJSON_ArrayForEach(advice, all) {
                 const char *said = mvt_json_text(advice, k == 0 ? "advice" : "text");
                 cr_expect_not_null(strstr(text.out, said), "%s %s: %s", commands[k], names[i],
                                    said);

@@ -178,8 +178,7 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
     cJSON *report = mvt_json(0, "$MEMVIZ stats --json %s", path);
     const cJSON *device;
 
-    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices"))
-    {
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices")) {
         const cJSON *audit = cJSON_GetObjectItem(device, "audit");
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(audit, "exact")));
         cr_expect_eq(mvt_json_number(audit, "residual"), 0);

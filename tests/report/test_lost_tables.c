@@ -36,8 +36,7 @@ static const cJSON *finding_of(const cJSON *triage, const char *report)
 {
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, get(triage, "findings"))
-    {
+    cJSON_ArrayForEach(row, get(triage, "findings")) {
         if (strcmp(get(row, "report")->valuestring, report) == 0)
             return row;
     }

@@ -8,7 +8,8 @@ static double sum_members(const cJSON *object)
     const cJSON *item;
     double sum = 0;
 
-    cJSON_ArrayForEach(item, object) sum += cJSON_GetNumberValue(item);
+    cJSON_ArrayForEach(item, object)
+        sum += cJSON_GetNumberValue(item);
     return sum;
 }
 

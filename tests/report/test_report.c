@@ -25,8 +25,7 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
     const cJSON *event;
     int ooms = 0;
 
-    cJSON_ArrayForEach(event, mvt_member(report, "events"))
-    {
+    cJSON_ArrayForEach(event, mvt_member(report, "events")) {
         if (strcmp(mvt_json_text(event, "action"), "oom") != 0)
             continue;
         ooms++;

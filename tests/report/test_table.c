@@ -232,8 +232,7 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
 {
     const cJSON *item;
 
-    cJSON_ArrayForEach(item, row)
-    {
+    cJSON_ArrayForEach(item, row) {
         char own[128], inner[256];
         bool is_column = false;
         snprintf(own, sizeof own, "%s%s%s", key, *key ? "." : "", item->string);
@@ -261,8 +260,7 @@ static void expect_table_in_map(check *c, const cJSON *row)
     char *cell[MOST_COLUMNS];
     const cJSON *item;
 
-    cJSON_ArrayForEach(item, row)
-    {
+    cJSON_ArrayForEach(item, row) {
         cr_assert_eq(mvt_csv_record(&c->at, cell, MOST_COLUMNS), c->columns);
         cr_expect_str_eq(cell[c->columns - 3], row->string);
         cr_expect_str_eq(cell[c->columns - 2], item->string);
@@ -309,14 +307,16 @@ static void expect_rows(check *c, const mv_table *tables, const cJSON *item, con
     char name[64];
 
     if (cJSON_IsArray(item) && *path) {
-        cJSON_ArrayForEach(row, item) expect_rows(c, tables, row, path);
+        cJSON_ArrayForEach(row, item)
+            expect_rows(c, tables, row, path);
     } else if (*path) {
         snprintf(name, sizeof name, "%.*s", (int)length, path);
         item = cJSON_GetObjectItemCaseSensitive(item, name);
         expect_rows(c, tables, item, path + length + (path[length] == '.'));
     } else if (item && !cJSON_IsNull(item)) {
         c->is_map = cJSON_IsObject(item);
-        cJSON_ArrayForEach(row, item) expect_row(c, tables, row);
+        cJSON_ArrayForEach(row, item)
+            expect_row(c, tables, row);
     }
 }
 

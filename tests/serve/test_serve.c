@@ -43,8 +43,8 @@ static const cJSON *read_list(const mvt_server *server)
     for (;;) {
         const cJSON *list = mvt_served(server), *row;
         bool is_read = true;
-        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(list, "files")) is_read =
-            is_read && strcmp(mvt_json_text(row, "state"), "waiting") != 0;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(list, "files"))
+            is_read = is_read && strcmp(mvt_json_text(row, "state"), "waiting") != 0;
         if (is_read)
             return list;
         usleep(5000);

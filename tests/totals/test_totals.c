@@ -148,8 +148,7 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
         uint32_t at = 0;
         cr_assert_gt(cJSON_GetArraySize(marks), 3);
-        cJSON_ArrayForEach(mark, marks)
-        {
+        cJSON_ArrayForEach(mark, marks) {
             const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
             double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
             double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;

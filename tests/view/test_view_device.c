@@ -38,8 +38,7 @@ static void expect_tab(mv_view *view, const char *name, uint32_t event)
     mvt_view_do(view, MV_DO_go_to_event, event);
     cr_assert_eq(view->now->tab, MV_TAB_LEDGER);
     table = &view->panels->table_shown->table;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
         cr_assert_eq((double)cell(table, i, 0).number, mvt_json_number(row, "bytes"), "%s %u", name,
                      event);
         cr_assert_eq((double)cell(table, i, 2).number, mvt_json_number(row, "count"));
@@ -117,8 +116,7 @@ static double sum_of(const cJSON *ledger, const char *library)
     const cJSON *row;
     double sum = 0;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
         if (strcmp(mvt_json_text(row, "name"), library) == 0)
             sum += mvt_json_number(row, "bytes");
     }
@@ -141,8 +139,7 @@ static void expect_legend(mv_view *view, const cJSON *ledger)
     expect_bytes(scene, "in use, as sampled by NVML", mvt_json_number(ledger, "used"));
     expect_bytes(scene, "context, code (estimate)", mvt_json_number(ledger, "context_estimate"));
     expect_bytes(scene, "unexplained", mvt_json_number(ledger, "unexplained"));
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
         const char *library = mvt_json_text(row, "name");
         if (strcmp(library, "PyTorch") != 0)
             expect_bytes(scene, library, sum_of(ledger, library));

@@ -149,11 +149,11 @@ ViewTest(view_whatif, figures_are_those_of_whatif, view_of("gpt_train"))
                                         "max_split_size_mb:128 $SNAPS/gpt_train.pickle");
     mv_levels most;
 
-    cJSON_ArrayForEach(
-        run, cJSON_GetObjectItem(
-                 run, "runs")) if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) &&
-                                   strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(run, "conf")),
-                                          "max_split_size_mb:128") == 0) break;
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(run, "runs"))
+        if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) &&
+            strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(run, "conf")),
+                   "max_split_size_mb:128") == 0)
+            break;
     cr_assert(run);
     tick(view, "max_split_size_mb:128");
     tick(view, "half site:train.py:75");
@@ -199,9 +199,9 @@ ViewTest(view_whatif, zero_is_that_of_whatif, view_of("gpt_train"))
     const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --zero 2 --ranks 8 --conf '' "
                                         "$SNAPS/gpt_train.pickle");
 
-    cJSON_ArrayForEach(
-        run, cJSON_GetObjectItem(
-                 run, "runs")) if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes"))) break;
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(run, "runs"))
+        if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")))
+            break;
     cr_assert(run);
     tick(view, "zero:1");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "ZeRO needs two ticks"));

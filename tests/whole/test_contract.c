@@ -20,8 +20,7 @@ static bool are_frames(const cJSON *v)
 
     if (cJSON_IsNull(v))
         return true;
-    cJSON_ArrayForEach(frame, v)
-    {
+    cJSON_ArrayForEach(frame, v) {
         const cJSON *function = cJSON_GetObjectItemCaseSensitive(frame, "function");
         const cJSON *file = cJSON_GetObjectItemCaseSensitive(frame, "file");
         const cJSON *line = cJSON_GetObjectItemCaseSensitive(frame, "line");
@@ -70,8 +69,7 @@ static void check_path(const cJSON *at, const char *path, const char *type, cons
     if (strcmp(key, "[]") == 0) {
         const cJSON *each;
         cr_assert(cJSON_IsArray(at), "%s: %s is not an array", command, whole);
-        cJSON_ArrayForEach(each, at)
-        {
+        cJSON_ArrayForEach(each, at) {
             if (path[length])
                 check_path(each, path + length + 1, type, whole, command);
             else
@@ -205,7 +203,8 @@ static void peak_holds(const cJSON *r)
 
     cr_expect_eq(mvt_json_sum(mvt_member(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
                  allocated);
-    cJSON_ArrayForEach(category, mvt_member(r, "categories")) categories += category->valuedouble;
+    cJSON_ArrayForEach(category, mvt_member(r, "categories"))
+        categories += category->valuedouble;
     cr_expect_eq(categories, allocated);
 }
 
@@ -218,11 +217,9 @@ static void fragmentation_holds(const cJSON *r)
     cr_expect_eq(mvt_json_number(r, "reserved"), mvt_json_number(r, "allocated") +
                                                      mvt_json_number(free, "pending") +
                                                      mvt_json_number(free, "total"));
-    cJSON_ArrayForEach(segment, mvt_member(r, "stranded"))
-    {
+    cJSON_ArrayForEach(segment, mvt_member(r, "stranded")) {
         const cJSON *pin;
-        cJSON_ArrayForEach(pin, mvt_member(segment, "pinned_by"))
-        {
+        cJSON_ArrayForEach(pin, mvt_member(segment, "pinned_by")) {
             const cJSON *at = mvt_member(mvt_member(r, "at"), "event");
             double events = cJSON_IsNull(at) ? 0 : at->valuedouble + 1;
             cr_expect_leq(mvt_json_number(pin, "age_events"), events);
@@ -234,8 +231,9 @@ static void ooms_hold(const cJSON *r)
 {
     const cJSON *oom;
 
-    cJSON_ArrayForEach(oom, mvt_member(r, "ooms")) expect_one_of(
-        oom, "verdict", "capacity fragmentation stream_or_pool pending_free outside_pytorch");
+    cJSON_ArrayForEach(oom, mvt_member(r, "ooms"))
+        expect_one_of(oom, "verdict",
+                      "capacity fragmentation stream_or_pool pending_free outside_pytorch");
 }
 
 static void ranks_hold(const cJSON *r)
@@ -254,8 +252,7 @@ static void diff_holds(const cJSON *r)
     cr_expect_eq(mvt_json_number(mvt_member(r, "after"), "allocated") -
                      mvt_json_number(mvt_member(r, "before"), "allocated"),
                  mvt_json_number(r, "delta"));
-    cJSON_ArrayForEach(row, mvt_member(r, "sites"))
-    {
+    cJSON_ArrayForEach(row, mvt_member(r, "sites")) {
         expect_one_of(row, "status", "grown shrunk new gone");
         cr_expect_eq(mvt_json_number(row, "after") - mvt_json_number(row, "before"),
                      mvt_json_number(row, "delta"));

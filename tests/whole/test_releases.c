@@ -159,11 +159,9 @@ static double sum_of(const cJSON *report, const char *rows, const char *key, con
     const cJSON *row, *frame;
     double sum = 0;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, rows))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, rows)) {
         bool is_there = false;
-        cJSON_ArrayForEach(frame, cJSON_GetObjectItem(row, "frames"))
-        {
+        cJSON_ArrayForEach(frame, cJSON_GetObjectItem(row, "frames")) {
             const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(frame, "file"));
             is_there = is_there || (name && strcmp(name, file) == 0);
         }
@@ -341,8 +339,7 @@ static double bytes_of_group(const cJSON *report, const char *name)
 {
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "groups"))
-    {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "groups")) {
         const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(row, "name"));
         if (is ? name && strcmp(is, name) == 0 : !name)
             return mvt_json_number(row, "bytes");
