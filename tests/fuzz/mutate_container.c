@@ -38,17 +38,12 @@ enum {
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
-static void add_number(mvt_form *form, uint8_t op, uint64_t number)
-{
-    mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
-}
-
 static void add_fields(mvt_form *form, const uint8_t *from, const field *fields, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         uint64_t number = 0;
         memcpy(&number, from + fields[i].at, fields[i].bytes);
-        add_number(form, fields[i].bytes, number);
+        mvt_number_add(form, fields[i].bytes, number);
     }
 }
 
@@ -79,7 +74,7 @@ static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t own
                 number |= (uint64_t)from[column.planes ? byte * (uint64_t)rows + row
                                                        : (uint64_t)row * column.width + byte]
                           << 8 * byte;
-            add_number(form, CELL, number);
+            mvt_number_add(form, CELL, number);
         }
         mvt_token_add(form, (mvt_token){.kind = MVT_CLOSE, .op = COLUMN});
         mvt_item_add(form, (mvt_item){begin, form->count, owner, i, MVT_NO_TOKEN});
@@ -118,7 +113,7 @@ static bool add_chunk(mvt_form *form, const mv_wire_chunk *head, const uint8_t *
         /* TRACE and unknown kinds are read as four-byte numbers. */
         uint64_t at = 0;
         for (; at + 4 <= raw.length; at += 4)
-            add_number(form, 4, mv_load_u32(raw.data + at));
+            mvt_number_add(form, 4, mv_load_u32(raw.data + at));
         mvt_token_add(form,
                       (mvt_token){.kind = MVT_AS_IT_IS, .bytes = {raw.data + at, raw.length - at}});
     }

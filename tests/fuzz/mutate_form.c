@@ -25,6 +25,11 @@ bool mvt_token_add(mvt_form *form, mvt_token token)
     return !form->failed;
 }
 
+bool mvt_number_add(mvt_form *form, uint8_t op, uint64_t number)
+{
+    return mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
+}
+
 bool mvt_item_add(mvt_form *form, mvt_item item)
 {
     form->failed = form->failed || !mv_append(form->arena, form->items, form->item_count,

@@ -68,6 +68,7 @@ struct mvt_format {
 /* returns a number below `sides`, which must not be 0 */
 uint64_t mvt_dice(uint64_t *random, uint64_t sides);
 bool mvt_token_add(mvt_form *form, mvt_token token);
+bool mvt_number_add(mvt_form *form, uint8_t op, uint64_t number);
 bool mvt_item_add(mvt_form *form, mvt_item item);
 
 /* Removes `dropped` tokens at token `at` and inserts other tokens there. Returns false if memory is

@@ -43,11 +43,6 @@ static const char *const events[16] = {
     [MV_LIVE_EVENT_LAUNCHES] = "vvv", [MV_LIVE_EVENT_THREAD] = "vvv",
     [MV_LIVE_EVENT_COUNT] = "vvvv"};
 
-static void add_number(mvt_form *form, uint8_t op, uint64_t number)
-{
-    mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
-}
-
 /* Returns false if the records are damaged. */
 static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
 {
@@ -59,14 +54,14 @@ static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
         shape = kind == MV_LIVE_NAMES ? names[tag & 15] : events[tag & 15];
         if (c->overrun || !shape)
             return false;
-        add_number(form, 1, tag);
+        mvt_number_add(form, 1, tag);
     }
     for (; *shape; shape++) {
         char field = *shape;
         if (field == 't')
             mvt_token_add(form, (mvt_token){.kind = MVT_TEXT, .bytes = mv_take_text(c)});
         else if (field == 'v' || tag >> 4 == MV_LIVE_NOT_RECENT)
-            add_number(form, VARINT, mv_take_varint(c));
+            mvt_number_add(form, VARINT, mv_take_varint(c));
     }
     return !c->overrun;
 }
@@ -106,7 +101,7 @@ static uint64_t add_chunk(mvt_form *form, mv_span in)
         memcpy(&number, in.data + fields[i].at, fields[i].bytes);
         if (i == COMMITTED && number >= bytes)
             number = UINT64_MAX;
-        add_number(form, fields[i].bytes, number);
+        mvt_number_add(form, fields[i].bytes, number);
     }
     kind = mv_load_u16(in.data + offsetof(mv_wire_chunk, kind));
     add_records(form, (mv_span){in.data + HEADERS + 4, bytes}, kind, owner);
