@@ -433,3 +433,12 @@ uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr)
 {
     return (uint32_t)mv_lower_bound_u64(ranks->addr, ranks->count, addr);
 }
+
+uint32_t mv_address_rank_after(const mv_address_ranks *ranks, uint32_t rank, uint64_t addr)
+{
+    uint64_t left = ranks->count - rank, step = 1;
+
+    while (step < left && ranks->addr[rank + step] < addr)
+        step *= 2;
+    return rank + (uint32_t)mv_lower_bound_u64(ranks->addr + rank, step < left ? step : left, addr);
+}

@@ -41,6 +41,9 @@ void mv_address_search_end(mv_address_search *search);
  * higher address, or `count` if there is none. */
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr);
 
+/* Does the same as mv_address_rank for an address at or above that of `rank`. Fast if it is near. */
+uint32_t mv_address_rank_after(const mv_address_ranks *ranks, uint32_t rank, uint64_t addr);
+
 /* Returns the end of a range, or the highest possible address if the size is too large. */
 static inline uint64_t mv_range_end(uint64_t addr, uint64_t size)
 {

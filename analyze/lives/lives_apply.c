@@ -222,19 +222,37 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
+/* Returns the next used block at or above `rank`, or the edge if that comes first; MV_NO_RANK: there
+ * is neither. The edge is usually so near that both are found in one word of the set. */
+static inline uint32_t next_above(const mv_lives_sweep *r, uint32_t rank, uint32_t edge)
+{
+    uint32_t used;
+
+    if (edge >> 6 == rank >> 6) {
+        uint64_t word = r->used.level[0][rank >> 6] | (uint64_t)1 << (edge & 63);
+        return rank + (uint32_t)__builtin_ctzll(word >> (rank & 63));
+    }
+    used = mv_rankset_next(&r->used, rank);
+    return used < edge ? used : edge;
+}
+
 /* Ends the allocations in [addr, addr + least), because the allocator has just reused these bytes.
- * Returns the next used block above, or MV_NO_RANK. */
+ * Returns the rank at which the free space ends: that of the next used block or of the edge;
+ * MV_NO_RANK: there is neither. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
     uint64_t end = mv_range_end(r->ranks.addr[rank], least);
-    uint32_t above;
+    uint32_t edge = place_of(r, rank)->edge, above;
 
     if (mv_rankset_has(&r->used, rank))
         end_lost(r, rank, event);
     look_below(r, rank, segment, event);
-    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->ranks.addr[above] < end)
-        end_lost(r, above, event);
+    above = next_above(r, rank, edge);
+    if (above != MV_NO_RANK && r->ranks.addr[above] < end) {
+        mv_lives_lose(r, rank, mv_address_rank(&r->ranks, end), event);
+        above = next_above(r, rank, edge);
+    }
     return above;
 }
 

@@ -158,7 +158,8 @@ static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t low = r->ranks.of_event[event];
-    uint32_t high = mv_address_rank(&r->ranks, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint64_t end = mv_range_end(r->ev.addr[event], r->ev.size[event]);
+    uint32_t high = mv_address_rank_after(&r->ranks, low, end);
     uint8_t action = r->ev.action[event];
     uint32_t reached = end_ranges(r, low, high, event);
 

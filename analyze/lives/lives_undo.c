@@ -95,7 +95,8 @@ static void drop_ranges(mv_ranges *ranges, uint32_t low, uint32_t high)
 static void undo_segment(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t low = r->ranks.of_event[event];
-    uint32_t high = mv_address_rank(&r->ranks, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint64_t end = mv_range_end(r->ev.addr[event], r->ev.size[event]);
+    uint32_t high = mv_address_rank_after(&r->ranks, low, end);
     uint8_t action = r->ev.action[event];
     uint32_t at;
 
