@@ -89,6 +89,7 @@ typedef struct mv_lives {
                                      * memory */
     bool is_missing_allocs; /* there are no alloc events, but frees, added segments or the final
                              * heap show that some are missing */
+    bool ends_are_own;      /* all ends of allocations are their own frees; false: not known */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] row of the allocation that an alloc, free or annotate

@@ -737,6 +737,7 @@ mv_code mv_lives_join_end(mv_lives_join *j, mv_lives *out, mv_err *err)
         code = no_memory(j, err);
     if (out && code == MV_OK) {
         settle_late(j);
+        j->lives.ends_are_own = true; /* pieces have no doubts */
         *out = j->lives;
     }
     scratch = j->scratch; /* the join itself is allocated in this arena */

@@ -72,7 +72,7 @@ bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps 
     uint64_t of_allocs = 0;
     counting c = {.lives = lives, .parts = 1 + lives->allocs.count / PART_ROWS};
 
-    c.parts = c.parts < PARTS ? c.parts : PARTS;
+    c.parts = lives->ends_are_own ? 0 : c.parts < PARTS ? c.parts : PARTS;
     mv_parallel_for(c.parts, 0, count_part, &c);
     for (uint32_t i = 0; i < c.parts; i++)
         of_allocs += c.count[i];

@@ -2,6 +2,7 @@
 #include "analyze/lives/alive.h"
 #include "analyze/lives/digests.h"
 #include "analyze/lives/lives_join.h"
+#include "analyze/totals/level_steps.h"
 #include "parse/pieces.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
@@ -125,6 +126,16 @@ static void same_freeing_stacks(const mv_lives *a, const mv_lives *b, const char
                      "%s allocation %u", name, i);
 }
 
+/* Only the changes of segments are prepared for joined lives. */
+static void same_prepared_steps(const mv_lives *a, const mv_lives *b, const char *name)
+{
+    mv_level_steps x, y;
+
+    cr_expect(a->ends_are_own && !b->ends_are_own);
+    cr_assert(mv_level_steps_init(mvt_memory(), a, &x) && mv_level_steps_init(mvt_memory(), b, &y));
+    cr_expect_eq(x.prepared_count, y.prepared_count, "%s", name);
+}
+
 static uint32_t joined, refused; /* devices */
 
 static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t device,
@@ -149,6 +160,7 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
     same_events(&a, &b, kept, name);
     same_times(&a.events, &b.events, name);
     same_freeing_stacks(&a, &b, name);
+    same_prepared_steps(&a, &b, name);
     if (kept.of_few)
         check_ranks(&a, name);
     else
