@@ -282,6 +282,42 @@ static inline void sweep_briefly(sweep *s, const uint8_t *gone, uint32_t event, 
     raise(&s->top, with, event);
 }
 
+enum { STRETCH = 1024 };
+
+/* Passes the next events if no level of theirs reaches `least`, so that only the bytes of the parts
+ * matter. A block that is freed at once leaves them unchanged. Returns false if there is a higher
+ * level, or a change that does not follow from the event alone. */
+static bool pass_low(sweep *s, walk *w, uint32_t moment, int64_t *level)
+{
+    const mv_curve *c = s->curve;
+    uint32_t end = w->end - w->event > STRETCH ? w->event + STRETCH : w->end, count = 0, i;
+    int64_t now = *level, highest = now, least = (int64_t)c->least;
+    change changes[STRETCH];
+
+    if (!mv_level_steps_are_own(&w->steps, end - 1))
+        return false;
+    for (i = w->event; i < end && highest < least; i++) {
+        mv_level_step step;
+        if (mv_level_steps_are_brief(&w->steps, i, end)) {
+            int64_t with = plus(now, (int64_t)c->lives.allocs.block[c->lives.alloc_of[i]]);
+            highest = with > highest ? with : highest;
+            i += 2;
+        } else if (mv_level_own_change(&c->lives, i, &step) && take(c, &step, &changes[count])) {
+            now = plus(now, changes[count++].bytes);
+            highest = now > highest ? now : highest;
+        }
+    }
+    if (highest >= least)
+        return false;
+    for (uint32_t k = 0; k < count; k++) {
+        close_part(s, changes[k].part, moment);
+        s->bytes[changes[k].part] = plus(s->bytes[changes[k].part], changes[k].bytes);
+    }
+    w->event = end;
+    *level = now;
+    return true;
+}
+
 static void sweep_piece(void *user, uint32_t piece)
 {
     const uint8_t *gone = ((sweeps *)user)->gone;
@@ -289,7 +325,7 @@ static void sweep_piece(void *user, uint32_t piece)
     const mv_curve *c = s->curve;
     const int64_t *before = c->before + (uint64_t)piece * c->parts;
     walk w = walk_along(c, c->first[piece], c->first[piece + 1]);
-    uint32_t moment = 1;
+    uint32_t moment = 1, look = gone ? MV_NEVER : w.event; /* event of the next pass_low */
     int64_t level = level_of(c, before, gone);
     change at;
 
@@ -302,6 +338,11 @@ static void sweep_piece(void *user, uint32_t piece)
     while (w.event < w.end) {
         uint32_t now = w.event;
         bool changes = false;
+        if (now >= look) {
+            look = now + STRETCH;
+            if (pass_low(s, &w, moment, &level))
+                continue;
+        }
         if (mv_level_steps_are_brief(&w.steps, now, w.end)) {
             sweep_briefly(s, gone, now, &moment, level);
             w.event += 3;

@@ -22,6 +22,8 @@ typedef struct {
     uint32_t first[MV_CURVE_PIECES + 1]; /* [pieces + 1] first event of each piece */
     int64_t *before; /* [pieces][parts] bytes that each part holds at the first moment of a piece */
     mv_level_steps steps;
+    uint64_t least; /* the peak without any single part is not lower; 0: not known. Stretches with
+                     * lower levels are then left out */
 } mv_curve;
 
 /* A highest level, and the first event after which it is reached (MV_BEFORE: the window's first

@@ -123,6 +123,25 @@ Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
     }
 }
 
+/* Stretches below what remains at `event` without the part that then holds the most change no peak. */
+static void check_without_low(run *r, uint32_t event, const uint64_t *without, mv_curve_top top)
+{
+    uint64_t bytes[PARTS] = {0}, all = 0, most = 0, *fast;
+    mv_curve_top found;
+
+    mv_curve_bytes_at(&r->curve, event, bytes);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        all += bytes[p];
+        most = bytes[p] > most ? bytes[p] : most;
+    }
+    r->curve.least = all - most;
+    fast = mv_curve_peaks_without(mvt_arena(r->t), &r->curve, NULL, &found);
+    cr_assert(fast);
+    cr_expect(found.bytes == top.bytes && found.event == top.event);
+    for (uint32_t p = 0; p < PARTS; p++)
+        cr_expect_eq(fast[p], without[p], "part %u", p);
+}
+
 /* A window of more than 2^16 events is divided into pieces, for several threads. The walk of
  * mv_curve_peak along all events is not. */
 Test(curve, the_pieces_of_a_long_trace_add_up)
@@ -136,12 +155,16 @@ Test(curve, the_pieces_of_a_long_trace_add_up)
 
     for (uint64_t i = 0; i < BLOCKS; i++) {
         mvt_alloc(t, .addr = i << 20, .bytes = 512 * (1 + (i < BLOCKS / 2 ? i : BLOCKS - i) % 977));
+        if (i % 3 == 0) { /* freed at once */
+            mvt_alloc(t, .addr = (i << 20) + (1 << 19), .bytes = 512 * (1 + i % 11));
+            mvt_free(t, .addr = (i << 20) + (1 << 19));
+        }
         if (i >= WAITING && (i - WAITING) % KEPT > 0)
             mvt_free(t, .addr = (i - WAITING) << 20);
     }
     r.lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-    r.part_of = mv_push_array(mvt_arena(t), uint32_t, BLOCKS);
-    for (uint32_t i = 0; i < BLOCKS; i++)
+    r.part_of = mv_push_array(mvt_arena(t), uint32_t, r.lives.allocs.count);
+    for (uint32_t i = 0; i < r.lives.allocs.count; i++)
         r.part_of[i] = i % KEPT == 0 ? 0 : 1 + i * 2654435761u % (PARTS - 1);
     for (uint32_t first = 0; first < 2; first++) {
         mv_moment_query ask = {.kind = MV_MOMENT_PEAK,
@@ -160,6 +183,8 @@ Test(curve, the_pieces_of_a_long_trace_add_up)
         }
         mvt_ok(mv_moment_find(mvt_arena(t), &r.lives, ask, &peak, mvt_err()));
         cr_expect(peak.event == top.event && peak.bytes.allocated == top.bytes);
+        check_without_low(&r, peak.event, without, top);
+        check_without_low(&r, r.lives.events.count / 4, without, top);
     }
 }
 
