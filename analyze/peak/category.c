@@ -1,8 +1,9 @@
 #include "analyze/peak/category.h"
 
+#include <stdatomic.h>
+
 #include "analyze/code/libraries.h"
 #include "analyze/code/stack_marks.h"
-#include "analyze/lives/lasting.h"
 #include "analyze/steps/step_ranges.h"
 #include "base/grow.h"
 #include "base/names.h"
@@ -33,7 +34,8 @@ typedef struct {
     mv_step_ranges ranges;   /* ranges in which optimizers step */
     uint32_t last_end;       /* end of the last run; MV_NEVER: the trace ends within the last run */
     uint32_t failure_count;
-    uint32_t *failures; /* [failure_count] oom events, ascending */
+    uint32_t *failures;   /* [failure_count] oom events, ascending */
+    atomic_bool has_kept; /* a block that has the size of a workspace is never freed */
     mv_categories *out;
 } category_search;
 
@@ -278,12 +280,15 @@ static candidate candidate_of(const category_search *s, uint32_t row, uint32_t *
 
 static bool is_freed_in(const category_search *s, const candidate *c, mv_phase phase)
 {
-    uint32_t run;
+    const mv_phases *phases = &s->out->phases;
+    uint32_t run = c->run + 1; /* the usual one; MV_NO_ROW + 1 is 0 */
 
     if (c->freed == MV_NEVER)
         return false;
-    run = mv_phases_at(&s->out->phases, c->freed);
-    return run != MV_NO_ROW && s->out->phases.phase[run] == phase;
+    if (run >= phases->count || c->freed < phases->start[run] ||
+        c->freed >= mv_phases_end(phases, run))
+        run = mv_phases_at(phases, c->freed);
+    return run != MV_NO_ROW && phases->phase[run] == phase;
 }
 
 /* Whether a backward pass follows the run. */
@@ -504,16 +509,10 @@ static void mark_workspaces_of(category_search *s, const workspace_use *of_stack
 static bool mark_workspaces(mv_arena *scratch, category_search *s)
 {
     workspace_use *of_stack = mv_push_array(scratch, workspace_use, s->trace->stacks.count);
-    bool known[SIZES] = {false}, is_kept = false;
-    mv_lasting lasting;
+    bool known[SIZES] = {false};
 
-    if (!of_stack || !mv_lasting_find(scratch, &s->lives->allocs, NULL, 0, &lasting))
-        return false;
-    for (uint32_t i = 0; i < lasting.count; i++)
-        is_kept = is_kept || (s->lives->allocs.freed[lasting.row[i]] == MV_NEVER &&
-                              workspace_size(s->lives->allocs.requested[lasting.row[i]]) >= 0);
-    if (!is_kept)
-        return true;
+    if (!of_stack || !s->has_kept)
+        return of_stack != NULL;
     count_workspaces(s, of_stack);
     mark_workspaces_of(s, of_stack, MV_MARK_MATMUL, known);
     mark_workspaces_of(s, of_stack, MV_MARK_BACKWARD, known);
@@ -703,7 +702,8 @@ struct mv_category_search {
 enum { PART_ALLOCS = 1 << 16 };
 
 typedef struct {
-    const category_search *s;
+    category_search *s;
+    const mv_arena *arena;
     uint32_t first, end;
 } deciding;
 
@@ -712,11 +712,18 @@ static void decide_part(void *user, uint32_t part)
     const deciding *d = user;
     uint32_t first = d->first + part * PART_ALLOCS;
     uint32_t end = d->end - first > PART_ALLOCS ? first + PART_ALLOCS : d->end;
-    uint32_t birth = d->s->lives->allocs.birth[first], bin;
+    const mv_alloc_lives *a = &d->s->lives->allocs;
+    uint32_t birth = a->birth[first], bin;
+    bool has_kept = false;
 
     bin = birth == MV_BEFORE ? 0 : mv_steps_bin(&d->s->out->steps, birth);
-    for (uint32_t i = first; i < end; i++)
+    mv_arena_touch(d->arena, d->s->out->of_alloc + first, (end - first) * sizeof(uint16_t));
+    for (uint32_t i = first; i < end; i++) {
         d->s->out->of_alloc[i] = first_answer(d->s, i, &bin);
+        has_kept = has_kept || (a->freed[i] == MV_NEVER && workspace_size(a->requested[i]) >= 0);
+    }
+    if (has_kept)
+        atomic_store(&d->s->has_kept, true);
 }
 
 static mv_code settle(mv_category_search *c, mv_err *err)
@@ -764,7 +771,7 @@ mv_code mv_category_search_some(mv_category_search *c, uint32_t allocs, bool *ag
         return prepare(c->arena, &c->scratch, &c->s, c->kinds, err);
     }
     mv_parallel_for((end - c->decided + PART_ALLOCS - 1) / PART_ALLOCS, 0, decide_part,
-                    &(deciding){&c->s, c->decided, end});
+                    &(deciding){&c->s, c->arena, c->decided, end});
     c->decided = end;
     c->piece = left <= allocs ? SETTLE : DECIDE;
     return MV_OK;

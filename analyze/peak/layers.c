@@ -543,7 +543,8 @@ static bool find_loops(layer_search *s)
     return true;
 }
 
-static bool prepare(layer_search *s)
+/* Sets *calls if any frame calls a module. Without such frames, there are no layers. */
+static bool prepare(layer_search *s, bool *calls)
 {
     const mv_trace *trace = s->trace;
     uint32_t count = s->lives->allocs.count;
@@ -554,7 +555,7 @@ static bool prepare(layer_search *s)
     if (!s->is_call || !s->out->loop || !s->out->index || !find_paths(s) || !find_places(s))
         return false;
     for (uint32_t i = 0; i < trace->frames.count; i++)
-        s->is_call[i] = mv_frame_calls_module(trace, s->sites.kinds, (mv_frame_id){i});
+        *calls |= s->is_call[i] = mv_frame_calls_module(trace, s->sites.kinds, (mv_frame_id){i});
     return true;
 }
 
@@ -568,12 +569,13 @@ mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                       .lives = lives,
                       .categories = categories,
                       .out = out};
-    bool found = false;
+    bool found = false, calls = false;
 
     *out = (mv_layers){0};
     mv_arena_init(&scratch, arena->budget);
     if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK)
-        found = prepare(&s) && find_loops(&s) && !s.ran_out_of_memory && name_calls(&s);
+        found = prepare(&s, &calls) &&
+                (!calls || (find_loops(&s) && !s.ran_out_of_memory && name_calls(&s)));
     mv_arena_release(&scratch);
     return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "layers");
 }

@@ -2,6 +2,7 @@
 
 #include "analyze/code/open_range.h"
 #include "analyze/code/sites.h"
+#include "base/parallel_for.h"
 #include "base/sort.h"
 
 enum { SOME_ALLOCS = 1 << 18 }; /* number of allocations per piece */
@@ -62,6 +63,21 @@ static uint32_t part_of(site_search *t, mv_stack_id stack, uint16_t category)
     return part;
 }
 
+typedef struct {
+    const mv_arena *arena;
+    uint32_t *at;
+    uint64_t count;
+} touching;
+
+static void touch_part(void *user, uint32_t part)
+{
+    const touching *t = user;
+    uint64_t first = (uint64_t)part * SOME_ALLOCS, left = t->count - first;
+
+    mv_arena_touch(t->arena, t->at + first,
+                   (left < SOME_ALLOCS ? left : SOME_ALLOCS) * sizeof *t->at);
+}
+
 static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -76,7 +92,8 @@ static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
     t->out->parts = mv_push_array(arena, mv_peak_part, most);
     if (!t->out->part_of || !t->first_part || !t->next_part || !t->latest || !t->out->parts)
         return false;
-    mv_arena_touch(arena, t->out->part_of, (uint64_t)a->count * sizeof *t->out->part_of);
+    mv_parallel_for((uint32_t)(((uint64_t)a->count + SOME_ALLOCS - 1) / SOME_ALLOCS), 0, touch_part,
+                    &(touching){arena, t->out->part_of, a->count});
     for (uint32_t i = 0; i < a->count; i++)
         t->out->part_of[i] = part_of(t, a->stack[i], t->out->categories.of_alloc[i]);
     return true;
@@ -224,10 +241,28 @@ static bool make_sites(mv_arena *arena, mv_arena *scratch, site_search *t, mv_mo
     return true;
 }
 
+/* Returns what remains at a moment without the part that then holds the most. */
+static uint64_t least_without(const mv_attribution *out)
+{
+    uint64_t all = out->unattributed, most = all;
+
+    for (uint32_t i = 0; i < out->count; i++) {
+        all += out->sites[i].bytes;
+        most = out->sites[i].bytes > most ? out->sites[i].bytes : most;
+    }
+    return all - most;
+}
+
 static bool find_marginals(mv_arena *scratch, mv_attribution *out)
 {
+    mv_window window = out->curve.window;
+    uint32_t at = out->at.event + 1; /* MV_BEFORE + 1 is 0 */
     mv_curve_top top;
-    uint64_t *without = mv_curve_peaks_without(scratch, &out->curve, NULL, &top);
+    uint64_t *without;
+
+    if (at >= window.first && at <= window.end)
+        out->curve.least = least_without(out);
+    without = mv_curve_peaks_without(scratch, &out->curve, NULL, &top);
 
     if (!without)
         return false;

@@ -193,6 +193,14 @@ typedef struct {
     part_peak found[PARTS];
 } peak_search;
 
+static inline void raise(mv_moment *peak, const mv_levels *levels, uint32_t event,
+                         mv_moment_kind kind)
+{
+    if (peak->event == MV_BEFORE ||
+        (int64_t)height(levels, kind) > (int64_t)height(&peak->bytes, kind))
+        *peak = (mv_moment){.event = event, .bytes = *levels};
+}
+
 static void find_part(void *user, uint32_t part)
 {
     peak_search *s = user;
@@ -205,12 +213,17 @@ static void find_part(void *user, uint32_t part)
 
     mv_level_steps_seek(&steps, first);
     for (uint32_t i = first; i < end; i++) {
-        mv_levels_follow(&p.change, &steps, i);
-        if (s->ask.of_level && mv_moment_filled(s->lives, i, window.end) != i)
+        if (mv_level_steps_are_brief(&steps, i, end)) { /* later, the levels are as before */
+            mv_levels with = p.change;
+            mv_levels_apply(&with, s->lives,
+                            &(mv_level_step){i, s->lives->alloc_of[i], MV_STEP_ALLOC});
+            raise(&p.peak, &with, i, s->ask.kind);
+            i += 2;
             continue;
-        if (p.peak.event == MV_BEFORE ||
-            (int64_t)height(&p.change, s->ask.kind) > (int64_t)height(&p.peak.bytes, s->ask.kind))
-            p.peak = (mv_moment){.event = i, .bytes = p.change};
+        }
+        mv_levels_follow(&p.change, &steps, i);
+        if (!s->ask.of_level || mv_moment_filled(s->lives, i, window.end) == i)
+            raise(&p.peak, &p.change, i, s->ask.kind);
     }
     s->found[part] = p;
 }
