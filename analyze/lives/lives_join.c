@@ -11,7 +11,7 @@ enum { HAS_SMALL = 1, HAS_LARGE = 2 };
 
 /* If more than one in MANY events has values in the columns of kept.of_few, whole columns would not
  * take more pages. */
-enum { MANY = 1024, LEAST_FEW = 1024 };
+enum { MANY = 1024, LEAST_FEW = 8192 };
 
 /* A block that is alive at the end of the pieces so far. */
 typedef struct {

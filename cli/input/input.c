@@ -362,9 +362,9 @@ static uint32_t device_to_join(const mv_trace *trace)
 
 /* An event takes up to 128 bytes in a piece, 22 in the joined table, and 57 if the file is read as a
  * whole. Two threads have two pieces in memory. So reading the file as a whole takes less memory
- * if a piece has more than a 16th of the events. Two pieces of SMALL_PIECE events take 34 MB; a
+ * if a piece has more than a 16th of the events. Two pieces of SMALL_PIECE events take 50 MB; a
  * piece of one chunk has 65,536 events, and the blocks that are alive before it. */
-enum { LEAST_PIECES = 16, SMALL_PIECE = 2 * 65536 };
+enum { LEAST_PIECES = 8, SMALL_PIECE = 3 * 65536 };
 
 /* Finds the lives of the only device from the pieces of the file. Fails with MV_CORRUPT if the file
  * must be read as a whole. */

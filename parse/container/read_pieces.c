@@ -4,7 +4,7 @@
 
 /* A piece has at least this many events for each of its live rows, because reading a live row costs
  * as much as reading an event. */
-enum { LEAST_SHARE = 16 };
+enum { LEAST_SHARE = 12 };
 
 typedef struct {
     const mv_chunk *living;       /* the LIVING chunk before the piece; NULL: the piece begins at

@@ -13,8 +13,10 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* LIVING chunks take at most one byte out of this many bytes of the file. */
-enum { LIVING_SHARE = 20 };
+/* LIVING chunks take at most one byte out of LIVING_SHARE bytes of the file. So that short files have
+ * pieces, too, they may take LIVING_MORE bytes more, but not more than one byte out of FIRST_SHARE, and
+ * only if there are LEAST_EVENTS events since the last LIVING chunk. */
+enum { LIVING_SHARE = 20, FIRST_SHARE = 4, LIVING_MORE = 1 << 18, LEAST_EVENTS = 1 << 17 };
 
 /* Estimated bytes per row of a LIVING chunk; generate_2m and gpt_250k_all have 5 to 10. */
 enum { LIVING_BYTES = 10 };
@@ -60,6 +62,7 @@ typedef struct {
     mv_living_now living;
     uint64_t begin;          /* position of the device's first chunk */
     uint64_t spent, last;    /* bytes of all LIVING chunks, and of the last one */
+    uint64_t living_row;     /* row of the last one */
     mv_arena between;        /* owns `alive` */
     mv_living_columns alive; /* live rows at the beginning of the next piece */
 } event_state;
@@ -392,11 +395,16 @@ static bool end_piece(event_state *e)
     return is_enough;
 }
 
-/* Returns true if another LIVING chunk is within its share of the bytes written since the device's
- * first chunk. The first one takes about `bytes` bytes. */
-static bool can_afford(snapshot *s, const event_state *o, uint64_t bytes)
+/* Returns true if a LIVING chunk of `live` rows before event `row` is within its share of the bytes
+ * written since the device's first chunk. */
+static bool can_afford(snapshot *s, const event_state *o, uint64_t live, uint64_t row)
 {
-    return o->spent + (o->last ? o->last : bytes) <= (position(s) - o->begin) / LIVING_SHARE;
+    uint64_t bytes = o->last ? o->last : live * LIVING_BYTES, written = position(s) - o->begin;
+    uint64_t more = written / FIRST_SHARE < LIVING_MORE ? written / FIRST_SHARE : LIVING_MORE;
+
+    if (row - o->living_row < LEAST_EVENTS)
+        more = 0;
+    return o->spent + bytes <= written / LIVING_SHARE + more;
 }
 
 static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
@@ -410,7 +418,7 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     bool is_written;
 
     if (most > MV_WIRE_CHUNK_ROWS ||
-        (!s->opts->chunk_rows && !can_afford(s, o, most * LIVING_BYTES)))
+        (!s->opts->chunk_rows && !can_afford(s, o, most, head.first_row)))
         return true;
     mv_arena_init(&work, s->arena->budget);
     is_written = mv_living_columns_make(&o->living, &work, &rows);
@@ -419,6 +427,7 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     if (head.count > 0)
         is_written = write_rows(s, &t, &rows, 0, head.count, &head);
     mv_arena_release(&work);
+    o->living_row = head.first_row;
     o->last = position(s) - begin;
     o->spent += o->last;
     return is_written;

@@ -118,6 +118,47 @@ static void check_columns(uint32_t columns)
     mv_pieces_close(some);
 }
 
+/* Blocks in segments of their own, which are freed and allocated again and again. */
+static const mv_trace *make_short(uint32_t blocks, uint32_t events)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t seed = 9;
+    int64_t time_us = 1000;
+
+    for (uint64_t i = 0; i < blocks; i++) {
+        mvt_segment_alloc(t, .addr = (i + 1) << 24, .bytes = 2 << 20, .time_us = time_us);
+        mvt_alloc(t, .addr = (i + 1) << 24, .bytes = 512, .time_us = time_us);
+    }
+    for (uint32_t event = 2 * blocks; event < events; event += 3) {
+        uint64_t addr = (mvt_random_next(&seed) % blocks + 1) << 24;
+        time_us += (int64_t)(mvt_random_next(&seed) % 1000);
+        mvt_free(t, .addr = addr, .time_us = time_us);
+        time_us += (int64_t)(mvt_random_next(&seed) % 1000);
+        mvt_alloc(t, .addr = addr, .bytes = 512, .time_us = time_us);
+    }
+    for (uint64_t i = 0; i < blocks; i++) {
+        mvt_segment(t, .addr = (i + 1) << 24, .bytes = 2 << 20, .small = true);
+        mvt_block(t, .bytes = 512, .requested = 512, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
+    }
+    return mvt_done(t);
+}
+
+/* A share of the bytes alone would not suffice for any LIVING chunk. */
+Test(pieces, a_short_file_has_pieces)
+{
+    enum { BLOCKS = 1000, CHUNK = 65536, EVENTS = 5 * CHUNK / 2 };
+    mv_trace trace;
+    mv_pieces *pieces;
+
+    write_both(make_short(BLOCKS, EVENTS), 0);
+    pieces = open_pieces(&trace);
+    cr_assert(pieces);
+    cr_expect_eq(mv_pieces_count(pieces, 0), 2);
+    cr_expect_eq(mv_pieces_most(pieces, 0), 2 * CHUNK);
+    mv_pieces_close(pieces);
+}
+
 Test(pieces, columns_that_are_not_needed_are_absent)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
