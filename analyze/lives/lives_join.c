@@ -55,6 +55,8 @@ struct mv_lives_join {
     mv_lives_kept kept;
     uint32_t most_few, few_left; /* how many events may have values in the columns of kept.of_few:
                                   * in total, and besides those of the pieces so far */
+    bool is_awaited;             /* the next alloc has values in these columns */
+    uint32_t written;            /* columns of events in which not all values are zero */
     mv_packed_times *times;      /* NULL: the events have a column of times */
     uint32_t next;               /* number of events placed */
     uint32_t segments;           /* number of segments placed */
@@ -152,6 +154,17 @@ static bool make_columns(mv_lives_join *j, uint64_t events, uint64_t allocs)
     return make_times(j, (uint32_t)events);
 }
 
+/* Returns how many events may have values in the columns of kept.of_few: two for each segment event,
+ * and the first alloc. */
+static uint32_t most_few(const mv_digest *digest, uint64_t events)
+{
+    uint64_t few = 1, most = LEAST_FEW + events / MANY;
+
+    for (unsigned i = 0; i < MV_ACTION_COUNT; i++)
+        few += mv_is_segment_action((uint8_t)i) ? 2ull * digest->count[i] : 0;
+    return (uint32_t)(few < most ? few : most);
+}
+
 mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                    mv_lives_kept kept)
 {
@@ -169,13 +182,14 @@ mv_lives_join *mv_lives_join_begin(mv_arena *arena, const mv_trace *trace, uint3
                          .trace = trace,
                          .most_small = most_small_of(trace),
                          .kept = kept,
+                         .is_awaited = true,
                          .lives = {.device = device,
                                    .history = digest->history,
                                    .history_why = digest->history_why,
                                    .ring = digest->ring}};
     for (unsigned i = 0; i < MV_ACTION_COUNT; i++)
         events += digest->count[i];
-    j->few_left = j->most_few = LEAST_FEW + (uint32_t)(events / MANY);
+    j->few_left = j->most_few = most_few(digest, events);
     if (events < MV_NO_ROW && make_columns(j, events, digest->count[MV_ACTION_ALLOC]))
         return j;
     mv_lives_join_end(j, NULL, NULL);
@@ -261,6 +275,7 @@ static bool list_few(const mv_lives_join *j, mv_arena *arena, mv_lives_piece *p)
             return false;
         is_awaited = is_segment || (is_awaited && !is_alloc);
     }
+    p->awaits_alloc = is_awaited;
     return true;
 }
 
@@ -441,10 +456,17 @@ static bool keep_marks(mv_lives_join *j, const mv_lives_piece *p)
     return true;
 }
 
+/* Returns 1 if the first listed event is an alloc that does not follow a segment event, else 0. */
+static uint32_t first_few(const mv_lives_join *j, const mv_lives_piece *p)
+{
+    return !j->is_awaited && p->few_count > 0 && p->events->action[p->few[0]] == MV_ACTION_ALLOC;
+}
+
 /* Copies the values of the listed events. */
 static void keep_few(mv_lives_join *j, const mv_lives_piece *p)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    uint32_t first = first_few(j, p);
 
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *c = &table->columns[i];
@@ -452,13 +474,14 @@ static void keep_few(mv_lives_join *j, const mv_lives_piece *p)
         const char *from = mv_column_of(p->events, c);
         if (j->kept.columns & 1u << i || !(j->kept.of_few & 1u << i))
             continue;
-        for (uint32_t k = 0; k < p->few_count; k++) {
+        for (uint32_t k = first; k < p->few_count; k++) {
             char *at = to + (uint64_t)number_of(p, p->few[k]) * c->size;
             mv_arena_show(at, c->size);
             memcpy(at, from + (uint64_t)p->few[k] * c->size, c->size);
         }
     }
-    j->few_left -= p->few_count;
+    j->few_left -= p->few_count - first;
+    j->is_awaited = p->few_count > 0 ? p->awaits_alloc : j->is_awaited;
 }
 
 /* Merges the addresses of a piece with those of earlier pieces. */
@@ -503,7 +526,7 @@ mv_code mv_lives_join_place(mv_lives_join *j, mv_lives_piece *p, mv_err *err)
     code = j->times ? mv_packed_times_add(j->times, j->arena, p->living.first, &p->times) : MV_OK;
     if (code == MV_NOMEM)
         return no_memory(j, err);
-    if (code != MV_OK || p->few_count > j->few_left)
+    if (code != MV_OK || p->few_count - first_few(j, p) > j->few_left)
         return needs_whole(err);
     keep_few(j, p);
     return keep_alive(j, p) && keep_marks(j, p) &&
@@ -541,8 +564,11 @@ static void copy_events(mv_lives_join *j, const mv_lives_piece *p)
         void *to = mv_column_of(&j->lives.events, c);
         const char *from = mv_column_of(p->events, c);
         uint32_t old = p->living.count;
-        if (j->kept.columns & 1u << i && !is_zero(from + (uint64_t)old * c->size, count * c->size))
-            copy_rows(to, p->living.first, from, old, count, c->size);
+        if (!(j->kept.columns & 1u << i) ||
+            is_zero(from + (uint64_t)old * c->size, count * c->size))
+            continue;
+        __atomic_fetch_or(&j->written, 1u << i, __ATOMIC_RELAXED);
+        copy_rows(to, p->living.first, from, old, count, c->size);
     }
 }
 
@@ -721,6 +747,28 @@ static mv_code find_segments(mv_lives_join *j, mv_err *err)
     return MV_OK;
 }
 
+/* Returns the memory, or disk, of columns that contain only zeros. */
+static bool give_back_zeros(mv_lives_join *j)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    mv_events *events = &j->lives.events;
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        void *values = mv_column_of(events, c);
+        bool is_large = (uint64_t)events->count * c->size >= MV_ARENA_LARGE;
+        if (!(j->kept.columns & ~j->written & 1u << i) || !is_large)
+            continue;
+        mv_arena_drop(j->arena, values);
+        values = mv_arena_push_sparse(j->arena, events->count, c->size, 0);
+        if (!values)
+            return false;
+        mv_arena_show(values, (uint64_t)events->count * c->size);
+        mv_column_set(events, c, values);
+    }
+    return true;
+}
+
 mv_code mv_lives_join_end(mv_lives_join *j, mv_lives *out, mv_err *err)
 {
     mv_arena scratch;
@@ -733,7 +781,7 @@ mv_code mv_lives_join_end(mv_lives_join *j, mv_lives *out, mv_err *err)
         code = needs_whole(err);
     if (out && code == MV_OK)
         code = find_segments(j, err);
-    if (out && code == MV_OK && j->kept.of_few && !make_ranks(j))
+    if (out && code == MV_OK && !(give_back_zeros(j) && (!j->kept.of_few || make_ranks(j))))
         code = no_memory(j, err);
     if (out && code == MV_OK) {
         settle_late(j);

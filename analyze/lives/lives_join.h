@@ -60,7 +60,8 @@ typedef struct {
     uint32_t mark_count;
     uint32_t *few; /* [few_count] events that have values in the columns of mv_lives_kept.of_few */
     uint32_t few_count;
-    uint8_t *sizes; /* [segments] 1: has small requests, 2: has large requests */
+    bool awaits_alloc; /* the next piece's first alloc may have values there */
+    uint8_t *sizes;    /* [segments] 1: has small requests, 2: has large requests */
     mv_times_piece times;
 } mv_lives_piece;
 

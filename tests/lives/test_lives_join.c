@@ -28,11 +28,11 @@ static void write_file(const mv_trace *trace, uint32_t chunk_rows)
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-/* Joins the pieces of the file. Returns MV_CORRUPT if the whole file is needed. */
-static mv_code join_file(mv_pieces *pieces, const mv_trace *trace, uint32_t device,
+/* Joins the pieces of the file, in `arena`. Returns MV_CORRUPT if the whole file is needed. */
+static mv_code join_file(mv_arena *arena, mv_pieces *pieces, const mv_trace *trace, uint32_t device,
                          mv_lives_kept kept, mv_lives *out)
 {
-    mv_lives_join *join = mv_lives_join_begin(mvt_memory(), trace, device, kept);
+    mv_lives_join *join = mv_lives_join_begin(arena, trace, device, kept);
     mv_find_lives_fn *find = kept.of_few ? mv_lives_find_ranked : mv_lives_find;
     mv_err err = {0};
 
@@ -145,7 +145,7 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
     mv_lives a, b;
     const char *difference;
 
-    if (join_file(pieces, tables, device, kept, &a) == MV_CORRUPT) {
+    if (join_file(mvt_memory(), pieces, tables, device, kept, &a) == MV_CORRUPT) {
         refused++;
         return;
     }
@@ -203,4 +203,47 @@ Test(lives_join, equals_the_lives_of_the_whole)
     mvt_each_snapshot(check);
     printf("joined %u refused %u\n", joined, refused);
     cr_expect_geq(joined, 20);
+}
+
+/* Joins a file whose events are all on one stream and in one segment, and returns the number of bytes
+ * that the lives take. */
+static uint64_t joined_bytes(mv_lives_kept kept)
+{
+    enum { PAIRS = 50000, CHUNK = 20000 };
+    mv_budget budget = {.limit = UINT64_MAX};
+    mvt_trace *t = mvt_new();
+    mv_arena arena;
+    mv_trace tables;
+    mv_pieces *pieces;
+    mv_lives lives;
+    uint64_t used;
+
+    mvt_segment_alloc(t, .addr = 0x1000000, .bytes = 2 << 20, .stack = "main");
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        mvt_alloc(t, .addr = 0x1000000, .bytes = 512, .stack = "main");
+        mvt_free(t, .addr = 0x1000000, .bytes = 512, .stack = "main");
+    }
+    mvt_final_heap(t);
+    write_file(mvt_done(t), CHUNK);
+    mvt_drop(t);
+    pieces = mv_pieces_open(mvt_memory(), path_of_file(), &tables);
+    cr_assert_gt(mv_pieces_count(pieces, 0), 1);
+    mv_arena_init(&arena, &budget);
+    mvt_ok(join_file(&arena, pieces, &tables, 0, kept, &lives));
+    for (uint32_t i = 0; i < lives.events.count && lives.events.tag; i++)
+        cr_assert_eq(lives.events.tag[i].row, 0);
+    used = budget.used;
+    mv_pieces_close(pieces);
+    mv_arena_release(&arena);
+    return used;
+}
+
+/* Neither columns of zeros, nor columns of which only the pages of a few values are used. */
+Test(lives_join, columns_without_values_take_no_memory)
+{
+    uint64_t least = joined_bytes((mv_lives_kept){.columns = MV_EVENT_action}),
+             more = joined_bytes((mv_lives_kept){.columns = MV_EVENT_action | MV_EVENT_tag,
+                                                 .of_few = MV_EVENT_size});
+
+    cr_expect_lt(more, least + 100000);
 }
