@@ -135,6 +135,10 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
                       "only small ones share an element");
         }
         cr_assert_eq(e->members, members);
+        uint64_t alive = 0;
+        for (uint32_t c = 0; c < l.column_count; c++)
+            alive += sum_alive(h, e->first, next, l.instant[c]);
+        cr_assert(alive > 0 || e->first < a->preexisting, "an element is in a column");
     }
     for (uint32_t c = 0; c < l.column_count; c++) {
         uint32_t all = h->lives.allocs.count;

@@ -180,20 +180,22 @@ static void add_stay(sweep *s, uint32_t alloc)
         s->stays[s->stay_count++] = now;
 }
 
+/* Elements without an allocation that stays are in no column, so the next one replaces them. */
 static bool make_elements(mv_arena *arena, sweep *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     mv_layout *l = s->out;
+    uint64_t run_bytes = 0, staying;
     mv_element *e = NULL;
-    uint64_t run_bytes = 0;
 
     if (!mv_bitmap_init(&s->scratch, a->count, &s->inside) ||
         !mv_bitmap_init(&s->scratch, a->count, &s->staying))
         return false;
     for_rows(s, mark_rows);
     mv_bitmap_tally(&s->staying);
-    l->elements = mv_push_array(arena, mv_element, (uint64_t)a->count + 1);
-    s->stays = mv_push_array(&s->scratch, stay, mv_bitmap_below(&s->staying, a->count));
+    staying = mv_bitmap_below(&s->staying, a->count);
+    l->elements = mv_push_array(arena, mv_element, staying + 1);
+    s->stays = mv_push_array(&s->scratch, stay, staying);
     if (!l->elements || !s->stays)
         return false;
     for (uint32_t i = 0; i < a->count; i++) {
@@ -203,14 +205,16 @@ static bool make_elements(mv_arena *arena, sweep *s)
             e->is_one_site = e->is_one_site && e->site == s->opts->site_of[i];
             run_bytes += a->block[i];
         } else {
-            e = &l->elements[l->element_count++];
+            e = &l->elements[l->element_count];
             *e = (mv_element){.first = i, .site = s->opts->site_of[i], .is_one_site = true};
             run_bytes = a->block[i];
         }
         e->count = i - e->first + 1;
         e->members++;
-        if (mv_bitmap_has(&s->staying, i))
-            add_stay(s, i);
+        if (!mv_bitmap_has(&s->staying, i))
+            continue;
+        l->element_count = (uint32_t)(e - l->elements) + 1;
+        add_stay(s, i);
     }
     return true;
 }

@@ -45,7 +45,7 @@ typedef struct {
     uint64_t *preexisting;   /* [column_count] how many of these bytes existed before the first
                               event */
     uint32_t element_count;
-    mv_element *elements; /* [element_count] in order of birth */
+    mv_element *elements; /* [element_count] those that are in a column, in order of birth */
     uint32_t sample_count;
     mv_sample *samples; /* [sample_count] sorted by element, then by column */
 } mv_layout;
