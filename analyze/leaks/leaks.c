@@ -370,13 +370,13 @@ static const char *why_nameless(mv_leak_state *w, const no_growth *o)
 {
     const mv_leak_floor *f = &w->out->floor;
     const char *what = nameless_text(w, o);
-    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
+    char rise[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
 
     if (f->steps < 2 || f->last <= f->first)
         return mv_arena_printf(w->arena, "%s, so no line can be judged", what);
     return mv_arena_printf(
-        w->arena, "the floor rises from %s to %s over %u steps, but %s, so no line can be named",
-        mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps, what);
+        w->arena, "the floor rises by %s to %s over %u steps, but %s, so no line can be named",
+        mv_size_text(rise, f->last - f->first), mv_size_text(last, f->last), f->steps, what);
 }
 
 /* Decides the verdict if nothing was allocated in these events. There is then no line to evaluate,

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "analyze/steps/optimizer_calls.h"
 #include "analyze/steps/period.h"
 #include "base/grow.h"
 #include "base/search.h"
@@ -373,12 +374,32 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
+/* Returns the device with the most events. */
+static uint32_t busiest_device(const mv_trace *trace)
+{
+    uint32_t best = 0;
+
+    for (uint32_t d = 1; d < trace->device_count; d++)
+        if (trace->devices[d].events.count > trace->devices[best].events.count)
+            best = d;
+    return best;
+}
+
+/* Whether another device does more of the program's work, and the program opens its ranges there.
+ * Then most steps may contain no event of this device. */
+static bool is_secondary(const mv_trace *trace, uint32_t device)
+{
+    return !trace->origin.level && busiest_device(trace) != device &&
+           !device_has_starts(&trace->annotations, device);
+}
+
 /* Takes the steps from the best series that `each` provides; out->count stays 0 if there is
  * none. */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
-    bool counts_all = trace->origin.level && trace->origin.first_call_frame < trace->frames.count;
+    bool counts_all = is_secondary(trace, lives->device) ||
+                      (trace->origin.level && trace->origin.first_call_frame < trace->frames.count);
     series_set set = {.names.arena = scratch, .counts_all = counts_all};
     within_search within = {&set, lives, outer};
     const series *best;
@@ -433,9 +454,31 @@ static bool call_modules(const mv_lives *lives, const mv_outer *outer, const mv_
     return 2 * (uint64_t)calls > steps->count;
 }
 
+/* Whether there are few marks, and more happens after the last one than in two steps. The marks may
+ * be those of warm-up steps, before a CUDA graph of the step was captured. */
+static bool marks_end_early(const mv_steps *s, const mv_lives *lives)
+{
+    uint32_t longest = 0;
+
+    if (s->count < 2 || s->count >= MARKS_ENOUGH)
+        return false;
+    for (uint32_t k = 1; k < s->count; k++)
+        if (s->at[k] - s->at[k - 1] > longest)
+            longest = s->at[k] - s->at[k - 1];
+    return lives->events.count - s->at[s->count - 1] > 2 * (uint64_t)longest;
+}
+
+/* Whether the rhythm of the lines goes on where the named marks have ended. */
+static bool goes_on(const mv_steps *inferred, const mv_steps *named)
+{
+    return inferred->count >= MARKS_ENOUGH &&
+           inferred->at[inferred->count - MARKS_ENOUGH] > named->at[named->count - 1];
+}
+
 static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                          const mv_lives *lives, const mv_outer *outer, mv_steps *out)
 {
+    bool covers, ends_early;
     mv_steps named = {.source = MV_STEPS_ANNOTATION, .name = "", .stack = MV_NO_STACK};
     mv_steps marks = {.source = MV_STEPS_MARK, .name = "", .stack = MV_NO_STACK};
     mv_steps inferred = {.source = MV_STEPS_INFERRED, .name = "", .stack = MV_NO_STACK};
@@ -447,11 +490,14 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
         return false;
     if (steps_cover(&marks, lives) > steps_cover(&named, lives))
         named = marks;
-    if (steps_cover(&named, lives) < COVER_WANTED &&
-        !mv_period_find(arena, scratch, lives, outer, &inferred.at, &inferred.count,
-                        &inferred.stack))
+    covers = steps_cover(&named, lives) >= COVER_WANTED;
+    ends_early = marks_end_early(&named, lives);
+    if ((!covers || ends_early) && !mv_period_find(arena, scratch, lives, outer, &inferred.at,
+                                                   &inferred.count, &inferred.stack))
         return false;
-    if (inferred.count > 0 && steps_cover(&inferred, lives) > steps_cover(&named, lives)) {
+    if (inferred.count > 0 &&
+        ((!covers && steps_cover(&inferred, lives) > steps_cover(&named, lives)) ||
+         (ends_early && goes_on(&inferred, &named)))) {
         named = inferred;
         named.is_of_lines = !call_modules(lives, outer, &inferred);
     }
@@ -535,6 +581,74 @@ static uint32_t step_under_way(const mv_trace *trace, const mv_lives *lives, con
     return last_call(lives, outer);
 }
 
+/* ---- steps of another device ------------------------------------------------------------- */
+
+/* More devices than this are not of one host. The limit bounds the time, because each device
+ * without steps looks for those of the busiest. */
+#define MOST_DEVICES 16
+
+/* Converts the marks of another device to positions on this one. Most steps may contain no event of
+ * this device, so marks with equal positions are separate steps. */
+static bool take_times(mv_arena *arena, const mv_events *from, const mv_steps *steps,
+                       const mv_lives *lives, mv_steps *out)
+{
+    const mv_events *e = &lives->events;
+    uint32_t *at = mv_push_array(arena, uint32_t, steps->count), count = 0;
+
+    for (uint32_t k = 0; at && k < steps->count; k++) {
+        int64_t time = mv_event_time(from, steps->at[k]);
+
+        if (time >= mv_event_time(e, 0) &&
+            (!lives->has_later_events || time <= mv_event_time(e, e->count - 1)))
+            at[count++] = mv_event_from(e, time);
+    }
+    if (count >= 2)
+        *out = (mv_steps){.source = MV_STEPS_INFERRED,
+                          .count = count,
+                          .at = at,
+                          .name = "",
+                          .stack = steps->stack,
+                          .is_of_lines = steps->is_of_lines};
+    return at != NULL;
+}
+
+/* Whether a block from the trace is alive at its end. */
+static bool keeps_blocks(const mv_lives *lives)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        if (a->freed[i] == MV_NEVER)
+            return true;
+    return false;
+}
+
+/* A device to which the program only copies has no rhythm of its own. Its steps are those of the
+ * busiest device. A device that keeps nothing needs none. */
+static mv_code steps_of_busiest(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                mv_steps *out, mv_err *err)
+{
+    uint32_t device = busiest_device(trace);
+    mv_arena scratch;
+    mv_lives other;
+    mv_steps steps;
+    mv_code code;
+
+    if (trace->origin.level || device == lives->device || trace->device_count > MOST_DEVICES ||
+        mv_event_time(&lives->events, 0) == MV_NO_TIME || !keeps_blocks(lives))
+        return MV_OK;
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_lives_find(&scratch, trace, device, &other, err);
+    if (code == MV_OK)
+        code = mv_steps_find(&scratch, trace, &other, &steps, err);
+    if (code == MV_OK && steps.source == MV_STEPS_INFERRED &&
+        mv_event_time(&other.events, 0) != MV_NO_TIME &&
+        !take_times(arena, &other.events, &steps, lives, out))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
+    mv_arena_release(&scratch);
+    return code;
+}
+
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err)
 {
@@ -542,6 +656,7 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     mv_outer outer;
     uint8_t *kinds;
     bool found;
+    mv_code code = MV_OK;
 
     *out = (mv_steps){.source = MV_STEPS_NONE, .name = "", .stack = MV_NO_STACK};
     if (lives->events.count == 0)
@@ -550,10 +665,14 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     kinds = mv_frame_kinds(&scratch, trace);
     found = kinds && mv_outer_find(&scratch, trace, kinds, &outer) &&
             steps_choose(arena, &scratch, trace, lives, &outer, out);
-    if (found)
+    if (found && out->source == MV_STEPS_ANNOTATION && is_optimizer_step(out->name))
+        found = mv_optimizer_calls_thin(&scratch, trace, lives, kinds, out);
+    if (found && out->count == 0)
+        code = steps_of_busiest(arena, trace, lives, out, err);
+    if (found && code == MV_OK)
         out->under_way = step_under_way(trace, lives, &outer, out);
     mv_arena_release(&scratch);
-    return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
+    return found ? code : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
 }
 
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event)

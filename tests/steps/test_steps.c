@@ -384,6 +384,165 @@ Test(steps, a_run_without_recurrence_has_no_steps)
     expect_steps(t, MV_STEPS_NONE, 0);
 }
 
+/* ---- several optimizers ------------------------------------------------------------------ */
+
+#define OPTIMIZER "wrapper:/v/site-packages/torch/optim/optimizer.py:520;"
+
+/* A model's forward pass and its optimizer's step, which is called on a line of train(). */
+static void train_one(mvt_trace *t, int line, bool allocates)
+{
+    work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
+    mvt_annotate(t, "Optimizer.step#Adam.step", true, 0);
+    if (allocates)
+        work(t, 4096,
+             mvt_format("_multi_tensor_adam:/v/site-packages/torch/optim/adam.py:600;" OPTIMIZER
+                        "train:a.py:%d;main:a.py:90",
+                        line));
+    mvt_annotate(t, "Optimizer.step#Adam.step", false, 0);
+}
+
+typedef struct {
+    const char *lines; /* the lines of an iteration, a letter each */
+    int iterations;
+    bool allocates; /* the optimizers allocate in each step */
+    uint32_t steps; /* expected */
+} optimizer_case;
+
+/* PyTorch gives the steps of all optimizers of a class the same name. */
+Test(steps, each_iteration_with_several_optimizers_is_one_step)
+{
+    static const optimizer_case cases[] = {
+        {"DG", 12, true, 12},          /* a GAN */
+        {"GD", 12, true, 12},          /* in another order */
+        {"CCCCCG", 10, true, 10},      /* five steps of the critic for one of the generator */
+        {"A", 20, true, 20},           /* a single optimizer */
+        {"DG", 7, true, 14},           /* too few iterations: more marks are better */
+        {"DG", 12, false, 24},         /* the lines are not known, as with fused optimizers */
+        {"AAAAAAAAAB", 12, true, 120}, /* an optimizer that is stepped once in a while */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const optimizer_case *c = &cases[i];
+        mvt_trace *t = with_heap();
+
+        for (int k = 0; k < c->iterations; k++)
+            for (const char *line = c->lines; *line; line++)
+                train_one(t, *line, c->allocates);
+        cr_expect_eq(steps_of(t).count, c->steps, "%s: %u", c->lines, steps_of(t).count);
+    }
+}
+
+/* Warm-up epochs on one line and the others on another: each mark is a step. */
+Test(steps, loops_one_after_another_keep_all_steps)
+{
+    mvt_trace *t = with_heap();
+
+    for (int i = 0; i < 30; i++)
+        train_one(t, i < 12 ? 10 : 20, true);
+    expect_steps(t, MV_STEPS_ANNOTATION, 30);
+    t = with_heap();
+    for (int i = 0; i < 20; i++) /* the discriminator is trained alone for most of the time */
+        train_one(t, 10, true);
+    for (int i = 0; i < 10; i++) {
+        train_one(t, 10, true);
+        train_one(t, 20, true);
+    }
+    expect_steps(t, MV_STEPS_ANNOTATION, 40);
+}
+
+/* ---- devices with few events ------------------------------------------------------------- */
+
+static void mirror(mvt_trace *t, int step)
+{
+    uint64_t addr = 0x80000000 + (uint64_t)step * 4096;
+
+    if (step % 3 == 2)
+        mvt_alloc(t, .device = 1, .addr = addr, .bytes = 4096, .stack = "mirror:a.py:30");
+}
+
+static mv_steps steps_of_second(mvt_trace *t)
+{
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 1);
+    mv_steps steps;
+
+    mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
+    return steps;
+}
+
+/* Device 1 only receives a copy in every third step of device 0. */
+Test(steps, a_device_without_ranges_has_the_marks_of_the_busiest)
+{
+    mvt_trace *t = with_heap();
+
+    mvt_alloc(t, .device = 1, .addr = 0x70000000, .bytes = 4096, .stack = "main:a.py:1");
+    for (int i = 0; i < 30; i++) {
+        for (int k = 0; k < 3; k++)
+            work(t, 1024, "train:a.py:2");
+        optimize(t, "Optimizer.step#SGD.step");
+        mirror(t, i);
+    }
+    expect_steps(t, MV_STEPS_ANNOTATION, 30);
+    mv_steps s = steps_of_second(t);
+    cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
+    cr_expect_eq(s.count, 30);
+}
+
+Test(steps, a_device_without_a_rhythm_has_the_steps_of_the_busiest)
+{
+    mvt_trace *t = with_heap();
+
+    mvt_alloc(t, .device = 1, .addr = 0x70000000, .bytes = 4096, .stack = "main:a.py:1");
+    for (int i = 0; i < 30; i++) {
+        work(t, 2048, "train:a.py:7");
+        for (int layer = 0; layer < 4; layer++)
+            work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
+        mirror(t, i);
+    }
+    expect_steps(t, MV_STEPS_INFERRED, 30);
+    mv_steps s = steps_of_second(t);
+    cr_expect_eq(s.source, MV_STEPS_INFERRED);
+    cr_expect_eq(s.count, 30);
+    cr_expect_not(s.is_of_lines);
+}
+
+/* Both devices are idle but for their set-up. */
+Test(steps, a_device_beside_one_without_steps_has_none)
+{
+    mvt_trace *t = with_heap();
+
+    work(t, 2048, "build:a.py:7");
+    work(t, 1024, "build:a.py:8");
+    for (int i = 0; i < 2; i++)
+        mirror(t, 2);
+    cr_expect_eq(steps_of_second(t).count, 0);
+}
+
+/* ---- marks that end early ---------------------------------------------------------------- */
+
+/* Three warm-up steps, then `replays` of a CUDA graph, for which only the input is allocated. */
+static mvt_trace *captured(int replays)
+{
+    mvt_trace *t = with_heap();
+
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 30; k++)
+            work(t, 1024, mvt_format("forward:a.py:%d;" MODULE "train:a.py:8", 50 + k));
+        optimize(t, "Optimizer.step#SGD.step");
+    }
+    for (int i = 0; i < replays; i++) {
+        work(t, 2048, "train:a.py:20");
+        work(t, 512, "train:a.py:21");
+    }
+    return t;
+}
+
+Test(steps, replays_after_marked_steps_are_steps)
+{
+    expect_steps(captured(60), MV_STEPS_INFERRED, 60);
+    expect_steps(captured(30), MV_STEPS_ANNOTATION, 3);
+}
+
 typedef struct {
     const char *snapshot;
     mv_steps_source source;
