@@ -6,6 +6,7 @@
 #include "analyze/oom/oom_failures.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
+#include "analyze/oom/request_pool.h"
 #include "analyze/replay/alloc_conf.h"
 #include "analyze/steps/step_ranges.h"
 #include "base/names.h"
@@ -29,6 +30,7 @@ typedef struct {
     const mv_sites *sites;
     mv_block_rules rules;
     mv_heap heap;
+    mv_request_pools pools;
     uint64_t most_reserved; /* largest number of bytes that were within a limit so far */
     uint64_t least_refused; /* lowest level that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen;     /* largest number of bytes reserved and free together at any failure */
@@ -69,6 +71,13 @@ uint64_t mv_oom_likely_total(uint64_t bytes)
 
 /* ---- figures ----------------------------------------------------------------------------- */
 
+static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
+{
+    return o->api_call != MV_NO_ROW
+               ? MV_DEFAULT_POOL
+               : mv_domain_pool(mv_request_pool(&t->pools, t->trace, t->lives, o->event));
+}
+
 static uint32_t domain_of(const oom_state *t, const mv_oom *o)
 {
     const mv_events *ev = &t->lives->events;
@@ -78,16 +87,7 @@ static uint32_t domain_of(const oom_state *t, const mv_oom *o)
 
     if (o->api_call != MV_NO_ROW)
         return mv_domain_of(&t->heap.domains, kind, MV_DEFAULT_POOL, (mv_stream_id){0});
-    return mv_domain_of(&t->heap.domains, kind, t->trace->tags.pool[ev->tag[o->event].row],
-                        ev->stream[o->event]);
-}
-
-static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
-{
-    const mv_events *ev = &t->lives->events;
-
-    return o->api_call != MV_NO_ROW ? MV_DEFAULT_POOL
-                                    : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
+    return mv_domain_of(&t->heap.domains, kind, pool_of(t, o), ev->stream[o->event]);
 }
 
 /* Returns the free bytes that the request's pool could use. The free memory of a private pool is
@@ -521,6 +521,8 @@ static mv_code evaluate_in_scratch(oom_state *t, mv_err *err)
     code = t->most ? mv_steps_find(&scratch, t->trace, t->lives, &t->prospect.steps, err)
                    : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     t->prospect.most = t->most;
+    if (code == MV_OK && !mv_request_pools_find(&scratch, t->trace, t->lives, &t->pools))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the pools of requests");
     if (code == MV_OK && t->out->count > 0)
         code = find_first_step(t, &scratch, err);
     if (code == MV_OK)

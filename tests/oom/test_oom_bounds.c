@@ -4,19 +4,24 @@
 
 #define BASE 0x40000000ull
 
-static mv_oom failure(mvt_trace *t)
+static mv_oom last_failure(mvt_trace *t)
 {
     mv_lives lives;
     mv_sites sites;
     mv_ooms found;
 
-    mvt_final_heap(t);
     lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
     mvt_ok(mv_sites_find(mvt_arena(t), mvt_done(t), &sites, mvt_err()));
     mvt_ok(
         mv_ooms_find(mvt_arena(t), mvt_done(t), &lives, &sites, MV_ALL_EVENTS, &found, mvt_err()));
     cr_assert_gt(found.count, 0);
     return found.ooms[found.count - 1];
+}
+
+static mv_oom failure(mvt_trace *t)
+{
+    mvt_final_heap(t);
+    return last_failure(t);
 }
 
 /* ---- smaller requests -------------------------------------------------------------------- */
@@ -219,4 +224,48 @@ Test(oom_bounds, unused_segments_are_returned_before_a_capture)
     cr_expect_str_eq(mv_oom_verdict_name(used.verdict), "stream_or_pool");
     cr_expect_eq(used.unused, 0);
     cr_expect_null(strstr(used.advice, "before the capture"), "%s", used.advice);
+}
+
+/* ---- pools that the events do not name --------------------------------------------------- */
+
+#define STAGE "stage:a.py:60"
+
+/* Half of the default pool's segment of 200 MiB is free, and nothing of the other pool's segment of
+ * 100 MiB, as before PyTorch 2.12: only the final heap names the pools. */
+static mv_oom beside_default_pool(uint64_t pool_a, uint64_t pool_b, bool stages_in_default,
+                                  const char *asked_by)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = BASE, .bytes = 200 * MIB, .stack = "main:a.py:1");
+    mvt_alloc(t, .addr = BASE, .bytes = 100 * MIB,
+              .stack = stages_in_default ? STAGE : "main:a.py:1");
+    mvt_segment_alloc(t, .addr = 2 * BASE, .bytes = 100 * MIB, .stack = STAGE);
+    mvt_alloc(t, .addr = 2 * BASE, .bytes = 50 * MIB, .stack = STAGE);
+    mvt_alloc(t, .addr = 2 * BASE + 50 * MIB, .bytes = 50 * MIB, .stack = STAGE);
+    mvt_oom(t, .addr = 60 * MIB, .bytes = 150 * MIB, .stack = asked_by);
+    mvt_segment(t, .addr = BASE, .bytes = 200 * MIB, .stack = "main:a.py:1");
+    mvt_block(t, 100 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = "main:a.py:1");
+    mvt_block(t, 100 * MIB, .state = MV_BLOCK_INACTIVE);
+    mvt_segment(t, .addr = 2 * BASE, .bytes = 100 * MIB, .pool_a = pool_a, .pool_b = pool_b,
+                .stack = STAGE);
+    mvt_block(t, 50 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = STAGE);
+    mvt_block(t, 50 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = STAGE);
+    return last_failure(t);
+}
+
+Test(oom_bounds, a_request_is_of_the_pool_in_which_its_line_allocates)
+{
+    mv_oom own = beside_default_pool(0, 1, false, STAGE);
+    mv_oom other = beside_default_pool(0, 1, false, "main:a.py:2");
+    mv_oom both = beside_default_pool(0, 1, true, STAGE);
+    mv_oom graph = beside_default_pool(1, 0, false, STAGE);
+
+    cr_expect_eq(own.usable, 0);
+    cr_expect_eq(own.largest_hole, 0);
+    cr_expect_str_eq(mv_oom_verdict_name(own.suspect), "stream_or_pool");
+    cr_expect_eq(other.usable, 100 * MIB, "a line that has not allocated before");
+    cr_expect_str_eq(mv_oom_verdict_name(other.suspect), "fragmentation");
+    cr_expect_eq(both.usable, 100 * MIB, "a line that allocates in both pools");
+    cr_expect_eq(graph.usable, 100 * MIB, "each graph may have a pool of its own");
 }
