@@ -4,6 +4,7 @@
 
 #include "analyze/code/libraries.h"
 #include "analyze/code/stack_marks.h"
+#include "analyze/peak/own_parameters.h"
 #include "analyze/steps/step_ranges.h"
 #include "base/grow.h"
 #include "base/names.h"
@@ -459,10 +460,9 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
         if (a->stack[i].row == MV_NO_ROW)
             continue;
         use = &of_stack[a->stack[i].row];
-        if (size < 0) {
-            use->others++;
+        use->others += size < 0;
+        if (size < 0)
             continue;
-        }
         if (use->taken[size]++ == 0)
             use->first[size] = i;
         use->kept[size] += a->freed[i] == MV_NEVER;
@@ -730,13 +730,13 @@ static mv_code settle(mv_category_search *c, mv_err *err)
 {
     category_search *s = &c->s;
     mv_code code = mv_tensor_blocks_find(c->arena, s->trace, s->lives, &s->out->tensors, err);
+    bool is_done = code == MV_OK && mark_workspaces(&c->scratch, s);
 
-    if (code != MV_OK)
-        return code;
-    if (!mark_workspaces(&c->scratch, s))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    apply_names(s);
-    return settle_open(&c->scratch, s) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    if (is_done)
+        apply_names(s);
+    is_done = is_done && settle_open(&c->scratch, s) &&
+              mv_own_parameters_mark(&c->scratch, s->lives, s->marks, s->by_rule, s->out);
+    return is_done || code != MV_OK ? code : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
 }
 
 mv_category_search *mv_category_search_begin(mv_arena *arena, const mv_trace *trace,

@@ -417,3 +417,79 @@ Test(category, a_closure_does_not_belong_to_the_optimizer)
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 0), "gradient");
 }
+
+/* ---- parameters that the program allocates itself ----------------------------------------- */
+
+#define OWN "__init__:/w/model.py:20;build:/w/train.py:3"
+
+/* A program whose weights are nn.Parameter(torch.empty(..., device="cuda")): two of 2048 bytes and
+ * one of 4096. The first backward pass makes `gradients` gradients of 2048 bytes, and the optimizer
+ * `states` states of that size in its first step. Block 100 is data that every step reads. */
+typedef struct {
+    int gradients, states;
+    uint64_t data_bytes;
+    bool from_torch; /* torch creates the second weight */
+    const char *rules;
+} own_case;
+
+static void take_of(mvt_trace *t, uint64_t addr, uint64_t bytes, const char *stack)
+{
+    mvt_alloc(t, .addr = addr * 0x1000, .bytes = bytes, .stack = stack);
+}
+
+static run own_parameters(const own_case *c)
+{
+    mvt_trace *t = mvt_new();
+
+    take_of(t, 1, 2048, OWN);
+    take_of(t, 2, 2048, c->from_torch ? "__init__:" TORCH "nn/modules/linear.py:106;" MAIN : OWN);
+    take_of(t, 100, c->data_bytes, "load:/w/train.py:5");
+    take_of(t, 4, 4096, OWN);
+    for (int i = 0; i < 3; i++) {
+        take_of(t, 10, 2048, MAIN);
+        take_of(t, 11, 1024, MODEL);
+        for (int k = 0; k < c->gradients; k++)
+            take_of(t, 30 + (uint64_t)k, 2048, "");
+        take_of(t, 40, 4096, "");
+        drop(t, 11);
+        for (int k = 0; i == 0 && k < c->states; k++)
+            take_of(t, 50 + (uint64_t)k, 2048,
+                    "_init_group:" TORCH "optim/adam.py:178;step:" TORCH "optim/adam.py:238;" MAIN);
+        take_of(t, 17, 512, "_multi_tensor_adam:" TORCH "optim/adam.py:791;" MAIN);
+        drop(t, 17);
+        drop(t, 10);
+        for (int k = 0; k < c->gradients; k++)
+            drop(t, 30 + (uint64_t)k);
+        drop(t, 40);
+    }
+    return categories_of(t, c->rules);
+}
+
+Test(category, parameters_that_the_program_allocates_have_gradients)
+{
+    static const struct {
+        own_case c;
+        const char *weight, *data;
+    } all[] = {
+        {{2, 4, 8192, false, NULL}, "parameter", "input"},
+        {{2, 0, 8192, false, NULL}, "parameter", "input"}, /* SGD */
+        {{1, 4, 8192, false, NULL},
+         "parameter",
+         "input"},                                     /* a GAN: another backward pass follows */
+        {{1, 2, 8192, false, NULL}, "input", "input"}, /* one of the two has no gradient */
+        {{2, 4, 2048, false, NULL}, "input", "input"}, /* the data has the size of the weights */
+        {{2, 4, 8192, true, NULL}, "parameter", "input"},
+        {{1, 2, 8192, true, NULL}, "unknown", "input"}, /* only torch's has a gradient */
+        {{2, 4, 8192, false, "model.py:20 input"}, "input", "input"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        run r = own_parameters(&all[i].c);
+
+        cr_expect_str_eq(category_at(&r, 0x1000, 0), all[i].weight, "%u", i);
+        cr_expect_str_eq(category_at(&r, 100 * 0x1000, 0), all[i].data, "%u", i);
+        cr_expect_str_eq(category_at(&r, 10 * 0x1000, 0), "input", "%u: %s", i,
+                         category_at(&r, 10 * 0x1000, 0));
+        cr_expect_str_eq(category_at(&r, 0x4000, 0), all[i].c.rules ? "input" : "parameter");
+    }
+}
