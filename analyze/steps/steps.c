@@ -666,7 +666,7 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     found = kinds && mv_outer_find(&scratch, trace, kinds, &outer) &&
             steps_choose(arena, &scratch, trace, lives, &outer, out);
     if (found && out->source == MV_STEPS_ANNOTATION && is_optimizer_step(out->name))
-        found = mv_optimizer_calls_thin(&scratch, trace, lives, kinds, out);
+        found = mv_optimizer_calls_thin(&scratch, trace, lives, &outer, kinds, out);
     if (found && out->count == 0)
         code = steps_of_busiest(arena, trace, lives, out, err);
     if (found && code == MV_OK)

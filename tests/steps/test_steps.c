@@ -391,7 +391,7 @@ Test(steps, a_run_without_recurrence_has_no_steps)
 /* A model's forward pass and its optimizer's step, which is called on a line of train(). */
 static void train_one(mvt_trace *t, int line, bool allocates)
 {
-    work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
+    work(t, 1024, mvt_format("forward:a.py:2;" MODULE "train:a.py:%d", 200 + line));
     mvt_annotate(t, "Optimizer.step#Adam.step", true, 0);
     if (allocates)
         work(t, 4096,
@@ -405,6 +405,7 @@ typedef struct {
     const char *lines; /* the lines of an iteration, a letter each */
     int iterations;
     bool allocates; /* the optimizers allocate in each step */
+    bool loads;     /* each of them trains on a batch of its own */
     uint32_t steps; /* expected */
 } optimizer_case;
 
@@ -412,13 +413,14 @@ typedef struct {
 Test(steps, each_iteration_with_several_optimizers_is_one_step)
 {
     static const optimizer_case cases[] = {
-        {"DG", 12, true, 12},          /* a GAN */
-        {"GD", 12, true, 12},          /* in another order */
-        {"CCCCCG", 10, true, 10},      /* five steps of the critic for one of the generator */
-        {"A", 20, true, 20},           /* a single optimizer */
-        {"DG", 7, true, 14},           /* too few iterations: more marks are better */
-        {"DG", 12, false, 24},         /* the lines are not known, as with fused optimizers */
-        {"AAAAAAAAAB", 12, true, 120}, /* an optimizer that is stepped once in a while */
+        {"DG", 12, true, false, 12},     /* a GAN */
+        {"GD", 12, true, false, 12},     /* in another order */
+        {"CCCCCG", 10, true, false, 10}, /* five steps of the critic for one of the generator */
+        {"A", 20, true, false, 20},      /* a single optimizer */
+        {"DG", 7, true, false, 14},      /* too few iterations: more marks are better */
+        {"DG", 12, false, false, 24},    /* the lines are not known, as with fused optimizers */
+        {"AAAAAAAAAB", 12, true, false, 120}, /* an optimizer that is stepped once in a while */
+        {"DG", 12, true, true, 24},           /* the optimizers take turns */
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -426,8 +428,11 @@ Test(steps, each_iteration_with_several_optimizers_is_one_step)
         mvt_trace *t = with_heap();
 
         for (int k = 0; k < c->iterations; k++)
-            for (const char *line = c->lines; *line; line++)
+            for (const char *line = c->lines; *line; line++) {
+                if (c->loads)
+                    work(t, 2048, "train:a.py:7");
                 train_one(t, *line, c->allocates);
+            }
         cr_expect_eq(steps_of(t).count, c->steps, "%s: %u", c->lines, steps_of(t).count);
     }
 }
