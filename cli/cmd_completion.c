@@ -48,18 +48,6 @@ static void offer_commands(const line *l)
         offer(l, c->name, c->summary);
 }
 
-static void offer_options(const line *l, const mv_command *c)
-{
-    char name[64];
-
-    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
-        snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        if (options_of(c) & (MV_OPTION_BIT(i)))
-            offer(l, name, mv_option_help((mv_option_id)i, options_of(c)));
-    }
-    offer(l, "--version", NULL);
-}
-
 /* Returns the command's option that a word names: --limit, -n, or --limit=... */
 static mv_option_id option_of(const mv_command *c, const char *word)
 {
@@ -130,7 +118,13 @@ static bool offer_option(line *l, const mv_command *c)
         l->typed = equals + 1;
         offer_values(l, c, id);
     } else if (*l->typed == '-') {
-        offer_options(l, c);
+        char name[64];
+        for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+            snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
+            if (options_of(c) & (MV_OPTION_BIT(i)))
+                offer(l, name, mv_option_help((mv_option_id)i, options_of(c)));
+        }
+        offer(l, "--version", NULL);
     }
     return *l->prefix || *l->typed == '-';
 }

@@ -46,16 +46,8 @@ typedef struct {
     MEMBER("reached", mv_value_text(p->reached)) \
     MEMBER("lost", p->lost)
 
-static void list_processes(mv_rows *rows, const void *all, const void *one)
-{
-    const ctl_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->count; i++) {
-        const ctl_process *p = &r->processes[i];
-        MV_ROWS_ADD(rows, PROCESS_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_processes, ctl_report, r, r->count, const ctl_process *p = &r->processes[i],
+             PROCESS_FIELDS)
 
 static const mv_table process_table = {MV_TABLE(PROCESS_FIELDS, list_processes)};
 

@@ -27,16 +27,8 @@ static mv_value figure(const mv_minimum *f, uint64_t bytes)
     MEMBER("segments", mv_value_u64(cost->segments)) \
     MEMBER("frames", mv_value_frames(r->trace, cost->stack))
 
-static void list_costs(mv_rows *rows, const void *all, const void *one)
-{
-    const floor_report *r = all;
-    const mv_minimum_costs *costs = one;
-
-    for (uint32_t i = 0; i < costs->count; i++) {
-        const mv_minimum_cost *cost = &costs->rows[i];
-        MV_ROWS_ADD(rows, COST_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_costs, floor_report, r, mv_minimum_costs, costs, costs->count,
+                const mv_minimum_cost *cost = &costs->rows[i], COST_FIELDS)
 
 static const mv_table cost_table = {MV_TABLE(COST_FIELDS, list_costs)};
 
@@ -55,16 +47,8 @@ static const mv_table cost_table = {MV_TABLE(COST_FIELDS, list_costs)};
     MEMBER("unknown_because", f->why)                                                              \
     MEMBER("note", f->note)
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
-{
-    const floor_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->end - r->first; i++) {
-        const mv_minimum *f = &r->found[i];
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_devices, floor_report, r, r->end - r->first, const mv_minimum *f = &r->found[i],
+             DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 

@@ -144,17 +144,9 @@ static const mv_table segment_table = {MV_TABLE(SEGMENT_FIELDS, list_segments), 
            mv_value_culprit(r->trace, r->sites.kinds, g->stack))                       \
     MEMBER("frames", mv_value_frames(r->trace, g->stack))
 
-static void list_growth(mv_rows *rows, const void *all, const void *one)
-{
-    const fragmentation_report *r = all;
-    const mv_fragmentation *f = one;
-    uint32_t count = mv_rows_take(rows, f->growths.count, limit_of(rows, r, f));
-
-    for (uint32_t i = 0; i < count; i++) {
-        const mv_segment_growth *g = &f->growths.rows[i];
-        MV_ROWS_ADD(rows, GROWTH_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_growth, fragmentation_report, r, mv_fragmentation, f,
+                mv_rows_take(rows, f->growths.count, limit_of(rows, r, f)),
+                const mv_segment_growth *g = &f->growths.rows[i], GROWTH_FIELDS)
 
 static const mv_table growth_table = {MV_TABLE(GROWTH_FIELDS, list_growth)};
 
@@ -166,16 +158,8 @@ static const mv_table growth_table = {MV_TABLE(GROWTH_FIELDS, list_growth)};
     MEMBER("text", a->text)                                               \
     MEMBER("frames", mv_value_frames(r->trace, a->stack))
 
-static void list_advice(mv_rows *rows, const void *all, const void *one)
-{
-    const fragmentation_report *r = all;
-    const mv_fragmentation *f = one;
-
-    for (uint32_t i = 0; i < f->advice_count; i++) {
-        const mv_advice *a = &f->advice[i];
-        MV_ROWS_ADD(rows, ADVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_advice, fragmentation_report, r, mv_fragmentation, f, f->advice_count,
+                const mv_advice *a = &f->advice[i], ADVICE_FIELDS)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
@@ -241,16 +225,8 @@ static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
     BYTES_FIELDS(MEMBER, &d->bytes, d->whole)          \
     MEMBER("largest", d->largest)
 
-static void list_pools(mv_rows *rows, const void *all, const void *one)
-{
-    const fragmentation_report *r = all;
-    const mv_fragmentation *f = one;
-
-    for (uint32_t i = 0; i < f->domain_count; i++) {
-        const mv_domain_report *d = &f->domains[i];
-        MV_ROWS_ADD(rows, POOL_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_pools, fragmentation_report, r, mv_fragmentation, f, f->domain_count,
+                const mv_domain_report *d = &f->domains[i], POOL_FIELDS)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
 

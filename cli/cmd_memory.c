@@ -247,16 +247,8 @@ static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
     MEMBER("by", mv_value_if(r->is_grouped || r->by_module, mv_value_text(group_name(r, d)))) \
     LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
-{
-    const tree_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->count; i++) {
-        const device_tree *d = &r->devices[i];
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_devices, tree_report, r, r->count, const device_tree *d = &r->devices[i],
+             DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
@@ -321,17 +313,6 @@ static mv_doubted doubted(const mv_cli *cli, const mv_lives *lives, uint32_t eve
     return event + 1 == lives->events.count ? MV_DOUBTED_END : MV_DOUBTED_MOMENT;
 }
 
-static void find_modules(tree_report *r, const mv_lives *lives, device_tree *out, mv_err *err)
-{
-    mv_arena *arena = &r->cli->arena;
-    mv_categories categories;
-
-    if (mv_categories_find(arena, r->drawing.trace, lives, r->drawing.sites.kinds, NULL,
-                           &categories, err) == MV_OK)
-        mv_module_tree_find(arena, r->drawing.trace, lives, &categories, out->at.event, &out->tree,
-                            err);
-}
-
 static bool find_device(tree_report *r, uint32_t device, device_tree *out)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -344,8 +325,14 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
         is_named = mv_at_find(cli, r->drawing.trace, &lives, "end", &out->at);
         if (is_named)
             mv_drawing_tree(&r->drawing, &lives, out->at.event, &cli->arena, &out->tree, &err);
-        if (is_named && err.code == MV_OK && r->by_module)
-            find_modules(r, &lives, out, &err);
+        if (is_named && err.code == MV_OK && r->by_module) {
+            mv_arena *arena = &r->cli->arena;
+            mv_categories categories;
+            if (mv_categories_find(arena, r->drawing.trace, &lives, r->drawing.sites.kinds, NULL,
+                                   &categories, &err) == MV_OK)
+                mv_module_tree_find(arena, r->drawing.trace, &lives, &categories, out->at.event,
+                                    &out->tree, &err);
+        }
         if (is_named && err.code == MV_OK && r->is_grouped)
             mv_by_find(cli, r->drawing.trace, &lives, r->drawing.sites.kinds, out->at.event,
                        r->limit, &out->grouped, &err);

@@ -259,16 +259,8 @@ static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 
     MEMBER("collections", found->collections)               \
     MEMBER("collected", found->collected)
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
-{
-    const oom_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->end - r->first; i++) {
-        const mv_ooms *found = &r->found[i];
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_devices, oom_report, r, r->end - r->first, const mv_ooms *found = &r->found[i],
+             DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 

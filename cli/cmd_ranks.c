@@ -137,16 +137,8 @@ static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
     MEMBER("device", r->ranks[group->reference]->device) \
     MEMBER("peak_allocated", r->ranks[group->reference]->peak_allocated)
 
-static void list_groups(mv_rows *rows, const void *all, const void *one)
-{
-    const ranks_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->found.groups; i++) {
-        const mv_rank_group *group = &r->found.each[i];
-        MV_ROWS_ADD(rows, GROUP_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_groups, ranks_report, r, r->found.groups,
+             const mv_rank_group *group = &r->found.each[i], GROUP_FIELDS)
 
 static const mv_table group_table = {MV_TABLE(GROUP_FIELDS, list_groups)};
 

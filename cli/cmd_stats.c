@@ -167,15 +167,8 @@ static const mv_table capture_table = {MV_TABLE(CAPTURE_FIELDS, list_captures)};
     MEMBER("unused", mv_value_bytes(p->unused))                             \
     MEMBER("left", mv_value_bytes(p->left))
 
-static void list_graph_pools(mv_rows *rows, const void *all, const void *one)
-{
-    const device_stats *d = one;
-
-    for (uint32_t i = 0; i < d->graphs.pool_count; i++) {
-        const mv_graph_pool *p = &d->graphs.pools[i];
-        MV_ROWS_ADD(rows, GRAPH_POOL_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_graph_pools, void, unused, device_stats, d, d->graphs.pool_count,
+                const mv_graph_pool *p = &d->graphs.pools[i], GRAPH_POOL_FIELDS)
 
 static const mv_table graph_pool_table = {MV_TABLE(GRAPH_POOL_FIELDS, list_graph_pools)};
 

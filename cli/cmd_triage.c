@@ -84,17 +84,8 @@ typedef struct {
     MEMBER("text", v->text)                     \
     MEMBER("command", v->command)
 
-static void list_findings(mv_rows *rows, const void *all, const void *one)
-{
-    const triage_report *r = all;
-    uint32_t count = mv_rows_take(rows, r->verdict_count, r->limit);
-
-    (void)one;
-    for (uint32_t i = 0; i < count; i++) {
-        const verdict_row *v = &r->verdicts[i];
-        MV_ROWS_ADD(rows, FINDING_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_findings, triage_report, r, mv_rows_take(rows, r->verdict_count, r->limit),
+             const verdict_row *v = &r->verdicts[i], FINDING_FIELDS)
 
 static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
 
@@ -145,16 +136,8 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices), .na
     MEMBER("duration_us", mv_value_time(f->time_us)) \
     MEMBER("damaged", f->damaged)
 
-static void list_files(mv_rows *rows, const void *all, const void *one)
-{
-    const triage_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->file_count; i++) {
-        const file_row *f = &r->files[i];
-        MV_ROWS_ADD(rows, FILE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_files, triage_report, r, r->file_count, const file_row *f = &r->files[i],
+             FILE_FIELDS)
 
 static const mv_table file_table = {MV_TABLE(FILE_FIELDS, list_files)};
 

@@ -201,17 +201,6 @@ static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
     return series;
 }
 
-static void thin_out(mv_nvml_series *series)
-{
-    uint32_t kept = MV_NVML_POINTS / 4;
-
-    for (uint32_t i = kept; i + 1 < series->count; i += 2) {
-        const mv_nvml_point *a = &series->points[i], *b = a + 1;
-        series->points[kept++] = a->bytes > b->bytes ? *a : *b;
-    }
-    series->count = kept;
-}
-
 /* Adds a point. Returns whether the level has changed. */
 static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
 {
@@ -223,7 +212,12 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
         return false;
     }
     if (series->count == MV_NVML_POINTS) {
-        thin_out(series);
+        uint32_t kept = MV_NVML_POINTS / 4;
+        for (uint32_t i = kept; i + 1 < series->count; i += 2) {
+            const mv_nvml_point *a = &series->points[i], *b = a + 1;
+            series->points[kept++] = a->bytes > b->bytes ? *a : *b;
+        }
+        series->count = kept;
         last = series->points + series->count;
     }
     *last = (mv_nvml_point){time_us, bytes};
@@ -413,18 +407,6 @@ static const mv_nvml_series *series_find(const mv_nvml *nvml, uint32_t device, u
     return NULL;
 }
 
-static void add_row(mv_samples *out, int64_t time_us, uint64_t used, uint64_t total,
-                    uint64_t process_bytes, uint32_t ordinal)
-{
-    uint32_t row = out->count++;
-
-    out->time_us[row] = time_us;
-    out->used[row] = used;
-    out->total[row] = total;
-    out->process[row] = process_bytes;
-    out->device[row] = (int32_t)ordinal;
-}
-
 /* Merges the levels of the device and of the process by time. Points that were sampled in one round
  * have the same time. Before its first point, a process used no memory. */
 static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series *whole,
@@ -441,8 +423,15 @@ static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series 
             used = whole->points[i++].bytes;
         if (k < own_count && own->points[k].time_us == time_us)
             mine = own->points[k++].bytes;
-        if (used != MV_NO_BYTES)
-            add_row(out, time_us, used, nvml->devices[whole->device].total, mine, ordinal);
+        if (used != MV_NO_BYTES) {
+            uint64_t total = nvml->devices[whole->device].total;
+            uint32_t row = out->count++;
+            out->time_us[row] = time_us;
+            out->used[row] = used;
+            out->total[row] = total;
+            out->process[row] = mine;
+            out->device[row] = (int32_t)ordinal;
+        }
     }
 }
 

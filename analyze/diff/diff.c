@@ -51,17 +51,6 @@ static bool holdings_init(mv_arena *scratch, const mv_sites *sites, holdings *h)
     return h->stack_bytes && h->bytes && h->blocks && h->top;
 }
 
-static void find_tops(const mv_sites *sites, holdings *h)
-{
-    for (uint32_t i = 0; i < sites->count; i++)
-        h->top[i] = sites->stack[i];
-    for (uint32_t s = 0; s < sites->stacks; s++) {
-        mv_stack_id *top = &h->top[sites->of_stack[s]];
-        if (h->stack_bytes[s] > h->stack_bytes[top->row])
-            *top = (mv_stack_id){s};
-    }
-}
-
 static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives,
                  const mv_moment *moment, holdings *h)
 {
@@ -77,7 +66,13 @@ static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives
         h->bytes[site] += lives->allocs.block[i];
         h->blocks[site]++;
     }
-    find_tops(sites, h);
+    for (uint32_t j = 0; j < sites->count; j++)
+        h->top[j] = sites->stack[j];
+    for (uint32_t s = 0; s < sites->stacks; s++) {
+        mv_stack_id *top = &h->top[sites->of_stack[s]];
+        if (h->stack_bytes[s] > h->stack_bytes[top->row])
+            *top = (mv_stack_id){s};
+    }
     return true;
 }
 

@@ -49,18 +49,6 @@ static void key_files(frame_matcher *m, uint32_t components)
                     : m->side[s].file_text[i] + 1u;
 }
 
-/* Computes keys for renamed files, which still have the same functions. */
-static void key_files_by_content(frame_matcher *m)
-{
-    for (int s = 0; s < 2; s++) {
-        mv_code_side *side = &m->side[s];
-        for (uint32_t i = 0; i < side->files; i++)
-            m->files.key[s][i] = 0;
-        for (uint32_t f = 0; f < side->functions; f++)
-            m->files.key[s][side->of_file[f]] += mv_pair_mix(1, side->name_hash[f]);
-    }
-}
-
 static void match_files(frame_matcher *m)
 {
     key_files(m, 0);
@@ -70,7 +58,14 @@ static void match_files(frame_matcher *m)
         mv_pairs_round(&m->files, MV_PAIR_LONE);
     }
     mv_pairs_round(&m->files, MV_PAIR_EVEN);
-    key_files_by_content(m);
+    /* Renamed files still have the same functions. */
+    for (int s = 0; s < 2; s++) {
+        mv_code_side *side = &m->side[s];
+        for (uint32_t i = 0; i < side->files; i++)
+            m->files.key[s][i] = 0;
+        for (uint32_t f = 0; f < side->functions; f++)
+            m->files.key[s][side->of_file[f]] += mv_pair_mix(1, side->name_hash[f]);
+    }
     mv_pairs_round(&m->files, MV_PAIR_LONE);
 }
 

@@ -239,7 +239,14 @@ static bool find_own_sites(comparison *c)
     if (!c->own || !c->missing || !c->own_part || !c->missing_part || !c->own_site ||
         !c->missing_site || !c->missing_in || !c->unplaced)
         return false;
-    find_unplaced(c);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const mv_summary *rank = c->ranks[i];
+        uint64_t without = 0, with = 0;
+        for (uint32_t j = 0; j < rank->sites; j++)
+            *(has_place(&rank->site[j]) ? &with : &without) += rank->site[j].peak_bytes;
+        c->unplaced[i] = without > with;
+        c->group->unplaced += c->unplaced[i];
+    }
     for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
         if (c->unplaced[i])
             continue;
@@ -599,18 +606,6 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
     return compared;
 }
 
-/* Adds up the groups. The first difference is that of the first group that has one. */
-static void add_up(mv_ranks *out)
-{
-    out->most = out->first = MV_NO_ROW;
-    for (uint32_t i = 0; i < out->groups; i++) {
-        if (out->first == MV_NO_ROW) {
-            out->first = out->each[i].first;
-            out->most = out->each[i].most;
-        }
-    }
-}
-
 static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *const *ranks,
                         uint32_t count, mv_rank_grid grid, mv_ranks *out)
 {
@@ -628,7 +623,12 @@ static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *co
         !compare_groups(scratch, ranks, count, groups.length, out))
         return false;
     mv_sort_rows(scratch, out->outliers, out->count, MV_RISING(mv_rank_outlier, rank));
-    add_up(out);
+    /* The first difference is that of the first group that has one. */
+    out->most = out->first = MV_NO_ROW;
+    for (uint32_t i = 0; i < out->groups && out->first == MV_NO_ROW; i++) {
+        out->first = out->each[i].first;
+        out->most = out->each[i].most;
+    }
     return mv_ranks_words(arena, ranks, count, out);
 }
 

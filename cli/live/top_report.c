@@ -69,16 +69,8 @@ static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
     MEMBER("library", row->name)             \
     MEMBER("bytes", row->bytes)
 
-static void list_libraries(mv_rows *rows, const void *all, const void *one)
-{
-    const mv_top_device *d = one;
-
-    (void)all;
-    for (uint32_t i = 0; i < d->library_count; i++) {
-        const mv_top_library *row = &d->libraries[i];
-        MV_ROWS_ADD(rows, LIBRARY_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_libraries, void, unused, mv_top_device, d, d->library_count,
+                const mv_top_library *row = &d->libraries[i], LIBRARY_FIELDS)
 
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
@@ -118,16 +110,8 @@ static mv_value seconds_before(int64_t now_us, int64_t time_us)
     LIST("libraries", &library_table, mv_value_rows(d))                                    \
     LIST("lines", &line_table, mv_value_rows(d))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
-{
-    const mv_top_report *r = all;
-
-    (void)one;
-    for (uint32_t i = 0; i < r->count; i++) {
-        const mv_top_device *d = &r->devices[i];
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_devices, mv_top_report, r, r->count, const mv_top_device *d = &r->devices[i],
+             DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 

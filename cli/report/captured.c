@@ -120,16 +120,8 @@ const mv_table mv_captured_loss_table = {MV_TABLE(LOSS_FIELDS, list_losses)};
     MEMBER("failed", mv_value_u64(l->failed))                       \
     MEMBER("bytes", mv_value_u64(l->bytes))
 
-static void list_libraries(mv_rows *rows, const void *all, const void *one)
-{
-    const mv_captured *captured = one;
-
-    (void)all;
-    for (uint32_t i = 0; i < captured->libraries.count; i++) {
-        const mv_captured_library *l = &captured->libraries.rows[i];
-        MV_ROWS_ADD(rows, LIBRARY_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_libraries, void, unused, mv_captured, captured, captured->libraries.count,
+                const mv_captured_library *l = &captured->libraries.rows[i], LIBRARY_FIELDS)
 
 const mv_table mv_captured_library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 

@@ -343,3 +343,29 @@ struct mv_table {
         (void)one;                                                    \
         MV_ROWS_ADD(rows, FIELDS);                                    \
     }
+
+/* Defines the function `name` for a table with `count` rows. FIELDS refers to the report as
+ * `report`, to the position of a row as `i`, and to the row by the variable that `row` declares. */
+#define MV_LIST_ROWS(name, type, report, count, row, FIELDS)            \
+    static void name(mv_rows *rows, const void *all, const void *one)   \
+    {                                                                   \
+        const type *report = all;                                       \
+        (void)one;                                                      \
+        for (uint32_t i = 0, row_count = (count); i < row_count; i++) { \
+            row;                                                        \
+            MV_ROWS_ADD(rows, FIELDS);                                  \
+        }                                                               \
+    }
+
+/* The same for a table of `of`, which mv_value_rows passes. */
+#define MV_LIST_ROWS_OF(name, type, report, of_type, of, count, row, FIELDS) \
+    static void name(mv_rows *rows, const void *all, const void *one)        \
+    {                                                                        \
+        const type *report = all;                                            \
+        const of_type *of = one;                                             \
+        (void)report;                                                        \
+        for (uint32_t i = 0, row_count = (count); i < row_count; i++) {      \
+            row;                                                             \
+            MV_ROWS_ADD(rows, FIELDS);                                       \
+        }                                                                    \
+    }

@@ -690,18 +690,6 @@ bool mv_live_rows_can_lend(const mv_live_rows *l)
     return last != MV_ACTION_SEGMENT_MAP && last != MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Adds the notes about names, which another builder has counted, to those about records. */
-static void add_notes(mv_trace *out, const mv_trace *names)
-{
-    for (unsigned i = 0; i < MV_NOTE_COUNT; i++) {
-        uint64_t count = out->notes[i].count;
-        if (!names->notes[i].count)
-            continue;
-        out->notes[i] = names->notes[i];
-        out->notes[i].count += count;
-    }
-}
-
 mv_code mv_live_rows_finish_copy(const mv_live_rows *l, const mv_live_missing *missing,
                                  bool shares_events, mv_arena *arena, mv_trace *out, mv_err *err)
 {
@@ -720,7 +708,14 @@ mv_code mv_live_rows_finish_copy(const mv_live_rows *l, const mv_live_missing *m
     mv_build_clone(&copy.build, arena, out, &l->build, shares_events);
     if (build.code != MV_OK || copy.build.code != MV_OK)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u events", l->build.events.count);
-    add_notes(out, &texts);
+    /* Adds the notes about names, which another builder has counted, to those about records. */
+    for (unsigned i = 0; i < MV_NOTE_COUNT; i++) {
+        uint64_t count = out->notes[i].count;
+        if (!texts.notes[i].count)
+            continue;
+        out->notes[i] = texts.notes[i];
+        out->notes[i].count += count;
+    }
     mv_live_rows_note_missing(&copy, missing);
     code = mv_live_rows_finish(&copy, err);
     mv_arena_release(&copy.scratch);

@@ -508,18 +508,6 @@ bool mv_pickle_probe(mv_span head)
             memcmp(head.data, torch_save, sizeof torch_save - 1) != 0);
 }
 
-static void read_ahead(pickle *p, uint32_t block_bytes)
-{
-    mv_source_ahead how = {.block_bytes = block_bytes,
-                           .prepare = mv_populate_prepare,
-                           .work = mv_populate_work,
-                           .user = &p->populate};
-
-    p->populate.m = &p->machine;
-    if (block_bytes > 0)
-        mv_source_read_ahead(p->source, &how);
-}
-
 mv_code mv_pickle_read_in_blocks(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                                  uint32_t block_bytes, mv_trace *out, mv_err *err)
 {
@@ -533,7 +521,13 @@ mv_code mv_pickle_read_in_blocks(mv_arena *arena, mv_source *source, const mv_re
     p.machine.reader = source;
     p.memory = mv_pickle_memory_new(&scratch);
     if (p.memory) {
-        read_ahead(&p, block_bytes);
+        mv_source_ahead how = {.block_bytes = block_bytes,
+                               .prepare = mv_populate_prepare,
+                               .work = mv_populate_work,
+                               .user = &p.populate};
+        p.populate.m = &p.machine;
+        if (block_bytes > 0)
+            mv_source_read_ahead(p.source, &how);
         code = finish(&p, out, err);
         mv_source_stop_ahead(source);
     } else {

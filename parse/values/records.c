@@ -1,6 +1,6 @@
 #include "parse/values/records.h"
 
-/* ---- fields ------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------ */
 
 bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected)
 {
@@ -8,69 +8,68 @@ bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const c
            mv_machine_fail(m, MV_TYPE, "\"%s\" is not %s", mv_word_text(key), expected);
 }
 
-static bool take_bytes(mv_machine *m, mv_word key, const mv_value *v, uint64_t *out)
+/* Stores the value of a key in `out`, which is the member of the row for this key, or the row. */
+typedef bool take_fn(mv_machine *m, mv_word key, const mv_value *v, void *out);
+
+static bool take_bytes(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (v->kind == MV_VALUE_INT && (int64_t)v->bits < 0)
         return mv_machine_fail(m, MV_RANGE, "\"%s\" is negative", mv_word_text(key));
     if (v->kind != MV_VALUE_INT && v->kind != MV_VALUE_UINT)
         return mv_record_wrong_type(m, key, v, "an integer");
-    *out = v->bits;
+    *(uint64_t *)out = v->bits;
     return true;
 }
 
-static bool take_int(mv_machine *m, mv_word key, const mv_value *v, int64_t *out)
+static bool take_int(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (v->kind != MV_VALUE_INT)
         return mv_record_wrong_type(m, key, v, "an integer of 64 bits");
-    *out = (int64_t)v->bits;
+    *(int64_t *)out = (int64_t)v->bits;
     return true;
 }
 
 /* Reads a line number. For code objects without line numbers, the value is -1, or 2^64 - 1 from
  * PyTorch's Python writer. */
-static bool take_line(mv_machine *m, const mv_value *v, int64_t *out)
+static bool take_line(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (v->kind == MV_VALUE_UINT) {
-        *out = v->bits == UINT64_MAX ? MV_NO_LINE : INT64_MAX;
+        *(int64_t *)out = v->bits == UINT64_MAX ? MV_NO_LINE : INT64_MAX;
         return true;
     }
-    return take_int(m, MV_WORD_LINE, v, out);
+    return take_int(m, key, v, out);
 }
 
-static bool take_ordinal(mv_machine *m, const mv_value *v, int32_t *out)
+static bool take_ordinal(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     int64_t value = 0;
 
-    if (!take_int(m, MV_WORD_DEVICE, v, &value))
+    if (!take_int(m, key, v, &value))
         return false;
     if (!mv_is_ordinal(value))
         return mv_machine_fail(m, MV_RANGE, "device %lld", (long long)value);
-    *out = (int32_t)value;
+    *(int32_t *)out = (int32_t)value;
     return true;
 }
 
-static bool take_text(mv_machine *m, mv_word key, const mv_value *v, mv_string_id *out)
+static bool take_text(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    if (v->kind == MV_VALUE_NONE) {
-        *out = MV_NO_STRING;
-        return true;
-    }
-    if (!mv_value_is_text(v))
+    if (v->kind != MV_VALUE_NONE && !mv_value_is_text(v))
         return mv_record_wrong_type(m, key, v, "a string");
-    *out = mv_machine_text(m, v);
+    *(mv_string_id *)out = v->kind == MV_VALUE_NONE ? MV_NO_STRING : mv_machine_text(m, v);
     return true;
 }
 
-static bool take_stream(mv_machine *m, const mv_value *v, mv_stream_id *out)
+static bool take_stream(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (v->kind != MV_VALUE_INT && v->kind != MV_VALUE_UINT)
-        return mv_record_wrong_type(m, MV_WORD_STREAM, v, "an integer");
-    *out = mv_build_stream(&m->build, v->bits);
+        return mv_record_wrong_type(m, key, v, "an integer");
+    *(mv_stream_id *)out = mv_build_stream(&m->build, v->bits);
     return true;
 }
 
-static bool take_stack(mv_machine *m, mv_word key, const mv_value *v, mv_stack_id *stack,
-                       uint32_t *call)
+static bool take_call(mv_machine *m, mv_word key, const mv_value *v, mv_stack_id *stack,
+                      uint32_t *call)
 {
     if (v->kind == MV_VALUE_EMPTY) {
         *stack = MV_EMPTY_STACK;
@@ -84,11 +83,18 @@ static bool take_stack(mv_machine *m, mv_word key, const mv_value *v, mv_stack_i
     return true;
 }
 
-static bool take_pool(mv_machine *m, mv_word key, const mv_value *v, mv_pool_id *out)
+static bool take_stack(mv_machine *m, mv_word key, const mv_value *v, void *out)
+{
+    uint32_t call;
+
+    return take_call(m, key, v, out, &call);
+}
+
+static bool take_pool(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (v->kind != MV_VALUE_POOL)
         return mv_record_wrong_type(m, key, v, "a pair of integers");
-    *out = (mv_pool_id){(uint32_t)v->bits};
+    *(mv_pool_id *)out = (mv_pool_id){(uint32_t)v->bits};
     return true;
 }
 
@@ -100,88 +106,81 @@ bool mv_record_unknown_key(mv_machine *m, const mv_value *key)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-static mv_word word_of(const mv_value *key)
-{
-    return key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
-}
+/* Which function takes the value of a key, and the place of its member in the row. */
+typedef struct {
+    take_fn *take; /* NULL: the record has no such key */
+    size_t at;
+} record_field;
 
-/* Stores one pair of a dict in the row that is being made from the dict. */
-typedef bool field_fn(mv_machine *m, const mv_value *key, const mv_value *v, void *row);
-
-static bool take_pairs(mv_machine *m, mv_pairs p, field_fn *take, void *row)
+static bool take_pairs(mv_machine *m, mv_pairs p, const record_field fields[MV_WORD_COUNT],
+                       void *row)
 {
-    for (uint64_t i = 0; i < p.count; i++)
-        if (!take(m, &p.pair[2 * i], &p.pair[2 * i + 1], row))
+    for (uint64_t i = 0; i < p.count; i++) {
+        const mv_value *key = &p.pair[2 * i], *v = key + 1;
+        const record_field *field =
+            key->kind == MV_VALUE_WORD && fields[key->bits].take ? &fields[key->bits] : NULL;
+        if (!(field ? field->take(m, (mv_word)key->bits, v, (char *)row + field->at)
+                    : mv_record_unknown_key(m, key)))
             return false;
+    }
     return true;
 }
 
-static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_tag_row *tag)
-{
-    if (v->kind == MV_VALUE_WORD && v->bits >= MV_WORD_ALLOC && v->bits <= MV_WORD_ANNOTATE) {
-        row->action = (uint8_t)(v->bits - MV_WORD_ALLOC);
-        tag->action = MV_NO_STRING;
-        return;
+/* Takes the stack of a row, and its call. */
+#define TAKE_FRAMES(name)                                                                      \
+    static bool take_##name##_frames(mv_machine *m, mv_word key, const mv_value *v, void *out) \
+    {                                                                                          \
+        mv_##name##_row *row = out;                                                            \
+        return take_call(m, key, v, &row->stack, &row->call);                                  \
     }
-    row->action = MV_ACTION_OTHER;
-    /* memviz writes a lost name as "other". */
-    tag->action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
-                      ? MV_NO_STRING
-                      : mv_machine_text(m, v);
-    mv_build_note(&m->build, MV_NOTE_UNKNOWN_ACTION, "\"%.60s\"", mv_machine_quote(m, v));
-}
+TAKE_FRAMES(event)
+TAKE_FRAMES(block)
+TAKE_FRAMES(segment)
+TAKE_FRAMES(history)
 
 typedef struct {
     mv_event_row row;
     mv_tag_row tag;
 } event_fields;
 
-static bool event_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+static bool take_action(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    mv_event_row *row = &((event_fields *)into)->row;
-    mv_tag_row *tag = &((event_fields *)into)->tag;
-    mv_word word = word_of(key);
-    uint32_t call;
+    event_fields *event = out;
 
-    switch (word) {
-    case MV_WORD_ACTION:
-        if (!mv_value_is_text(v))
-            return mv_record_wrong_type(m, word, v, "a string");
-        take_action(m, v, row, tag);
+    if (!mv_value_is_text(v))
+        return mv_record_wrong_type(m, key, v, "a string");
+    if (v->kind == MV_VALUE_WORD && v->bits >= MV_WORD_ALLOC && v->bits <= MV_WORD_ANNOTATE) {
+        event->row.action = (uint8_t)(v->bits - MV_WORD_ALLOC);
+        event->tag.action = MV_NO_STRING;
         return true;
-    case MV_WORD_ADDR:
-    case MV_WORD_DEVICE_FREE:
-        return take_bytes(m, word, v, &row->addr);
-    case MV_WORD_SIZE:
-        return take_bytes(m, word, v, &row->size);
-    case MV_WORD_STREAM:
-        return take_stream(m, v, &row->stream);
-    case MV_WORD_TIME_US:
-        return take_int(m, word, v, &row->time_us);
-    case MV_WORD_FRAMES:
-        return take_stack(m, word, v, &row->stack, &row->call);
-    case MV_WORD_COMPILE_CONTEXT:
-        return take_text(m, word, v, &tag->compile_context);
-    case MV_WORD_USER_METADATA:
-        return take_text(m, word, v, &tag->user_metadata);
-    case MV_WORD_INTERNAL_METADATA:
-        return take_text(m, word, v, &tag->internal_metadata);
-    case MV_WORD_CATEGORY:
-        return take_text(m, word, v, &tag->category);
-    case MV_WORD_OP:
-        return take_text(m, word, v, &tag->op);
-    case MV_WORD_SHAPES:
-        return take_text(m, word, v, &tag->shapes);
-    case MV_WORD_POOL_ID:
-        return take_pool(m, word, v, &tag->pool);
-    case MV_WORD_FORWARD_FRAMES:
-        return take_stack(m, word, v, &tag->forward, &call);
-    case MV_WORD_CPP_FRAMES:
-        return take_stack(m, word, v, &tag->cpp, &call);
-    default:
-        return mv_record_unknown_key(m, key);
     }
+    event->row.action = MV_ACTION_OTHER;
+    /* memviz writes a lost name as "other". */
+    event->tag.action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
+                            ? MV_NO_STRING
+                            : mv_machine_text(m, v);
+    mv_build_note(&m->build, MV_NOTE_UNKNOWN_ACTION, "\"%.60s\"", mv_machine_quote(m, v));
+    return true;
 }
+
+static const record_field event_keys[MV_WORD_COUNT] = {
+    [MV_WORD_ACTION] = {take_action, 0},
+    [MV_WORD_ADDR] = {take_bytes, offsetof(event_fields, row.addr)},
+    [MV_WORD_DEVICE_FREE] = {take_bytes, offsetof(event_fields, row.addr)},
+    [MV_WORD_SIZE] = {take_bytes, offsetof(event_fields, row.size)},
+    [MV_WORD_STREAM] = {take_stream, offsetof(event_fields, row.stream)},
+    [MV_WORD_TIME_US] = {take_int, offsetof(event_fields, row.time_us)},
+    [MV_WORD_FRAMES] = {take_event_frames, offsetof(event_fields, row)},
+    [MV_WORD_COMPILE_CONTEXT] = {take_text, offsetof(event_fields, tag.compile_context)},
+    [MV_WORD_USER_METADATA] = {take_text, offsetof(event_fields, tag.user_metadata)},
+    [MV_WORD_INTERNAL_METADATA] = {take_text, offsetof(event_fields, tag.internal_metadata)},
+    [MV_WORD_CATEGORY] = {take_text, offsetof(event_fields, tag.category)},
+    [MV_WORD_OP] = {take_text, offsetof(event_fields, tag.op)},
+    [MV_WORD_SHAPES] = {take_text, offsetof(event_fields, tag.shapes)},
+    [MV_WORD_POOL_ID] = {take_pool, offsetof(event_fields, tag.pool)},
+    [MV_WORD_FORWARD_FRAMES] = {take_stack, offsetof(event_fields, tag.forward)},
+    [MV_WORD_CPP_FRAMES] = {take_stack, offsetof(event_fields, tag.cpp)},
+};
 
 static mv_tag_id tag_of(mv_machine *m, const mv_tag_row *tag)
 {
@@ -206,39 +205,24 @@ static bool make_event(mv_machine *m, mv_pairs p, mv_value *out)
 {
     event_fields event = {MV_EVENT_ROW, MV_TAG_ROW};
 
-    return take_pairs(m, p, event_field, &event) && mv_record_event(m, &event.row, &event.tag, out);
+    return take_pairs(m, p, event_keys, &event) && mv_record_event(m, &event.row, &event.tag, out);
 }
 
-static bool frame_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
-{
-    mv_frame_row *row = into;
-    mv_word word = word_of(key);
-
-    switch (word) {
-    case MV_WORD_NAME:
-        return take_text(m, word, v, &row->function);
-    case MV_WORD_FILENAME:
-        return take_text(m, word, v, &row->file);
-    case MV_WORD_LINE:
-        return take_line(m, v, &row->line);
-    case MV_WORD_FX_NODE_OP:
-        return take_text(m, word, v, &row->fx.op);
-    case MV_WORD_FX_NODE_NAME:
-        return take_text(m, word, v, &row->fx.name);
-    case MV_WORD_FX_NODE_TARGET:
-        return take_text(m, word, v, &row->fx.target);
-    case MV_WORD_FX_ORIGINAL_TRACE:
-        return take_text(m, word, v, &row->fx.trace);
-    default:
-        return mv_record_unknown_key(m, key);
-    }
-}
+static const record_field frame_keys[MV_WORD_COUNT] = {
+    [MV_WORD_NAME] = {take_text, offsetof(mv_frame_row, function)},
+    [MV_WORD_FILENAME] = {take_text, offsetof(mv_frame_row, file)},
+    [MV_WORD_LINE] = {take_line, offsetof(mv_frame_row, line)},
+    [MV_WORD_FX_NODE_OP] = {take_text, offsetof(mv_frame_row, fx.op)},
+    [MV_WORD_FX_NODE_NAME] = {take_text, offsetof(mv_frame_row, fx.name)},
+    [MV_WORD_FX_NODE_TARGET] = {take_text, offsetof(mv_frame_row, fx.target)},
+    [MV_WORD_FX_ORIGINAL_TRACE] = {take_text, offsetof(mv_frame_row, fx.trace)},
+};
 
 static bool make_frame(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
 
-    if (!take_pairs(m, p, frame_field, &row))
+    if (!take_pairs(m, p, frame_keys, &row))
         return false;
     out->kind = MV_VALUE_FRAME;
     out->bits = mv_build_frame(&m->build, &row).row;
@@ -247,201 +231,162 @@ static bool make_frame(mv_machine *m, mv_pairs p, mv_value *out)
     return mv_machine_built(m);
 }
 
-static bool take_state(mv_machine *m, const mv_value *v, uint8_t *out)
+/* Stores the code of a word. Other strings are counted, and do not change the row. */
+static bool take_code(mv_machine *m, mv_word key, const mv_value *v,
+                      const uint8_t codes[MV_WORD_COUNT], uint8_t *out)
 {
     if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, MV_WORD_STATE, v, "a string");
-    if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_INACTIVE)
-        *out = MV_BLOCK_INACTIVE;
-    else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_ACTIVE_ALLOCATED)
-        *out = MV_BLOCK_ALLOCATED;
-    else if (v->kind == MV_VALUE_WORD &&
-             (v->bits == MV_WORD_ACTIVE_PENDING_FREE || v->bits == MV_WORD_ACTIVE_AWAITING_FREE))
-        *out = MV_BLOCK_PENDING_FREE;
+        return mv_record_wrong_type(m, key, v, "a string");
+    if (v->kind == MV_VALUE_WORD && codes[v->bits])
+        *out = (uint8_t)(codes[v->bits] - 1);
     else
         mv_build_note(&m->build, MV_NOTE_UNKNOWN_STATE, "\"%.60s\"", mv_machine_quote(m, v));
     return true;
 }
 
-static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+static bool take_state(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    mv_block_row *row = into;
-    mv_word word = word_of(key);
-    mv_range rows = {0};
-    uint32_t call;
+    static const uint8_t codes[MV_WORD_COUNT] = {
+        /* plus 1 */
+        [MV_WORD_INACTIVE] = 1 + MV_BLOCK_INACTIVE,
+        [MV_WORD_ACTIVE_ALLOCATED] = 1 + MV_BLOCK_ALLOCATED,
+        [MV_WORD_ACTIVE_PENDING_FREE] = 1 + MV_BLOCK_PENDING_FREE,
+        [MV_WORD_ACTIVE_AWAITING_FREE] = 1 + MV_BLOCK_PENDING_FREE,
+    };
 
-    switch (word) {
-    case MV_WORD_ADDRESS:
-        m->build.trace->keys |= MV_KEY_BLOCK_ADDRESS;
-        return take_bytes(m, word, v, &row->address);
-    case MV_WORD_SIZE:
-        return take_bytes(m, word, v, &row->size);
-    case MV_WORD_REQUESTED_SIZE:
-        return take_bytes(m, word, v, &row->requested);
-    case MV_WORD_STATE:
-        return take_state(m, v, &row->state);
-    case MV_WORD_FRAMES:
-        return take_stack(m, word, v, &row->stack, &row->call);
-    case MV_WORD_FORWARD_FRAMES:
-        return take_stack(m, word, v, &row->forward, &call);
-    case MV_WORD_HISTORY:
-        if (!mv_record_rows(m, word, MV_VALUE_HISTORY, v, &rows))
-            return false;
-        row->first_history = rows.first;
-        row->histories = rows.count;
-        return true;
-    default:
-        return mv_record_unknown_key(m, key);
-    }
+    return take_code(m, key, v, codes, out);
 }
 
-static bool take_segment_type(mv_machine *m, const mv_value *v, uint8_t *out)
+static bool take_block_address(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, MV_WORD_SEGMENT_TYPE, v, "a string");
-    if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_SMALL)
-        *out = MV_SEGMENT_SMALL;
-    else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_LARGE)
-        *out = MV_SEGMENT_LARGE;
-    else
-        mv_build_note(&m->build, MV_NOTE_UNKNOWN_STATE, "\"%.60s\"", mv_machine_quote(m, v));
+    m->build.trace->keys |= MV_KEY_BLOCK_ADDRESS;
+    return take_bytes(m, key, v, out);
+}
+
+static bool take_history(mv_machine *m, mv_word key, const mv_value *v, void *out)
+{
+    mv_block_row *row = out;
+    mv_range rows = {0};
+
+    if (!mv_record_rows(m, key, MV_VALUE_HISTORY, v, &rows))
+        return false;
+    row->first_history = rows.first;
+    row->histories = rows.count;
     return true;
 }
 
-static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+static const record_field block_keys[MV_WORD_COUNT] = {
+    [MV_WORD_ADDRESS] = {take_block_address, offsetof(mv_block_row, address)},
+    [MV_WORD_SIZE] = {take_bytes, offsetof(mv_block_row, size)},
+    [MV_WORD_REQUESTED_SIZE] = {take_bytes, offsetof(mv_block_row, requested)},
+    [MV_WORD_STATE] = {take_state, offsetof(mv_block_row, state)},
+    [MV_WORD_FRAMES] = {take_block_frames, 0},
+    [MV_WORD_FORWARD_FRAMES] = {take_stack, offsetof(mv_block_row, forward)},
+    [MV_WORD_HISTORY] = {take_history, 0},
+};
+
+static bool take_segment_type(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    mv_segment_row *row = into;
-    mv_word word = word_of(key);
+    static const uint8_t codes[MV_WORD_COUNT] = {
+        /* plus 1 */
+        [MV_WORD_SMALL] = 1 + MV_SEGMENT_SMALL,
+        [MV_WORD_LARGE] = 1 + MV_SEGMENT_LARGE,
+    };
+
+    return take_code(m, key, v, codes, out);
+}
+
+static bool take_bool(mv_machine *m, mv_word key, const mv_value *v, void *out)
+{
+    if (v->kind != MV_VALUE_BOOL)
+        return mv_record_wrong_type(m, key, v, "true or false");
+    *(uint8_t *)out = (uint8_t)v->bits;
+    return true;
+}
+
+static bool take_blocks(mv_machine *m, mv_word key, const mv_value *v, void *out)
+{
+    mv_segment_row *row = out;
     mv_range rows = {0};
-    uint32_t call;
 
-    switch (word) {
-    case MV_WORD_DEVICE:
-        return take_ordinal(m, v, &row->device);
-    case MV_WORD_ADDRESS:
-        return take_bytes(m, word, v, &row->address);
-    case MV_WORD_TOTAL_SIZE:
-        return take_bytes(m, word, v, &row->total_size);
-    case MV_WORD_ALLOCATED_SIZE:
-        return take_bytes(m, word, v, &row->allocated);
-    case MV_WORD_ACTIVE_SIZE:
-        return take_bytes(m, word, v, &row->active);
-    case MV_WORD_REQUESTED_SIZE:
-        return take_bytes(m, word, v, &row->requested);
-    case MV_WORD_STREAM:
-        return take_stream(m, v, &row->stream);
-    case MV_WORD_SEGMENT_TYPE:
-        return take_segment_type(m, v, &row->kind);
-    case MV_WORD_SEGMENT_POOL_ID:
-        return take_pool(m, word, v, &row->pool);
-    case MV_WORD_IS_EXPANDABLE:
-        if (v->kind != MV_VALUE_BOOL)
-            return mv_record_wrong_type(m, word, v, "true or false");
-        row->is_expandable = (uint8_t)v->bits;
-        return true;
-    case MV_WORD_FRAMES:
-        return take_stack(m, word, v, &row->stack, &row->call);
-    case MV_WORD_FORWARD_FRAMES:
-        return take_stack(m, word, v, &row->forward, &call);
-    case MV_WORD_BLOCKS:
-        if (!mv_record_rows(m, word, MV_VALUE_BLOCK, v, &rows))
-            return false;
-        row->first_block = rows.first;
-        row->blocks = rows.count;
-        return true;
-    default:
-        return mv_record_unknown_key(m, key);
-    }
+    if (!mv_record_rows(m, key, MV_VALUE_BLOCK, v, &rows))
+        return false;
+    row->first_block = rows.first;
+    row->blocks = rows.count;
+    return true;
 }
 
-static bool history_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+static const record_field segment_keys[MV_WORD_COUNT] = {
+    [MV_WORD_DEVICE] = {take_ordinal, offsetof(mv_segment_row, device)},
+    [MV_WORD_ADDRESS] = {take_bytes, offsetof(mv_segment_row, address)},
+    [MV_WORD_TOTAL_SIZE] = {take_bytes, offsetof(mv_segment_row, total_size)},
+    [MV_WORD_ALLOCATED_SIZE] = {take_bytes, offsetof(mv_segment_row, allocated)},
+    [MV_WORD_ACTIVE_SIZE] = {take_bytes, offsetof(mv_segment_row, active)},
+    [MV_WORD_REQUESTED_SIZE] = {take_bytes, offsetof(mv_segment_row, requested)},
+    [MV_WORD_STREAM] = {take_stream, offsetof(mv_segment_row, stream)},
+    [MV_WORD_SEGMENT_TYPE] = {take_segment_type, offsetof(mv_segment_row, kind)},
+    [MV_WORD_SEGMENT_POOL_ID] = {take_pool, offsetof(mv_segment_row, pool)},
+    [MV_WORD_IS_EXPANDABLE] = {take_bool, offsetof(mv_segment_row, is_expandable)},
+    [MV_WORD_FRAMES] = {take_segment_frames, 0},
+    [MV_WORD_FORWARD_FRAMES] = {take_stack, offsetof(mv_segment_row, forward)},
+    [MV_WORD_BLOCKS] = {take_blocks, 0},
+};
+
+static const record_field history_keys[MV_WORD_COUNT] = {
+    [MV_WORD_ADDR] = {take_bytes, offsetof(mv_history_row, addr)},
+    [MV_WORD_REAL_SIZE] = {take_bytes, offsetof(mv_history_row, real_size)},
+    [MV_WORD_FRAMES] = {take_history_frames, 0},
+    [MV_WORD_CPP_FRAMES] = {take_stack, offsetof(mv_history_row, cpp)},
+};
+
+static bool take_stage(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
-    mv_history_row *row = into;
-    mv_word word = word_of(key);
-    uint32_t call;
+    uint8_t *stage = out;
 
-    switch (word) {
-    case MV_WORD_ADDR:
-        return take_bytes(m, word, v, &row->addr);
-    case MV_WORD_REAL_SIZE:
-        return take_bytes(m, word, v, &row->real_size);
-    case MV_WORD_FRAMES:
-        return take_stack(m, word, v, &row->stack, &row->call);
-    case MV_WORD_CPP_FRAMES:
-        return take_stack(m, word, v, &row->cpp, &call);
-    default:
-        return mv_record_unknown_key(m, key);
-    }
+    (void)key;
+    if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_START)
+        *stage = MV_STAGE_START;
+    else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_END)
+        *stage = MV_STAGE_END;
+    else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_MARK)
+        *stage = MV_STAGE_MARK;
+    return !mv_machine_fail_refused(m, v);
 }
 
-static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
-{
-    mv_annotation_row *row = into;
-    mv_word word = word_of(key);
+static const record_field annotation_keys[MV_WORD_COUNT] = {
+    [MV_WORD_NAME] = {take_text, offsetof(mv_annotation_row, name)},
+    [MV_WORD_TIME_US] = {take_int, offsetof(mv_annotation_row, time_us)},
+    [MV_WORD_DEVICE] = {take_ordinal, offsetof(mv_annotation_row, device)},
+    [MV_WORD_STAGE] = {take_stage, offsetof(mv_annotation_row, stage)},
+};
 
-    switch (word) {
-    case MV_WORD_NAME:
-        return take_text(m, word, v, &row->name);
-    case MV_WORD_TIME_US:
-        return take_int(m, word, v, &row->time_us);
-    case MV_WORD_DEVICE:
-        return take_ordinal(m, v, &row->device);
-    case MV_WORD_STAGE:
-        if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_START)
-            row->stage = MV_STAGE_START;
-        else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_END)
-            row->stage = MV_STAGE_END;
-        else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_MARK)
-            row->stage = MV_STAGE_MARK;
-        return !mv_machine_fail_refused(m, v);
-    default:
-        return mv_record_unknown_key(m, key);
-    }
-}
-
-static bool take_role(mv_machine *m, const mv_value *v, uint8_t *out)
+static bool take_role(mv_machine *m, mv_word key, const mv_value *v, void *out)
 {
     if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, MV_WORD_ROLE, v, "a string");
+        return mv_record_wrong_type(m, key, v, "a string");
     for (int role = 0; role < MV_TENSOR_NAMED; role++)
         if (strcmp(mv_machine_quote(m, v), mv_tensor_role_name((uint8_t)role)) == 0)
-            *out = (uint8_t)role;
+            *(uint8_t *)out = (uint8_t)role;
     return true;
 }
 
-static bool tensor_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
-{
-    mv_tensor_row *row = into;
-    mv_word word = word_of(key);
-
-    switch (word) {
-    case MV_WORD_NAME:
-        return take_text(m, word, v, &row->name);
-    case MV_WORD_ROLE:
-        return take_role(m, v, &row->role);
-    case MV_WORD_SLOT:
-        return take_text(m, word, v, &row->slot);
-    case MV_WORD_SHAPE:
-        return take_text(m, word, v, &row->shape);
-    case MV_WORD_DTYPE:
-        return take_text(m, word, v, &row->dtype);
-    case MV_WORD_DEVICE:
-        return take_ordinal(m, v, &row->device);
-    case MV_WORD_ADDRESS:
-        return take_bytes(m, word, v, &row->address);
-    case MV_WORD_BYTES:
-        return take_bytes(m, word, v, &row->bytes);
-    default:
-        return mv_record_unknown_key(m, key);
-    }
-}
+static const record_field tensor_keys[MV_WORD_COUNT] = {
+    [MV_WORD_NAME] = {take_text, offsetof(mv_tensor_row, name)},
+    [MV_WORD_ROLE] = {take_role, offsetof(mv_tensor_row, role)},
+    [MV_WORD_SLOT] = {take_text, offsetof(mv_tensor_row, slot)},
+    [MV_WORD_SHAPE] = {take_text, offsetof(mv_tensor_row, shape)},
+    [MV_WORD_DTYPE] = {take_text, offsetof(mv_tensor_row, dtype)},
+    [MV_WORD_DEVICE] = {take_ordinal, offsetof(mv_tensor_row, device)},
+    [MV_WORD_ADDRESS] = {take_bytes, offsetof(mv_tensor_row, address)},
+    [MV_WORD_BYTES] = {take_bytes, offsetof(mv_tensor_row, bytes)},
+};
 
 /* Makes a row from a dict. */
 #define MAKE_ROW(name, NAME)                                          \
     static bool make_##name(mv_machine *m, mv_pairs p, mv_value *out) \
     {                                                                 \
         mv_##name##_row row = MV_##NAME##_ROW;                        \
-        if (!take_pairs(m, p, name##_field, &row))                    \
+        if (!take_pairs(m, p, name##_keys, &row))                     \
             return false;                                             \
         out->kind = MV_VALUE_##NAME;                                  \
         out->bits = mv_build_##name(&m->build, &row);                 \

@@ -19,18 +19,6 @@ typedef struct {
 
 /* ---- the strings in a box ---------------------------------------------------------------- */
 
-static word word_of(const mv_scene *scene, const mv_shape *shape)
-{
-    mv_point at = scene->points[shape->first];
-    float width = mv_text_width(shape->text, shape->width);
-
-    if (shape->anchor == MV_ANCHOR_END)
-        at.x -= width;
-    else if (shape->anchor == MV_ANCHOR_MIDDLE)
-        at.x -= width / 2;
-    return (word){.x = at.x, .y = at.y, .text = shape->text};
-}
-
 static bool find_words(spoken *s)
 {
     const mv_scene *scene = &s->view->ui.scene;
@@ -38,7 +26,14 @@ static bool find_words(spoken *s)
     s->words = mv_push_array(s->view->ui.frame, word, (uint64_t)scene->shape_count + 1);
     for (uint32_t i = 0; s->words && i < scene->shape_count; i++)
         if (scene->shapes[i].kind == MV_SHAPE_TEXT && *scene->shapes[i].text) {
-            s->words[s->count] = word_of(scene, &scene->shapes[i]);
+            const mv_shape *shape = &scene->shapes[i];
+            mv_point at = scene->points[shape->first];
+            float width = mv_text_width(shape->text, shape->width);
+            if (shape->anchor == MV_ANCHOR_END)
+                at.x -= width;
+            else if (shape->anchor == MV_ANCHOR_MIDDLE)
+                at.x -= width / 2;
+            s->words[s->count] = (word){.x = at.x, .y = at.y, .text = shape->text};
             s->words[s->count++].is_over = i >= s->view->chrome->overlay_shape;
         }
     return s->words;

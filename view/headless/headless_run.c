@@ -76,17 +76,6 @@ static int stage_of(const _Atomic int *stage)
     return atomic_load_explicit(stage, memory_order_acquire);
 }
 
-static void note_stages(player *p)
-{
-    const mv_document *document = mv_view_document(p->view);
-    mv_viewer_timing *t = p->timing;
-
-    if (document && t->read_ms == 0 && stage_of(&document->stage) == MV_DOCUMENT_OPENED)
-        t->read_ms = ms_since(p);
-    if (t->index_ms == 0 && mv_view_device(p->view))
-        t->index_ms = ms_since(p) - t->read_ms;
-}
-
 /* Fails if a part of the picture is missing because memory ran out. */
 static mv_code check_whole(const player *p, mv_err *err)
 {
@@ -122,7 +111,12 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
     *err = (mv_err){.offset = MV_NO_OFFSET};
     for (double due = ms_since(p);; due += frame_ms) {
         bool has_device, has_outline, was_idle;
-        note_stages(p);
+        const mv_document *document = mv_view_document(p->view);
+        mv_viewer_timing *t = p->timing;
+        if (document && t->read_ms == 0 && stage_of(&document->stage) == MV_DOCUMENT_OPENED)
+            t->read_ms = ms_since(p);
+        if (t->index_ms == 0 && mv_view_device(p->view))
+            t->index_ms = ms_since(p) - t->read_ms;
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
         was_idle = mv_view_is_idle(p->view); /* if the view was idle, this frame shows everything */

@@ -86,18 +86,6 @@ void mv_view_point(mv_view *view, uint32_t alloc)
     mv_view_write(view)->tab = MV_TAB_DETAILS;
 }
 
-/* Shows a hole. The allocator's state zooms to it when the state is painted. */
-static void show_hole(mv_view *view, const mv_listing_place *place)
-{
-    mv_view_state *now = mv_view_write(view);
-
-    now->main = MV_MAIN_STATE;
-    now->hole = place->hole;
-    now->pinned = MV_NO_ROW;
-    now->pinned_segment = place->segment;
-    view->panels->fits_hole = true;
-}
-
 void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
 {
     char words[MV_SEARCH_TEXT];
@@ -111,8 +99,15 @@ void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
         mv_view_show(view, place->from, place->to);
     if (place->alloc != MV_NO_ROW)
         mv_view_pin(view, place->alloc);
-    if (place->hole)
-        show_hole(view, place);
+    if (place->hole) {
+        /* The allocator's state zooms to the hole when the state is painted. */
+        mv_view_state *now = mv_view_write(view);
+        now->main = MV_MAIN_STATE;
+        now->hole = place->hole;
+        now->pinned = MV_NO_ROW;
+        now->pinned_segment = place->segment;
+        view->panels->fits_hole = true;
+    }
     if (place->has_event) /* pinning may have moved the cursor */
         mv_view_write(view)->cursor = place->event;
     if (*mv_listing_words(&mv_view_document(view)->trace, place, only, words))
@@ -218,17 +213,6 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
     return window;
 }
 
-static void start_cursor(mv_view *view, mv_window window)
-{
-    uint32_t event;
-    char why[MV_WHY];
-
-    if (mv_moment_of(view, view->chrome->start.at, window, &event, why, sizeof why))
-        mv_view_write(view)->cursor = event;
-    else
-        say_start(view, why);
-}
-
 static void begin(mv_view *view, const mv_document_device *device)
 {
     mv_chrome *c = view->chrome;
@@ -237,8 +221,13 @@ static void begin(mv_view *view, const mv_document_device *device)
     char why[MV_WHY], contained[MV_DEVICES_TEXT];
 
     set_window(view, window.first, window.end);
-    if (s->at)
-        start_cursor(view, window);
+    if (s->at) {
+        uint32_t event;
+        if (mv_moment_of(view, s->at, window, &event, why, sizeof why))
+            mv_view_write(view)->cursor = event;
+        else
+            say_start(view, why);
+    }
     if (s->filter)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;
