@@ -202,24 +202,23 @@ static void add_row(mv_rows *rows, const diff_report *c, const device_pair *pair
     MV_ROWS_ADD(rows, ROW_FIELDS);
 }
 
-static void list_sites(mv_rows *rows, const void *all, const void *one)
+static void list_sites(mv_rows *rows)
 {
-    const diff_report *c = all;
+    const diff_report *c = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t p = 0; p < c->count; p++)
         for (uint32_t i = 0; i < c->pairs[p].found.count && i < c->limit; i++)
             add_row(rows, c, &c->pairs[p], &c->pairs[p].found.sites[i], NULL);
 }
 
 /* Lists the lines of the pair that `one` points to. NULL means all pairs. */
-static void list_lines(mv_rows *rows, const void *all, const void *one)
+static void list_lines(mv_rows *rows)
 {
-    const diff_report *c = all;
+    const diff_report *c = mv_rows_all(rows);
     char label[1040];
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
-        bool is_asked = !one || pair == one;
+        bool is_asked = !mv_rows_one(rows) || pair == mv_rows_one(rows);
         const char **labels =
             is_asked && mv_rows_are_text(rows) ? labels_of(c, &pair->found) : NULL;
         for (uint32_t i = 0; is_asked && i < pair->found.lines && i < c->limit; i++) {
@@ -238,11 +237,10 @@ static const mv_table line_table = {MV_TABLE(ROW_FIELDS, list_lines)};
     MEMBER("after", reserved[1].part[i])       \
     MEMBER("delta", mv_value_i64(reserved[1].part[i] - reserved[0].part[i]))
 
-static void list_parts(mv_rows *rows, const void *all, const void *one)
+static void list_parts(mv_rows *rows)
 {
-    const mv_reserved *reserved = one; /* [2] */
+    const mv_reserved *reserved = mv_rows_one(rows); /* [2] */
 
-    (void)all;
     for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
         if (reserved[0].part[i] != 0 || reserved[1].part[i] != 0)
             MV_ROWS_ADD(rows, PART_FIELDS);
@@ -285,11 +283,10 @@ static mv_history_kind history_of(const device_pair *pair, int s)
     return pair->sides.lives[s] ? pair->sides.lives[s]->history : MV_HISTORY_COUNT;
 }
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const diff_report *c = all;
+    const diff_report *c = mv_rows_all(rows);
 
-    (void)one;
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
         mv_moment moment[2] = {moment_of(c, pair, 0), moment_of(c, pair, 1)};
         mv_history_kind history[2] = {history_of(pair, 0), history_of(pair, 1)};
@@ -309,16 +306,15 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 /* The times and devices of a single pair. Several pairs have no time in common. */
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const diff_report *c = all;
+    const diff_report *c = mv_rows_all(rows);
     const mv_reserved *reserved = c->reserved;
     uint32_t device[2] = {MV_NO_DEVICE, MV_NO_DEVICE};
     mv_history_kind history[2] = {MV_HISTORY_COUNT, MV_HISTORY_COUNT};
     int64_t delta = c->delta;
     mv_moment moment[2];
 
-    (void)one;
     for (int s = 0; s < 2; s++) {
         moment[s] = (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME, .bytes = c->level[s]};
         if (c->count != 1)

@@ -87,13 +87,12 @@ static mv_value size_or_null(mv_input size, char text[MV_INPUT_TEXT])
     MEMBER("base", size_or_null(p->base, base))                                                 \
     MEMBER("recorded", mv_value_bool(p->is_recorded))
 
-static void list_points(mv_rows *rows, const void *all, const void *one)
+static void list_points(mv_rows *rows)
 {
-    const fit_report *r = all;
+    const fit_report *r = mv_rows_all(rows);
     char allocated[2 * MV_SIZE_TEXT + 8], reserved[2 * MV_SIZE_TEXT + 8], at[MV_INPUT_TEXT];
     char base[MV_INPUT_TEXT];
 
-    (void)one;
     if (!mv_option_given(&r->cli->options, MV_HAS(CAPACITY))) {
         mv_rows_head(rows, "fits", NULL);
         mv_rows_head(rows, "fails", NULL);
@@ -123,12 +122,11 @@ static const mv_table point_table = {MV_TABLE(POINT_FIELDS, list_points)};
     MEMBER("device", mv_value_u64(r->device))                                               \
     MEMBER("note", r->found.note)
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const fit_report *r = all;
+    const fit_report *r = mv_rows_all(rows);
     char largest[MV_INPUT_TEXT];
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

@@ -85,10 +85,10 @@ typedef struct {
            mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))            \
     MEMBER("frames", mv_value_frames(r->trace, pin->stack))
 
-static void list_pins(mv_rows *rows, const void *all, const void *one)
+static void list_pins(mv_rows *rows)
 {
-    const fragmentation_report *r = all;
-    const pin_list *list = one;
+    const fragmentation_report *r = mv_rows_all(rows);
+    const pin_list *list = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, list->count, limit_of(rows, r, list->of));
     const char **labels = NULL;
 
@@ -113,10 +113,10 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))
 
 /* `one` is a device's position in the report. */
-static void list_segments(mv_rows *rows, const void *all, const void *one)
+static void list_segments(mv_rows *rows)
 {
-    const fragmentation_report *r = all;
-    uint32_t index = *(const uint32_t *)one;
+    const fragmentation_report *r = mv_rows_all(rows);
+    uint32_t index = *(const uint32_t *)mv_rows_one(rows);
     const mv_fragmentation *f = &r->found[index];
     uint32_t count = mv_rows_take(rows, f->pins.segment_count, r->limit);
 
@@ -175,10 +175,10 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
            mv_value_label(labels, i, r->trace, r->sites.kinds, line->stack))      \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
-static void list_waiting(mv_rows *rows, const void *all, const void *one)
+static void list_waiting(mv_rows *rows)
 {
-    const fragmentation_report *r = all;
-    const mv_waiting *w = one;
+    const fragmentation_report *r = mv_rows_all(rows);
+    const mv_waiting *w = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, w->count, r->limit);
     const char **labels = NULL;
 
@@ -250,11 +250,10 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
     LIST("advice", &advice_table, mv_value_rows(f))     \
     REPLAY_FIELDS(MEMBER)
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const fragmentation_report *r = all;
+    const fragmentation_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; i < r->end - r->first; i++) {
         const mv_fragmentation *f = &r->found[i];
         pin_list pins = {f, f->pins.lines, f->pins.line_count};
@@ -294,14 +293,13 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     REPLAY_FIELDS(MEMBER)                                                                   \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const fragmentation_report *r = all;
+    const fragmentation_report *r = mv_rows_all(rows);
     uint32_t index = worst_device(r);
     const mv_fragmentation *f = &r->found[index];
     pin_list pins = {f, f->pins.lines, f->pins.line_count};
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

@@ -142,11 +142,10 @@ static bool find_places(facts *f)
     MEMBER("history_why", mv_value_text(d->history_why))                                           \
     MEMBER("ring", d->ring ? mv_value_u64(d->ring) : mv_value_of(MV_VALUE_NULL))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const facts *f = all;
+    const facts *f = mv_rows_all(rows);
 
-    (void)one;
     if (mv_trace_is_missing_reserved(f->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved", NULL);
     else if (mv_trace_allocator(f->trace))
@@ -164,11 +163,10 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 #define POOL_FIELDS(COLUMN, MEMBER, LIST) \
     MEMBER("pool_id", mv_value_pair(trace->pools.a[i], trace->pools.b[i]))
 
-static void list_pools(mv_rows *rows, const void *all, const void *one)
+static void list_pools(mv_rows *rows)
 {
-    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
 
-    (void)one;
     for (uint32_t i = 0; i < trace->pools.count; i++)
         MV_ROWS_ADD(rows, POOL_FIELDS);
 }
@@ -177,11 +175,10 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .shape = 
 
 #define LEVEL_FIELDS(COLUMN, MEMBER, LIST) MEMBER("level", mv_value_text(levels.name[i]))
 
-static void list_levels(mv_rows *rows, const void *all, const void *one)
+static void list_levels(mv_rows *rows)
 {
-    mv_level_list levels = mv_levels_of(((const facts *)all)->trace);
+    mv_level_list levels = mv_levels_of(((const facts *)mv_rows_all(rows))->trace);
 
-    (void)one;
     for (uint32_t i = 0; i < levels.count; i++)
         MV_ROWS_ADD(rows, LEVEL_FIELDS);
 }
@@ -190,11 +187,10 @@ static const mv_table level_table = {MV_TABLE(LEVEL_FIELDS, list_levels), .shape
 
 #define STREAM_FIELDS(COLUMN, MEMBER, LIST) MEMBER("stream", mv_value_u64(trace->streams.value[i]))
 
-static void list_streams(mv_rows *rows, const void *all, const void *one)
+static void list_streams(mv_rows *rows)
 {
-    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
 
-    (void)one;
     for (uint32_t i = 0; i < trace->streams.count; i++)
         MV_ROWS_ADD(rows, STREAM_FIELDS);
 }
@@ -228,13 +224,12 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
 
 /* The entries of a nested table are adjacent in the file, so each table is opened and closed once.
  * Keys come from the file, so they are escaped like the file's other strings. */
-static void put_json_settings(mv_rows *rows, const void *all, const void *one)
+static void put_json_settings(mv_rows *rows)
 {
-    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
     const mv_settings *s = &trace->settings;
     mv_out *out = mv_rows_out(rows);
 
-    (void)one;
     mv_out_char(out, '{');
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t parent = s->parent[i].row;
@@ -274,12 +269,11 @@ static mv_value setting_value(const mv_trace *trace, uint32_t row)
     MEMBER("key", mv_value_string(trace, s->key[i]))      \
     MEMBER("value", setting_value(trace, i))
 
-static void list_settings(mv_rows *rows, const void *all, const void *one)
+static void list_settings(mv_rows *rows)
 {
-    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
     const mv_settings *s = &trace->settings;
 
-    (void)one;
     for (uint32_t i = 0; i < s->count; i++)
         MV_ROWS_ADD(rows, SETTING_FIELDS);
 }
@@ -293,11 +287,10 @@ static const mv_table setting_table = {MV_TABLE(SETTING_FIELDS, list_settings),
     MEMBER("text", mv_value_text(mv_note_text((mv_note_code)i))) \
     MEMBER("first", mv_value_text(trace->notes[i].first))
 
-static void list_notes(mv_rows *rows, const void *all, const void *one)
+static void list_notes(mv_rows *rows)
 {
-    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
 
-    (void)one;
     for (uint32_t i = 0; i < MV_NOTE_COUNT; i++)
         if (trace->notes[i].count > 0)
             MV_ROWS_ADD(rows, NOTE_FIELDS);
@@ -309,11 +302,10 @@ static const mv_table note_table = {MV_TABLE(NOTE_FIELDS, list_notes)};
     MEMBER("count", mv_value_u64(f->places[i].count)) \
     MEMBER("name", mv_value_string(f->trace, f->places[i].name))
 
-static void list_places(mv_rows *rows, const void *all, const void *one)
+static void list_places(mv_rows *rows)
 {
-    const facts *f = all;
+    const facts *f = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; i < f->place_count; i++)
         MV_ROWS_ADD(rows, PLACE_FIELDS);
 }
@@ -364,15 +356,14 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, "capture.", &captured)                        \
     LIST("notes", &note_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const facts *f = all;
+    const facts *f = mv_rows_all(rows);
     const mv_trace *t = f->trace;
     mv_rounding rounding = mv_rounding_of(t);
     mv_captured captured = mv_captured_find(&f->cli->scratch, t);
     char release[MV_RELEASE_TEXT];
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

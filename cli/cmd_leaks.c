@@ -107,12 +107,11 @@ static mv_tag_id tag_of(const leak_report *r, uint32_t device, const mv_leak *le
     return leak->last_event < events.count ? events.tag[leak->last_event] : MV_PLAIN_TAG;
 }
 
-static void list_leaks(mv_rows *rows, const void *all, const void *one)
+static void list_leaks(mv_rows *rows)
 {
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
     char label[512];
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
         const mv_leaks *found = &r->found[device - r->first];
         for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
@@ -126,6 +125,30 @@ static void list_leaks(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
 
+/* Lists the lines of a kind on the device that mv_rows_one points to. NULL means all devices. */
+#define LIST_LINES(name, lines, type, line, FIELDS)                                                \
+    static void name(mv_rows *rows)                                                                \
+    {                                                                                              \
+        const leak_report *r = mv_rows_all(rows);                                                  \
+        const uint32_t *only = mv_rows_one(rows);                                                  \
+        for (uint32_t device = r->first; device < r->end; device++) {                              \
+            const mv_leaks *found = &r->found[device - r->first];                                  \
+            const char **labels;                                                                   \
+            uint32_t count;                                                                        \
+            if (only && *only != device)                                                           \
+                continue;                                                                          \
+            count = mv_rows_take(rows, found->lines##_count, r->limit);                            \
+            labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->lines, count, type, \
+                                  bytes);                                                          \
+            if (found->in_progress.bytes == 0)                                                     \
+                mv_rows_head(rows, "in_progress", NULL);                                           \
+            for (uint32_t i = 0; i < count; i++) {                                                 \
+                const type *line = &found->lines[i];                                               \
+                MV_ROWS_ADD(rows, FIELDS);                                                         \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 #define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                            \
     MEMBER("device", device)                                                             \
     COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                        \
@@ -137,28 +160,7 @@ static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                 \
     MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
-/* Lists the retained memory of the device that `one` points to. NULL means all devices. */
-static void list_retained(mv_rows *rows, const void *all, const void *one)
-{
-    const leak_report *r = all;
-
-    for (uint32_t device = r->first; device < r->end; device++) {
-        const mv_leaks *found = &r->found[device - r->first];
-        const char **labels;
-        uint32_t count;
-        if (one && *(const uint32_t *)one != device)
-            continue;
-        count = mv_rows_take(rows, found->retained_count, r->limit);
-        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->retained, count,
-                              mv_retained, bytes);
-        if (found->in_progress.bytes == 0)
-            mv_rows_head(rows, "in_progress", NULL);
-        for (uint32_t i = 0; i < count; i++) {
-            const mv_retained *kept = &found->retained[i];
-            MV_ROWS_ADD(rows, RETAINED_FIELDS);
-        }
-    }
-}
+LIST_LINES(list_retained, retained, mv_retained, kept, RETAINED_FIELDS)
 
 static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
 
@@ -172,26 +174,7 @@ static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                      \
     MEMBER("frames", mv_value_frames(r->trace, old->stack))
 
-/* Lists the old blocks of the device that `one` points to. NULL means all devices. */
-static void list_older(mv_rows *rows, const void *all, const void *one)
-{
-    const leak_report *r = all;
-
-    for (uint32_t device = r->first; device < r->end; device++) {
-        const mv_leaks *found = &r->found[device - r->first];
-        const char **labels;
-        uint32_t count;
-        if (one && *(const uint32_t *)one != device)
-            continue;
-        count = mv_rows_take(rows, found->older_count, r->limit);
-        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->older, count, mv_older,
-                              bytes);
-        for (uint32_t i = 0; i < count; i++) {
-            const mv_older *old = &found->older[i];
-            MV_ROWS_ADD(rows, OLDER_FIELDS);
-        }
-    }
-}
+LIST_LINES(list_older, older, mv_older, old, OLDER_FIELDS)
 
 static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
 
@@ -211,27 +194,7 @@ static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack))         \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
-/* Lists the lines that grew in the folded time on the device that `one` points to. NULL means all
- * devices. */
-static void list_grown(mv_rows *rows, const void *all, const void *one)
-{
-    const leak_report *r = all;
-
-    for (uint32_t device = r->first; device < r->end; device++) {
-        const mv_leaks *found = &r->found[device - r->first];
-        const char **labels;
-        uint32_t count;
-        if (one && *(const uint32_t *)one != device)
-            continue;
-        count = mv_rows_take(rows, found->grown_count, r->limit);
-        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->grown, count, mv_grown,
-                              bytes);
-        for (uint32_t i = 0; i < count; i++) {
-            const mv_grown *line = &found->grown[i];
-            MV_ROWS_ADD(rows, GROWN_FIELDS);
-        }
-    }
-}
+LIST_LINES(list_grown, grown, mv_grown, line, GROWN_FIELDS)
 
 static const mv_table grown_table = {MV_TABLE(GROWN_FIELDS, list_grown)};
 
@@ -252,11 +215,10 @@ static const mv_table grown_table = {MV_TABLE(GROWN_FIELDS, list_grown)};
     MEMBER("freed_at", mv_value_frames(r->trace, pile->freed_at))        \
     MEMBER("advice", pile->advice)
 
-static void list_piles(mv_rows *rows, const void *all, const void *one)
+static void list_piles(mv_rows *rows)
 {
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
         const mv_leaks *found = &r->found[device - r->first];
         for (uint32_t i = 0; i < found->pile_count && i < r->limit; i++) {
@@ -284,11 +246,10 @@ static const mv_table pile_table = {MV_TABLE(PILE_FIELDS, list_piles)};
     MEMBER("why", grown->why)                                 \
     MEMBER("advice", grown->advice)
 
-static void list_driver(mv_rows *rows, const void *all, const void *one)
+static void list_driver(mv_rows *rows)
 {
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
         const mv_driver_growth *grown = r->found[device - r->first].driver;
         if (grown)
@@ -322,11 +283,10 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
 /* Lists the lines that hold memory at every low point. */
-static void list_held(mv_rows *rows, const void *all, const void *one)
+static void list_held(mv_rows *rows)
 {
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
         const mv_low_held *held = &r->held[device - r->first];
         for (uint32_t i = 0; i < held->count && i < r->limit; i++) {
@@ -368,11 +328,10 @@ static const mv_table held_table = {MV_TABLE(HELD_LINE_FIELDS, list_held)};
     MEMBER("outlook.oom_event",                                                             \
            mv_value_event(mv_event_number(r->trace, device, outlook->oom_event)))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
         const mv_leaks *found = &r->found[device - r->first];
         const mv_leak_outlook *outlook = &r->outlook[device - r->first];
@@ -397,16 +356,15 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("held", &held_table, mv_value_rows(NULL))         \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
     static const mv_leaks none = {.steps = {.name = ""}};
-    const leak_report *r = all;
+    const leak_report *r = mv_rows_all(rows);
     const mv_leaks *first = first_of_all(r);
     struct {
         uint64_t bytes, blocks;
     } sum = {0};
 
-    (void)one;
     first = first ? first : &none;
     for (uint32_t i = 0; i < r->end - r->first; i++) {
         sum.bytes += r->found[i].in_progress.bytes;

@@ -69,10 +69,10 @@ static void add_remainder(mv_rows *rows, const char *what, int64_t bytes)
         rows, 2, (mv_named_value[]){{"name", mv_value_text(what)}, {"bytes", mv_value_i64(bytes)}});
 }
 
-static void list_rows(mv_rows *rows, const void *all, const void *one)
+static void list_rows(mv_rows *rows)
 {
-    const ledger_report *r = all;
-    const mv_ledger *ledger = one;
+    const ledger_report *r = mv_rows_all(rows);
+    const mv_ledger *ledger = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, ledger->count, r->limit);
     char name[MV_LIBRARY_NAME], who[2 * MV_LIBRARY_NAME];
 
@@ -102,13 +102,12 @@ typedef struct {
     uint32_t point;
 } series_point;
 
-static void list_libraries(mv_rows *rows, const void *all, const void *one)
+static void list_libraries(mv_rows *rows)
 {
-    const series_point *at = one;
+    const series_point *at = mv_rows_one(rows);
     const mv_ledger_series *series = at->series;
     const uint64_t *by = mv_ledger_series_by(series, at->point);
 
-    (void)all;
     for (uint32_t i = 0; i < series->library_count; i++)
         if (by[i] > 0)
             MV_ROWS_ADD(rows, LIBRARY_FIELDS);
@@ -132,10 +131,10 @@ static bool is_missing_calls(const ledger_report *r)
     MEMBER("context_estimate", is_known ? mv_value_i64(point->context_estimate) : null) \
     MEMBER("unexplained", is_known ? mv_value_i64(point->unexplained) : null)
 
-static void list_samples(mv_rows *rows, const void *all, const void *one)
+static void list_samples(mv_rows *rows)
 {
-    const mv_ledger_series *series = one;
-    bool is_known = !is_missing_calls(all);
+    const mv_ledger_series *series = mv_rows_one(rows);
+    bool is_known = !is_missing_calls(mv_rows_all(rows));
     mv_value null = mv_value_of(MV_VALUE_NULL);
 
     for (uint32_t i = 0; i < series->count; i++) {
@@ -174,12 +173,11 @@ static const mv_table sample_table = {MV_TABLE(SAMPLE_FIELDS, list_samples),
     MEMBER("reserved_addresses.refused", ledger->addresses.refused)                      \
     LIST("samples", &sample_table, mv_value_rows(&r->devices[i].series))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const ledger_report *r = all;
+    const ledger_report *r = mv_rows_all(rows);
     mv_value null = mv_value_of(MV_VALUE_NULL);
 
-    (void)one;
     for (uint32_t i = 0; i < r->count; i++) {
         const mv_ledger *ledger = &r->devices[i].at;
         bool is_used = ledger->used != MV_NO_BYTES;
@@ -285,9 +283,9 @@ static void add_part(mv_rows *rows, const char *what, const int64_t bytes[3])
     MV_ROWS_ADD(rows, PART_FIELDS);
 }
 
-static void list_parts(mv_rows *rows, const void *all, const void *one)
+static void list_parts(mv_rows *rows)
 {
-    const ledger_explanation *explanation = one;
+    const ledger_explanation *explanation = mv_rows_one(rows);
     const mv_ledger_series *series = explanation->series;
     const char *what = "";
     char times[3][SHORT_TEXT];
@@ -309,7 +307,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
             held[k] = (int64_t)mv_ledger_series_by(series, explanation->point[k])[i];
         add_part(rows, series->libraries[i].name, held);
     }
-    if (is_missing_calls(all))
+    if (is_missing_calls(mv_rows_all(rows)))
         return;
     add_part(rows, "context and code (estimate)", context);
     add_part(rows, "unexplained", unexplained);

@@ -165,12 +165,12 @@ static void list_device(mv_rows *rows, const line_report *r, uint32_t device)
 }
 
 /* Lists the lines of the device that `one` points to. NULL means all devices. */
-static void list_lines(mv_rows *rows, const void *all, const void *one)
+static void list_lines(mv_rows *rows)
 {
-    const line_report *r = all;
+    const line_report *r = mv_rows_all(rows);
 
     for (uint32_t device = r->first; device < r->end; device++)
-        if (!one || *(const uint32_t *)one == device)
+        if (!mv_rows_one(rows) || *(const uint32_t *)mv_rows_one(rows) == device)
             list_device(rows, r, device);
 }
 
@@ -180,11 +180,10 @@ static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
     MEMBER("device", device)                \
     MV_DOUBT_FIELDS(MEMBER, &r->doubts[device - r->first])
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const line_report *r = all;
+    const line_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = r->first; device < r->end; device++)
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
 }

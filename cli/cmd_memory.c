@@ -214,10 +214,10 @@ static uint32_t choose(const tree_report *r, const mv_flame_tree *tree, tree_row
     return all;
 }
 
-static void list_tree(mv_rows *rows, const void *all, const void *one)
+static void list_tree(mv_rows *rows)
 {
-    const tree_report *r = all;
-    const device_tree *d = one;
+    const tree_report *r = mv_rows_all(rows);
+    const device_tree *d = mv_rows_one(rows);
     bool is_text = mv_rows_are_text(rows);
     uint64_t whole = d->tree.nodes[0].bytes;
     uint32_t count;

@@ -101,10 +101,10 @@ static const char **holder_labels(const oom_report *r, const mv_oom *oom, const 
            mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))      \
     MEMBER("frames", mv_value_frames(r->trace, pin->stack))
 
-static void list_pins(mv_rows *rows, const void *all, const void *one)
+static void list_pins(mv_rows *rows)
 {
-    const oom_report *r = all;
-    const pin_list *list = one;
+    const oom_report *r = mv_rows_all(rows);
+    const pin_list *list = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, list->count, r->limit);
     const char **labels = NULL;
 
@@ -237,11 +237,10 @@ static void add_oom(mv_rows *rows, const oom_report *r, uint32_t index, const mv
     MV_ROWS_ADD(rows, OOM_FIELDS);
 }
 
-static void list_ooms(mv_rows *rows, const void *all, const void *one)
+static void list_ooms(mv_rows *rows)
 {
-    const oom_report *r = all;
+    const oom_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; i < r->end - r->first; i++)
         for (uint32_t k = 0; k < r->found[i].count && k < r->limit; k++)
             add_oom(rows, r, i, &r->found[i].ooms[k]);

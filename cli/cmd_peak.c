@@ -116,10 +116,10 @@ typedef struct {
     MEMBER("name", name)                   \
     MEMBER("site", mv_value_itself(site->label))
 
-static void list_layers(mv_rows *rows, const void *all, const void *one)
+static void list_layers(mv_rows *rows)
 {
-    const labelled_split *site = one;
-    const peak_report *r = all;
+    const labelled_split *site = mv_rows_one(rows);
+    const peak_report *r = mv_rows_all(rows);
 
     for (uint32_t i = 0; i < site->split->count; i++) {
         const mv_site_layer *layer = &site->split->layers[i];
@@ -176,10 +176,10 @@ static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, 
     return &d->layers.loops[row];
 }
 
-static void list_sites(mv_rows *rows, const void *all, const void *one)
+static void list_sites(mv_rows *rows)
 {
-    const peak_report *r = all;
-    const device_peak *d = one;
+    const peak_report *r = mv_rows_all(rows);
+    const device_peak *d = mv_rows_one(rows);
     const mv_attribution *found = &d->found;
     const char **labels = labels_of(r, found, shown_of(r, found));
     uint64_t whole = found->at.bytes.allocated;
@@ -267,10 +267,10 @@ static uint32_t split_rows(const peak_report *r, const device_peak *d)
     return count > SPLIT_ROWS && r->limit < d->found.count ? SPLIT_ROWS : count;
 }
 
-static void list_splits(mv_rows *rows, const void *all, const void *one)
+static void list_splits(mv_rows *rows)
 {
-    const peak_report *r = all;
-    const device_peak *d = one;
+    const peak_report *r = mv_rows_all(rows);
+    const device_peak *d = mv_rows_one(rows);
     const char **labels = labels_of(r, &d->found, shown_of(r, &d->found));
     uint32_t count = d->found.count < r->limit ? d->found.count : (uint32_t)r->limit;
     uint32_t left = split_rows(r, d);
@@ -295,10 +295,10 @@ static const mv_table split_table = {MV_TABLE(SPLIT_FIELDS, list_splits)};
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, range->bytes)        \
     COLUMN(NULL, "share", 2, MV_UNIT_COUNT, 5, mv_value_share(range->bytes, whole))
 
-static void list_ranges(mv_rows *rows, const void *all, const void *one)
+static void list_ranges(mv_rows *rows)
 {
-    const peak_report *r = all;
-    const mv_attribution *found = one;
+    const peak_report *r = mv_rows_all(rows);
+    const mv_attribution *found = mv_rows_one(rows);
     uint64_t whole = found->at.bytes.allocated;
     bool is_text = mv_rows_are_text(rows);
     bool says_nothing = found->range_count == 1 && found->ranges[0].name.row == MV_NO_ROW;
@@ -320,11 +320,10 @@ static const mv_table range_table = {MV_TABLE(RANGE_FIELDS, list_ranges)};
     MEMBER("category", found->categories.name[i]) \
     MEMBER("bytes", found->category_bytes[i])
 
-static void list_categories(mv_rows *rows, const void *all, const void *one)
+static void list_categories(mv_rows *rows)
 {
-    const mv_attribution *found = one;
+    const mv_attribution *found = mv_rows_one(rows);
 
-    (void)all;
     for (uint32_t i = 0; i < found->categories.count; i++)
         if (found->category_bytes[i] > 0)
             MV_ROWS_ADD(rows, CATEGORY_FIELDS);
@@ -339,10 +338,10 @@ static const mv_table category_table = {MV_TABLE(CATEGORY_FIELDS, list_categorie
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, part->stack)) \
     MEMBER("frames", mv_value_frames(r->trace, part->stack))
 
-static void list_target_sites(mv_rows *rows, const void *all, const void *one)
+static void list_target_sites(mv_rows *rows)
 {
-    const peak_report *r = all;
-    const device_peak *d = one;
+    const peak_report *r = mv_rows_all(rows);
+    const device_peak *d = mv_rows_one(rows);
     const mv_peak_target *t = &d->target;
 
     for (uint32_t i = 0; i < t->count; i++) {
@@ -391,12 +390,11 @@ static mv_value reaches_value(const mv_peak_target *t)
     MEMBER("unattributed", found->unattributed)                                    \
     LIST("unattributed_tensors", &mv_tensor_table, mv_value_rows(&tensors))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const peak_report *r = all;
+    const peak_report *r = mv_rows_all(rows);
     bool has_target = mv_option_given(&r->cli->options, MV_HAS(TARGET));
 
-    (void)one;
     for (uint32_t i = 0; i < r->count; i++) {
         const device_peak *d = &r->devices[i];
         const mv_attribution *found = &d->found;
@@ -422,15 +420,14 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))     \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const peak_report *r = all;
+    const peak_report *r = mv_rows_all(rows);
     const device_peak none = {0}, *d = r->count ? fullest(r) : &none;
     const mv_attribution *found = &d->found;
     bool has_target = mv_option_given(&r->cli->options, MV_HAS(TARGET));
     mv_tensor_list tensors = tensors_of(r, d, found->count);
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

@@ -106,13 +106,12 @@ static void add_broken(mv_rows *rows, const mv_rank_file *file)
 }
 
 /* In text, unreadable files are reported below the table. */
-static void list_ranks(mv_rows *rows, const void *all, const void *one)
+static void list_ranks(mv_rows *rows)
 {
-    const ranks_report *r = all;
+    const ranks_report *r = mv_rows_all(rows);
     uint32_t count = mv_rows_take(rows, r->count, r->limit);
     bool is_said = false;
 
-    (void)one;
     for (uint32_t i = 0; i < r->count; i++)
         is_said = is_said || !r->ranks[i]->is_missing_reserved;
     if (!is_said)
@@ -154,11 +153,10 @@ static const mv_table group_table = {MV_TABLE(GROUP_FIELDS, list_groups)};
     MEMBER("culprit_bytes", mv_value_bytes(found->at_stack))                               \
     MEMBER("frames", mv_value_frames(code, found->stack))
 
-static void list_outliers(mv_rows *rows, const void *all, const void *one)
+static void list_outliers(mv_rows *rows)
 {
-    const ranks_report *r = all;
+    const ranks_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; r->count && i < r->found.count; i++) {
         const mv_rank_outlier *found = &r->found.outliers[i];
         const mv_trace *code = r->ranks[found->code_of]->code;
@@ -202,14 +200,13 @@ static rank_allocation allocation_of(const ranks_report *r, uint32_t rank, uint6
     DOING_FIELDS(MEMBER, "divergence.differs", differs)                            \
     DOING_FIELDS(MEMBER, "divergence.most", most)
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
     static const mv_summary none;
-    const ranks_report *r = all;
+    const ranks_report *r = mv_rows_all(rows);
     const mv_divergence *where = NULL;
     rank_allocation differs = {.rank = &none}, most = {.rank = &none};
 
-    (void)one;
     if (r->count > 0 && r->found.first != MV_NO_ROW) {
         where = &r->found.apart[r->found.first];
         differs = allocation_of(r, r->found.first, where->last);

@@ -79,11 +79,12 @@ typedef struct {
            mv_value_bound(p->peak.bytes.reserved, t->audit.peak.reserved, reserved))    \
     PEAK_EVENT_FIELDS(MEMBER, &p->peak)
 
-static void list_pools(mv_rows *rows, const void *all, const void *one)
+static void list_pools(mv_rows *rows)
 {
-    const mv_trace *trace = ((const survey *)all)->trace;
-    const mv_totals *t = one;
-    uint64_t limit = mv_rows_are_text(rows) ? ((const survey *)all)->limit : UINT64_MAX;
+    const mv_trace *trace = ((const survey *)mv_rows_all(rows))->trace;
+    const mv_totals *t = mv_rows_one(rows);
+    uint64_t limit =
+        mv_rows_are_text(rows) ? ((const survey *)mv_rows_all(rows))->limit : UINT64_MAX;
     uint32_t count = mv_rows_take(rows, t->pool_count, limit);
     char name[MV_POOL_TEXT + 16], id[MV_POOL_TEXT], allocated[MV_BOUND_TEXT],
         reserved[MV_BOUND_TEXT];
@@ -130,10 +131,10 @@ static uint64_t capture_rows(const survey *s)
            mv_value_text(mv_frame_label(s->trace, c->frame, label, sizeof label)))              \
     MEMBER("frames", mv_value_frames(s->trace, c->stack))
 
-static void list_captures(mv_rows *rows, const void *all, const void *one)
+static void list_captures(mv_rows *rows)
 {
-    const survey *s = all;
-    const device_stats *d = one;
+    const survey *s = mv_rows_all(rows);
+    const device_stats *d = mv_rows_one(rows);
     bool has_segments = !mv_trace_allocator(s->trace), has_names = false, has_graphs = false;
     uint32_t count =
         mv_rows_take(rows, d->graphs.count, mv_rows_are_text(rows) ? capture_rows(s) : UINT64_MAX);
@@ -157,17 +158,17 @@ static void list_captures(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table capture_table = {MV_TABLE(CAPTURE_FIELDS, list_captures)};
 
-#define GRAPH_POOL_FIELDS(COLUMN, MEMBER, LIST)                             \
-    MEMBER("pool_id", mv_value_pool(((const survey *)all)->trace, p->pool)) \
-    MEMBER("captures", mv_value_u64(p->captures))                           \
-    MEMBER("memory", mv_value_u64(p->memory))                               \
-    MEMBER("allocated", mv_value_u64(p->allocated))                         \
-    MEMBER("reserved", mv_value_bytes(p->reserved))                         \
-    MEMBER("used", mv_value_bytes(p->used))                                 \
-    MEMBER("unused", mv_value_bytes(p->unused))                             \
+#define GRAPH_POOL_FIELDS(COLUMN, MEMBER, LIST)         \
+    MEMBER("pool_id", mv_value_pool(s->trace, p->pool)) \
+    MEMBER("captures", mv_value_u64(p->captures))       \
+    MEMBER("memory", mv_value_u64(p->memory))           \
+    MEMBER("allocated", mv_value_u64(p->allocated))     \
+    MEMBER("reserved", mv_value_bytes(p->reserved))     \
+    MEMBER("used", mv_value_bytes(p->used))             \
+    MEMBER("unused", mv_value_bytes(p->unused))         \
     MEMBER("left", mv_value_bytes(p->left))
 
-MV_LIST_ROWS_OF(list_graph_pools, void, unused, device_stats, d, d->graphs.pool_count,
+MV_LIST_ROWS_OF(list_graph_pools, survey, s, device_stats, d, d->graphs.pool_count,
                 const mv_graph_pool *p = &d->graphs.pools[i], GRAPH_POOL_FIELDS)
 
 static const mv_table graph_pool_table = {MV_TABLE(GRAPH_POOL_FIELDS, list_graph_pools)};
@@ -206,11 +207,10 @@ static const mv_table graph_pool_table = {MV_TABLE(GRAPH_POOL_FIELDS, list_graph
     MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))                          \
     MV_REST_FIELDS(MEMBER, s->cli, &d->rest)
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const survey *s = all;
+    const survey *s = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; i < s->count; i++) {
         const device_stats *d = &s->devices[i];
         const mv_totals *t = &d->totals;
@@ -236,13 +236,12 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("host.allocations", mv_value_u64(host.allocations))                                     \
     MEMBER("host.events", mv_value_u64(host.events))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const survey *s = all;
+    const survey *s = mv_rows_all(rows);
     const mv_totals *of = &s->host.totals;
     mv_host_totals host = mv_host_totals_of(s->trace);
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 
@@ -258,10 +257,10 @@ const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
            is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))   \
     COLUMN(NULL, "time", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_text(time))
 
-static void list_levels(mv_rows *rows, const void *all, const void *one)
+static void list_levels(mv_rows *rows)
 {
-    const mv_trace *trace = ((const survey *)all)->trace;
-    const device_stats *stats = one;
+    const mv_trace *trace = ((const survey *)mv_rows_all(rows))->trace;
+    const device_stats *stats = mv_rows_one(rows);
     const mv_totals *t = &stats->totals;
     const mv_levels *now = &t->current.bytes, *peak = &t->peak.bytes;
     const mv_audit *audit = &t->audit;

@@ -452,7 +452,7 @@ static void list_device(const listing *l, mv_rows *rows, uint32_t device)
 
 static void list_events(mv_rows *rows, const void *all, const void *one)
 {
-    const listing *l = all;
+    const listing *l = mv_rows_all(rows);
 
     (void)one;
     for (uint32_t device = l->first; device < l->end && !l->so_far->has_failed; device++)
@@ -481,11 +481,10 @@ static void number_stacks(const listing *l, uint32_t device)
     }
 }
 
-static void list_stacks(mv_rows *rows, const void *all, const void *one)
+static void list_stacks(mv_rows *rows)
 {
-    const listing *l = all;
+    const listing *l = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = l->first; device < l->end && !l->so_far->has_failed; device++)
         number_stacks(l, device);
     for (uint32_t i = 0; i < l->so_far->stacks; i++)
@@ -493,12 +492,11 @@ static void list_stacks(mv_rows *rows, const void *all, const void *one)
 }
 
 /* Lists each stack on one line, as an array of frames. */
-static void put_json_stacks(mv_rows *rows, const void *all, const void *one)
+static void put_json_stacks(mv_rows *rows)
 {
-    const listing *l = all;
+    const listing *l = mv_rows_all(rows);
     mv_out *out = mv_rows_out(rows);
 
-    (void)one;
     mv_out_char(out, '[');
     for (uint32_t i = 0; i < l->so_far->stacks; i++) {
         mv_out_words(out, i ? ",\n" : "\n");

@@ -107,13 +107,12 @@ static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
     COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)        \
     COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const triage_report *r = all;
+    const triage_report *r = mv_rows_all(rows);
     uint32_t count = mv_rows_take(rows, r->device_count, r->limit);
     bool is_said = false;
 
-    (void)one;
     for (uint32_t i = 0; i < r->device_count; i++)
         is_said = is_said || !r->devices[i].is_of_other;
     if (!is_said)
@@ -600,13 +599,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     return err->code;
 }
 
-static int by_weight(const void *left, const void *right, const void *context)
-{
-    const verdict_row *a = left, *b = right;
-
-    (void)context;
-    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
-}
+MV_FINDING_BY_ALARM(by_weight, verdict_row, kind)
 
 static bool name_files(triage_report *r)
 {

@@ -100,12 +100,11 @@ static int complain(const char *file, const mv_err *err)
     MEMBER("scene_p99_ms", mv_value_real(timing->scene_p99_ms))     \
     MEMBER("written", mv_value_text(p->shot))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const played *p = all;
+    const played *p = mv_rows_all(rows);
     const mv_viewer_timing *timing = p->timing;
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

@@ -72,10 +72,10 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
     MEMBER("changes", mv_value_texts(w->changes.changes, run->is_changed ? w->changes.count : 0))  \
     MEMBER("assumed", mv_value_texts(w->changes.assumed, run->is_changed ? w->changes.count : 0))
 
-static void list_runs(mv_rows *rows, const void *all, const void *one)
+static void list_runs(mv_rows *rows)
 {
-    const whatif_report *r = all;
-    const mv_whatif *w = one;
+    const whatif_report *r = mv_rows_all(rows);
+    const mv_whatif *w = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, w->run_count, r->limit);
     const char *keys[MV_MOST_IDLE_KEYS];
     char settings[600];
@@ -101,10 +101,10 @@ static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
            mv_value_if(has_stack, mv_value_culprit(r->trace, r->sites.kinds, a->stack))) \
     MEMBER("frames", mv_value_if(has_stack, mv_value_frames(r->trace, a->stack)))
 
-static void list_advice(mv_rows *rows, const void *all, const void *one)
+static void list_advice(mv_rows *rows)
 {
-    const whatif_report *r = all;
-    const mv_whatif *w = one;
+    const whatif_report *r = mv_rows_all(rows);
+    const mv_whatif *w = mv_rows_one(rows);
 
     for (uint32_t i = 0; i < w->advice_count; i++) {
         const mv_whatif_advice *a = &w->advice[i];
@@ -147,10 +147,10 @@ static const char *remedy_cost(const mv_remedy *row, char text[MV_SIZE_TEXT + 24
     MEMBER("recomputed_bytes", row->recomputed)                                                   \
     MEMBER("copied_bytes", row->copied)
 
-static void list_remedies(mv_rows *rows, const void *all, const void *one)
+static void list_remedies(mv_rows *rows)
 {
-    const whatif_report *r = all;
-    const mv_whatif *w = one;
+    const whatif_report *r = mv_rows_all(rows);
+    const mv_whatif *w = mv_rows_one(rows);
     uint32_t count = mv_rows_take(rows, w->remedies.count, r->limit);
     char cost[MV_SIZE_TEXT + 24];
 
@@ -199,11 +199,10 @@ static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
     LIST("target.remedies", &remedy_table, mv_value_rows(w))                         \
     MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
 
-static void list_devices(mv_rows *rows, const void *all, const void *one)
+static void list_devices(mv_rows *rows)
 {
-    const whatif_report *r = all;
+    const whatif_report *r = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t i = 0; i < r->end - r->first; i++) {
         const mv_whatif *w = &r->found[i];
         const mv_trials *t = &w->trials;
@@ -217,13 +216,12 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     TRIAL_FIELDS(COLUMN, MEMBER, LIST)      \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
+static void list_report(mv_rows *rows)
 {
-    const whatif_report *r = all;
+    const whatif_report *r = mv_rows_all(rows);
     const mv_whatif *w = &r->sum;
     const mv_trials *t = &w->trials;
 
-    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

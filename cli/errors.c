@@ -107,12 +107,11 @@ static mv_value number_of(int64_t number)
     return number < 0 ? mv_value_of(MV_VALUE_NULL) : mv_value_i64(number);
 }
 
-static void list_errors(mv_rows *rows, const void *all, const void *one)
+static void list_errors(mv_rows *rows)
 {
-    const mv_error_report *r = one;
+    const mv_error_report *r = mv_rows_one(rows);
     uint32_t count = r ? mv_rows_take(rows, r->texts->count, r->limit) : 0;
 
-    (void)all;
     for (uint32_t i = 0; i < count; i++) {
         const mv_error_text *e = &r->texts->rows[i];
         const mv_oom_text *t = &r->rows[i];

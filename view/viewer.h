@@ -50,8 +50,6 @@ typedef struct {
                               (view/document/outline.h) */
     double read_ms;     /* time to read the first file */
     double index_ms;    /* from the end of reading until the timeline is ready */
-    double settled_ms;  /* from the start until nothing was left to compute; only measured for a
-                              shot */
     double p50_ms, p90_ms, p99_ms, max_ms; /* time per frame, for inputs, scene and pixels */
     double cpu_p50_ms,
         cpu_p99_ms; /* CPU time per frame of the thread that draws, without other threads */

@@ -644,13 +644,7 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
 
 /* Equally serious findings keep the order in which they were found: by event, or by rank in the
  * report. */
-static int by_alarm(const void *left, const void *right, const void *context)
-{
-    const mv_finding *a = left, *b = right;
-
-    (void)context;
-    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
-}
+MV_FINDING_BY_ALARM(by_alarm, mv_finding, kind)
 
 /* Adds the findings about PyTorch's allocator with its segments and settings. */
 static void add_pytorch(findings_builder *g)

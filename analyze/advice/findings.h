@@ -137,5 +137,14 @@ mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_find
  * more bytes comes first. */
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);
 
+/* Defines an mv_compare for rows with a `kind` and `bytes`. Equally serious rows keep their order. */
+#define MV_FINDING_BY_ALARM(name, type, kind)                                 \
+    static int name(const void *left, const void *right, const void *context) \
+    {                                                                         \
+        const type *a = left, *b = right;                                     \
+        (void)context;                                                        \
+        return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);     \
+    }
+
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */
 const char *mv_report_name(mv_report report);      /* "leaks" */

@@ -205,13 +205,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
 }
 
 /* Sorts rows in the order of one device's findings, and equal rows by device. */
-static int by_weight(const void *left, const void *right, const void *context)
-{
-    const mv_triage_row *a = left, *b = right;
-
-    (void)context;
-    return mv_finding_by_alarm(a->finding->kind, a->bytes, b->finding->kind, b->bytes);
-}
+MV_FINDING_BY_ALARM(by_weight, mv_triage_row, finding->kind)
 
 static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 {

@@ -5,6 +5,7 @@
 #include "analyze/filter/filter.h"
 #include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
+#include "base/search.h"
 
 static mv_code no_memory(mv_err *err)
 {
@@ -240,16 +241,11 @@ static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_
 
 static bool has_row(const mv_filter_term *term, uint32_t row)
 {
-    uint32_t low = 0, high = term->range_count;
+    mv_bisect b = mv_bisect_over(0, term->range_count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (term->ranges[middle].to < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < term->range_count && term->ranges[low].from <= row;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, term->ranges[b.middle].to < row);
+    return b.low < term->range_count && term->ranges[b.low].from <= row;
 }
 
 static bool is_in_pool(const mv_trace *trace, mv_pool_id pool, const uint64_t id[2])

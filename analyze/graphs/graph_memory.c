@@ -1,6 +1,7 @@
 #include "analyze/graphs/graph_search.h"
 
 #include "analyze/code/culprit.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* The addresses of captures, cut where a block begins or ends:
@@ -102,16 +103,11 @@ static int compare_points(point a, point b)
 
 static uint32_t point_at(const address_map *m, uint32_t group, uint64_t addr)
 {
-    uint32_t low = 0, high = m->count;
+    mv_bisect b = mv_bisect_over(0, m->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_points(m->points[middle], (point){group, addr}) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, compare_points(m->points[b.middle], (point){group, addr}) < 0);
+    return (uint32_t)b.low;
 }
 
 static bool find_points(address_map *m)
@@ -306,16 +302,11 @@ static bool place_segments(address_map *m)
 /* Returns the capture during which an event happened, or NULL. */
 static mv_graph_capture *capture_at(const mv_graphs *out, uint32_t event)
 {
-    uint32_t low = 0, high = out->count;
+    mv_bisect b = mv_bisect_over(0, out->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (out->captures[middle].first <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && out->captures[low - 1].last >= event ? &out->captures[low - 1] : NULL;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, out->captures[b.middle].first <= event);
+    return b.low > 0 && out->captures[b.low - 1].last >= event ? &out->captures[b.low - 1] : NULL;
 }
 
 static void count_segments(address_map *m)

@@ -106,14 +106,12 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* Raises the peak of the needed memory. `request` is the number of bytes of a failed request,
  * otherwise 0. */
-static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
+static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request)
 {
     uint64_t used = now->active + request;
 
-    if (used > d->needed) {
+    if (used > d->needed)
         d->needed = used;
-        d->needed_event = event;
-    }
     if (now->allocated + request > d->allocated)
         d->allocated = now->allocated + request;
 }
@@ -140,7 +138,7 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
         failed = mv_segment_size_for(ev->size[event]);
         request = ev->size[event];
     }
-    raise_needed(&s->out->demand, &s->now, request, event);
+    raise_needed(&s->out->demand, &s->now, request);
     if (s->now.reserved > s->out->demand.reserved)
         s->out->demand.reserved = s->now.reserved;
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
@@ -160,7 +158,7 @@ static uint32_t follow_brief(mv_growth_search *s, uint32_t event)
     bytes = s->lives->allocs.block[s->lives->alloc_of[event]];
     with.allocated += bytes;
     with.active += bytes;
-    raise_needed(&s->out->demand, &with, 0, event);
+    raise_needed(&s->out->demand, &with, 0);
     raise_taken(&s->out->demand, s->now.reserved, 0, event);
     return 3;
 }
@@ -175,8 +173,8 @@ static void begin_demand(mv_growth_search *s)
                          .allocated = before.allocated,
                          .active = before.allocated + before.pending};
     d->before = d->reserved = before.reserved;
-    raise_needed(d, &s->now, 0, MV_BEFORE);
-    d->taken_event = d->needed_event = MV_BEFORE;
+    raise_needed(d, &s->now, 0);
+    d->taken_event = MV_BEFORE;
     if (s->window.first == 0)
         d->taken = before.reserved;
 }

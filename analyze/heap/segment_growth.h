@@ -41,8 +41,7 @@ typedef struct {
 /* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
  * counts as if it had succeeded, so its request counts as needed, and its segment as taken. */
 typedef struct {
-    uint64_t needed; /* largest number of bytes in use (allocated or pending) at once */
-    uint32_t needed_event;
+    uint64_t needed;       /* largest number of bytes in use (allocated or pending) at once */
     uint64_t allocated;    /* largest number of bytes allocated at once, which would be the need if
                            * no free had to wait for a stream */
     uint64_t taken;        /* largest number of bytes reserved at once within the window */

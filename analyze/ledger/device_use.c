@@ -1,6 +1,7 @@
 #include "analyze/ledger/device_use.h"
 
 #include "base/numbers.h"
+#include "base/search.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "parse/live/read_live.h"
@@ -349,15 +350,12 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
 {
     const int64_t *times = trace->samples.time_us;
     uint64_t after, before, gap, gap_before;
-    uint32_t next = 0, end = use->count;
+    mv_bisect b = mv_bisect_over(0, use->count);
+    uint32_t next;
 
-    while (next < end) {
-        uint32_t middle = next + (end - next) / 2;
-        if (times[use->row[middle]] <= time_us)
-            next = middle + 1;
-        else
-            end = middle;
-    }
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, times[use->row[b.middle]] <= time_us);
+    next = (uint32_t)b.low;
     if (next == 0 || next == use->count)
         return next ? next - 1 : 0;
     /* if a process has ended, less memory is in use than its calls hold */

@@ -6,6 +6,7 @@
 #include "analyze/steps/steps.h"
 #include "base/duration.h"
 #include "base/numbers.h"
+#include "base/search.h"
 #include "parse/live/read_live.h"
 
 /* Returns NAME of "@NAME#K" or "NAME#K". *number is set to K, or to 1 if there is no K. */
@@ -141,14 +142,10 @@ mv_code mv_pauses_find(mv_arena *arena, const mv_trace *trace, const char *start
 
 uint32_t mv_pause_at(const mv_pauses *pauses, int64_t time_us)
 {
-    uint32_t low = 0, high = pauses->count;
+    mv_bisect b = mv_bisect_over(0, pauses->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (pauses->pauses[middle].to_us <= time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < pauses->count && pauses->pauses[low].from_us <= time_us ? low : MV_NO_ROW;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, pauses->pauses[b.middle].to_us <= time_us);
+    return b.low < pauses->count && pauses->pauses[b.low].from_us <= time_us ? (uint32_t)b.low
+                                                                             : MV_NO_ROW;
 }

@@ -152,14 +152,6 @@ static void add_peak(thinning *t, const mv_peak *peak)
     t->moment[t->moments++] = peak->reserved_event;
 }
 
-static int by_number(const void *left, const void *right, const void *context)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    (void)context;
-    return (a > b) - (a < b);
-}
-
 /* Returns the first failed request at or after an event; the number of events: there is none. */
 static uint32_t next_failure(const mv_events *e, uint32_t event)
 {
@@ -189,7 +181,7 @@ static mv_code find_moments(thinning *t, mv_err *err)
         add_peak(t, &totals.pools[i].peak);
     for (uint32_t i = next_failure(e, 0); i < e->count; i = next_failure(e, i + 1))
         t->moment[t->moments++] = i;
-    mv_sort_by(t->work, t->moment, t->moments, sizeof *t->moment, by_number, NULL);
+    mv_sort_rows(t->work, t->moment, t->moments, MV_RISING_VALUES(uint32_t));
     return MV_OK;
 }
 

@@ -46,10 +46,10 @@ static const char *age_text(const mv_top_line *line, char out[MV_DURATION_TEXT +
 }
 
 /* Lists the lines of the device that `one` points to. */
-static void list_lines(mv_rows *rows, const void *all, const void *one)
+static void list_lines(mv_rows *rows)
 {
-    const mv_top_report *r = all;
-    const mv_top_device *d = one;
+    const mv_top_report *r = mv_rows_all(rows);
+    const mv_top_device *d = mv_rows_one(rows);
     char age[MV_DURATION_TEXT + 4];
     const char **labels;
     uint32_t count = mv_rows_take(rows, d->top.count, r->limit);

@@ -34,13 +34,12 @@ static uint64_t bytes_of_all(const mv_grouped *grouped)
     COLUMN("share", "share", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 5, mv_value_share(row->bytes, all)) \
     MEMBER("frames", mv_value_frames(grouped->trace, row->stack))
 
-static void list_groups(mv_rows *rows, const void *unused, const void *one)
+static void list_groups(mv_rows *rows)
 {
-    const mv_grouped *grouped = one;
+    const mv_grouped *grouped = mv_rows_one(rows);
     uint64_t all = bytes_of_all(grouped);
     uint32_t count = mv_rows_take(rows, grouped->rows.count, grouped->limit);
 
-    (void)unused;
     mv_rows_head(rows, "name", mv_group_by_name(grouped->grouping.by));
     for (uint32_t i = 0; i < count; i++) {
         const mv_group_row *row = &grouped->rows.rows[i];

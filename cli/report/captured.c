@@ -102,11 +102,10 @@ mv_value mv_captured_number(const mv_captured *captured, const char *key)
     MEMBER("count", number_of(mv_string_text(trace, trace->facts.value[i]))) \
     MEMBER("at_least", mv_value_bool(!has_ended(trace)))
 
-static void list_losses(mv_rows *rows, const void *all, const void *one)
+static void list_losses(mv_rows *rows)
 {
-    const mv_trace *trace = ((const mv_captured *)one)->trace;
+    const mv_trace *trace = ((const mv_captured *)mv_rows_one(rows))->trace;
 
-    (void)all;
     for (uint32_t i = 0; i < trace->facts.count; i++)
         if (is_loss(trace, i))
             MV_ROWS_ADD(rows, LOSS_FIELDS);
@@ -134,12 +133,11 @@ const mv_table mv_captured_library_table = {MV_TABLE(LIBRARY_FIELDS, list_librar
     MEMBER("peak", mv_value_u64(heap->peak_bytes))               \
     MEMBER("doubts", mv_value_text(mv_heap_doubts(heap, words)))
 
-static void list_heaps(mv_rows *rows, const void *all, const void *one)
+static void list_heaps(mv_rows *rows)
 {
-    const mv_captured *captured = one;
+    const mv_captured *captured = mv_rows_one(rows);
     char words[MV_HEAP_WORDS];
 
-    (void)all;
     for (uint32_t i = 0; i < captured->heaps.count; i++) {
         const mv_heap_sum *heap = &captured->heaps.sums[i];
         MV_ROWS_ADD(rows, HEAP_FIELDS);
@@ -152,11 +150,10 @@ const mv_table mv_captured_heap_table = {MV_TABLE(HEAP_FIELDS, list_heaps)};
     MEMBER("key", mv_value_string(trace, trace->facts.key[i])) \
     MEMBER("value", mv_value_string(trace, trace->facts.value[i]))
 
-static void list_facts(mv_rows *rows, const void *all, const void *one)
+static void list_facts(mv_rows *rows)
 {
-    const mv_trace *trace = ((const mv_captured *)one)->trace;
+    const mv_trace *trace = ((const mv_captured *)mv_rows_one(rows))->trace;
 
-    (void)all;
     for (uint32_t i = 0; i < trace->facts.count; i++)
         MV_ROWS_ADD(rows, FACT_FIELDS);
 }

@@ -10,10 +10,10 @@
  *         MEMBER("frames", mv_value_frames(s->trace, site->stack))                                \
  *         LIST("pins", &pin_table, mv_value_rows(site))
  *
- *     static void list_sites(mv_rows *rows, const void *all, const void *one)
+ *     static void list_sites(mv_rows *rows)
  *     {
- *         const survey *s = all;
- *         const mv_attribution *found = one;
+ *         const survey *s = mv_rows_all(rows);
+ *         const mv_attribution *found = mv_rows_one(rows);
  *         uint32_t count = mv_rows_take(rows, found->count, s->limit);
  *
  *         for (uint32_t i = 0; i < count; i++) {
@@ -289,14 +289,14 @@ typedef enum {
 struct mv_table {
     const mv_field *fields;
     uint32_t count; /* at most MV_MOST_FIELDS */
-    /* Lists the rows. `all` is the argument of mv_table_put or mv_table_print, and `one` is the
-     * argument of mv_value_rows. */
-    void (*list)(mv_rows *rows, const void *all, const void *one);
+    /* Lists the rows. mv_rows_all returns the argument `all` of mv_table_put or mv_table_print, and
+     * mv_rows_one the argument of mv_value_rows. */
+    void (*list)(mv_rows *rows);
     mv_table_shape shape; /* how rows are written in JSON */
     uint32_t named_by;    /* number of leading fields that identify a row; in CSV, nested tables
                            * begin with these fields. 0 means 1 */
     /* Writes the JSON value itself, in which case `shape` is not used. */
-    void (*json)(mv_rows *rows, const void *all, const void *one);
+    void (*json)(mv_rows *rows);
     const char *main; /* for a whole report: path of the table that --csv prints, such as
                        * "devices.sites"; NULL: the report's own row */
 };
@@ -336,21 +336,19 @@ struct mv_table {
 
 /* Defines the function `name` for a table with a single row of type `type`, which FIELDS refers to
  * as `report`. */
-#define MV_LIST_REPORT(name, type, report, FIELDS)                    \
-    static void name(mv_rows *rows, const void *all, const void *one) \
-    {                                                                 \
-        const type *report = all;                                     \
-        (void)one;                                                    \
-        MV_ROWS_ADD(rows, FIELDS);                                    \
+#define MV_LIST_REPORT(name, type, report, FIELDS) \
+    static void name(mv_rows *rows)                \
+    {                                              \
+        const type *report = mv_rows_all(rows);    \
+        MV_ROWS_ADD(rows, FIELDS);                 \
     }
 
 /* Defines the function `name` for a table with `count` rows. FIELDS refers to the report as
  * `report`, to the position of a row as `i`, and to the row by the variable that `row` declares. */
 #define MV_LIST_ROWS(name, type, report, count, row, FIELDS)            \
-    static void name(mv_rows *rows, const void *all, const void *one)   \
+    static void name(mv_rows *rows)                                     \
     {                                                                   \
-        const type *report = all;                                       \
-        (void)one;                                                      \
+        const type *report = mv_rows_all(rows);                         \
         for (uint32_t i = 0, row_count = (count); i < row_count; i++) { \
             row;                                                        \
             MV_ROWS_ADD(rows, FIELDS);                                  \
@@ -359,10 +357,10 @@ struct mv_table {
 
 /* The same for a table of `of`, which mv_value_rows passes. */
 #define MV_LIST_ROWS_OF(name, type, report, of_type, of, count, row, FIELDS) \
-    static void name(mv_rows *rows, const void *all, const void *one)        \
+    static void name(mv_rows *rows)                                          \
     {                                                                        \
-        const type *report = all;                                            \
-        const of_type *of = one;                                             \
+        const type *report = mv_rows_all(rows);                              \
+        const of_type *of = mv_rows_one(rows);                               \
         (void)report;                                                        \
         for (uint32_t i = 0, row_count = (count); i < row_count; i++) {      \
             row;                                                             \

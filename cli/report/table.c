@@ -25,7 +25,7 @@ struct mv_rows {
     medium medium;
     mv_out *out;
     const mv_table *table;
-    const void *all;
+    const void *all, *one;
     uint64_t count, taken, limit; /* number of added rows; the argument of mv_rows_take; the maximum
                                    * number of rows */
     bool is_top;                  /* the table is the report itself */
@@ -287,7 +287,7 @@ static void add_json(mv_rows *rows, const mv_value *values)
     mv_out_char(rows->out, '}');
 }
 
-static void put_json_rows(mv_rows *rows, const void *one)
+static void put_json_rows(mv_rows *rows)
 {
     bool is_map = rows->table->shape == MV_SHAPE_MAP;
     member_names names;
@@ -295,10 +295,10 @@ static void put_json_rows(mv_rows *rows, const void *one)
     if (rows->table->shape == MV_SHAPE_LINES && make_names(rows->table, &names))
         rows->names = &names;
     if (rows->table->json) {
-        rows->table->json(rows, rows->all, one);
+        rows->table->json(rows);
     } else {
         mv_out_char(rows->out, is_map ? '{' : '[');
-        rows->table->list(rows, rows->all, one);
+        rows->table->list(rows);
         mv_out_char(rows->out, is_map ? '}' : ']');
     }
     rows->names = NULL;
@@ -314,7 +314,7 @@ static void put_json_report(mv_rows *rows, const mv_cli *cli)
         mv_out_words(rows->out, ",\n\"level\":");
         put_json_text(rows->out, cli->level);
     }
-    rows->table->list(rows, rows->all, NULL);
+    rows->table->list(rows);
     mv_out_words(rows->out, "\n}\n");
 }
 
@@ -611,13 +611,17 @@ void mv_table_print(mv_cli *cli, const mv_table *table, const void *all, const v
                     const char *before)
 {
     mv_sheet sheet;
-    mv_rows rows = {
-        .medium = AS_TEXT, .out = &cli->out, .table = table, .all = all, .sheet = &sheet};
+    mv_rows rows = {.medium = AS_TEXT,
+                    .out = &cli->out,
+                    .table = table,
+                    .all = all,
+                    .one = one,
+                    .sheet = &sheet};
 
     mv_sheet_init(&sheet, &cli->scratch, rows.columns, 0);
     for (uint32_t i = 0; i < table->count; i++)
         rows.heading[i] = table->fields[i].heading;
-    table->list(&rows, all, one);
+    table->list(&rows);
     if (rows.count == 0)
         return;
     mv_out_text(&cli->out, before);
@@ -633,15 +637,16 @@ static void list_inner(mv_rows *outer, uint32_t field, const mv_value *value)
                     .out = outer->out,
                     .table = outer->table->fields[field].table,
                     .all = outer->all,
+                    .one = value->one,
                     .outer = outer};
     uint32_t step;
 
     if (rows.medium == AS_JSON) {
-        put_json_rows(&rows, value->one);
+        put_json_rows(&rows);
         return;
     }
     take_step(outer->table, outer->path, &step, &rows.path);
-    rows.table->list(&rows, rows.all, value->one);
+    rows.table->list(&rows);
 }
 
 uint32_t mv_rows_take(mv_rows *rows, uint32_t count, uint64_t limit)
@@ -672,15 +677,23 @@ void mv_rows_add_some(mv_rows *rows, uint32_t count, const mv_named_value *some)
     mv_rows_add(rows, values);
 }
 
-void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one)
+void mv_rows_list_lists(mv_rows *rows)
 {
     mv_value values[MV_MOST_FIELDS] = {0};
 
-    (void)all;
-    (void)one;
     for (uint32_t i = 0; i < rows->table->count; i++)
         values[i] = mv_value_rows(NULL);
     mv_rows_add(rows, values);
+}
+
+const void *mv_rows_all(const mv_rows *rows)
+{
+    return rows->all;
+}
+
+const void *mv_rows_one(const mv_rows *rows)
+{
+    return rows->one;
 }
 
 bool mv_rows_are_text(const mv_rows *rows)
@@ -734,7 +747,7 @@ static int put_report(mv_cli *cli, const mv_table *report, const void *all)
     rows.medium = AS_CSV;
     rows.path = path_of(&cli->options, report);
     put_csv_head(rows.out, report, rows.path);
-    report->list(&rows, all, NULL);
+    report->list(&rows);
     return MV_EXIT_DONE;
 }
 

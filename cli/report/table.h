@@ -39,6 +39,10 @@ const char *mv_table_paths(const mv_table *report, char out[MV_TABLE_PATHS]);
 
 /* ---- for the functions that list rows ---------------------------------------------------- */
 
+/* Return the whole report, and the part of it whose rows are listed; NULL: all of it. */
+const void *mv_rows_all(const mv_rows *rows);
+const void *mv_rows_one(const mv_rows *rows);
+
 /* Returns how many of `count` rows to add, which are the first `limit` ones. */
 uint32_t mv_rows_take(mv_rows *rows, uint32_t count, uint64_t limit);
 
@@ -53,7 +57,7 @@ typedef struct {
 void mv_rows_add_some(mv_rows *rows, uint32_t count, const mv_named_value *values);
 
 /* Lists the single row of a report whose fields are all LISTs. Their functions receive NULL. */
-void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one);
+void mv_rows_list_lists(mv_rows *rows);
 
 /* Whether the rows are for text, which some rows are restricted to. */
 bool mv_rows_are_text(const mv_rows *rows);

@@ -12,14 +12,13 @@
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, row->bytes)            \
     COLUMN(NULL, "tensor", 2, MV_UNIT_TEXT, 0, mv_tensor_text(list->trace, row->tensor, text))
 
-static void list_tensors(mv_rows *rows, const void *all, const void *one)
+static void list_tensors(mv_rows *rows)
 {
-    const mv_tensor_list *list = one;
+    const mv_tensor_list *list = mv_rows_one(rows);
     const mv_tensors *t = &list->trace->tensors;
     uint32_t count = mv_rows_take(rows, list->count, list->limit);
     char text[MV_TENSOR_TEXT];
 
-    (void)all;
     for (uint32_t i = 0; i < count; i++) {
         const mv_site_tensor *row = &list->rows[i];
         MV_ROWS_ADD(rows, TENSOR_FIELDS);

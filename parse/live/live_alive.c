@@ -137,7 +137,6 @@ static bool add_block(mv_live_alive *a, const mv_live_record *r)
 
     if (list == MV_NO_ROW)
         return true;
-    a->has_list[list] = true;
     if (r->kind == MV_LIVE_EVENT_TOTALS) {
         a->reserved[list] = r->reserved;
         return true;

@@ -66,7 +66,6 @@ typedef struct {
     uint64_t allocated[MV_LIVE_LISTS];   /* total bytes of the live blocks */
     uint64_t reserved[MV_LIVE_LISTS];    /* reserved bytes in the framework's last totals; 0 before
                                           * the first */
-    bool has_list[MV_LIVE_LISTS];
 } mv_live_alive;
 
 void mv_live_alive_init(mv_arena *arena, mv_live_alive *out);

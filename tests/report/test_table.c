@@ -27,11 +27,10 @@ static const char *const words[] = {"x", "y,z"};
     MEMBER("part", mv_value_u64(i))       \
     MEMBER("even", mv_value_bool(i % 2 == 0))
 
-static void list_parts(mv_rows *rows, const void *all, const void *one)
+static void list_parts(mv_rows *rows)
 {
-    const toy *t = one;
+    const toy *t = mv_rows_one(rows);
 
-    (void)all;
     for (uint32_t i = 0; i < 2 && t->has_peak; i++)
         MV_ROWS_ADD(rows, PART_FIELDS);
 }
@@ -52,11 +51,10 @@ static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
     MEMBER("known.it", t->knows_peak ? mv_value_bool(true) : mv_value_of(MV_VALUE_NO_OBJECT)) \
     MEMBER("known.why", mv_value_text(NULL))
 
-static void list_toys(mv_rows *rows, const void *all, const void *one)
+static void list_toys(mv_rows *rows)
 {
-    uint32_t count = mv_rows_take(rows, 3, *(const uint32_t *)all);
+    uint32_t count = mv_rows_take(rows, 3, *(const uint32_t *)mv_rows_all(rows));
 
-    (void)one;
     for (uint32_t i = 0; i < count; i++) {
         const toy *t = &toys[i];
         MV_ROWS_ADD(rows, TOY_FIELDS);
@@ -71,10 +69,8 @@ static const mv_table toy_table = {MV_TABLE(TOY_FIELDS, list_toys)};
     MEMBER("name", mv_value_text(toys[i].name)) \
     MEMBER("length", mv_value_u64(strlen(toys[i].name)))
 
-static void list_sizes(mv_rows *rows, const void *all, const void *one)
+static void list_sizes(mv_rows *rows)
 {
-    (void)all;
-    (void)one;
     for (uint32_t i = 0; i < 2; i++)
         MV_ROWS_ADD(rows, SIZE_FIELDS);
 }

@@ -12,19 +12,8 @@ MV_PLAIN_END
 
 typedef struct {
     mv_filter_bits allocs, segments;
-    uint64_t bytes;
     char why[MV_FILTER_WHY];
 } search_answer;
-
-static uint64_t bytes_of(const mv_lives *lives, const mv_filter_bits *bits)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < bits->rows; i++)
-        if (mv_filter_has(bits, i))
-            bytes += lives->allocs.block[i];
-    return bytes;
-}
 
 static void *find(mv_arena *arena, void *context, const void *of)
 {
@@ -38,10 +27,8 @@ static void *find(mv_arena *arena, void *context, const void *of)
     (void)context;
     if (!found || !mv_filter_read(arena, a->search, &filter, found->why))
         return found;
-    if (mv_filter_allocs(arena, a->trace, lives, leaks, &filter, &found->allocs, &err) == MV_OK &&
-        mv_filter_segments(arena, a->trace, lives, &filter, &found->segments, &err) == MV_OK)
-        found->bytes = bytes_of(lives, &found->allocs);
-    else
+    if (mv_filter_allocs(arena, a->trace, lives, leaks, &filter, &found->allocs, &err) != MV_OK ||
+        mv_filter_segments(arena, a->trace, lives, &filter, &found->segments, &err) != MV_OK)
         snprintf(found->why, sizeof found->why, "%s", mv_code_text(err.code));
     return found;
 }
@@ -103,7 +90,6 @@ void mv_search_update(mv_view *view)
     const search_answer *found;
 
     view->matches = view->segment_matches = NULL;
-    view->match_bytes = 0;
     *view->search_why = '\0';
     if (view->sheet) {
         if (view->sheet->main == MV_MAIN_SEGMENTS)
@@ -122,5 +108,4 @@ void mv_search_update(mv_view *view)
         return;
     view->matches = &found->allocs;
     view->segment_matches = &found->segments;
-    view->match_bytes = found->bytes;
 }

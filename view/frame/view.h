@@ -168,7 +168,6 @@ struct mv_view {
      * there is no result yet. Valid for one frame. */
     const mv_filter_bits *matches;         /* allocations */
     const mv_filter_bits *segment_matches; /* rows of lives.segments */
-    uint64_t match_bytes;                  /* sum of all matching allocations */
     char search_why[MV_FILTER_WHY];        /* why the search is invalid; "": it is valid */
 
     mv_ui ui;

@@ -255,7 +255,6 @@ static mv_code write_shot(player *p, const char *path, mv_err *err)
 {
     mv_code code = wait_for_timeline(p, true, err);
 
-    p->timing->settled_ms = ms_since(p);
     return code == MV_OK ? write_picture(p, path, err) : code;
 }
 

@@ -109,13 +109,7 @@ static void add_other_devices(mv_view *view)
     }
 }
 
-static int by_alarm(const void *left, const void *right, const void *context)
-{
-    const mv_report_row *a = left, *b = right;
-
-    (void)context;
-    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
-}
+MV_FINDING_BY_ALARM(by_alarm, mv_report_row, kind)
 
 static void find_rows(mv_view *view, const mv_findings *findings)
 {

@@ -131,7 +131,6 @@ typedef struct {
     uint32_t held_blocks;
     uint64_t most; /* highest level in the interval, starting with the state before it: allocated
                     * bytes, or reserved bytes for segments */
-    uint32_t most_event;
 } mv_interval_sums;
 
 typedef struct mv_ranks_pane mv_ranks_pane; /* pane_ranks.h */

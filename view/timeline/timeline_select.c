@@ -41,7 +41,6 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
     mv_pyramid_reader_init(&reader, what.pyramid);
     extent = mv_pyramid_range(&reader, what.a ? what.a - 1 : MV_BEFORE, what.b);
     out->most = what.of_segments ? extent.most.reserved : extent.most.allocated;
-    out->most_event = what.of_segments ? extent.reserved_event : extent.allocated_event;
     return out;
 }
 
