@@ -125,6 +125,12 @@ static void put_string(packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
+/* Writes a key and its value. */
+#define PUT_PAIR(w, key, value) \
+    (put_text((w), (key)),                                                              \
+     _Generic((value), const char *: put_text, mv_string_id: put_string,                \
+              uint64_t: put_uint, int64_t: put_int, int32_t: put_int)((w), (value)))
+
 /* Returns the number of consecutive rows, starting at `row`, that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
@@ -194,14 +200,10 @@ static void pack_fx(packing *w, uint32_t row)
 {
     const mv_fx *fx = &w->trace->fx;
 
-    put_text(w, "fx_node_op");
-    put_string(w, fx->op[row]);
-    put_text(w, "fx_node_name");
-    put_string(w, fx->name[row]);
-    put_text(w, "fx_node_target");
-    put_string(w, fx->target[row]);
-    put_text(w, "fx_original_trace");
-    put_string(w, fx->trace[row]);
+    PUT_PAIR(w, "fx_node_op", fx->op[row]);
+    PUT_PAIR(w, "fx_node_name", fx->name[row]);
+    PUT_PAIR(w, "fx_node_target", fx->target[row]);
+    PUT_PAIR(w, "fx_original_trace", fx->trace[row]);
 }
 
 static void pack_frame(packing *w, mv_frame_id id)
@@ -210,10 +212,8 @@ static void pack_frame(packing *w, mv_frame_id id)
     uint32_t fx = f->fx[id.row];
 
     put_map(w, fx == MV_NO_ROW ? 3 : 7);
-    put_text(w, "name");
-    put_string(w, f->function[id.row]);
-    put_text(w, "filename");
-    put_string(w, f->file[id.row]);
+    PUT_PAIR(w, "name", f->function[id.row]);
+    PUT_PAIR(w, "filename", f->file[id.row]);
     put_text(w, "line");
     if (f->line[id.row] == MV_NO_LINE) /* PyTorch's Python writer converts -1 to unsigned */
         put_uint(w, UINT64_MAX);
@@ -261,24 +261,21 @@ static void pack_bytes(packing *w, const char *key, uint64_t bytes)
 {
     if (bytes == MV_NO_BYTES)
         return;
-    put_text(w, key);
-    put_uint(w, bytes);
+    PUT_PAIR(w, key, bytes);
 }
 
 static void pack_time(packing *w, int64_t time_us)
 {
     if (time_us == MV_NO_TIME)
         return;
-    put_text(w, "time_us");
-    put_int(w, time_us);
+    PUT_PAIR(w, "time_us", time_us);
 }
 
 static void pack_string(packing *w, const char *key, mv_string_id id)
 {
     if (id.row == MV_NO_ROW)
         return;
-    put_text(w, key);
-    put_string(w, id);
+    PUT_PAIR(w, key, id);
 }
 
 static void pack_pool(packing *w, const char *key, mv_pool_id id)
@@ -325,10 +322,8 @@ static void pack_event(packing *w, const mv_events *e, uint32_t i)
     else
         put_text(w, mv_action_name(e->action[i]));
     pack_bytes(w, oom ? "device_free" : "addr", e->addr[i]);
-    put_text(w, "size");
-    put_uint(w, e->size[i]);
-    put_text(w, "stream");
-    put_uint(w, w->trace->streams.value[e->stream[i].row]);
+    PUT_PAIR(w, "size", e->size[i]);
+    PUT_PAIR(w, "stream", w->trace->streams.value[e->stream[i].row]);
     pack_time(w, e->time_us[i]);
     pack_string(w, "compile_context", t->compile_context[tag]);
     pack_string(w, "user_metadata", t->user_metadata[tag]);
@@ -371,8 +366,7 @@ static void pack_history(packing *w, uint32_t first, uint32_t count)
         put_map(w,
                 1u + (h->addr[i] != MV_NO_BYTES) + has_stack(h->stack[i]) + has_stack(h->cpp[i]));
         pack_bytes(w, "addr", h->addr[i]);
-        put_text(w, "real_size");
-        put_uint(w, h->real_size[i]);
+        PUT_PAIR(w, "real_size", h->real_size[i]);
         pack_frames(w, "frames", h->stack[i]);
         pack_lines(w, "cpp_frames", h->cpp[i]);
     }
@@ -389,11 +383,9 @@ static void pack_block(packing *w, uint32_t i)
                    has_stack(k->forward[i]) + (k->histories[i] > 0));
     if (has_address)
         pack_bytes(w, "address", k->address[i]);
-    put_text(w, "size");
-    put_uint(w, k->size[i]);
+    PUT_PAIR(w, "size", k->size[i]);
     pack_bytes(w, "requested_size", k->requested[i]);
-    put_text(w, "state");
-    put_text(w, mv_block_state_name(k->state[i]));
+    PUT_PAIR(w, "state", mv_block_state_name(k->state[i]));
     pack_frames(w, "frames", k->stack[i]);
     pack_lines(w, "forward_frames", k->forward[i]);
     if (k->histories[i] > 0)
@@ -430,25 +422,17 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
-/* Writes a sum of a segment. UINT64_MAX is written as a number, because that was the value in the
- * file, although it means "none" elsewhere. */
-static void pack_sum(packing *w, const char *key, uint64_t bytes)
-{
-    put_text(w, key);
-    put_uint(w, bytes);
-}
-
 static void pack_sizes(packing *w, const mv_segments *s, uint32_t i)
 {
-    put_text(w, "device");
-    put_int(w, s->device[i]);
+    PUT_PAIR(w, "device", s->device[i]);
     pack_bytes(w, "address", s->address[i]);
-    put_text(w, "total_size");
-    put_uint(w, s->total_size[i]);
+    PUT_PAIR(w, "total_size", s->total_size[i]);
+    /* UINT64_MAX is written as a number, because that was the value in the file, although it means
+     * "none" elsewhere. */
     if (has_sum(s, i, s->allocated[i]))
-        pack_sum(w, "allocated_size", s->allocated[i]);
+        PUT_PAIR(w, "allocated_size", s->allocated[i]);
     if (has_sum(s, i, s->active[i]))
-        pack_sum(w, "active_size", s->active[i]);
+        PUT_PAIR(w, "active_size", s->active[i]);
     pack_bytes(w, "requested_size", s->requested[i]);
 }
 
@@ -463,12 +447,9 @@ static void pack_segment(packing *w, const mv_segments *s, uint32_t i)
     stack_first = frames == 0;
     put_map(w, segment_pairs(s, i));
     pack_sizes(w, s, i);
-    put_text(w, "stream");
-    put_uint(w, w->trace->streams.value[s->stream[i].row]);
-    if (s->kind[i] != MV_SEGMENT_UNKNOWN) {
-        put_text(w, "segment_type");
-        put_text(w, mv_segment_kind_name(s->kind[i]));
-    }
+    PUT_PAIR(w, "stream", w->trace->streams.value[s->stream[i].row]);
+    if (s->kind[i] != MV_SEGMENT_UNKNOWN)
+        PUT_PAIR(w, "segment_type", mv_segment_kind_name(s->kind[i]));
     pack_pool(w, "segment_pool_id", s->pool[i]);
     if (says_expandable(s, i)) {
         put_text(w, "is_expandable");
@@ -499,12 +480,9 @@ static void pack_annotations(packing *w)
     put_array(w, a->count);
     for (uint32_t i = 0; i < a->count; i++) {
         put_map(w, 3u + (a->time_us[i] != MV_NO_TIME));
-        put_text(w, "stage");
-        put_text(w, mv_stage_name(a->stage[i]));
-        put_text(w, "name");
-        put_string(w, a->name[i]);
-        put_text(w, "device");
-        put_int(w, a->device[i]);
+        PUT_PAIR(w, "stage", mv_stage_name(a->stage[i]));
+        PUT_PAIR(w, "name", a->name[i]);
+        PUT_PAIR(w, "device", a->device[i]);
         pack_time(w, a->time_us[i]);
     }
 }
@@ -519,17 +497,13 @@ static void pack_tensors(packing *w)
         put_map(w, 4u + has_string(t->name[i]) + has_string(t->slot[i]) + has_string(t->shape[i]) +
                        (t->address[i] != MV_NO_BYTES));
         pack_string(w, "name", t->name[i]);
-        put_text(w, "role");
-        put_text(w, mv_tensor_role_name(t->role[i]));
+        PUT_PAIR(w, "role", mv_tensor_role_name(t->role[i]));
         pack_string(w, "slot", t->slot[i]);
         pack_string(w, "shape", t->shape[i]);
-        put_text(w, "dtype"); /* written even when empty, because it identifies the map */
-        put_string(w, t->dtype[i]);
-        put_text(w, "device");
-        put_int(w, t->device[i]);
+        PUT_PAIR(w, "dtype", t->dtype[i]); /* even when empty, because it identifies the map */
+        PUT_PAIR(w, "device", t->device[i]);
         pack_bytes(w, "address", t->address[i]);
-        put_text(w, "bytes");
-        put_uint(w, t->bytes[i]);
+        PUT_PAIR(w, "bytes", t->bytes[i]);
     }
 }
 

@@ -16,14 +16,11 @@ enum {
 };
 
 /* Finding a placement takes seconds, so it is done once for each device. */
-struct mv_panel_ideal {
-    mv_panel_ideal *next;
-    const mv_document_device *device;
-    mv_arena arena;
-    bool is_made;
+typedef struct {
+    mv_shared shared;
     mv_minimum floor;
     const char *text;
-};
+} panel_ideal;
 
 MV_PLAIN_BEGIN
 typedef struct {
@@ -36,7 +33,7 @@ MV_PLAIN_END
 
 typedef struct {
     ideal_query ask;
-    const mv_panel_ideal *of;
+    const panel_ideal *of;
     uint32_t *row; /* [columns] allocation in each column of the strip; MV_NO_ROW: free */
 } ideal_answer;
 
@@ -54,42 +51,17 @@ static const char *describe(mv_arena *arena, const mv_trace *trace, const mv_liv
                  : NULL;
 }
 
-static const mv_panel_ideal *find_placement(mv_panels *panels, const ideal_query *q)
+static bool find_placement(mv_arena *arena, const void *ask, void *out)
 {
-    mv_panel_ideal *found;
+    const ideal_query *q = ask;
+    panel_ideal *ideal = out;
     mv_err err;
 
-    pthread_mutex_lock(&panels->ideal_lock);
-    for (found = panels->ideals; found && found->device != q->device; found = found->next)
-        continue;
-    if (!found) {
-        mv_arena arena;
-        mv_arena_init(&arena, panels->view->budget);
-        found = mv_push_struct(&arena, mv_panel_ideal);
-        if (found) {
-            found->device = q->device;
-            found->is_made = mv_minimum_find(&arena, &q->document->trace, &q->device->lives, false,
-                                             &found->floor, &err) == MV_OK;
-            if (found->is_made)
-                found->text =
-                    describe(&arena, &q->document->trace, &q->device->lives, &found->floor);
-            found->is_made = found->is_made && found->text;
-            found->arena = arena;
-            found->next = panels->ideals;
-            panels->ideals = found;
-        }
-    }
-    pthread_mutex_unlock(&panels->ideal_lock);
-    return found && found->is_made ? found : NULL;
-}
-
-void mv_state_ideal_free(mv_panels *panels)
-{
-    while (panels->ideals) {
-        mv_arena arena = panels->ideals->arena;
-        panels->ideals = panels->ideals->next;
-        mv_arena_release(&arena);
-    }
+    if (mv_minimum_find(arena, &q->document->trace, &q->device->lives, false, &ideal->floor,
+                        &err) != MV_OK)
+        return false;
+    ideal->text = describe(arena, &q->document->trace, &q->device->lives, &ideal->floor);
+    return ideal->text != NULL;
 }
 
 static uint64_t width_of(const mv_minimum *floor)
@@ -100,7 +72,9 @@ static uint64_t width_of(const mv_minimum *floor)
 void *mv_state_ideal_find(mv_arena *arena, void *context, const void *ask)
 {
     const ideal_query *q = ask;
-    const mv_panel_ideal *of = find_placement(context, q);
+    mv_panels *panels = context;
+    const panel_ideal *of = mv_shared_get(panels, &panels->ideals, q->device, NULL,
+                                          sizeof(panel_ideal), find_placement, q);
     ideal_answer *a = mv_push_struct(arena, ideal_answer);
     uint32_t time = q->event + 1; /* MV_BEFORE: 0 */
     double scale;

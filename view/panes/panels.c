@@ -13,56 +13,72 @@ enum {
 
 /* ---- jobs -------------------------------------------------------------------------------- */
 
-const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device)
+const void *mv_shared_get(mv_panels *panels, mv_shared_list *list, const mv_document_device *device,
+                          const mv_document_device *other, size_t size, mv_shared_fn *make,
+                          const void *ask)
 {
-    mv_panel_facts *facts;
-    mv_err err;
+    mv_shared *found;
 
-    pthread_mutex_lock(&panels->lock);
-    for (facts = panels->facts; facts && facts->device != device; facts = facts->next)
-        continue;
-    if (!facts) {
-        mv_arena arena;
-        mv_arena_init(&arena, panels->view->budget);
-        facts = mv_push_struct(&arena, mv_panel_facts);
-        if (facts) {
-            facts->device = device;
-            mv_listing_count_sizes(&device->lives, NULL, facts->ever);
-            facts->is_made = mv_index_make(&arena, &device->lives, MV_INDEX_ACTIVE, &facts->active,
-                                           &err) == MV_OK;
-            facts->arena = arena;
-            facts->next = panels->facts;
-            panels->facts = facts;
-        }
-    }
-    pthread_mutex_unlock(&panels->lock);
-    return facts && facts->is_made ? facts : NULL;
-}
-
-/* Returns the users of a device's addresses, for workers; NULL when out of memory. */
-static const mv_address_users *users_of(mv_panels *panels, const mv_document_device *device)
-{
-    mv_panel_users *found;
-    mv_err err;
-
-    pthread_mutex_lock(&panels->users_lock);
-    for (found = panels->users; found && found->device != device; found = found->next)
+    pthread_mutex_lock(&list->lock);
+    for (found = list->first; found && (found->of[0] != device || found->of[1] != other);
+         found = found->next)
         continue;
     if (!found) {
         mv_arena arena;
         mv_arena_init(&arena, panels->view->budget);
-        found = mv_push_struct(&arena, mv_panel_users);
+        found = mv_arena_push(&arena, 1, size);
         if (found) {
-            found->device = device;
-            found->is_made =
-                mv_address_users_find(&arena, &device->lives, &found->users, &err) == MV_OK;
+            found->is_made = make(&arena, ask, found);
+            found->of[0] = device;
+            found->of[1] = other;
             found->arena = arena;
-            found->next = panels->users;
-            panels->users = found;
+            found->next = list->first;
+            list->first = found;
         }
     }
-    pthread_mutex_unlock(&panels->users_lock);
-    return found && found->is_made ? &found->users : NULL;
+    pthread_mutex_unlock(&list->lock);
+    return found && found->is_made ? found : NULL;
+}
+
+static void drop_shared(mv_shared_list *list)
+{
+    while (list->first) {
+        mv_arena arena = list->first->arena;
+        list->first = list->first->next;
+        mv_arena_release(&arena);
+    }
+    pthread_mutex_destroy(&list->lock);
+}
+
+static bool make_facts(mv_arena *arena, const void *ask, void *out)
+{
+    const mv_document_device *device = ask;
+    mv_panel_facts *facts = out;
+    mv_err err;
+
+    mv_listing_count_sizes(&device->lives, NULL, facts->ever);
+    return mv_index_make(arena, &device->lives, MV_INDEX_ACTIVE, &facts->active, &err) == MV_OK;
+}
+
+const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device)
+{
+    return mv_shared_get(panels, &panels->facts, device, NULL, sizeof(mv_panel_facts), make_facts,
+                         device);
+}
+
+/* The previous and next users of each block's bytes. */
+typedef struct {
+    mv_shared shared;
+    mv_address_users users;
+} panel_users;
+
+static bool find_users(mv_arena *arena, const void *ask, void *out)
+{
+    const mv_document_device *device = ask;
+    mv_err err;
+
+    return mv_address_users_find(arena, &device->lives, &((panel_users *)out)->users, &err) ==
+           MV_OK;
 }
 
 static void *find_heap(mv_arena *arena, void *context, const void *ask)
@@ -289,10 +305,12 @@ static void *find_explanation(mv_arena *arena, void *context, const void *ask)
 {
     const mv_explanation_question *q = ask;
     mv_explanation_answer *a = mv_push_struct(arena, mv_explanation_answer);
-    const mv_address_users *users = users_of(context, q->device);
+    mv_panels *panels = context;
+    const panel_users *found = mv_shared_get(panels, &panels->users, q->device, NULL,
+                                             sizeof(panel_users), find_users, q->device);
     mv_err err;
 
-    if (!a || !users || !explain(arena, q, users, &a->story))
+    if (!a || !found || !explain(arena, q, &found->users, &a->story))
         return NULL;
     a->ask = *q;
     if (q->has_history && a->story.alloc != MV_NO_ROW &&
@@ -312,9 +330,10 @@ bool mv_panels_open(mv_view *view)
         return false;
     view->panels = p;
     p->view = view;
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_mutex_init(&p->users_lock, NULL);
-    pthread_mutex_init(&p->ideal_lock, NULL);
+    pthread_mutex_init(&p->facts.lock, NULL);
+    pthread_mutex_init(&p->changes.lock, NULL);
+    pthread_mutex_init(&p->users.lock, NULL);
+    pthread_mutex_init(&p->ideals.lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
     p->table_cursor = MV_BEFORE;
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_query));
@@ -333,26 +352,11 @@ void mv_panels_close(mv_view *view)
 {
     mv_panels *p = view->panels;
 
-    while (p->changes) {
-        mv_arena arena = p->changes->arena;
-        p->changes = p->changes->next;
-        mv_arena_release(&arena);
-    }
-    while (p->facts) {
-        mv_arena arena = p->facts->arena;
-        p->facts = p->facts->next;
-        mv_arena_release(&arena);
-    }
-    while (p->users) {
-        mv_arena arena = p->users->arena;
-        p->users = p->users->next;
-        mv_arena_release(&arena);
-    }
-    mv_state_ideal_free(p);
+    drop_shared(&p->changes);
+    drop_shared(&p->facts);
+    drop_shared(&p->users);
+    drop_shared(&p->ideals);
     mv_arena_release(&p->filter_arena);
-    pthread_mutex_destroy(&p->lock);
-    pthread_mutex_destroy(&p->ideal_lock);
-    pthread_mutex_destroy(&p->users_lock);
 }
 
 /* ---- for the panes ----------------------------------------------------------------------- */

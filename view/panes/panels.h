@@ -27,40 +27,42 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state_scene.h"
 
-/* Data about a device that several jobs use. The first job that needs the data builds it. */
-typedef struct mv_panel_facts mv_panel_facts;
-struct mv_panel_facts {
-    mv_panel_facts *next;
-    const mv_document_device *device;
+/* The beginning of data about one or two devices that several jobs use. The first job that needs
+ * the data builds it, and other jobs that need it wait. */
+typedef struct mv_shared mv_shared;
+struct mv_shared {
+    mv_shared *next;
+    const mv_document_device *of[2]; /* the second may be NULL */
     mv_arena arena;
-    bool is_made;    /* the data was built; if false, memory ran out */
+    bool is_made; /* the data was built; if false, memory ran out */
+};
+
+typedef struct {
+    pthread_mutex_t lock;
+    mv_shared *first;
+} mv_shared_list;
+
+/* Builds the data for the query `ask`. Returns false when out of memory. */
+typedef bool mv_shared_fn(mv_arena *arena, const void *ask, void *out);
+
+/* Returns the data about the devices, `size` bytes that begin with an mv_shared; NULL when out of
+ * memory. */
+const void *mv_shared_get(mv_panels *panels, mv_shared_list *list, const mv_document_device *device,
+                          const mv_document_device *other, size_t size, mv_shared_fn *make,
+                          const void *ask);
+
+typedef struct {
+    mv_shared shared;
     mv_index active; /* index that measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
-};
+} mv_panel_facts;
 
-/* The previous and next users of each block's bytes. The first job that needs these users finds
- * them. */
-typedef struct mv_panel_users mv_panel_users;
-struct mv_panel_users {
-    mv_panel_users *next;
-    const mv_document_device *device;
-    mv_arena arena;
-    bool is_made;
-    mv_address_users users;
-};
-
-typedef struct mv_panel_ideal mv_panel_ideal; /* pane_state_ideal.c */
-
-/* The difference between the peaks of two devices. The first job that needs it finds it. */
-typedef struct mv_panel_change mv_panel_change;
-struct mv_panel_change {
-    mv_panel_change *next;
-    const mv_document_device *before, *after;
-    mv_arena arena;
-    bool is_made;
+/* The difference between the peaks of two devices. */
+typedef struct {
+    mv_shared shared;
     mv_diff_code code;
     mv_diff found;
-};
+} mv_panel_change;
 
 /* ---- results: `ask` is the query, which the caller compares with the current query ------- */
 
@@ -190,13 +192,7 @@ typedef struct {
 
 struct mv_panels {
     mv_view *view;
-    pthread_mutex_t lock;       /* guards `facts` and `changes` */
-    pthread_mutex_t users_lock; /* guards `users`, which take the longest time to find */
-    mv_panel_facts *facts;
-    mv_panel_change *changes;
-    mv_panel_users *users;
-    pthread_mutex_t ideal_lock; /* guards `ideals`, which take seconds to find */
-    mv_panel_ideal *ideals;
+    mv_shared_list facts, changes, users, ideals; /* users take long to find, and ideals seconds */
     mv_slot *heap, *ideal, *flames, *table, *findings, *details, *cursor_explanation;
 
     mv_state_place heap_place; /* how heap_shown was placed when it was painted */
@@ -349,4 +345,3 @@ float mv_state_ideal_height(const mv_view *view);
 void mv_state_ideal_paint(mv_view *view, mv_box box);
 void *mv_state_ideal_find(mv_arena *arena, void *panels, const void *ask);
 uint32_t mv_state_ideal_query_bytes(void);
-void mv_state_ideal_free(mv_panels *panels);
