@@ -10,18 +10,12 @@ static const char expected[] = "a list of its records";
 /* Returns the kind of table for rows in the root's lists; 0 for other kinds of rows. */
 static uint16_t table_of(mv_value_kind rows_of)
 {
-    switch (rows_of) {
-    case MV_VALUE_EVENT:
-        return MV_WIRE_EVENTS;
-    case MV_VALUE_SEGMENT:
-        return MV_WIRE_SEGMENTS;
-    case MV_VALUE_ANNOTATION:
-        return MV_WIRE_ANNOTATIONS;
-    case MV_VALUE_TENSOR:
-        return MV_WIRE_TENSORS;
-    default:
-        return 0;
-    }
+    static const uint16_t tables[] = {[MV_VALUE_EVENT] = MV_WIRE_EVENTS,
+                                      [MV_VALUE_SEGMENT] = MV_WIRE_SEGMENTS,
+                                      [MV_VALUE_ANNOTATION] = MV_WIRE_ANNOTATIONS,
+                                      [MV_VALUE_TENSOR] = MV_WIRE_TENSORS};
+
+    return (size_t)rows_of < sizeof tables / sizeof *tables ? tables[rows_of] : 0;
 }
 
 static uint32_t rows_made(mv_machine *m, uint16_t kind)

@@ -139,22 +139,13 @@ static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
 
 uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 {
-    switch ((mv_menu)view->desk->menu) {
-    case MV_MENU_VIEWS:
-        return view_rows(view, rows);
-    case MV_MENU_LEVELS:
-        return level_rows(view, rows);
-    case MV_MENU_COLOURS:
-        return colour_rows(view, rows);
-    case MV_MENU_CLOCKS:
-        return clock_rows(view, rows);
-    case MV_MENU_BOOKMARKS:
-        return bookmark_rows(view, rows);
-    case MV_MENU_HERE:
-        return here_rows(view, rows);
-    default:
-        return 0;
-    }
+    static uint32_t (*const lists[])(mv_view *, mv_menu_row *) = {
+        [MV_MENU_VIEWS] = view_rows,         [MV_MENU_LEVELS] = level_rows,
+        [MV_MENU_COLOURS] = colour_rows,     [MV_MENU_CLOCKS] = clock_rows,
+        [MV_MENU_BOOKMARKS] = bookmark_rows, [MV_MENU_HERE] = here_rows};
+    uint32_t menu = view->desk->menu;
+
+    return menu < sizeof lists / sizeof *lists && lists[menu] ? lists[menu](view, rows) : 0;
 }
 
 /* ---- painting ---------------------------------------------------------------------------- */

@@ -203,26 +203,19 @@ static bool fill_events(mv_listing_maker *maker)
 
 static bool fill(mv_listing_maker *maker)
 {
-    switch ((mv_listing_kind)maker->ask->kind) {
-    case MV_LISTING_LEAKS:
-        return mv_listing_fill_leaks(maker);
-    case MV_LISTING_FRAGMENTS:
-        return mv_listing_fill_fragments(maker);
-    case MV_LISTING_SIZES:
-        return mv_listing_fill_sizes(maker);
-    case MV_LISTING_EVENTS:
-        return fill_events(maker);
-    case MV_LISTING_MARKERS:
-        return mv_listing_fill_markers(maker);
-    case MV_LISTING_LINES:
-        return mv_listing_fill_lines(maker);
-    case MV_LISTING_CATEGORIES:
-        return mv_listing_fill_categories(maker);
-    case MV_LISTING_LEDGER:
-        return mv_listing_fill_ledger(maker);
-    default:
-        return mv_listing_fill_stacks(maker);
-    }
+    static bool (*const fills[MV_LISTING_COUNT])(mv_listing_maker *) = {
+        [MV_LISTING_LEAKS] = mv_listing_fill_leaks,
+        [MV_LISTING_FRAGMENTS] = mv_listing_fill_fragments,
+        [MV_LISTING_SIZES] = mv_listing_fill_sizes,
+        [MV_LISTING_EVENTS] = fill_events,
+        [MV_LISTING_MARKERS] = mv_listing_fill_markers,
+        [MV_LISTING_LINES] = mv_listing_fill_lines,
+        [MV_LISTING_CATEGORIES] = mv_listing_fill_categories,
+        [MV_LISTING_LEDGER] = mv_listing_fill_ledger};
+    uint32_t kind = maker->ask->kind;
+
+    return kind < MV_LISTING_COUNT && fills[kind] ? fills[kind](maker)
+                                                  : mv_listing_fill_stacks(maker);
 }
 
 mv_code mv_listing_find(mv_arena *arena, const mv_listing_query *ask, mv_listing *out, mv_err *err)
