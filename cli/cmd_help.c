@@ -15,7 +15,6 @@ static void heading(mv_out *out, const char *text)
     mv_out_char(out, '\n');
 }
 
-/* Prints the lines of `text`, indented. */
 static void put_indented(mv_out *out, const char *text)
 {
     while (*text) {

@@ -42,7 +42,6 @@ static const char *label_of(const line_report *r, const mv_line *line, char *out
     return mv_culprit_label(r->trace, r->kinds, line->stack, out, size);
 }
 
-/* Finds labels for the first `count` lines. */
 static const char **labels_of(const line_report *r, const mv_lines *found, uint32_t count)
 {
     const char **groups;

@@ -31,7 +31,6 @@ static mv_code fail(mv_err *err, const char *what)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, strerror(errno));
 }
 
-/* Reads a file from beginning to end. */
 static mv_code read_all(mv_arena *arena, int file, mv_span *out, mv_err *err)
 {
     uint64_t length = 0;

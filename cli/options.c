@@ -510,7 +510,6 @@ static unsigned limit_passed(const mv_options *given, mv_option_id id)
     return id == MV_OPTION_FAIL_ON && given->fail_ons == MV_MOST_GATES ? MV_MOST_GATES : 0;
 }
 
-/* Explains that the argument is not one that the option takes. */
 static void explain_argument(const mv_options *given, mv_option_id id, const char *argument,
                              char *why, uint32_t size)
 {

@@ -190,7 +190,6 @@ static int run_pieces(mv_cli *cli)
     return cli->reads_whole ? cli->command->run(cli) : status;
 }
 
-/* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
     bool own = cli->command->writes_file, is_page = mv_option_given(&cli->options, MV_HAS(PAGE));

@@ -56,7 +56,6 @@ static mv_cell stream_of(const mv_export *x, mv_stream_id id)
     return id.row < s->count ? number(s->value[id.row]) : none();
 }
 
-/* Fills the two cells of a pool. */
 static void put_pool(const mv_export *x, mv_pool_id id, mv_cell *cells)
 {
     const mv_pools *p = &x->trace->pools;

@@ -148,7 +148,6 @@ static bool read_answer(const mv_attach *attach, char *text, size_t size)
     return true;
 }
 
-/* Waits until the script has answered. */
 static mv_code wait_for_answer(const mv_attach *attach, char *text, size_t size,
                                mv_attach_wait_fn *wait, void *user, mv_err *err)
 {

@@ -112,7 +112,6 @@ static bool emit(reader *r, step s)
     return true;
 }
 
-/* Inserts a step at position `at`. */
 static bool insert(reader *r, uint32_t at, step s)
 {
     if (!has_room(r, 1))
@@ -283,7 +282,6 @@ static bool read_atom(reader *r)
     return emit(r, (step){.kind = TAKE_ONE, .value = letter_at(r->text, &r->at)});
 }
 
-/* Appends a copy of `length` steps. */
 static void copy(reader *r, uint32_t from, uint32_t length)
 {
     memcpy(&r->steps[r->count], &r->steps[from], length * sizeof *r->steps);

@@ -143,7 +143,6 @@ static void settle(repair *r, uint32_t row, uint64_t limit)
     mv_near_add(&r->near, row);
 }
 
-/* Tries to move all blocks below `limit`. */
 static bool repair_below(repair *r, uint64_t limit, uint64_t steps)
 {
     const mv_placement_problem *p = r->p;

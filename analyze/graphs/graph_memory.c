@@ -299,7 +299,6 @@ static bool place_segments(address_map *m)
     return true;
 }
 
-/* Returns the capture during which an event happened, or NULL. */
 static mv_graph_capture *capture_at(const mv_graphs *out, uint32_t event)
 {
     mv_bisect b = mv_bisect_over(0, out->count);

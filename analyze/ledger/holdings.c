@@ -382,7 +382,6 @@ static void end_context(mv_holdings *h, uint32_t call)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* Returns the kind of memory that a call creates. */
 static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
 {
     if (actions[action].memory == MV_API_MAKES_FOREIGN)

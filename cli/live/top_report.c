@@ -45,7 +45,6 @@ static const char *age_text(const mv_top_line *line, char out[MV_DURATION_TEXT +
     return out;
 }
 
-/* Lists the lines of the device that `one` points to. */
 static void list_lines(mv_rows *rows)
 {
     const mv_top_report *r = mv_rows_all(rows);

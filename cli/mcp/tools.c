@@ -391,7 +391,6 @@ static const char *one_of(const operand *o, char one[OPERAND_NAME])
     return one;
 }
 
-/* Whether a tool takes words instead of files. */
 static bool takes_words(const mv_mcp_tool *tool)
 {
     return mv_command_find(tool->command)->takes_words;

@@ -208,7 +208,6 @@ static void define_stacks(dump *d, uint16_t kind, const void *rows, uint64_t row
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Prints a row as one line that begins with `head`. */
 static void put_line(dump *d, uint16_t kind, const void *rows, uint64_t row, const char *head)
 {
     define_stacks(d, kind, rows, row);

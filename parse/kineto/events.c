@@ -7,7 +7,6 @@ typedef struct {
     uint64_t args; /* beginning of the event's arguments; MV_NO_BYTES: none */
 } trace_event;
 
-/* Stores the value of a key of the event. */
 static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
 {
     const uint8_t *k = mv_json_span(j, key).data;

@@ -40,7 +40,6 @@ static uint64_t step_to(const int64_t *time_us, uint32_t event)
 DEFINE_STORE(uint8_t)
 DEFINE_STORE(uint16_t)
 
-/* Adds the jumps among events [from, end). */
 static mv_code add_jumps(mv_arena *arena, uint64_t most, uint32_t from, uint32_t end,
                          mv_times_piece *p)
 {

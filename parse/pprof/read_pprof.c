@@ -272,7 +272,6 @@ static bool each_field(profile *p, uint64_t number, field_fn *call)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* Adds the frames of the locations in a field. */
 static bool add_frames(profile *p, const mv_pb_field *f, mv_frame_id *frames, uint32_t *count)
 {
     uint64_t at = 0, id;

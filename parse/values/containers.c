@@ -39,7 +39,6 @@ static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
     return true;
 }
 
-/* Makes space for `count` rows in m->frames. */
 static bool reserve_frames(mv_machine *m, uint64_t count)
 {
     return mv_room_for(m->scratch, m->frames, count, m->frame_capacity) || mv_machine_full(m, 0);

@@ -47,7 +47,6 @@ static void add_spelled(words *w, const char *text)
     add(w, "'");
 }
 
-/* Adds a shell word, quoted if necessary. */
 static void add_quoted(words *w, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

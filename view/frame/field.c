@@ -30,7 +30,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Returns the beginning of the word before `at`. */
 static uint32_t word_before(const mv_text_field *field, uint32_t at)
 {
     while (at > 0 && !is_word(field->text[at - 1]))
@@ -40,7 +39,6 @@ static uint32_t word_before(const mv_text_field *field, uint32_t at)
     return at;
 }
 
-/* Returns the end of the word after `at`. */
 static uint32_t word_after(const mv_text_field *field, uint32_t at)
 {
     while (field->text[at] && !is_word(field->text[at]))

@@ -198,7 +198,6 @@ static void open_session(mv_view *view, const char *path)
     mv_change_end(view);
 }
 
-/* Returns the row of the file to show first. */
 static uint32_t first_file(const mv_view *view)
 {
     const mv_session *session = view->chrome->start.session;

@@ -66,7 +66,6 @@ static bool is_near(const mv_plot *p, float x, uint32_t event)
     return fabsf(mv_viewport_x(&p->at, event) - x) <= mv_ui_px(p->ui, GRIP);
 }
 
-/* Whether a point is on the edge between the plot and the legend. */
 static bool is_on_edge(const mv_plot *p, float x, float y)
 {
     float grip = mv_ui_px(p->ui, GRIP);

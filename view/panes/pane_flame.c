@@ -140,7 +140,6 @@ static const mv_trace *trace_of(const flame_frame *p, const mv_flame_node *node)
     return document ? &document->trace : NULL;
 }
 
-/* Whether a term of the search matches this frame. */
 static bool is_match(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_filter *filter = &p->view->panels->filter;
@@ -434,7 +433,6 @@ static void paint_live_key(flame_frame *p, mv_box room_in_head)
 
 /* ---- the head ---------------------------------------------------------------------------- */
 
-/* Returns the sum of the widths. */
 static const char *sum_of(const flame_frame *p)
 {
     mv_view *view = p->view;

@@ -283,7 +283,6 @@ static void paint_button(state_frame *p, mv_box *head)
     mv_box_cut_right(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
-/* Paints text on the next lines at the top. */
 static void paint_lines(state_frame *p, mv_box *head, uint32_t most, uint32_t colour_of,
                         const char *text)
 {

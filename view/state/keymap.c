@@ -86,7 +86,6 @@ static size_t next_word(const char **at)
     return strcspn(*at, " \t\r\n");
 }
 
-/* Whether this key is one of `keys`. */
 static bool has_key(const char *keys, uint32_t key, uint8_t mods)
 {
     for (size_t length; (length = next_word(&keys)) > 0; keys += length) {

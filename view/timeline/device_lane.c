@@ -68,7 +68,6 @@ static bool find_borders(mv_arena *arena, mv_device_lane *lane, int64_t *edges)
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* Returns the part of a library in the series. */
 static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
 {
     uint32_t rank = 0;

@@ -297,7 +297,6 @@ static void paint_ooms(const lane_frame *l)
                        ui->theme->alarm);
 }
 
-/* Paints the hits at the bottom of the lane. */
 static void paint_hits(lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
@@ -674,7 +673,6 @@ static bool find_place(ranks_frame *f)
     return is_pointer;
 }
 
-/* Paints ticks for outliers, next to the scroll bar. */
 static void paint_outlier_ticks(ranks_frame *f, mv_box all)
 {
     mv_ui *ui = f->p.ui;

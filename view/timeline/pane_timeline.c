@@ -413,7 +413,6 @@ static void paint_no_events(mv_plot *p)
         box = mv_ui_paragraph(p->ui, box, &style, lines[i]);
 }
 
-/* Paints the content of the plot. */
 static void paint_picture(mv_plot *p)
 {
     mv_scene *scene = &p->ui->scene;

@@ -105,7 +105,6 @@ static bool is_shown(const finder *f, uint32_t alloc)
     return !is_part || is_match(f, alloc);
 }
 
-/* Finds the largest of the matching rows. */
 static bool find_largest(finder *f, mv_err *err)
 {
     const mv_pools_query *q = f->ask;

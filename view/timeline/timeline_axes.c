@@ -246,7 +246,6 @@ static bool meets(const mv_plot *p, const mv_envelope *e, mv_measure which, mv_b
     return false;
 }
 
-/* Whether the stack is below the box. */
 static bool is_above_stack(const mv_plot *p, mv_box box)
 {
     const mv_envelope *e = &p->pane->envelope;
@@ -262,7 +261,6 @@ static bool is_above_stack(const mv_plot *p, mv_box box)
     return true;
 }
 
-/* Whether the capacity line crosses the box. */
 static bool meets_capacity(const mv_plot *p, mv_box box)
 {
     uint64_t capacity = mv_plot_capacity(p);

@@ -147,7 +147,6 @@ static float y_of(const device_frame *f, double bytes)
     return (float)(int)(y * 2 + 0.5f) / 2;
 }
 
-/* Returns the bytes of a part in a column. */
 static double bytes_at(const mv_device_lane *lane, uint32_t c, uint32_t part)
 {
     int64_t bytes = lane->parts[c].bytes[part];

@@ -91,7 +91,6 @@ static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
         l->open[l->count++] = (flat){rank, x, x, top, bottom, true};
 }
 
-/* Ends the runs that are not in this sample. */
 static void end_sample(labeller *l)
 {
     uint32_t kept = 0;
