@@ -76,22 +76,41 @@ static uint32_t flags_of(const mv_summary *s)
            (uint32_t)(s->reserved == MV_BOUND_EXACT) << 7;
 }
 
+/* Members in the order of the file, for writing and for reading. */
+#define FIRST_FACTS(X, s) \
+    X(u32, s, device)     \
+    X(u8, s, history)     \
+    X(u8, s, verdict)     \
+    X(u8, s, steps_source)
+#define OTHER_FACTS(X, s)     \
+    X(u32, s, steps)          \
+    X(u64, s, events)         \
+    X(u64, s, allocs)         \
+    X(u64, s, ooms)           \
+    X(u64, s, peak_allocated) \
+    X(u64, s, peak_reserved)  \
+    X(u64, s, end_allocated)  \
+    X(u64, s, leaked_bytes)
+#define SITE_FIELDS(X, s)  \
+    X(u32, s, peak_blocks) \
+    X(u64, s, peak_bytes)  \
+    X(u64, s, allocs)      \
+    X(u64, s, requested)
+#define POINT_FIELDS(X, p) \
+    X(u64, p, chain)       \
+    X(u64, p, shape)       \
+    X(u64, p, key)         \
+    X(u64, p, size)        \
+    X(u32, p, event)
+#define PUT(bits, of, member)  put_##bits(w, (of)->member);
+#define TAKE(bits, of, member) (of)->member = mv_take_##bits(&r->c);
+
 static void put_facts(writer *w, const mv_summary *s)
 {
     put_text(w, (mv_span){(const uint8_t *)s->name, strlen(s->name)});
-    put_u32(w, s->device);
-    put_u8(w, s->history);
-    put_u8(w, s->verdict);
-    put_u8(w, s->steps_source);
+    FIRST_FACTS(PUT, s)
     put_u8(w, flags_of(s));
-    put_u32(w, s->steps);
-    put_u64(w, s->events);
-    put_u64(w, s->allocs);
-    put_u64(w, s->ooms);
-    put_u64(w, s->peak_allocated);
-    put_u64(w, s->peak_reserved);
-    put_u64(w, s->end_allocated);
-    put_u64(w, s->leaked_bytes);
+    OTHER_FACTS(PUT, s)
 }
 
 static void put_code(writer *w, const mv_trace *code)
@@ -117,11 +136,7 @@ static void put_code(writer *w, const mv_trace *code)
 
 static void put_point(writer *w, const mv_summary_point *p)
 {
-    put_u64(w, p->chain);
-    put_u64(w, p->shape);
-    put_u64(w, p->key);
-    put_u64(w, p->size);
-    put_u32(w, p->event);
+    POINT_FIELDS(PUT, p)
 }
 
 static void put_points(writer *w, const mv_summary *s)
@@ -157,13 +172,11 @@ static void put_summary(writer *w, const mv_summary *s)
     put_u32(w, s->leak_stack.row);
     put_u32(w, s->sites);
     for (uint32_t i = 0; i < s->sites; i++) {
-        put_u64(w, s->site[i].key);
-        put_u32(w, s->site[i].stack.row);
-        put_u32(w, s->site[i].peak_blocks);
-        put_u64(w, s->site[i].peak_bytes);
-        put_u64(w, s->site[i].allocs);
-        put_u64(w, s->site[i].requested);
-        put_sizes(w, &s->site[i]);
+        const mv_summary_site *site = &s->site[i];
+        put_u64(w, site->key);
+        put_u32(w, site->stack.row);
+        SITE_FIELDS(PUT, site)
+        put_sizes(w, site);
     }
     put_points(w, s);
 }
@@ -247,24 +260,14 @@ static mv_code take_facts(reader *r, mv_summary *s)
     s->name = mv_arena_text(r->arena, (const char *)name.data, name.length);
     if (!s->name)
         return no_memory(r);
-    s->device = mv_take_u32(&r->c);
-    s->history = mv_take_u8(&r->c);
-    s->verdict = mv_take_u8(&r->c);
-    s->steps_source = mv_take_u8(&r->c);
+    FIRST_FACTS(TAKE, s)
     flags = mv_take_u8(&r->c);
     s->allocated = flags & 64 ? MV_BOUND_EXACT : peaks_of(flags);
     s->reserved = flags & 128 ? MV_BOUND_EXACT : peaks_of(flags);
     s->is_cut = flags >> 1 & 1;
     s->is_missing_reserved = flags >> 2 & 1;
     s->is_missing_failures = flags >> 3 & 1;
-    s->steps = mv_take_u32(&r->c);
-    s->events = mv_take_u64(&r->c);
-    s->allocs = mv_take_u64(&r->c);
-    s->ooms = mv_take_u64(&r->c);
-    s->peak_allocated = mv_take_u64(&r->c);
-    s->peak_reserved = mv_take_u64(&r->c);
-    s->end_allocated = mv_take_u64(&r->c);
-    s->leaked_bytes = mv_take_u64(&r->c);
+    OTHER_FACTS(TAKE, s)
     if (r->c.overrun)
         return mv_fail(r->err, MV_TRUNCATED, r->c.at, "facts");
     if (s->history >= MV_HISTORY_COUNT || s->verdict > MV_VERDICT_LEAK ||
@@ -419,10 +422,7 @@ static mv_code take_sites(reader *r, mv_summary *s)
         site->key = mv_take_u64(&r->c);
         if (!take_stack_id(r, s, &site->stack))
             return out_of_range(r, "stack of a site");
-        site->peak_blocks = mv_take_u32(&r->c);
-        site->peak_bytes = mv_take_u64(&r->c);
-        site->allocs = mv_take_u64(&r->c);
-        site->requested = mv_take_u64(&r->c);
+        SITE_FIELDS(TAKE, site)
         take_sizes(r, site);
         if (r->c.overrun)
             return mv_fail(r->err, MV_TRUNCATED, r->c.at, "sites");
@@ -432,16 +432,9 @@ static mv_code take_sites(reader *r, mv_summary *s)
     return MV_OK;
 }
 
-static mv_summary_point take_point(reader *r)
+static void take_point(reader *r, mv_summary_point *p)
 {
-    mv_summary_point p;
-
-    p.chain = mv_take_u64(&r->c);
-    p.shape = mv_take_u64(&r->c);
-    p.key = mv_take_u64(&r->c);
-    p.size = mv_take_u64(&r->c);
-    p.event = mv_take_u32(&r->c);
-    return p;
+    POINT_FIELDS(TAKE, p)
 }
 
 static mv_code take_points(reader *r, mv_summary *s)
@@ -458,8 +451,8 @@ static mv_code take_points(reader *r, mv_summary *s)
     if (!s->point)
         return no_memory(r);
     for (uint32_t i = 0; i < s->points; i++)
-        s->point[i] = take_point(r);
-    s->end = take_point(r);
+        take_point(r, &s->point[i]);
+    take_point(r, &s->end);
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "points") : MV_OK;
 }
 
