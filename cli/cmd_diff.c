@@ -231,10 +231,10 @@ static void list_lines(mv_rows *rows)
 static const mv_table site_table = {MV_TABLE(ROW_FIELDS, list_sites)};
 static const mv_table line_table = {MV_TABLE(ROW_FIELDS, list_lines)};
 
-#define PART_FIELDS(COLUMN, MEMBER, LIST)      \
-    MEMBER("reason", mv_reserved_part_name(i)) \
-    MEMBER("before", reserved[0].part[i])      \
-    MEMBER("after", reserved[1].part[i])       \
+#define PART_FIELDS(COLUMN, MEMBER, LIST)            \
+    MEMBER("reason", mv_reserved_part_words[i].name) \
+    MEMBER("before", reserved[0].part[i])            \
+    MEMBER("after", reserved[1].part[i])             \
     MEMBER("delta", mv_value_i64(reserved[1].part[i] - reserved[0].part[i]))
 
 static void list_parts(mv_rows *rows)
@@ -432,7 +432,8 @@ static void put_reserved(const diff_report *c)
         shown |= 1u << part;
         mv_out_format(c->out, "  %10s  ",
                       mv_size_change_text(delta, r[1].part[part] - r[0].part[part]));
-        mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part), beyond_text(c, part));
+        mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_words[part].text,
+                     beyond_text(c, part));
     }
 }
 

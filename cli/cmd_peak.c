@@ -625,7 +625,6 @@ static bool load_rules(peak_report *r)
     return true;
 }
 
-/* Checks the --fail-on gates within the window. */
 static mv_code evaluate_gates(peak_report *r, const mv_lives *lives, mv_window window,
                               mv_totals *totals, uint64_t peak, mv_err *err)
 {

@@ -450,11 +450,10 @@ static void list_device(const listing *l, mv_rows *rows, uint32_t device)
     l->so_far->has_failed = !put_device(l, rows, device);
 }
 
-static void list_events(mv_rows *rows, const void *all, const void *one)
+static void list_events(mv_rows *rows)
 {
     const listing *l = mv_rows_all(rows);
 
-    (void)one;
     for (uint32_t device = l->first; device < l->end && !l->so_far->has_failed; device++)
         list_device(l, rows, device);
 }

@@ -240,7 +240,6 @@ static bool has_file(const mv_run_file *files, uint32_t count, uint32_t pid)
     return false;
 }
 
-/* Finds processes of the run that are still running and have no file. */
 static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint32_t count,
                           uint32_t left[MOST_LEFT])
 {

@@ -646,18 +646,6 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
  * report. */
 MV_FINDING_BY_ALARM(by_alarm, mv_finding, kind)
 
-/* Adds the findings about PyTorch's allocator with its segments and settings. */
-static void add_pytorch(findings_builder *g)
-{
-    add_ooms(g);
-    add_fragmentation(g);
-    add_waiting(g);
-    if (g->of->whatif)
-        add_whatif(g);
-    add_not_fragmented(g);
-    add_no_oom(g);
-}
-
 const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count)
 {
     char at[MV_OOM_AT_TEXT];
@@ -727,10 +715,17 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
 
     if (start(arena, reports, out, &g, err) != MV_OK)
         return err->code;
-    if (mv_trace_allocator(reports->trace))
+    if (mv_trace_allocator(reports->trace)) {
         add_failures(&g);
-    else
-        add_pytorch(&g);
+    } else {
+        add_ooms(&g);
+        add_fragmentation(&g);
+        add_waiting(&g);
+        if (g.of->whatif)
+            add_whatif(&g);
+        add_not_fragmented(&g);
+        add_no_oom(&g);
+    }
     add_leaks(&g);
     if (reports->ledger)
         add_device(&g);

@@ -168,19 +168,6 @@ static bool is_of_other(const mv_reports *reports)
     return reports->trace && mv_trace_allocator(reports->trace);
 }
 
-/* Adds failed requests of another tool's file, which does not record how much memory was free. */
-static void add_failures(heading *h)
-{
-    uint32_t count = h->of->ooms->count;
-
-    if (count > 0)
-        add(h, (mv_headline_row){
-                   .kind = MV_FINDING_OOM,
-                   .level = MV_HEADLINE_UNKNOWN,
-                   .text = mv_make_text(&h->words, "%u request%s failed", count, mv_plural(count)),
-                   .why = mv_failure_may_be_caught(&h->words, count)});
-}
-
 /* Sorts in the order of findings: failed requests first, then the alarms with the most bytes. Rows
  * that are not alarms keep their order. */
 static int by_alarm(const void *left, const void *right, const void *context)
@@ -210,10 +197,18 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
         add_leaks(&h);
     if (reports->fragmentation && is_pytorch && !reports->fragmentation->is_unseen)
         add_fragmentation(&h);
-    if (reports->ooms && is_pytorch)
+    if (reports->ooms && is_pytorch) {
         add_ooms(&h);
-    else if (reports->ooms)
-        add_failures(&h);
+    } else if (reports->ooms) {
+        /* a file of another tool does not record how much memory was free */
+        uint32_t count = h.of->ooms->count;
+        if (count > 0)
+            add(&h, (mv_headline_row){.kind = MV_FINDING_OOM,
+                                      .level = MV_HEADLINE_UNKNOWN,
+                                      .text = mv_make_text(&h.words, "%u request%s failed", count,
+                                                           mv_plural(count)),
+                                      .why = mv_failure_may_be_caught(&h.words, count)});
+    }
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     shown = out->alarms ? out->alarms : out->count;
     for (uint32_t i = 0; i < shown; i++)

@@ -348,7 +348,6 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
-/* Formats the saving of the first piece of advice. */
 static const char *format_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;

@@ -2,23 +2,11 @@
 
 #include "analyze/heap/heap.h"
 
-static const struct {
-    const char *name, *text;
-} parts[MV_RESERVED_PARTS] = {
+const mv_reserved_words mv_reserved_part_words[MV_RESERVED_PARTS] = {
 #define MV_RESERVED_PART_ROW(id, name, text) {name, text},
     MV_RESERVED_PART_LIST(MV_RESERVED_PART_ROW)
 #undef MV_RESERVED_PART_ROW
 };
-
-const char *mv_reserved_part_name(mv_reserved_part part)
-{
-    return parts[part].name;
-}
-
-const char *mv_reserved_part_text(mv_reserved_part part)
-{
-    return parts[part].text;
-}
 
 typedef struct {
     mv_heap heap;

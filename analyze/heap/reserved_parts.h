@@ -39,5 +39,7 @@ typedef struct {
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_query ask, mv_reserved *out, mv_err *err);
 
-const char *mv_reserved_part_name(mv_reserved_part part); /* "holes" */
-const char *mv_reserved_part_text(mv_reserved_part part);
+typedef struct {
+    const char *name, *text; /* name: "holes" */
+} mv_reserved_words;
+extern const mv_reserved_words mv_reserved_part_words[MV_RESERVED_PARTS];

@@ -239,14 +239,7 @@ static bool find_own_sites(comparison *c)
     if (!c->own || !c->missing || !c->own_part || !c->missing_part || !c->own_site ||
         !c->missing_site || !c->missing_in || !c->unplaced)
         return false;
-    for (uint32_t i = 0; i < c->count; i++) {
-        const mv_summary *rank = c->ranks[i];
-        uint64_t without = 0, with = 0;
-        for (uint32_t j = 0; j < rank->sites; j++)
-            *(has_place(&rank->site[j]) ? &with : &without) += rank->site[j].peak_bytes;
-        c->unplaced[i] = without > with;
-        c->group->unplaced += c->unplaced[i];
-    }
+    find_unplaced(c);
     for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
         if (c->unplaced[i])
             continue;

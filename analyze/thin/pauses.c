@@ -1,7 +1,5 @@
 #include "analyze/thin/pauses.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/position.h"
 #include "analyze/steps/steps.h"
 #include "base/duration.h"

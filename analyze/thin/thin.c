@@ -202,7 +202,6 @@ static bool is_whole(const mv_lives *lives, uint32_t row)
            lives->alloc_of[a->freed[row]] == row && lives->alloc_of[a->completed[row]] == row;
 }
 
-/* Whether a row began and ended in the same pause. */
 static bool is_in_pause(const thinning *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

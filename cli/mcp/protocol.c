@@ -188,7 +188,6 @@ static void answer_one(mv_mcp *mcp, const cJSON *message, mv_out *out)
     mv_arena_release(&arena);
 }
 
-/* Answers several messages that are on one line. */
 static uint32_t answer_all(mv_mcp *mcp, const cJSON *messages, mv_out *out)
 {
     uint32_t answered = 0;

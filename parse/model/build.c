@@ -462,8 +462,9 @@ static void cut(mv_build *b, uint16_t kind, mv_range range, void *out)
     mv_table_cut(table, mv_build_rows(b, table), range.first, range.count, out);
 }
 
-static void drop_interning(mv_build *b)
+mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
 {
+    mv_trace *t = b->trace;
     mv_intern *tables[] = {&b->strings, &b->frames, &b->stacks, &b->streams,
                            &b->pools,   &b->tags,   &b->facts};
 
@@ -471,13 +472,6 @@ static void drop_interning(mv_build *b)
         mv_arena_drop(b->arena, tables[i]->slots);
         *tables[i] = (mv_intern){.arena = b->arena};
     }
-}
-
-mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
-{
-    mv_trace *t = b->trace;
-
-    drop_interning(b);
     t->devices = mv_push_array(b->arena, mv_device, ranges->device_count);
     if (!t->devices)
         fail(b, MV_NOMEM);

@@ -137,17 +137,6 @@ typedef struct {
     uint32_t listed[MV_VALUE_TENSOR + 1];
 } before_record;
 
-static void remember_before(const mv_machine *m, before_record *before)
-{
-    const mv_trace *trace = m->build.trace;
-
-    before->unknown_keys = trace->notes[MV_NOTE_UNKNOWN_KEY].count;
-    before->unknown_actions = trace->notes[MV_NOTE_UNKNOWN_ACTION].count;
-    before->unknown_states = trace->notes[MV_NOTE_UNKNOWN_STATE].count;
-    before->keys = trace->keys;
-    memcpy(before->listed, m->listed, sizeof before->listed);
-}
-
 static void take_back(mv_note *note, uint64_t count)
 {
     note->count = count;
@@ -171,9 +160,14 @@ static void go_back(mv_machine *m, const before_record *before)
  * record is needed. */
 static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
 {
+    const mv_trace *trace = m->build.trace;
     before_record before;
 
-    remember_before(m, &before);
+    before.unknown_keys = trace->notes[MV_NOTE_UNKNOWN_KEY].count;
+    before.unknown_actions = trace->notes[MV_NOTE_UNKNOWN_ACTION].count;
+    before.unknown_states = trace->notes[MV_NOTE_UNKNOWN_STATE].count;
+    before.keys = trace->keys;
+    memcpy(before.listed, m->listed, sizeof before.listed);
     if (make(m, p, &m->stack[at]))
         return true;
     go_back(m, &before);

@@ -20,7 +20,6 @@ static uint8_t role_of(mv_span name)
     return role;
 }
 
-/* Reads an entry of a map from ids to messages with a name. */
 static bool read_entry(mv_span entry, uint64_t *id, mv_span *name)
 {
     mv_cursor c = mv_cursor_over(entry), inner = {0};

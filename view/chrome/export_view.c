@@ -66,7 +66,6 @@ static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, const ch
     return mv_svg_write(view->bare_frame(view), sink, err);
 }
 
-/* Makes a session of the view that contains only the shown file. */
 static bool session_of_file(const mv_view *view, mv_arena *arena, mv_session *out)
 {
     uint32_t file = view->now->file, kept = 0;

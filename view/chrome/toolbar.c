@@ -312,25 +312,20 @@ static void paint_two_rows(bar *b, mv_box *rest, bool has_device)
     search(b);
 }
 
-/* Paints a button such as "View: Timeline", which opens the list of views. */
-static void view_menu(bar *b)
-{
-    static const char *const names[MV_MAIN_COUNT] = {[MV_MAIN_TIMELINE] = "Timeline",
-                                                     [MV_MAIN_SEGMENTS] = "Segments",
-                                                     [MV_MAIN_STATE] = "State",
-                                                     [MV_MAIN_POOLS] = "Pools",
-                                                     [MV_MAIN_RANKS] = "Ranks"};
-
-    button(b, true, is_open(b, MV_MENU_VIEWS), MV_DO_view_menu,
-           mv_scene_format(&b->view->ui.scene, "View: %s", names[b->view->now->main]));
-}
-
 /* Paints the bar in three rows, as on a phone. The theme can then only be changed by a command. */
 static void paint_three_rows(bar *b, mv_box *rest, bool has_device)
 {
     helpers(b);
-    if (has_device)
-        view_menu(b);
+    if (has_device) {
+        /* a button such as "View: Timeline", which opens the list of views */
+        static const char *const names[MV_MAIN_COUNT] = {[MV_MAIN_TIMELINE] = "Timeline",
+                                                         [MV_MAIN_SEGMENTS] = "Segments",
+                                                         [MV_MAIN_STATE] = "State",
+                                                         [MV_MAIN_POOLS] = "Pools",
+                                                         [MV_MAIN_RANKS] = "Ranks"};
+        button(b, true, is_open(b, MV_MENU_VIEWS), MV_DO_view_menu,
+               mv_scene_format(&b->view->ui.scene, "View: %s", names[b->view->now->main]));
+    }
     chooser(b, b->left.w);
     next_row(b, rest);
     level(b);

@@ -185,7 +185,6 @@ bool mv_field_input(mv_text_field *field, const mv_input *input)
 
 /* ---- painting and the pointer -------------------------------------------------------------- */
 
-/* Returns the width in pixels of the text from one byte to another. */
 static float width_of(const mv_ui *ui, const mv_text_field *field, uint32_t from, uint32_t to)
 {
     char part[MV_FIELD_TEXT];

@@ -9,45 +9,29 @@ enum { BAR_WIDTH = 8 };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-mv_box mv_box_cut_top(mv_box *box, float h)
-{
-    mv_box cut = *box;
-
-    cut.h = fminf(h, box->h);
-    box->y += cut.h;
-    box->h -= cut.h;
-    return cut;
-}
-
-mv_box mv_box_cut_bottom(mv_box *box, float h)
-{
-    mv_box cut = *box;
-
-    cut.h = fminf(h, box->h);
-    box->h -= cut.h;
-    cut.y = box->y + box->h;
-    return cut;
-}
-
-mv_box mv_box_cut_left(mv_box *box, float w)
-{
-    mv_box cut = *box;
-
-    cut.w = fminf(w, box->w);
-    box->x += cut.w;
-    box->w -= cut.w;
-    return cut;
-}
-
-mv_box mv_box_cut_right(mv_box *box, float w)
-{
-    mv_box cut = *box;
-
-    cut.w = fminf(w, box->w);
-    box->w -= cut.w;
-    cut.x = box->x + box->w;
-    return cut;
-}
+/* Define the functions that cut a box off at its beginning, and at its end. */
+#define CUT_BEGIN(name, at, size)          \
+    mv_box name(mv_box *box, float size)   \
+    {                                      \
+        mv_box cut = *box;                 \
+        cut.size = fminf(size, box->size); \
+        box->at += cut.size;               \
+        box->size -= cut.size;             \
+        return cut;                        \
+    }
+#define CUT_END(name, at, size)            \
+    mv_box name(mv_box *box, float size)   \
+    {                                      \
+        mv_box cut = *box;                 \
+        cut.size = fminf(size, box->size); \
+        box->size -= cut.size;             \
+        cut.at = box->at + box->size;      \
+        return cut;                        \
+    }
+CUT_BEGIN(mv_box_cut_top, y, h)
+CUT_END(mv_box_cut_bottom, y, h)
+CUT_BEGIN(mv_box_cut_left, x, w)
+CUT_END(mv_box_cut_right, x, w)
 
 /* ---- zones ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Changes to the state. This code marks where they begin and end, and determines how Back and
  * Forward treat them. */
 
+#include "view/document/level_calls.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -81,7 +82,9 @@ void mv_change_input(mv_view *view, const mv_input *input)
 void mv_view_settle(mv_view *view)
 {
     mv_navigation_update(view);
-    mv_level_settle_cursor(view);
+    if (mv_view_device(view)) /* the cursor may be in the middle of a call */
+        mv_view_write(view)->cursor = mv_call_last(
+            &mv_view_document(view)->trace, &mv_view_device(view)->lives.events, view->now->cursor);
     mv_level_open_lanes(view);
     mv_heap_settle(view);
     mv_tour_offer(view);

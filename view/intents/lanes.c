@@ -43,25 +43,17 @@ static void write_lanes(mv_view *view, const lane_change *c)
                    view->now->lane_order == MV_LANES_CHOSEN);
 }
 
-void mv_do_lane_pin(mv_view *view, uint64_t arg)
-{
-    lane_change c;
-
-    if (!open_lane(view, arg, &c))
-        return;
-    c.choices[c.order[c.lane]].is_pinned = !c.choices[c.order[c.lane]].is_pinned;
-    write_lanes(view, &c);
-}
-
-void mv_do_lane_fold(mv_view *view, uint64_t arg)
-{
-    lane_change c;
-
-    if (!open_lane(view, arg, &c))
-        return;
-    c.choices[c.order[c.lane]].is_folded = !c.choices[c.order[c.lane]].is_folded;
-    write_lanes(view, &c);
-}
+#define TURN_LANE(name, member)                                                 \
+    void name(mv_view *view, uint64_t arg)                                      \
+    {                                                                           \
+        lane_change c;                                                          \
+        if (!open_lane(view, arg, &c))                                          \
+            return;                                                             \
+        c.choices[c.order[c.lane]].member = !c.choices[c.order[c.lane]].member; \
+        write_lanes(view, &c);                                                  \
+    }
+TURN_LANE(mv_do_lane_pin, is_pinned)
+TURN_LANE(mv_do_lane_fold, is_folded)
 
 /* Swaps a lane with its neighbour, among the pinned lanes or among all others. The keyboard focus
  * moves with the lane. */

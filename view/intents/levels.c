@@ -211,15 +211,6 @@ void mv_level_keep_time(mv_view *view, const mv_document_device *device)
     view->chrome->last.put = place_of(view, device);
 }
 
-void mv_level_settle_cursor(mv_view *view)
-{
-    const mv_document_device *d = mv_view_device(view);
-
-    if (d)
-        mv_view_write(view)->cursor =
-            mv_call_last(&mv_view_document(view)->trace, &d->lives.events, view->now->cursor);
-}
-
 /* ---- commands ---------------------------------------------------------------------------- */
 
 void mv_level_go(mv_view *view, const char *level)

@@ -58,18 +58,6 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     view->timeline->jumps = true;
 }
 
-/* Handles a release. A click outside the window moves the window there. */
-static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
-{
-    const mv_drag *drag = &view->timeline->drag;
-    float x0 = mv_viewport_x(at, view->now->from), x1 = mv_viewport_x(at, view->now->to);
-
-    if (drag->kind == MV_DRAG_WINDOW_NEW && drag->shown.from == view->now->from &&
-        drag->shown.to == view->now->to && input->kind == MV_INPUT_RELEASE)
-        mv_timeline_pan(view, (double)((drag->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0)));
-    view->timeline->drag.kind = MV_DRAG_NONE;
-}
-
 /* Moves the cursor. The allocator's state has no window that could be dragged. */
 static bool scrub(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
@@ -124,8 +112,15 @@ bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
         return true;
     case MV_INPUT_RELEASE:
     case MV_INPUT_LEAVE:
-        if (is_window_drag(pane->drag.kind))
-            release(view, &at, input);
+        if (is_window_drag(pane->drag.kind)) {
+            /* a click outside the window moves the window there */
+            const mv_drag *drag = &view->timeline->drag;
+            float x0 = mv_viewport_x(&at, view->now->from), x1 = mv_viewport_x(&at, view->now->to);
+            if (drag->kind == MV_DRAG_WINDOW_NEW && drag->shown.from == view->now->from &&
+                drag->shown.to == view->now->to && input->kind == MV_INPUT_RELEASE)
+                mv_timeline_pan(view, (double)((drag->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0)));
+            view->timeline->drag.kind = MV_DRAG_NONE;
+        }
         return true;
     case MV_INPUT_WHEEL:
         mv_change_is(view, MV_STEPS_WINDOW);

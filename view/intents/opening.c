@@ -43,18 +43,6 @@ void mv_do_open_row(mv_view *view, uint64_t arg)
     take(view, path);
 }
 
-/* Uses the text of the field, with "~/a" expanded as a shell does. */
-static void take_text(mv_view *view)
-{
-    const char *text = view->chrome->open.field.text;
-    const char *home =
-        view->opts.files && text[0] == '~' && text[1] == '/' ? view->opts.files->home() : NULL;
-    char path[MV_FILE_PATH];
-
-    snprintf(path, sizeof path, "%s%s", home ? home : "", home ? text + 1 : text);
-    take(view, path);
-}
-
 bool mv_open_input(mv_view *view, const mv_input *input)
 {
     mv_open_dialogue *open = &view->chrome->open;
@@ -68,12 +56,20 @@ bool mv_open_input(mv_view *view, const mv_input *input)
         return true;
     }
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_ENTER) {
-        if (open->is_chosen)
+        if (open->is_chosen) {
             mv_do_open_row(view, row);
-        else if (*open->field.text)
-            take_text(view);
-        else
+        } else if (*open->field.text) {
+            /* "~/a" is expanded as a shell does */
+            const char *text = view->chrome->open.field.text;
+            const char *home = view->opts.files && text[0] == '~' && text[1] == '/'
+                                   ? view->opts.files->home()
+                                   : NULL;
+            char path[MV_FILE_PATH];
+            snprintf(path, sizeof path, "%s%s", home ? home : "", home ? text + 1 : text);
+            take(view, path);
+        } else {
             mv_chrome_focus(view, MV_FOCUS_PANES);
+        }
         return true;
     }
     /* The first press of an arrow key only shows which row is selected. */

@@ -65,10 +65,6 @@ void mv_level_open_lanes(mv_view *view);
 /* Shows another level at the same time of the recording. */
 void mv_level_go(mv_view *view, const char *level);
 
-/* Called before each frame. Moves a cursor that is in the middle of a call
- * (view/document/level_calls.h). */
-void mv_level_settle_cursor(mv_view *view);
-
 /* Moves to the time that was shown on the previous level, as soon as the device is ready. */
 void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 

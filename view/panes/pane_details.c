@@ -303,19 +303,6 @@ static bool is_shown_kind(uint8_t kind, bool has_own)
     return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
 }
 
-/* Paints the source line, if the file is on this machine. */
-static void put_source(details_frame *p, mv_frame_id frame)
-{
-    const mv_source_files *sources = p->view->opts.sources;
-    const mv_trace *t = &p->document->trace;
-    const char *file = mv_string_text(t, t->frames.file[frame.row]), *text = "";
-
-    if (sources && *file && t->frames.line[frame.row] != MV_NO_LINE)
-        text = sources->line(file, t->frames.line[frame.row]);
-    if (*text)
-        put(p, SOURCE, p->view->ui.theme->faint_text, mv_panel_say(p->view, "%s", text));
-}
-
 static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
 {
     uint8_t kind = p->document->sites.kinds[frame.row];
@@ -325,8 +312,16 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
     mv_frame_label(&p->document->trace, frame, label, sizeof label);
     put(p, is_culprit ? 0 : 14, kind == MV_FRAME_USER ? theme->text : theme->faint_text,
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
-    if (kind == MV_FRAME_USER)
-        put_source(p, frame);
+    if (kind == MV_FRAME_USER) {
+        /* the source line, if the file is on this machine */
+        const mv_source_files *sources = p->view->opts.sources;
+        const mv_trace *t = &p->document->trace;
+        const char *file = mv_string_text(t, t->frames.file[frame.row]), *text = "";
+        if (sources && *file && t->frames.line[frame.row] != MV_NO_LINE)
+            text = sources->line(file, t->frames.line[frame.row]);
+        if (*text)
+            put(p, SOURCE, p->view->ui.theme->faint_text, mv_panel_say(p->view, "%s", text));
+    }
 }
 
 /* Paints the line that shows or hides the other frames. */

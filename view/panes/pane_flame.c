@@ -417,20 +417,6 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* Paints the key in a window: at the top if the whole key fits there, otherwise on an empty line
- * below the boxes. If there is no such line, the part that fits is painted at the top. */
-static void paint_live_key(flame_frame *p, mv_box room_in_head)
-{
-    mv_box foot = p->box;
-
-    if (has_room(p, room_in_head.w))
-        paint_key(p, room_in_head);
-    else if (p->answer->boxes.depth + 1 < room_of(p))
-        paint_key(p, mv_box_cut_bottom(&foot, mv_ui_px(p->ui, MV_FLAME_LEVEL)));
-    else
-        paint_key(p, room_in_head);
-}
-
 /* ---- the head ---------------------------------------------------------------------------- */
 
 static const char *sum_of(const flame_frame *p)
@@ -539,7 +525,15 @@ void mv_flame_paint(mv_view *view, mv_box box)
                         is_change(&p) ? "nothing changed between the two peaks"
                                       : "nothing is allocated there");
     } else {
-        paint_live_key(&p, room);
+        /* The key is at the top if all of it fits there, otherwise on an empty line below the boxes.
+         * If there is no such line, the part that fits is painted at the top. */
+        mv_box foot = p.box;
+        if (has_room(&p, room.w))
+            paint_key(&p, room);
+        else if (p.answer->boxes.depth + 1 < room_of(&p))
+            paint_key(&p, mv_box_cut_bottom(&foot, mv_ui_px(p.ui, MV_FLAME_LEVEL)));
+        else
+            paint_key(&p, room);
         paint_live_boxes(&p);
     }
 }

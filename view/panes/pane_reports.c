@@ -237,7 +237,6 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
         mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, words_of(p, row));
 }
 
-/* Paints the lines below a selected row. */
 static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
     float left = text_left(p), width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);

@@ -1,8 +1,5 @@
 #include "view/state/session.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "base/numbers.h"
 #include "base/utf8.h"
 
@@ -323,7 +320,6 @@ static bool read_flag(const char *word, bool *out)
     return *out || strcmp(word, "no") == 0;
 }
 
-/* Reads one value of a member that is not a string. */
 static bool read_value(const mv_state_member *m, const char *word, char *value)
 {
     uint64_t number;

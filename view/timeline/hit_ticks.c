@@ -58,7 +58,6 @@ static void find_ticks(tick_search *s, uint32_t from, uint32_t to)
     s->end = moments.end;
 }
 
-/* Paints ticks with the same width and colour. */
 static void paint(mv_ui *ui, const tick_search *s, mv_box strip, float width, uint32_t colour)
 {
     for (uint32_t i = 0; i < s->count; i++)

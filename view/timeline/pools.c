@@ -1,7 +1,5 @@
 #include "view/timeline/pools.h"
 
-#include <math.h>
-
 #include "analyze/filter/isolate.h"
 #include "base/grow.h"
 #include "base/sort.h"

@@ -179,7 +179,6 @@ void mv_stack_area(mv_stack *s, const uint64_t *levels, mv_shape shape)
     mv_scene_add(scene, shape);
 }
 
-/* Paints names in the flat parts of a shape. */
 static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
 {
     const mv_sample *at = s->layout.samples + e->samples;

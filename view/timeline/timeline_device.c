@@ -177,7 +177,6 @@ static double most_of(const mv_device_lane *lane)
     return most;
 }
 
-/* Paints the area of a part, on top of the parts below it. */
 static void paint_part(device_frame *f, uint32_t part)
 {
     mv_scene *scene = &f->p->ui->scene;

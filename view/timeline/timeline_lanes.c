@@ -55,19 +55,6 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
                MV_ANCHOR_START, name);
 }
 
-/* Paints a range, which has a tooltip in a printed picture. */
-static void fill_titled(mv_plot *p, mv_box box, const char *text)
-{
-    mv_paper_sheet *sheet = p->view->sheet;
-
-    mv_scene_point(&p->ui->scene, box.x, box.y);
-    mv_scene_point(&p->ui->scene, box.x + box.w, box.y + box.h);
-    mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
-                                           .is_crisp = true,
-                                           .fill = p->ui->theme->lane,
-                                           .title = mv_hover_take(&sheet->hover_bytes, text)});
-}
-
 /* Paints a row. Returns the least x of the next row, because rows narrower than a pixel are
  * skipped. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
@@ -84,10 +71,19 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
         x1 = x0 + mv_ui_px(p->ui, 2);
     box.w = fmaxf(1, roundf(x1) - box.x - (x1 - x0 > 4 ? 1 : 0));
     is_hot = mv_ui_is_hot(p->ui, box);
-    if (p->view->sheet)
-        fill_titled(p, box, row_tip(p, lane, row));
-    else
+    if (p->view->sheet) {
+        /* a range has a tooltip in a printed picture */
+        const char *text = row_tip(p, lane, row);
+        mv_paper_sheet *sheet = p->view->sheet;
+        mv_scene_point(&p->ui->scene, box.x, box.y);
+        mv_scene_point(&p->ui->scene, box.x + box.w, box.y + box.h);
+        mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                                               .is_crisp = true,
+                                               .fill = p->ui->theme->lane,
+                                               .title = mv_hover_take(&sheet->hover_bytes, text)});
+    } else {
         mv_ui_fill(p->ui, box, is_hot ? theme->reserved : theme->lane);
+    }
     mv_ui_zone(p->ui, box, MV_DO_select_range, r->from | (uint64_t)r->to << 32,
                is_hot ? row_tip(p, lane, row) : "");
     paint_name(p, lane, row, box, x1);
