@@ -374,8 +374,7 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-/* Returns the device with the most events. */
-static uint32_t busiest_device(const mv_trace *trace)
+uint32_t mv_busiest_device(const mv_trace *trace)
 {
     uint32_t best = 0;
 
@@ -389,7 +388,7 @@ static uint32_t busiest_device(const mv_trace *trace)
  * Then most steps may contain no event of this device. */
 static bool is_secondary(const mv_trace *trace, uint32_t device)
 {
-    return !trace->origin.level && busiest_device(trace) != device &&
+    return !trace->origin.level && mv_busiest_device(trace) != device &&
            !device_has_starts(&trace->annotations, device);
 }
 
@@ -628,7 +627,7 @@ static bool keeps_blocks(const mv_lives *lives)
 static mv_code steps_of_busiest(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_steps *out, mv_err *err)
 {
-    uint32_t device = busiest_device(trace);
+    uint32_t device = mv_busiest_device(trace);
     mv_arena scratch;
     mv_lives other;
     mv_steps steps;
