@@ -129,10 +129,21 @@ static bool event_step_marks(mv_arena *arena, const mv_steps *steps, const mv_ev
     return out->time_us != NULL;
 }
 
+/* Returns the device with the most events. */
+static uint32_t busiest(const mv_trace *trace)
+{
+    uint32_t best = 0;
+
+    for (uint32_t d = 1; d < trace->device_count; d++)
+        if (trace->devices[d].events.count > trace->devices[best].events.count)
+            best = d;
+    return best;
+}
+
 mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
                            mv_step_marks *out, mv_err *err)
 {
-    uint32_t device = mv_busiest_device(whole);
+    uint32_t device = busiest(whole);
     mv_arena scratch;
     mv_lives lives;
     mv_steps steps;

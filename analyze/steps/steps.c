@@ -223,10 +223,12 @@ static const series *set_best(const series_set *set, uint32_t events)
     return best;
 }
 
+/* Whether a range begins on this device, or on any if `device` is MV_NO_ROW. */
 static bool device_has_starts(const mv_annotations *a, uint32_t device)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->stage[i] == MV_STAGE_START && a->device[i] == (int32_t)device)
+        if (a->stage[i] == MV_STAGE_START && a->device[i] >= 0 &&
+            (device == MV_NO_ROW || a->device[i] == (int32_t)device))
             return true;
     return false;
 }
@@ -374,22 +376,13 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-uint32_t mv_busiest_device(const mv_trace *trace)
-{
-    uint32_t best = 0;
-
-    for (uint32_t d = 1; d < trace->device_count; d++)
-        if (trace->devices[d].events.count > trace->devices[best].events.count)
-            best = d;
-    return best;
-}
-
-/* Whether another device does more of the program's work, and the program opens its ranges there.
- * Then most steps may contain no event of this device. */
+/* Whether the program opens its ranges on other devices only. Then most steps may contain no event
+ * of this device. */
 static bool is_secondary(const mv_trace *trace, uint32_t device)
 {
-    return !trace->origin.level && mv_busiest_device(trace) != device &&
-           !device_has_starts(&trace->annotations, device);
+    const mv_annotations *a = &trace->annotations;
+
+    return !trace->origin.level && !device_has_starts(a, device) && device_has_starts(a, MV_NO_ROW);
 }
 
 /* Takes the steps from the best series that `each` provides; out->count stays 0 if there is
@@ -580,74 +573,6 @@ static uint32_t step_under_way(const mv_trace *trace, const mv_lives *lives, con
     return last_call(lives, outer);
 }
 
-/* ---- steps of another device ------------------------------------------------------------- */
-
-/* More devices than this are not of one host. The limit bounds the time, because each device
- * without steps looks for those of the busiest. */
-#define MOST_DEVICES 16
-
-/* Converts the marks of another device to positions on this one. Most steps may contain no event of
- * this device, so marks with equal positions are separate steps. */
-static bool take_times(mv_arena *arena, const mv_events *from, const mv_steps *steps,
-                       const mv_lives *lives, mv_steps *out)
-{
-    const mv_events *e = &lives->events;
-    uint32_t *at = mv_push_array(arena, uint32_t, steps->count), count = 0;
-
-    for (uint32_t k = 0; at && k < steps->count; k++) {
-        int64_t time = mv_event_time(from, steps->at[k]);
-
-        if (time >= mv_event_time(e, 0) &&
-            (!lives->has_later_events || time <= mv_event_time(e, e->count - 1)))
-            at[count++] = mv_event_from(e, time);
-    }
-    if (count >= 2)
-        *out = (mv_steps){.source = MV_STEPS_INFERRED,
-                          .count = count,
-                          .at = at,
-                          .name = "",
-                          .stack = steps->stack,
-                          .is_of_lines = steps->is_of_lines};
-    return at != NULL;
-}
-
-/* Whether a block from the trace is alive at its end. */
-static bool keeps_blocks(const mv_lives *lives)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-
-    for (uint32_t i = a->preexisting; i < a->count; i++)
-        if (a->freed[i] == MV_NEVER)
-            return true;
-    return false;
-}
-
-/* A device to which the program only copies has no rhythm of its own. Its steps are those of the
- * busiest device. A device that keeps nothing needs none. */
-static mv_code steps_of_busiest(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                                mv_steps *out, mv_err *err)
-{
-    uint32_t device = mv_busiest_device(trace);
-    mv_arena scratch;
-    mv_lives other;
-    mv_steps steps;
-    mv_code code;
-
-    if (trace->origin.level || device == lives->device || trace->device_count > MOST_DEVICES ||
-        mv_event_time(&lives->events, 0) == MV_NO_TIME || !keeps_blocks(lives))
-        return MV_OK;
-    mv_arena_init(&scratch, arena->budget);
-    code = mv_lives_find(&scratch, trace, device, &other, err);
-    if (code == MV_OK)
-        code = mv_steps_find(&scratch, trace, &other, &steps, err);
-    if (code == MV_OK && steps.source == MV_STEPS_INFERRED &&
-        mv_event_time(&other.events, 0) != MV_NO_TIME &&
-        !take_times(arena, &other.events, &steps, lives, out))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
-    mv_arena_release(&scratch);
-    return code;
-}
-
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err)
 {
@@ -655,7 +580,6 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     mv_outer outer;
     uint8_t *kinds;
     bool found;
-    mv_code code = MV_OK;
 
     *out = (mv_steps){.source = MV_STEPS_NONE, .name = "", .stack = MV_NO_STACK};
     if (lives->events.count == 0)
@@ -666,12 +590,10 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
             steps_choose(arena, &scratch, trace, lives, &outer, out);
     if (found && out->source == MV_STEPS_ANNOTATION && is_optimizer_step(out->name))
         found = mv_optimizer_calls_thin(&scratch, trace, lives, &outer, kinds, out);
-    if (found && out->count == 0)
-        code = steps_of_busiest(arena, trace, lives, out, err);
-    if (found && code == MV_OK)
+    if (found)
         out->under_way = step_under_way(trace, lives, &outer, out);
     mv_arena_release(&scratch);
-    return found ? code : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
+    return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
 }
 
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event)

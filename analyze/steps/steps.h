@@ -39,9 +39,6 @@ typedef struct {
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err);
 
-/* Returns the device with the most events. */
-uint32_t mv_busiest_device(const mv_trace *trace);
-
 /* Returns the bin of an event, from 0 to count. */
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
 

@@ -476,7 +476,7 @@ static mv_steps steps_of_second(mvt_trace *t)
 }
 
 /* Device 1 only receives a copy in every third step of device 0. */
-Test(steps, a_device_without_ranges_has_the_marks_of_the_busiest)
+Test(steps, a_device_without_ranges_has_all_marks_of_the_others)
 {
     mvt_trace *t = with_heap();
 
@@ -491,36 +491,6 @@ Test(steps, a_device_without_ranges_has_the_marks_of_the_busiest)
     mv_steps s = steps_of_second(t);
     cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
     cr_expect_eq(s.count, 30);
-}
-
-Test(steps, a_device_without_a_rhythm_has_the_steps_of_the_busiest)
-{
-    mvt_trace *t = with_heap();
-
-    mvt_alloc(t, .device = 1, .addr = 0x70000000, .bytes = 4096, .stack = "main:a.py:1");
-    for (int i = 0; i < 30; i++) {
-        work(t, 2048, "train:a.py:7");
-        for (int layer = 0; layer < 4; layer++)
-            work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
-        mirror(t, i);
-    }
-    expect_steps(t, MV_STEPS_INFERRED, 30);
-    mv_steps s = steps_of_second(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 30);
-    cr_expect_not(s.is_of_lines);
-}
-
-/* Both devices are idle but for their set-up. */
-Test(steps, a_device_beside_one_without_steps_has_none)
-{
-    mvt_trace *t = with_heap();
-
-    work(t, 2048, "build:a.py:7");
-    work(t, 1024, "build:a.py:8");
-    for (int i = 0; i < 2; i++)
-        mirror(t, 2);
-    cr_expect_eq(steps_of_second(t).count, 0);
 }
 
 /* ---- marks that end early ---------------------------------------------------------------- */
