@@ -31,6 +31,7 @@ typedef struct {
     bool has_steps;  /* there is one recording, whose steps have these sizes, and only bases[0]
                       * is used */
     fit_base *bases; /* [count] */
+    uint64_t *sizes; /* [most rows of any recording] for find_sizes */
     uint64_t capacity;
     mv_fit *out;
     mv_err *err;
@@ -121,10 +122,10 @@ static const char *refuse_sizes(fit_state *f, const mv_input *at, uint32_t count
 
 /* ---- replays ----------------------------------------------------------------------------- */
 
-static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t limit,
-                   mv_replay_result *out)
+/* Replays a recording with the bytes in f->sizes. */
+static bool replay(fit_state *f, const fit_base *b, uint64_t limit, mv_replay_result *out)
 {
-    const mv_edit edit = {.kind = MV_EDIT_RESIZE, .sizes = sizes};
+    const mv_edit edit = {.kind = MV_EDIT_RESIZE, .sizes = f->sizes};
     mv_replay_script changed;
     mv_arena own;
     mv_code code;
@@ -141,9 +142,9 @@ static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t li
     return code == MV_OK;
 }
 
-/* Fills `sizes` for an input size, at `part`/PARTS of the distance from the lower to the upper
+/* Fills f->sizes for an input size, at `part`/PARTS of the distance from the lower to the upper
  * bounds. Returns whether all bounds are exact at this input size. */
-static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *sizes)
+static bool find_sizes(fit_state *f, const fit_base *b, mv_input at, uint32_t part)
 {
     const mv_lives *lives = b->trials.lives;
     bool is_exact = true;
@@ -153,7 +154,7 @@ static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *
         uint64_t bytes = s.least + (s.most - s.least) / PARTS * part;
         is_exact = is_exact && s.least == s.most;
         bytes = part == PARTS ? s.most : bytes;
-        sizes[i] = bytes ? bytes : 1;
+        f->sizes[i] = bytes ? bytes : 1;
     }
     return is_exact;
 }
@@ -163,18 +164,15 @@ static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *
 static bool cut(fit_state *f, fit_base *b)
 {
     const mv_alloc_lives *a = &b->trials.lives->allocs;
-    uint64_t *sizes = mv_push_array(f->arena, uint64_t, a->count);
     mv_replay_result whole, part;
 
-    if (!sizes)
-        return no_memory(f);
     if (b->functions.end == a->count)
         return true;
-    find_sizes(b, b->functions.runs[b->functions.base].size, 0, sizes);
-    if (!replay(f, b, sizes, 0, &whole))
+    find_sizes(f, b, b->functions.runs[b->functions.base].size, 0);
+    if (!replay(f, b, 0, &whole))
         return false;
     b->end = a->birth[b->functions.end];
-    if (b->end == 0 || b->end == MV_BEFORE || !replay(f, b, sizes, 0, &part))
+    if (b->end == 0 || b->end == MV_BEFORE || !replay(f, b, 0, &part))
         return f->err->code == MV_OK;
     if (part.peak.allocated < whole.peak.allocated)
         b->end = 0;
@@ -251,22 +249,75 @@ static double factor(uint64_t a, uint64_t b)
     return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/* Returns the recording whose size has the smallest ratio to `at`. If two recordings are equally
- * near, the larger one is returned. */
-static uint32_t nearest(const fit_state *f, mv_input at)
+static bool is_at_most(mv_input a, mv_input b)
 {
-    uint32_t best = 0;
+    return a.batch <= b.batch && a.length <= b.length;
+}
+
+typedef enum { ANY, BELOW, ABOVE } side;
+
+/* Returns the recording whose size has the smallest ratio to `at`, of those on one side of `at` in
+ * both numbers. If two recordings are equally near, the larger one is returned. Returns `none` if
+ * there is no such recording. */
+static uint32_t nearest_on(const fit_state *f, mv_input at, side on, uint32_t none)
+{
+    uint32_t best = none;
     double least = 0;
 
     for (uint32_t i = 0; i < f->count && !f->has_steps; i++) {
-        double far =
-            factor(at.batch, f->runs[i].size.batch) * factor(at.length, f->runs[i].size.length);
-        if (i == 0 || far <= least) {
+        mv_input size = f->runs[i].size;
+        double far = factor(at.batch, size.batch) * factor(at.length, size.length);
+        if ((on == BELOW && !is_at_most(size, at)) || (on == ABOVE && !is_at_most(at, size)))
+            continue;
+        if (best == none || far <= least) {
             least = far;
             best = i;
         }
     }
     return best;
+}
+
+static uint32_t nearest(const fit_state *f, mv_input at)
+{
+    uint32_t best = nearest_on(f, at, ANY, MV_NO_ROW);
+
+    return best == MV_NO_ROW ? 0 : best;
+}
+
+/* Whether some allocation of `base` has no counterpart in `other`. */
+static bool has_alone(const fit_state *f, uint32_t base, uint32_t other)
+{
+    const mv_size_functions *s = &f->bases[base].functions;
+
+    for (uint32_t i = f->runs[base].first; i < s->end; i++)
+        if (s->partner[other][i] == MV_NO_ROW)
+            return true;
+    return false;
+}
+
+/* Finds the recordings to replay for a size: the nearest and, if the size lies between it and
+ * another recording, and one of the two has allocations that the other does not have, both. Returns
+ * false on failure. */
+static bool find_bases(fit_state *f, mv_input at, uint32_t base[2], uint32_t *count)
+{
+    uint32_t other = MV_NO_ROW;
+
+    base[0] = nearest(f, at);
+    *count = 1;
+    if (!build(f, base[0]))
+        return false;
+    if (!is_at_most(f->runs[base[0]].size, at))
+        other = nearest_on(f, at, BELOW, MV_NO_ROW);
+    else if (!is_at_most(at, f->runs[base[0]].size))
+        other = nearest_on(f, at, ABOVE, MV_NO_ROW);
+    if (f->bases[base[0]].refused || other == MV_NO_ROW)
+        return true;
+    if (!build(f, other))
+        return false;
+    base[1] = other;
+    *count +=
+        !f->bases[other].refused && (has_alone(f, base[0], other) || has_alone(f, other, base[0]));
+    return true;
 }
 
 /* ---- a point ----------------------------------------------------------------------------- */
@@ -295,23 +346,44 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
         step);
 }
 
-/* Finds whether all requests are served within the capacity. The answer is YES or NO if all replays
- * agree, and UNKNOWN otherwise. */
-static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
-                        mv_fit_answer *answer, uint32_t *failed)
-{
-    bool is_exact = false;
+/* Results of the replays between the bounds of the sizes. */
+typedef struct {
+    uint32_t count;
+    mv_replay_result result[2 * (PARTS + 1)];
+} fit_results;
 
-    *failed = MV_NEVER;
-    for (uint32_t part = 0; part <= PARTS && !is_exact; part += PARTS / 2) {
-        mv_replay_result r;
-        mv_fit_answer one;
-        is_exact = find_sizes(b, at, part, sizes);
-        if (!replay(f, b, sizes, f->capacity, &r))
-            return false;
-        one = r.gave_up ? MV_FIT_UNKNOWN : r.counts.ooms ? MV_FIT_NO : MV_FIT_YES;
-        *answer = part == 0 || one == *answer ? one : MV_FIT_UNKNOWN;
-        *failed = part == 0 ? r.first_oom : *failed;
+/* Replays the recordings for a size, at every `stride` of the PARTS between the bounds. */
+static bool replay_all(fit_state *f, mv_input at, uint64_t limit, uint32_t stride, fit_results *out)
+{
+    uint32_t base[2], count;
+
+    out->count = 0;
+    if (!find_bases(f, at, base, &count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_exact = false;
+        for (uint32_t part = 0; part <= PARTS && !is_exact; part += stride) {
+            is_exact = find_sizes(f, &f->bases[base[i]], at, part);
+            if (!replay(f, &f->bases[base[i]], limit, &out->result[out->count++]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Finds whether all requests are served within the capacity. The answer is YES or NO if all replays
+ * agree, and UNKNOWN otherwise. `failed` is the first failure of the nearest recording. */
+static bool find_answer(fit_state *f, mv_input at, mv_fit_answer *answer, uint32_t *failed)
+{
+    fit_results all;
+
+    if (!replay_all(f, at, f->capacity, PARTS / 2, &all))
+        return false;
+    *failed = all.result[0].first_oom;
+    for (uint32_t i = 0; i < all.count; i++) {
+        const mv_replay_result *r = &all.result[i];
+        mv_fit_answer one = r->gave_up ? MV_FIT_UNKNOWN : r->counts.ooms ? MV_FIT_NO : MV_FIT_YES;
+        *answer = i == 0 || one == *answer ? one : MV_FIT_UNKNOWN;
     }
     return true;
 }
@@ -319,9 +391,8 @@ static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
 static bool find_point(fit_state *f, mv_input at, mv_fit_point *p)
 {
     uint32_t base = nearest(f, at), failed;
-    fit_base *b = &f->bases[base];
-    uint64_t *sizes;
-    bool is_exact = false;
+    const fit_base *b = &f->bases[base];
+    fit_results all;
 
     *p = (mv_fit_point){.at = at,
                         .allocated.least = UINT64_MAX,
@@ -335,21 +406,16 @@ static bool find_point(fit_state *f, mv_input at, mv_fit_point *p)
         p->allocated.most = p->reserved.most = MV_NO_BYTES;
         return true;
     }
-    sizes = mv_push_array(f->arena, uint64_t, b->trials.lives->allocs.count);
-    if (!sizes)
-        return no_memory(f);
     p->is_recorded = at.batch == p->base.batch && at.length == p->base.length;
-    for (uint32_t part = 0; part <= PARTS && !is_exact; part++) {
-        mv_replay_result r;
-        is_exact = find_sizes(b, at, part, sizes);
-        if (!replay(f, b, sizes, 0, &r))
-            return false;
-        take(&p->allocated, r.peak.allocated);
-        take(&p->reserved, r.peak.reserved);
+    if (!replay_all(f, at, 0, 1, &all))
+        return false;
+    for (uint32_t i = 0; i < all.count; i++) {
+        take(&p->allocated, all.result[i].peak.allocated);
+        take(&p->reserved, all.result[i].peak.reserved);
     }
     if (!f->capacity)
         return true;
-    if (!find_answer(f, b, at, sizes, &p->fits, &failed))
+    if (!find_answer(f, at, &p->fits, &failed))
         return false;
     if (p->fits == MV_FIT_NO)
         p->fails = describe_failure(f, b, failed);
@@ -358,30 +424,24 @@ static bool find_point(fit_state *f, mv_input at, mv_fit_point *p)
 
 /* ---- the largest that fits --------------------------------------------------------------- */
 
-static bool fits(fit_state *f, mv_input at, uint64_t *sizes, mv_fit_answer *answer)
+static bool fits(fit_state *f, mv_input at, mv_fit_answer *answer)
 {
     uint32_t base = nearest(f, at), failed;
 
     *answer = MV_FIT_UNKNOWN;
     if (!build(f, base))
         return false;
-    return f->bases[base].refused || find_answer(f, &f->bases[base], at, sizes, answer, &failed);
+    return f->bases[base].refused || find_answer(f, at, answer, &failed);
 }
 
 /* Searches by bisection, because if a batch fits, all smaller batches fit, too. */
 static bool find_largest(fit_state *f, uint64_t length)
 {
-    uint64_t low = 0, high = f->runs[f->count - 1].size.batch, most = high * MOST_TIMES, rows = 0;
+    uint64_t low = 0, high = f->runs[f->count - 1].size.batch, most = high * MOST_TIMES;
     mv_fit_answer answer = MV_FIT_YES;
-    uint64_t *sizes;
 
-    for (uint32_t i = 0; i < f->count; i++)
-        rows = f->runs[i].lives->allocs.count > rows ? f->runs[i].lives->allocs.count : rows;
-    sizes = mv_push_array(f->arena, uint64_t, rows);
-    if (!sizes)
-        return no_memory(f);
     while (high <= most) {
-        if (!fits(f, (mv_input){high, length}, sizes, &answer))
+        if (!fits(f, (mv_input){high, length}, &answer))
             return false;
         if (answer != MV_FIT_YES)
             break;
@@ -392,14 +452,14 @@ static bool find_largest(fit_state *f, uint64_t length)
         return true; /* memory does not grow with the batch */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (!fits(f, (mv_input){middle, length}, sizes, &answer))
+        if (!fits(f, (mv_input){middle, length}, &answer))
             return false;
         if (answer == MV_FIT_YES)
             low = middle;
         else
             high = middle;
     }
-    if (low == 0 && (!fits(f, (mv_input){1, length}, sizes, &answer) || answer != MV_FIT_NO))
+    if (low == 0 && (!fits(f, (mv_input){1, length}, &answer) || answer != MV_FIT_NO))
         return f->err->code == MV_OK;
     f->out->largest = (mv_input){low, length};
     return true;
@@ -534,6 +594,8 @@ static bool count_sites(fit_state *f)
 
 static bool open_runs(fit_state *f, const mv_fit_run *runs, uint32_t count)
 {
+    uint64_t rows = 1;
+
     f->runs = mv_push_array(f->arena, mv_sized_run, count);
     f->bases = mv_push_array(f->arena, fit_base, count);
     f->count = count;
@@ -552,7 +614,11 @@ static bool open_runs(fit_state *f, const mv_fit_run *runs, uint32_t count)
             .end = a->count};
         if (!f->runs[i].code)
             return no_memory(f);
+        rows = a->count > rows ? a->count : rows;
     }
+    f->sizes = mv_push_array(f->arena, uint64_t, rows);
+    if (!f->sizes)
+        return no_memory(f);
     mv_sort_rows(f->arena, f->runs, count, MV_RISING(mv_sized_run, size.batch),
                  MV_RISING(mv_sized_run, size.length));
     return true;

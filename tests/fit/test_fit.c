@@ -32,7 +32,7 @@ Test(fit, sizes_match_if_a_power_of_the_input_explains_them)
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
 /* The irregularity of a program. */
-typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE } oddity;
+typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE, WITH_SUMS } oddity;
 
 typedef struct {
     mvt_trace *t;
@@ -91,11 +91,31 @@ static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
     return odd == WITH_LIMIT && size * 3 * MIB > limit ? limit : size * 3 * MIB;
 }
 
+/* Computes the gradients of a linear layer. From 1021 rows, the sum of the bias's gradient uses a
+ * buffer of 128 * 4 bytes per output and 64 rows, and semaphores. */
+static void take_linear(run *r, uint64_t rows, uint64_t inputs, uint64_t outputs, uint64_t out[2])
+{
+    uint64_t input = take(r, rows * inputs * 4, "linear:net.py:20"), buffer, semaphores;
+    uint64_t gradient = take(r, rows * outputs * 4, NULL);
+
+    out[0] = take(r, inputs * outputs * 4, NULL);
+    out[1] = take(r, outputs * 4, NULL);
+    if (rows >= 1021) {
+        buffer = take(r, 128 * 4 * outputs * ((rows + 63) / 64), NULL);
+        semaphores = take(r, 4 * ((outputs + 127) / 128), NULL);
+        give(r, semaphores);
+        give(r, buffer);
+    }
+    give(r, gradient);
+    give(r, input);
+}
+
 /* Runs a forward pass with stacks and a backward pass without stacks, as PyTorch records them. */
 static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
 {
     uint64_t state = seed, size = input.batch, kept[LAYERS], gradient = 0, bytes[LAYERS];
     uint64_t batch = take(r, 4096 * input.batch * input.length, "load:data.py:2");
+    uint64_t linear[2][2];
 
     for (uint32_t i = 0; i < LAYERS; i++) {
         bytes[i] = tensor(1 + mvt_random(&state, i % 3 ? 300000 : 3000000), i, input);
@@ -105,6 +125,8 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
     if (odd == WITH_MORE && size > 10)
         for (uint32_t i = 0; i < 9; i++)
             give(r, take(r, 512 * (i + 1) + 8 * size, NULL));
+    for (uint32_t i = 0; odd == WITH_SUMS && i < 2; i++)
+        take_linear(r, size * (i ? 64 : 128), 512, i ? 1024 : 2000, linear[i]);
     for (uint32_t i = LAYERS; i-- > 0;) {
         uint64_t next = take(r, bytes[i], NULL);
         if ((odd == WITH_LIMIT || odd == WITH_CHOICES || odd == WITH_TURNS) && i % 5 == 2)
@@ -114,6 +136,8 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
         give(r, kept[i]);
         gradient = next;
     }
+    for (uint32_t i = 0; odd == WITH_SUMS && i < 4; i++)
+        give(r, linear[i / 2][i % 2]);
     give(r, gradient);
     give(r, batch);
 }
@@ -343,6 +367,21 @@ Test(fit, allocations_of_larger_sizes_only_are_skipped)
         cr_expect_eq(fit.allocs - fit.exact, 9 * STEPS);
         cr_assert(p.allocated.is_known);
         cr_expect_eq(p.allocated.bytes, runs[2].allocated);
+    }
+}
+
+/* The buffers of sums are in only one of two recordings, and some of them are needed at the size
+ * between. */
+Test(fit, a_size_between_recordings_with_other_allocations_has_the_range_of_both)
+{
+    static const mv_input sizes[] = {{4, 1}, {40, 1}, {9, 1}};
+
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 91, WITH_SUMS, sizes, 3, &fit);
+        cr_expect_eq(p.base.batch, 4);
+        cr_expect_leq(p.allocated.least, runs[2].allocated);
+        cr_expect_geq(p.allocated.most, runs[2].allocated, "seed %llu", (unsigned long long)seed);
     }
 }
 
