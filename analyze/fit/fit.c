@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/fit/sum_buffers.h"
 #include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -20,6 +21,7 @@ typedef struct {
     const char *refused; /* why the recording cannot be used as a base; NULL: it can */
     mv_trials trials;
     mv_size_functions functions;
+    mv_sum_buffers sums;
     mv_steps steps;
     uint32_t end; /* events [0, end) are replayed; 0: all */
 } fit_base;
@@ -122,8 +124,10 @@ static const char *refuse_sizes(fit_state *f, const mv_input *at, uint32_t count
 
 /* ---- replays ----------------------------------------------------------------------------- */
 
-/* Replays a recording with the bytes in f->sizes. */
-static bool replay(fit_state *f, const fit_base *b, uint64_t limit, mv_replay_result *out)
+/* Replays a recording with the bytes in f->sizes. If `switch_at` is not NULL, the buffers that sums
+ * may or may not need at that size are switched. */
+static bool replay(fit_state *f, const fit_base *b, const mv_input *switch_at, uint64_t limit,
+                   mv_replay_result *out)
 {
     const mv_edit edit = {.kind = MV_EDIT_RESIZE, .sizes = f->sizes};
     mv_replay_script changed;
@@ -132,6 +136,8 @@ static bool replay(fit_state *f, const fit_base *b, uint64_t limit, mv_replay_re
 
     mv_arena_init(&own, f->arena->budget);
     code = mv_edit_apply(&own, &b->trials.script, &edit, 1, &changed, f->err);
+    if (code == MV_OK && switch_at && !mv_sum_buffers_switch(&own, &b->sums, *switch_at, &changed))
+        code = mv_fail(f->err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (code == MV_OK)
         code = mv_replay_run(
             &own, b->trials.trace, b->trials.lives,
@@ -169,10 +175,10 @@ static bool cut(fit_state *f, fit_base *b)
     if (b->functions.end == a->count)
         return true;
     find_sizes(f, b, b->functions.runs[b->functions.base].size, 0);
-    if (!replay(f, b, 0, &whole))
+    if (!replay(f, b, NULL, 0, &whole))
         return false;
     b->end = a->birth[b->functions.end];
-    if (b->end == 0 || b->end == MV_BEFORE || !replay(f, b, 0, &part))
+    if (b->end == 0 || b->end == MV_BEFORE || !replay(f, b, NULL, 0, &part))
         return f->err->code == MV_OK;
     if (part.peak.allocated < whole.peak.allocated)
         b->end = 0;
@@ -236,6 +242,8 @@ static bool build(fit_state *f, uint32_t base)
         return false;
     if (b->refused)
         return true;
+    if (!mv_sum_buffers_find(f->arena, &b->functions, &b->sums))
+        return no_memory(f);
     if (!mv_trials_are_conclusive(&b->trials))
         b->refused = mv_arena_printf(f->arena, "the replay of the recording at %s is not exact: %s",
                                      mv_input_text(size, run->size), b->trials.trust_why);
@@ -349,10 +357,11 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
 /* Results of the replays between the bounds of the sizes. */
 typedef struct {
     uint32_t count;
-    mv_replay_result result[2 * (PARTS + 1)];
+    mv_replay_result result[4 * (PARTS + 1)];
 } fit_results;
 
-/* Replays the recordings for a size, at every `stride` of the PARTS between the bounds. */
+/* Replays the recordings for a size, at every `stride` of the PARTS between the bounds, and with and
+ * without the buffers that sums may need. */
 static bool replay_all(fit_state *f, mv_input at, uint64_t limit, uint32_t stride, fit_results *out)
 {
     uint32_t base[2], count;
@@ -360,11 +369,13 @@ static bool replay_all(fit_state *f, mv_input at, uint64_t limit, uint32_t strid
     out->count = 0;
     if (!find_bases(f, at, base, &count))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_exact = false;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const fit_base *b = &f->bases[base[i / 2]];
+        const mv_input *switch_at = i % 2 ? &at : NULL;
+        bool is_exact = switch_at && !mv_sum_buffers_doubt(&b->sums, at);
         for (uint32_t part = 0; part <= PARTS && !is_exact; part += stride) {
-            is_exact = find_sizes(f, &f->bases[base[i]], at, part);
-            if (!replay(f, &f->bases[base[i]], limit, &out->result[out->count++]))
+            is_exact = find_sizes(f, b, at, part);
+            if (!replay(f, b, switch_at, limit, &out->result[out->count++]))
                 return false;
         }
     }
@@ -513,6 +524,20 @@ static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
                : "which no linear or quadratic function fits";
 }
 
+static const char sums_in_doubt[] =
+    "PyTorch adds up bias gradients of about 1021 rows or more with a buffer, and of fewer rows "
+    "without: the size and the recording differ in this, so the result covers both";
+
+/* Whether a buffer that a sum may or may not need is larger than the doubt about a row. */
+static bool is_widest_a_sum(const fit_base *b, uint32_t row, mv_input at)
+{
+    mv_size_bounds s = {0, 0};
+
+    if (row != MV_NO_ROW)
+        s = mv_size_at(&b->functions, row, at);
+    return mv_sum_buffers_doubt(&b->sums, at) > s.most - s.least;
+}
+
 static const char *describe_odd(fit_state *f, const fit_base *b, mv_input at)
 {
     mv_input n[MV_MOST_FIT_RUNS];
@@ -521,6 +546,8 @@ static const char *describe_odd(fit_state *f, const fit_base *b, mv_input at)
     char label[256], list[MV_MOST_FIT_RUNS * 80] = "", size[MV_SIZE_TEXT], input[MV_INPUT_TEXT];
     int used = 0;
 
+    if (is_widest_a_sum(b, row, at))
+        return sums_in_doubt;
     if (row == MV_NO_ROW)
         return "the replay has no steps left";
     for (uint32_t i = 0; i < b->trials.lives->allocs.count; i++)
@@ -536,6 +563,23 @@ static const char *describe_odd(fit_state *f, const fit_base *b, mv_input at)
         mv_culprit_label(b->trials.trace, NULL, b->trials.lives->allocs.stack[row], label,
                          sizeof label),
         list, why_odd(f, b, b->functions.kind[row]));
+}
+
+/* Adds a note if the results of some point include buffers that the recording does not have, or
+ * exclude buffers that it has. */
+static bool note_sums(fit_state *f)
+{
+    mv_fit *out = f->out;
+    bool is_in_doubt = false;
+
+    for (uint32_t i = 0; i < out->point_count; i++) {
+        const fit_base *b = &f->bases[nearest(f, out->points[i].at)];
+        is_in_doubt |= !b->refused && mv_sum_buffers_doubt(&b->sums, out->points[i].at) > 0;
+    }
+    if (is_in_doubt && out->refused != sums_in_doubt)
+        out->note = *out->note ? mv_arena_printf(f->arena, "%s; %s", out->note, sums_in_doubt)
+                               : sums_in_doubt;
+    return out->note || no_memory(f);
 }
 
 static bool describe_refusal(fit_state *f)
@@ -643,7 +687,7 @@ static bool find_all(fit_state *f, const mv_fit_opts *opts)
     for (uint32_t i = 0; i < opts->at_count; i++)
         if (!find_point(f, opts->at[i], &out->points[i]))
             return false;
-    return count_sites(f) && describe_refusal(f) && find_largest_of_length(f, opts);
+    return count_sites(f) && describe_refusal(f) && note_sums(f) && find_largest_of_length(f, opts);
 }
 
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,

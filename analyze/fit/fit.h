@@ -5,7 +5,9 @@
  * Corresponding allocations of the recordings are matched (size_match.h), and the bytes of each
  * allocation are expressed as a function of the size. The recording with the nearest size is then
  * replayed with the predicted bytes, so that rounding, splitting and caching are as they would be
- * at the new size. Between two recordings with different allocations, both are replayed.
+ * at the new size. Between two recordings with different allocations, both are replayed. If sums
+ * may need buffers that the recording does not show, or need none of those that it shows, replays
+ * cover both (sum_buffers.h).
  *
  *     sizes      exact if constant, in proportion to the size or to its square, or on a line that a
  *                third recording confirms. Other sizes, mostly of workspaces that a library chose,
@@ -66,7 +68,7 @@ typedef struct {
 
 /* Predicts the peaks. `runs` are 2 to MV_MOST_FIT_RUNS recordings of different sizes, or one
  * recording, repeated for up to MV_MOST_STEP_SIZES sizes of its steps. O(n log n) for each pair of
- * sizes and for each replay, with at most 24 replays per point and 400 for `largest`. All results
+ * sizes and for each replay, with at most 48 replays per point and 800 for `largest`. All results
  * are in `arena`. Fails only when out of memory. */
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
                     mv_fit *out, mv_err *err);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analyze/diff/pairs.h"
+#include "analyze/fit/sum_rule.h"
 
 /* After a difference, the recordings agree again if this many consecutive pairs have equal stacks
  * and all but MOST_ODD of them are alike. In three recorded models, at most two neighbouring pairs
@@ -155,6 +156,18 @@ static bool are_alike(const matcher *m, uint32_t i, uint32_t j)
                               m->to->lives->allocs.requested[j]);
 }
 
+/* Skips the buffer and the semaphores of a sum if only one recording has them. Returns whether both
+ * recordings have them. */
+static bool skip_buffer(const matcher *m, uint32_t *i, uint32_t *j)
+{
+    bool from = mv_is_sum_buffer(&m->from->lives->allocs, *i, m->from_end);
+    bool to = mv_is_sum_buffer(&m->to->lives->allocs, *j, m->to_end);
+
+    *i += from && !to ? 2 : 0;
+    *j += to && !from ? 2 : 0;
+    return from && to;
+}
+
 /* Whether the recordings agree, starting at rows `i` and `j`. If either recording ends soon, fewer
  * pairs are enough, provided that the same fraction of them is alike. */
 static bool agree_from(matcher *m, uint32_t i, uint32_t j)
@@ -164,10 +177,13 @@ static bool agree_from(matcher *m, uint32_t i, uint32_t j)
     if (i > m->from_end || j > m->to_end || !m->left)
         return false;
     for (; done < RUN_LENGTH && i < m->from_end && j < m->to_end; done++, i++, j++) {
+        bool is_buffer = skip_buffer(m, &i, &j);
         m->left -= m->left > 0;
+        if (i == m->from_end || j == m->to_end)
+            break;
         if (!have_equal_code(m, i, j))
             return false;
-        odd += !are_alike(m, i, j);
+        odd += !is_buffer && !are_alike(m, i, j);
         if (odd > MOST_ODD || (done == 0 && odd))
             return false;
     }
@@ -207,7 +223,10 @@ uint32_t mv_sizes_match(const mv_sized_run *from, const mv_sized_run *to, uint32
     for (uint32_t row = i; row < m.from_end; row++)
         partner[row] = MV_NO_ROW;
     while (i < m.from_end && j < m.to_end) {
-        if (are_alike(&m, i, j)) {
+        bool is_buffer = skip_buffer(&m, &i, &j);
+        if (i == m.from_end || j == m.to_end)
+            break;
+        if (are_alike(&m, i, j) || (is_buffer && have_equal_code(&m, i, j))) {
             partner[i++] = j++;
             continue;
         }

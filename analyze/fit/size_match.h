@@ -7,8 +7,9 @@
  *             pairs; a, b and d are alike: as large, or larger by a power of 16/8
  *                    (of two numbers, such as 8x512 and 16x512: by powers of either)
  *
- * Backward passes often have no stacks, so consecutive pairs that are alike show where two
- * recordings agree again after a difference. */
+ * The buffer of a sum is skipped if only one recording has it (sum_rule.h). Backward passes often
+ * have no stacks, so consecutive pairs that are alike show where two recordings agree again
+ * after a difference. */
 #pragma once
 
 #include "analyze/lives/lives.h"

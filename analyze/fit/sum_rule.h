@@ -1,0 +1,30 @@
+/* The buffers of PyTorch's sums over rows, such as [rows, outputs] -> [outputs] for the gradient of
+ * a bias. From a number of rows, the kernel needs a buffer for parts of the sum, and semaphores,
+ * which are allocated just after the result (ATen/native/cuda/Reduce.cuh):
+ *
+ *     group         outputs per group of threads: 128, fewer if there are few outputs or their
+ *                   number is not divisible by 4
+ *     lanes         512 / group: rows that a group of threads reads at once
+ *     buffer if     rows / lanes >= 256, such as from 1021 rows
+ *     its bytes     4 * outputs * group * (rows / lanes / 16), or fewer if the device runs fewer
+ *                   groups at once
+ *     semaphores    4 bytes for each group of outputs
+ */
+#pragma once
+
+#include "analyze/lives/lives.h"
+
+/* Sums with fewer outputs are not recognized: their buffers are small, and any small block could be
+ * their semaphores. */
+#define MV_LEAST_SUM_OUTPUTS 32
+
+bool mv_sum_needs_buffer(uint64_t outputs, uint64_t rows);
+
+/* Returns the maximum size of the buffer. */
+uint64_t mv_sum_buffer_bytes(uint64_t outputs, uint64_t rows);
+
+uint64_t mv_sum_semaphore_bytes(uint64_t outputs);
+
+/* Whether an allocation and the next one, both in rows [1, end), are the buffer and the semaphores
+ * of a sum whose result is the allocation before them. Both are freed before the next allocation. */
+bool mv_is_sum_buffer(const mv_alloc_lives *allocs, uint32_t row, uint32_t end);
