@@ -59,11 +59,11 @@ static void find_gradient(const mv_size_functions *f, uint64_t inputs, mv_bias_s
         if (rows <= most || rows * bytes != requested[i] || !is_gradient(f, i, sum->row))
             continue;
         for (uint64_t element = 2; element <= 4; element += 2)
-            if (bytes % element == 0 && bytes / element >= MV_LEAST_SUM_OUTPUTS &&
+            if (mv_sum_outputs(bytes, element) &&
                 has_activation(f, sum->row, first, rows * inputs * element)) {
                 most = rows;
                 sum->gradient = i;
-                sum->outputs = bytes / element;
+                sum->outputs = mv_sum_outputs(bytes, element);
             }
     }
 }

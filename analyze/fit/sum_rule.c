@@ -59,9 +59,8 @@ bool mv_is_sum_buffer(const mv_alloc_lives *allocs, uint32_t row, uint32_t end)
         !is_freed_before(allocs, row, row + 2) || !is_freed_before(allocs, row + 1, row + 2))
         return false;
     for (uint64_t element = 2; element <= 4; element += 2) {
-        uint64_t outputs = bytes[-1] / element;
-        if (outputs >= MV_LEAST_SUM_OUTPUTS && outputs * element == bytes[-1] &&
-            bytes[1] == mv_sum_semaphore_bytes(outputs) &&
+        uint64_t outputs = mv_sum_outputs(bytes[-1], element);
+        if (outputs && bytes[1] == mv_sum_semaphore_bytes(outputs) &&
             bytes[0] % (4 * outputs * group_of(outputs)) == 0)
             return true;
     }

@@ -14,9 +14,14 @@
 
 #include "analyze/lives/lives.h"
 
-/* Sums with fewer outputs are not recognized: their buffers are small, and any small block could be
- * their semaphores. */
-#define MV_LEAST_SUM_OUTPUTS 32
+/* Returns the number of outputs of `element` bytes each; 0: this is not a sum that is recognized. With fewer than 32 outputs, buffers are small, and any small block could be their
+ * semaphores. */
+static inline uint64_t mv_sum_outputs(uint64_t bytes, uint64_t element)
+{
+    uint64_t outputs = bytes % element == 0 ? bytes / element : 0;
+
+    return outputs >= 32 && outputs <= UINT32_MAX ? outputs : 0;
+}
 
 bool mv_sum_needs_buffer(uint64_t outputs, uint64_t rows);
 

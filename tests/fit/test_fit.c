@@ -56,6 +56,7 @@ Test(fit, buffers_of_sums_are_recognized_by_their_semaphores)
         {{8000, 16384000, 68}, false, "too many semaphores", 5},
         {{8000, 16384004, 64}, false, "parts of a group", 5},
         {{16384000, 8000, 64}, false, "smaller than the result", 5},
+        {{(uint64_t)1 << 57, (uint64_t)1 << 58, (uint64_t)1 << 50}, false, "an overflow", 5},
         {{4, 64, 4}, false, "one output, which any small block resembles", 5},
     };
 
@@ -74,7 +75,15 @@ Test(fit, buffers_of_sums_are_recognized_by_their_semaphores)
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
 /* The irregularity of a program. */
-typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE, WITH_SUMS } oddity;
+typedef enum {
+    PLAIN,
+    WITH_LIMIT,
+    WITH_CHOICES,
+    WITH_TURNS,
+    WITH_MORE,
+    WITH_SUMS,
+    WITH_ADAPTER
+} oddity;
 
 typedef struct {
     mvt_trace *t;
@@ -152,6 +161,20 @@ static void take_linear(run *r, uint64_t rows, uint64_t inputs, uint64_t outputs
     give(r, input);
 }
 
+/* Makes a workspace that is never freed and the gradient of an adapter's weight. These resemble a
+ * weight of [8192, 2048] and its bias, and blocks of the forward pass resemble 64 rows of their
+ * input and output. */
+static void take_adapter(run *r, uint64_t size)
+{
+    uint64_t input = take(r, 64 * size * 2048 * 2, "linear:net.py:20");
+    uint64_t output = take(r, 64 * size * 8192 * 2, "linear:net.py:21");
+
+    take(r, (uint64_t)2048 * 8192 * 2, NULL);
+    take(r, 8192 * 2, NULL);
+    give(r, output);
+    give(r, input);
+}
+
 /* Runs a forward pass with stacks and a backward pass without stacks, as PyTorch records them. */
 static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
 {
@@ -169,6 +192,8 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
             give(r, take(r, 512 * (i + 1) + 8 * size, NULL));
     for (uint32_t i = 0; odd == WITH_SUMS && i < 2; i++)
         take_linear(r, size * (i ? 64 : 128), 512, i ? 1024 : 6000, linear[i]);
+    if (odd == WITH_ADAPTER)
+        take_adapter(r, size);
     for (uint32_t i = LAYERS; i-- > 0;) {
         uint64_t next = take(r, bytes[i], NULL);
         if ((odd == WITH_LIMIT || odd == WITH_CHOICES || odd == WITH_TURNS) && i % 5 == 2)
@@ -456,6 +481,17 @@ Test(fit, sums_above_all_recordings_may_need_buffers)
     expect_sums_in_doubt(doubted, true);
     expect_sums_in_doubt(too_small, false);
     expect_sums_in_doubt(seen, false);
+}
+
+Test(fit, other_gradients_need_no_buffers)
+{
+    static const mv_input sizes[] = {{4, 1}, {5, 1}, {40, 1}};
+    mv_fit fit;
+    mv_fit_point p = predict(3, WITH_ADAPTER, sizes, 3, &fit);
+
+    cr_expect_eq(p.allocated.least, p.allocated.most);
+    cr_expect_eq(p.allocated.bytes, runs[2].allocated);
+    cr_expect_str_empty(fit.note);
 }
 
 Test(fit, sums_below_all_recordings_may_need_no_buffers)
