@@ -14,8 +14,8 @@
 
 #include "analyze/lives/lives.h"
 
-/* Returns the number of outputs of `element` bytes each; 0: this is not a sum that is recognized. With fewer than 32 outputs, buffers are small, and any small block could be their
- * semaphores. */
+/* Returns the number of outputs of `element` bytes each; 0: this is not a sum that is recognized.
+ * With fewer than 32 outputs, buffers are small, and any small block could be their semaphores. */
 static inline uint64_t mv_sum_outputs(uint64_t bytes, uint64_t element)
 {
     uint64_t outputs = bytes % element == 0 ? bytes / element : 0;
