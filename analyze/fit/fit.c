@@ -360,7 +360,7 @@ typedef struct {
     mv_replay_result result[4 * (PARTS + 1)];
 } fit_results;
 
-/* Replays the recordings for a size, at every `stride` of the PARTS between the bounds, and with and
+/* Replays the recordings for a size, at every `stride` of the PARTS between the bounds, with and
  * without the buffers that sums may need. */
 static bool replay_all(fit_state *f, mv_input at, uint64_t limit, uint32_t stride, fit_results *out)
 {

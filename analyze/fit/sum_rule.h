@@ -31,5 +31,6 @@ uint64_t mv_sum_buffer_bytes(uint64_t outputs, uint64_t rows);
 uint64_t mv_sum_semaphore_bytes(uint64_t outputs);
 
 /* Whether an allocation and the next one, both in rows [1, end), are the buffer and the semaphores
- * of a sum whose result is the allocation before them. Both are freed before the next allocation. */
+ * of a sum whose result is the allocation before them. Both are freed before the next
+ * allocation. */
 bool mv_is_sum_buffer(const mv_alloc_lives *allocs, uint32_t row, uint32_t end);
