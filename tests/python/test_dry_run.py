@@ -377,7 +377,7 @@ class Programs(Runs):
 
     def test_a_function_after_other_work(self):
         """A copy of the process has neither OpenMP's threads nor the GPU; with a GPU, it has no autograd either after a backward pass."""
-        done = subprocess.run([sys.executable, "-c", self.AFTER_OTHER_WORK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        done = named.run(sys.executable, "-c", self.AFTER_OTHER_WORK)
         first, second = done.stdout.splitlines()
         self.assertTrue(second == first or second.endswith("or use the command memviz dry-run"), done.stderr)
 
