@@ -366,7 +366,7 @@ static bool replay_all(fit_state *f, mv_input at, uint64_t limit, uint32_t strid
 {
     uint32_t base[2], count;
 
-    out->count = 0;
+    *out = (fit_results){0};
     if (!find_bases(f, at, base, &count))
         return false;
     for (uint32_t i = 0; i < 2 * count; i++) {
