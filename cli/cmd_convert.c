@@ -209,7 +209,7 @@ static void take_calls(call_list *l, const uint32_t *call, uint32_t count)
 }
 
 /* Returns the number of calls that have more than one row. The plain format writes out the stack of
- * each row, so a reader cannot tell which rows belong to one call. */
+ * each row, so rows of one call cannot be distinguished from others. */
 static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
 {
     call_list list = {0};

@@ -15,7 +15,7 @@
 
 /* Reduces the marks of an optimizer's steps to those of one line, if each iteration passes through
  * this line once, and through another in between. If other code of the program is also passed
- * between almost all marks, the optimizers take turns, and each mark remains a step. `kinds` comes from mv_frame_kinds. O(n). Returns
- * false when out of memory. */
+ * between almost all marks, the optimizers take turns, and each mark remains a step. `kinds` comes
+ * from mv_frame_kinds. O(n). Returns false when out of memory. */
 bool mv_optimizer_calls_thin(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                              const mv_outer *outer, const uint8_t *kinds, mv_steps *steps);
