@@ -51,15 +51,16 @@ static bool choose(const mv_cli *cli, write_fn **write)
 static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_page_gap *gap, mv_err *err)
 {
-    mv_viewer_page_opts page = {.write = *opts, .most_events = mv_page_most_events(cli)};
+    mv_viewer_page_opts page = {.write = *opts};
 
+    mv_page_init(cli, &page);
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
         mv_arena work;
         mv_lives lives;
         if (!mv_device_is_used(trace, i))
             continue;
         mv_arena_init(&work, &cli->budget);
-        if (mv_lives_find_ranked(&work, trace, i, &lives, err) == MV_OK)
+        if (mv_input_lives(cli, &work, trace, i, &lives, err) == MV_OK)
             mv_viewer_page_evaluate(&cli->arena, &work, trace, &lives, &page, err);
         mv_arena_release(&work);
         if (err->code != MV_OK)
@@ -142,6 +143,7 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
 {
     const char *path = out_of(cli), *input = mv_input_name(cli);
     const char *slash = strrchr(input, '/');
+    bool in_pieces = cli->pieces && write;
     mv_progress progress;
     const mv_spans *spans = NULL;
     mv_sink sink;
@@ -154,13 +156,13 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
-                          .digests = cli->pieces ? trace->digests
-                                                 : find_digests(cli, trace, write, &spans),
+                          .digests =
+                              in_pieces ? trace->digests : find_digests(cli, trace, write, &spans),
                           .name = slash && slash[1] ? slash + 1 : input};
     opts.spans = spans;
-    if ((cli->pieces ? write_pieces(cli, trace, &opts, &sink, &err)
-         : write     ? write(&cli->scratch, trace, &opts, &sink, &err)
-                     : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
+    if ((in_pieces ? write_pieces(cli, trace, &opts, &sink, &err)
+         : write   ? write(&cli->scratch, trace, &opts, &sink, &err)
+                   : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);
     else
         mv_sink_abort(&sink);
@@ -280,6 +282,8 @@ int mv_cmd_convert(mv_cli *cli)
         return MV_EXIT_USAGE;
     w.path = out_of(cli);
     cli->reads_pieces = write == mv_snapshot_write;
+    if (!write)
+        mv_page_reads(cli);
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w))
         return MV_EXIT_FAILED;
     if (write == mv_plain_write && !mv_option_given(&cli->options, MV_HAS(QUIET)))

@@ -59,6 +59,7 @@ struct mv_cli {
     uint32_t columns_of_few;    /* further columns of few events (mv_lives_kept.of_few); 0: the
                                   * command does not follow the heap */
     uint32_t columns_if_few;    /* further columns, if there are at most MV_WITHOUT_EVENTS events */
+    uint64_t whole_events;      /* up to this number of events, all columns are needed */
     const struct mv_lives *joined; /* lives found while the file was read in pieces; NULL: none */
     struct mv_kept_files *kept;    /* files that earlier commands have read, or NULL */
     bool keeps_report;             /* the report is kept even if the exit status is a failure */

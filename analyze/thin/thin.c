@@ -544,17 +544,30 @@ static bool find_most_missing(const thinning *t, uint64_t *most)
     return true;
 }
 
-static bool push_events(mv_arena *arena, uint32_t count, mv_events *out)
+bool mv_kept_events_push(mv_arena *arena, const mv_bitmap *kept, mv_events *out)
 {
     bool is_whole_table = true;
 
-    *out = (mv_events){.count = count};
-#define PUSH(T, number, name, kind, ...)                         \
-    out->name = mv_push_array(arena, mv_value_of_##kind, count); \
+    *out = (mv_events){.count = mv_bitmap_below(kept, kept->count)};
+#define PUSH(T, number, name, kind, ...)                              \
+    out->name = mv_push_array(arena, mv_value_of_##kind, out->count); \
     is_whole_table = is_whole_table && out->name;
     MV_EVENT_COLUMNS(PUSH, )
 #undef PUSH
     return is_whole_table;
+}
+
+void mv_kept_events_copy(const mv_bitmap *kept, uint32_t first, uint32_t end, const mv_events *from,
+                         uint32_t row, mv_events *to)
+{
+    uint32_t as = mv_bitmap_below(kept, first);
+
+    for (uint32_t i = mv_bitmap_next(kept, first, end); i < end;
+         i = mv_bitmap_next(kept, i + 1, end), as++) {
+#define COPY(T, number, name, kind, ...) to->name[as] = from->name[row + (i - first)];
+        MV_EVENT_COLUMNS(COPY, )
+#undef COPY
+    }
 }
 
 typedef struct {
@@ -566,15 +579,9 @@ typedef struct {
 static void copy_piece(void *user, uint32_t piece)
 {
     const copying *c = user;
-    uint32_t end = end_of_piece(piece, c->from->count),
-             row = mv_bitmap_below(c->kept, piece * PIECE);
+    uint32_t first = piece * PIECE;
 
-    for (uint32_t i = mv_bitmap_next(c->kept, piece * PIECE, end); i < end;
-         i = mv_bitmap_next(c->kept, i + 1, end), row++) {
-#define COPY(T, number, name, kind, ...) c->to->name[row] = c->from->name[i];
-        MV_EVENT_COLUMNS(COPY, )
-#undef COPY
-    }
+    mv_kept_events_copy(c->kept, first, end_of_piece(piece, c->from->count), c->from, first, c->to);
 }
 
 static bool copy_events(mv_arena *arena, const mv_events *from, const mv_bitmap *kept,
@@ -582,7 +589,7 @@ static bool copy_events(mv_arena *arena, const mv_events *from, const mv_bitmap 
 {
     copying c = {from, kept, to};
 
-    if (!push_events(arena, mv_bitmap_below(kept, from->count), to))
+    if (!mv_kept_events_push(arena, kept, to))
         return false;
     for_pieces(from->count, copy_piece, &c);
     return true;
@@ -607,8 +614,11 @@ static mv_code thin_events(mv_arena *arena, mv_arena *work, const mv_trace *trac
     if (!count_costs(&t))
         return no_memory(err);
     choose(&t, share_of(ask, lives->events.count));
-    if (!find_most_missing(&t, &out->most_bytes) ||
-        !copy_events(arena, &lives->events, kept, events))
+    if (!find_most_missing(&t, &out->most_bytes))
+        return no_memory(err);
+    if (out->has_no_columns)
+        *events = (mv_events){.count = mv_bitmap_below(kept, lives->events.count)};
+    else if (!copy_events(arena, &lives->events, kept, events))
         return no_memory(err);
     out->left_out += lives->events.count - events->count;
     return MV_OK;

@@ -29,6 +29,9 @@ typedef struct {
     mv_bitmap *kept;      /* [trace.device_count] a set of the original events that were kept; NULL:
                           * all were kept */
     uint64_t most_events; /* the maximum, if events are downsampled */
+    bool has_no_columns;  /* the lives that the caller passes have few columns of events, so
+                           * mv_downsample_device sets only the number of kept events, and the caller
+                           * sets their columns (mv_kept_events_push, mv_kept_events_copy) */
 } mv_thinned;
 
 /* Reduces the events of all devices together to `most_events`, in proportion. If more than
@@ -45,6 +48,13 @@ mv_code mv_downsample_begin(mv_arena *arena, const mv_trace *trace, uint64_t mos
 mv_code mv_downsample_device(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              mv_thinned *out, mv_err *err);
 mv_code mv_downsample_end(mv_arena *arena, const mv_trace *trace, mv_thinned *out, mv_err *err);
+
+/* Allocates the columns of the kept events. Returns false when out of memory. */
+bool mv_kept_events_push(mv_arena *arena, const mv_bitmap *kept, mv_events *out);
+
+/* Copies those of the events [first, end) that are kept. Event `first` is row `row` of `from`. */
+void mv_kept_events_copy(const mv_bitmap *kept, uint32_t first, uint32_t end, const mv_events *from,
+                         uint32_t row, mv_events *to);
 
 /* Part of the note in a file whose last pause does not end. */
 #define MV_PAUSED_TO_THE_END " in pauses, up to the end,"

@@ -384,6 +384,8 @@ static mv_code join_pieces(mv_cli *cli, mv_trace *trace, mv_err *err)
         return mv_input_needs_whole(cli, err);
     count = mv_trace_events(trace, device).count;
     most = mv_pieces_most(cli->pieces, device);
+    if (count <= cli->whole_events)
+        return mv_input_needs_whole(cli, err);
     if (most > SMALL_PIECE && most > count / LEAST_PIECES)
         return mv_input_needs_whole(cli, err);
     is_few = count <= MV_WITHOUT_EVENTS;

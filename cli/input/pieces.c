@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "analyze/thin/thin.h"
 #include "base/parallel_for.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -29,9 +30,12 @@ typedef struct {
     uint32_t device, count;
     mv_add_piece_fn *add;
     void *user;
-    mv_lives_join *join; /* instead of `add` */
-    bool is_ranked;      /* the lives keep the ranks of addresses */
-    uint32_t room;       /* how many pieces may be in memory at the same time */
+    mv_lives_join *join;   /* instead of `add` */
+    const mv_bitmap *kept; /* instead of `add`: events to copy, without lives */
+    mv_events *copy;       /* [their number] */
+    bool has_joined;       /* the columns of OF_JOINED are copied from the joined lives */
+    bool is_ranked;        /* the lives keep the ranks of addresses */
+    uint32_t room;         /* how many pieces may be in memory at the same time */
     pthread_mutex_t lock;
     pthread_cond_t added_one;
     uint32_t next, added; /* number of pieces that threads have taken, and that were added in
@@ -62,9 +66,11 @@ static void find(walk *w, uint32_t nth, piece *p)
 
     mv_arena_init(&p->arena, &w->cli->budget);
     p->err = (mv_err){.offset = MV_NO_OFFSET};
-    p->trace = *w->trace;
-    if (!w->cli->pieces ||
-        mv_pieces_read(w->cli->pieces, &p->arena, w->device, nth, &p->trace, &p->err) == MV_OK)
+    if (!w->cli->pieces)
+        p->trace = *w->trace;
+    else if (mv_pieces_read(w->cli->pieces, &p->arena, w->device, nth, &p->trace, &p->err) != MV_OK)
+        return;
+    if (!w->kept)
         find_lives(&p->arena, &p->trace, w->device, &p->lives, &p->err);
 }
 
@@ -116,6 +122,61 @@ static void join_found(walk *w, uint32_t nth, piece *p)
     mv_arena_release(&p->arena);
 }
 
+/* The columns that the joined lives have, or show, for events with a row. */
+enum {
+    OF_JOINED = MV_EVENT_action | MV_EVENT_stream | MV_EVENT_tag | MV_EVENT_time_us | MV_EVENT_addr
+};
+
+/* Whether all kept events have a row. */
+static bool have_rows(const mv_lives *lives, const mv_bitmap *kept)
+{
+    uint32_t event = mv_bitmap_next(kept, 0, kept->count);
+
+    while (event < kept->count && lives->alloc_of[event] != MV_NO_ROW)
+        event = mv_bitmap_next(kept, event + 1, kept->count);
+    return event >= kept->count;
+}
+
+/* Copies the columns of OF_JOINED from the joined lives, which takes less time than reading them
+ * again. */
+static void copy_joined(const walk *w, uint32_t first, uint32_t end)
+{
+    const mv_lives *lives = w->cli->joined;
+    const mv_events *from = &lives->events;
+    uint32_t as = mv_bitmap_below(w->kept, first);
+
+    for (uint32_t i = mv_bitmap_next(w->kept, first, end); i < end;
+         i = mv_bitmap_next(w->kept, i + 1, end), as++) {
+        w->copy->action[as] = from->action[i];
+        w->copy->stream[as] = from->stream[i];
+        w->copy->tag[as] = from->tag[i];
+        w->copy->time_us[as] = mv_event_time(from, i);
+        w->copy->addr[as] = mv_is_segment_action(from->action[i])
+                                ? from->addr[i]
+                                : lives->allocs.addr[lives->alloc_of[i]];
+    }
+}
+
+/* Copies the events of a piece that are kept. */
+static void copy_found(walk *w, piece *p)
+{
+    mv_events events = mv_trace_events(&p->trace, w->device);
+    mv_living l = mv_living_of(&p->trace, w->device);
+    uint32_t end = l.first + (events.count - l.count);
+
+    if (p->err.code == MV_OK)
+        mv_kept_events_copy(w->kept, l.first, end, &events, l.count, w->copy);
+    if (p->err.code == MV_OK && w->has_joined)
+        copy_joined(w, l.first, end);
+    pthread_mutex_lock(&w->lock);
+    if (w->err.code == MV_OK)
+        w->err = p->err;
+    w->added++;
+    pthread_cond_broadcast(&w->added_one);
+    pthread_mutex_unlock(&w->lock);
+    mv_arena_release(&p->arena);
+}
+
 static void work(void *user, uint32_t thread)
 {
     walk *w = user;
@@ -123,11 +184,13 @@ static void work(void *user, uint32_t thread)
     piece *p;
 
     while ((p = take(w, &nth)) != NULL) {
-        if (w->join)
+        if (!w->add)
             p = &w->pieces[thread]; /* a piece is still in use after later ones have their places */
         find(w, nth, p);
         if (w->join)
             join_found(w, nth, p);
+        else if (w->kept)
+            copy_found(w, p);
         else
             add_found(w, p);
     }
@@ -155,8 +218,8 @@ static void walk_all(walk *w)
     mv_budget *budget = &w->cli->budget;
     mv_page_pool pool;
 
-    /* a thread releases a piece that it joins before it takes the next */
-    w->room = room_for(w->cli, w->device, w->join ? threads : threads + threads / 2);
+    /* a thread releases a piece that it joins or copies before it takes the next */
+    w->room = room_for(w->cli, w->device, w->add ? threads + threads / 2 : threads);
     threads = threads < w->room ? threads : w->room;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added_one, NULL);
@@ -217,6 +280,28 @@ mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);
     walk_all(w);
     mv_lives_join_end(w->join, w->err.code == MV_OK ? out : NULL, &w->err);
+    if (w->err.code != MV_OK)
+        *err = w->err;
+    return w->err.code;
+}
+
+mv_code mv_input_read_kept(void *user, mv_arena *arena, uint32_t device, const mv_bitmap *kept,
+                           mv_events *out, mv_err *err)
+{
+    mv_cli *cli = user;
+    walk *w = begin_walk(cli, NULL, device, err);
+
+    if (!w)
+        return err->code;
+    if (!mv_kept_events_push(arena, kept, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pieces");
+    w->has_joined = have_rows(cli->joined, kept);
+    mv_pieces_need(cli->pieces, w->has_joined ? ~(uint32_t)OF_JOINED : ~0u);
+    w->kept = kept;
+    w->copy = out;
+    walk_all(w);
+    if (w->err.code == MV_CORRUPT)
+        return mv_input_needs_whole(cli, err);
     if (w->err.code != MV_OK)
         *err = w->err;
     return w->err.code;

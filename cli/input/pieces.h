@@ -4,6 +4,7 @@
 #pragma once
 
 #include "analyze/lives/lives_join.h"
+#include "base/bitmap.h"
 #include "cli/commands.h"
 
 /* Adds a piece to an analysis. `piece` and `lives` are released after the call. */
@@ -18,6 +19,11 @@ mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
  * MV_CORRUPT if the file must be read as a whole. */
 mv_code mv_input_join_pieces(mv_cli *cli, const mv_trace *trace, uint32_t device,
                              mv_lives_kept kept, mv_lives *out, mv_err *err);
+
+/* Reads the kept events of a device, with all columns, into `arena`; a mv_read_kept_fn whose user is
+ * an mv_cli. */
+mv_code mv_input_read_kept(void *cli, mv_arena *arena, uint32_t device, const mv_bitmap *kept,
+                           mv_events *out, mv_err *err);
 
 /* Fails with MV_CORRUPT, because the pieces are not sufficient and the command must run again on
  * the whole file. */

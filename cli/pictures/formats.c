@@ -69,7 +69,7 @@ static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place 
                            mv_arena *work, mv_err *err)
 {
     count_page(d, lives, place);
-    d->page.most_events = mv_page_most_events(d->cli);
+    mv_page_init(d->cli, &d->page);
     if (mv_page_open_at(d, lives, place, work, err) != MV_OK)
         return err->code;
     return mv_viewer_page_evaluate(&d->cli->arena, work, d->trace, lives, &d->page, err);
@@ -118,6 +118,7 @@ static const mv_picture_format html = {.ending = ".html",
                                        .opens_at_moment = true,
                                        .leaves_idle_devices = true,
                                        .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
+                                       .reads = mv_page_reads,
                                        .add = add_to_page,
                                        .finish = write_page};
 static const mv_picture_format still = {.ending = ".html",
@@ -127,9 +128,9 @@ static const mv_picture_format still = {.ending = ".html",
                                         .add = add_still,
                                         .finish = write_still};
 static const mv_picture_format svg = {
-    .ending = ".svg", .is_scene = true, .add = add_panel, .finish = write_svg};
+    .ending = ".svg", .reads = mv_input_follows_heap, .add = add_panel, .finish = write_svg};
 static const mv_picture_format png = {
-    .ending = ".png", .is_scene = true, .add = add_panel, .finish = write_png};
+    .ending = ".png", .reads = mv_input_follows_heap, .add = add_panel, .finish = write_png};
 static const mv_picture_format folded = {.ending = ".folded",
                                          .may_be_empty = true,
                                          .figures = MV_FIGURES(STACKS) | MV_FIGURES(BYTES),

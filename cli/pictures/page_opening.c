@@ -3,6 +3,8 @@
 #include "analyze/filter/isolate.h"
 #include "analyze/ranks/summary.h"
 #include "cli/complain.h"
+#include "cli/input/input.h"
+#include "cli/input/pieces.h"
 #include "cli/pictures/pictures.h"
 #include "view/panes/flames.h"
 #include "viz/core/segment_rows.h"
@@ -127,6 +129,22 @@ uint64_t mv_page_most_events(const mv_cli *cli)
     if (!mv_option_given(o, MV_HAS(MOST_EVENTS)))
         return 0;
     return o->most_events ? o->most_events : UINT64_MAX;
+}
+
+void mv_page_reads(mv_cli *cli)
+{
+    uint64_t most = mv_page_most_events(cli);
+
+    mv_input_follows_heap(cli);
+    cli->whole_events = most ? most : MV_PAGE_EVENTS;
+}
+
+void mv_page_init(mv_cli *cli, mv_viewer_page_opts *page)
+{
+    page->most_events = mv_page_most_events(cli);
+    page->joined = cli->joined;
+    page->read_kept = mv_input_read_kept;
+    page->reader = cli;
 }
 
 mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,

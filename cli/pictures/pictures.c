@@ -5,6 +5,7 @@
 #include "cli/input/filter_option.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
+#include "cli/input/pieces.h"
 #include "cli/input/window.h"
 #include "cli/report/device_rest.h"
 
@@ -118,7 +119,7 @@ static bool add_device(mv_drawing *d, uint32_t device)
     }
     mv_arena_release(&work);
     if (err.code != MV_OK)
-        mv_complain(mv_input_name(d->cli), &err);
+        mv_input_failed(d->cli, &err);
     return is_named && err.code == MV_OK;
 }
 
@@ -158,7 +159,7 @@ static bool write_file(mv_drawing *d)
         else
             mv_sink_abort(&d->sink);
     }
-    if (err.code != MV_OK)
+    if (err.code != MV_OK && !d->cli->reads_whole)
         mv_complain(NULL, &err);
     return err.code == MV_OK;
 }
@@ -208,8 +209,8 @@ static int run(mv_drawing *d, const char *ending)
 {
     if (!check_usage(d, ending))
         return d->cli->budget.lacked ? MV_EXIT_FAILED : MV_EXIT_USAGE;
-    if (d->format->is_scene)
-        mv_input_follows_heap(d->cli);
+    if (d->format->reads)
+        d->format->reads(d->cli);
     if (!mv_input_read(d->cli, d->trace) ||
         !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
         return MV_EXIT_FAILED;

@@ -66,11 +66,11 @@ extern const mv_picture mv_pictures[MV_PICTURE_COUNT]; /* indexed by mv_picture_
 
 typedef struct {
     const char *ending;
-    bool opens_at_moment;     /* --at is also accepted for pictures of a time range */
-    bool leaves_idle_devices; /* idle devices are omitted, even if the picture draws them */
-    bool is_scene;            /* drawn at once, from the lives of allocations */
-    bool may_be_empty;        /* the file is written even if the trace has no device */
-    uint32_t figures;         /* MV_FIGURES bits of figures to report; 0: those of the picture */
+    bool opens_at_moment;       /* --at is also accepted for pictures of a time range */
+    bool leaves_idle_devices;   /* idle devices are omitted, even if the picture draws them */
+    bool may_be_empty;          /* the file is written even if the trace has no device */
+    uint32_t figures;           /* MV_FIGURES bits of figures to report; 0: those of the picture */
+    void (*reads)(mv_cli *cli); /* sets the columns of events that are needed; NULL: all */
     mv_code (*add)(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                    mv_err *err);
     mv_code (*finish)(mv_drawing *d, mv_err *err); /* writes the file to d->sink */
@@ -137,6 +137,13 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
 
 /* Returns --most-events, in the form of mv_viewer_page_opts.most_events. */
 uint64_t mv_page_most_events(const mv_cli *cli);
+
+/* Sets the columns of events that a page needs, before the file is read: all columns if the page can
+ * contain all events. */
+void mv_page_reads(mv_cli *cli);
+
+/* Sets the members of `page` that say how many events it contains and how they are read. */
+void mv_page_init(mv_cli *cli, mv_viewer_page_opts *page);
 
 /* Writes a page that contains at most page->most_events events, and reports on standard error what was
  * omitted. Also sets *gap, unless `gap` is NULL. */

@@ -8,6 +8,8 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
+#include "view/page/page_file.h"
+#include "view/page/viewer_page.h"
 
 enum { PIECE_EVENTS = 100 };
 
@@ -24,9 +26,14 @@ static const char *const reports[] = {
     "whatif --json --target 32MiB",
     "leaks --json",
     "peak --json"};
-static const char *const pictures[] = {"trace_plot -o x.svg", "trace_plot --view pools -o x.svg",
+static const char *const pictures[] = {"trace_plot -o x.svg",
+                                       "trace_plot --view pools -o x.svg",
                                        "trace_plot --view segments -o x.svg",
-                                       "trace_plot --view state -o x.svg", "segment_plot -o x.png"};
+                                       "trace_plot --view state -o x.svg",
+                                       "segment_plot -o x.png",
+                                       "trace_plot --most-events 250 -o x.html",
+                                       "convert --most-events 70 -o x.html",
+                                       "convert --most-events 0 -o x.html"};
 
 /* Writes the trace as x.bin. Returns whether the file has pieces. */
 static bool write_file(const mv_trace *trace, bool in_pieces)
@@ -125,4 +132,57 @@ Test(joined, pictures_with_verdicts_read_the_whole_file)
     more.host_events = trace.devices[0].events;
     cr_assert(write_file(&more, true));
     check_picture(&more, pictures[0], "levels");
+}
+
+static mv_code read_kept(void *user, mv_arena *arena, uint32_t device, const mv_bitmap *kept,
+                         mv_events *out, mv_err *err)
+{
+    mv_events from = mv_trace_events(user, device);
+
+    cr_assert(mv_kept_events_push(arena, kept, out));
+    mv_kept_events_copy(kept, 0, from.count, &from, 0, out);
+    return err->code;
+}
+
+/* Writes a page that has no room for 500 events as x.html, and returns it. */
+static char *write_full_page(const mv_trace *trace, bool is_joined, size_t *bytes)
+{
+    mv_thinned thinned;
+    mv_lives lives;
+    mv_sink sink;
+    mv_page_gap gap;
+    mv_viewer_page_opts opts = {
+        .thinned = &thinned, .read_kept = read_kept, .reader = (void *)trace};
+    char path[4096];
+
+    mvt_ok(mv_lives_find(mvt_memory(), trace, 0, &lives, mvt_err()));
+    mvt_ok(mv_downsample_begin(mvt_memory(), trace, 500, &thinned, mvt_err()));
+    mvt_ok(mv_downsample_device(mvt_memory(), trace, &lives, &thinned, mvt_err()));
+    opts.joined = is_joined ? &lives : NULL;
+    snprintf(path, sizeof path, "%s/x.html", mvt_folder_path());
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_viewer_page_write(mvt_memory(), trace, &opts, &sink, &gap, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    cr_expect_gt(gap.events, thinned.left_out);
+    return mvt_take("x.html", bytes);
+}
+
+/* If a page is too large, more events are left out, and the rest is read again. */
+Test(joined, a_page_that_is_too_large_is_made_from_fewer_events)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
+    size_t whole_bytes, bytes;
+    mv_span page = {0};
+    uint8_t *large = mv_arena_push(mvt_memory(), MV_PAGE_BYTES, 1);
+    char path[4096];
+
+    mvt_ok(mv_page_file_read(mvt_memory(), &page, mvt_err()));
+    memcpy(large, page.data, page.length);
+    mvt_folder_put("page.html", (mv_span){large, MV_PAGE_BYTES - 105000});
+    snprintf(path, sizeof path, "%s/page.html", mvt_folder_path());
+    setenv("MEMVIZ_PAGE", path, 1);
+    char *whole = write_full_page(&trace, false, &whole_bytes);
+    char *is = write_full_page(&trace, true, &bytes);
+    cr_assert(whole && is);
+    cr_expect(bytes == whole_bytes && memcmp(whole, is, bytes) == 0);
 }

@@ -63,6 +63,15 @@ static uint64_t most_events(const mv_viewer_page_opts *opts)
     return opts->most_events ? opts->most_events : MV_PAGE_EVENTS;
 }
 
+static mv_code begin(mv_arena *arena, const mv_trace *trace, const mv_viewer_page_opts *page,
+                     uint64_t most, mv_thinned *out, mv_err *err)
+{
+    mv_code code = mv_downsample_begin(arena, trace, most, out, err);
+
+    out->has_no_columns = page->joined;
+    return code;
+}
+
 /* Begins to leave out events, unless the page contains other levels than the one that is
  * evaluated. */
 static mv_code begin_thinning(mv_arena *arena, const mv_trace *trace, mv_viewer_page_opts *page,
@@ -73,7 +82,20 @@ static mv_code begin_thinning(mv_arena *arena, const mv_trace *trace, mv_viewer_
     page->thinned = mv_push_struct(arena, mv_thinned);
     if (!page->thinned)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    return mv_downsample_begin(arena, trace, most_events(page), page->thinned, err);
+    return begin(arena, trace, page, most_events(page), page->thinned, err);
+}
+
+/* Reads the events that are kept of the joined lives. */
+static mv_code read_kept(mv_arena *arena, const mv_viewer_page_opts *page, mv_thinned *thinned,
+                         mv_err *err)
+{
+    uint32_t device;
+
+    if (!page->joined)
+        return MV_OK;
+    device = page->joined->device;
+    return page->read_kept(page->reader, arena, device, &thinned->kept[device],
+                           &thinned->trace.devices[device].events, err);
 }
 
 mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
@@ -89,6 +111,8 @@ mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace 
             *err = e.err[i];
             return err->code;
         }
+    if (read_kept(arena, page, page->thinned, err) != MV_OK)
+        return err->code;
     if (page->is_alarm || (page->verdict && e.headline.alarms == 0))
         return MV_OK;
     page->is_alarm = e.headline.alarms > 0;
@@ -283,6 +307,17 @@ static mv_code thin(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     return mv_downsample_end(scratch, trace, out, err);
 }
 
+/* Leaves out events until there are `most`. */
+static mv_code thin_again(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
+                          uint64_t most, mv_thinned *out, mv_err *err)
+{
+    if (begin(scratch, trace, opts, most, out, err) != MV_OK ||
+        (opts->joined && mv_downsample_device(scratch, trace, opts->joined, out, err) != MV_OK) ||
+        read_kept(scratch, opts, out, err) != MV_OK)
+        return err->code;
+    return mv_downsample_end(scratch, trace, out, err);
+}
+
 enum { MOST_ROUNDS = 3 };
 
 /* Makes the container. If it is larger than `room`, it is compressed further. After that more events
@@ -311,7 +346,7 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
         if (opts->most_events || rounds++ == MOST_ROUNDS)
             break;
         most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
-        if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK)
+        if (thin_again(scratch, trace, opts, most, &out->thinned, err) != MV_OK)
             return err->code;
     }
     out->has_session = opts->session;

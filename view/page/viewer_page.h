@@ -16,6 +16,10 @@
 #include "view/state/session.h"
 #include "viz/scene/scene.h"
 
+/* Reads the kept events of a device, with all columns, into `arena`. */
+typedef mv_code mv_read_kept_fn(void *user, mv_arena *arena, uint32_t device, const mv_bitmap *kept,
+                                mv_events *out, mv_err *err);
+
 typedef struct {
     mv_write_opts write;       /* how the trace is written; write.name is the snapshot's name in the
                                   page */
@@ -31,6 +35,11 @@ typedef struct {
                                   MV_PAGE_BYTES */
     mv_thinned *thinned;       /* the trace with fewer events, as far as mv_viewer_page_evaluate has
                                 * made it; NULL: not at all */
+    const mv_lives *joined;    /* lives of the only device with events, if the trace has few columns
+                                * of them (analyze/lives/lives_join.h) and more than most_events
+                                * events; else NULL */
+    mv_read_kept_fn *read_kept; /* reads the events that are kept of `joined` */
+    void *reader;               /* its first argument */
 } mv_viewer_page_opts;
 
 /* The default of --most-events. A trace of 50 million events that is downsampled to 6 million takes
