@@ -12,6 +12,7 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
+#include "parse/model/event_times.h"
 
 /* Number of verdicts in text without --limit, and the column in which their sentences begin. */
 enum { TEXT_ROWS = 7, INDENT = 15 };
@@ -500,12 +501,14 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->bytes = read->origin.file_bytes;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_events e = mv_trace_events(trace, device);
+        uint32_t step = e.time_us || e.count < 2 ? 1 : e.count - 1; /* packed times ascend */
         f->events += e.count;
-        for (uint32_t i = 0; i < e.count; i++) {
-            if (e.time_us[i] == MV_NO_TIME)
+        for (uint32_t i = 0; i < e.count; i += step) {
+            int64_t time_us = mv_event_time(&e, i);
+            if (time_us == MV_NO_TIME)
                 continue;
-            first = first == MV_NO_TIME || e.time_us[i] < first ? e.time_us[i] : first;
-            last = last == MV_NO_TIME || e.time_us[i] > last ? e.time_us[i] : last;
+            first = first == MV_NO_TIME || time_us < first ? time_us : first;
+            last = last == MV_NO_TIME || time_us > last ? time_us : last;
         }
     }
     f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
@@ -570,6 +573,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         *err = (mv_err){.offset = MV_NO_OFFSET};
         return keep_errors(r, file, &texts, err);
     }
+    ask.joined = cli->joined;
     devices = mv_trace_devices(&trace);
     if (cli->options.device >= devices)
         return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file contains %s",
@@ -622,6 +626,8 @@ int mv_cmd_triage(mv_cli *cli)
     r.files = mv_push_array(&cli->arena, file_row, (uint64_t)cli->options.files);
     if (!r.files)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    mv_input_follows_heap(cli);
+    cli->columns_if_few = ~0u; /* as for peak */
     for (int i = 0; i < cli->options.files; i++) {
         mv_err err = {.offset = MV_NO_OFFSET};
         mv_arena arena;
@@ -633,6 +639,7 @@ int mv_cmd_triage(mv_cli *cli)
         else
             r.failed += mv_complain(cli->options.file[i], &err) != MV_EXIT_DONE;
         mv_arena_release(&arena);
+        mv_input_close(cli);
     }
     if (r.file_count == 0)
         return MV_EXIT_FAILED;

@@ -16,7 +16,6 @@
 #include "cli/report/gate_page.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
-#include "parse/pieces.h"
 #include "parse/sample.h"
 
 /* Without --max-memory, the limit is three quarters of the memory of the machine or of the control
@@ -185,8 +184,7 @@ static int run_pieces(mv_cli *cli)
 {
     int status = cli->command->run(cli);
 
-    mv_pieces_close(cli->pieces);
-    cli->pieces = NULL;
+    mv_input_close(cli);
     return cli->reads_whole ? cli->command->run(cli) : status;
 }
 

@@ -17,6 +17,7 @@ typedef struct {
     bool is_level; /* `trace` is a level other than `read` */
     bool no_whatif;
     uint32_t first, end;
+    const mv_lives *joined;
     mv_step_marks marks; /* marks for all levels */
     mv_err step_err;
     mv_triage *out;
@@ -113,6 +114,10 @@ static mv_code find_part(const triage_run *q, mv_triage_device *d, uint32_t part
     case MV_TRIAGE_TOTALS:
         return mv_totals_find(arena, q->trace, &d->lives, &d->totals, err);
     default:
+        if (q->joined && q->joined->device == d->device) {
+            d->lives = *q->joined;
+            return MV_OK;
+        }
         return mv_lives_find_ranked(arena, q->trace, d->device, &d->lives, err);
     }
 }
@@ -528,6 +533,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
                     .no_whatif = ask.no_whatif,
                     .first = ask.first,
                     .end = ask.end,
+                    .joined = ask.joined,
                     .step_err.offset = MV_NO_OFFSET,
                     .out = out};
     bool has_step_marks;

@@ -93,13 +93,15 @@ typedef struct {
 
 /* The part of a file to report on. */
 typedef struct {
-    const mv_trace *read;  /* the original trace, used for other settings, failed requests and
+    const mv_trace *read;   /* the original trace, used for other settings, failed requests and
                             * the ledger */
-    const mv_trace *trace; /* the trace of a level (analyze/levels), used for all other reports */
-    bool with_others;      /* also look for leaks on other levels; `trace` must be of the default
+    const mv_trace *trace;  /* the trace of a level (analyze/levels), used for all other reports */
+    bool with_others;       /* also look for leaks on other levels; `trace` must be of the default
                             * level */
-    bool no_whatif;        /* do not try other settings, because trying them takes the most time */
-    uint32_t first, end;   /* devices [first, end); end UINT32_MAX: all devices, and the host */
+    bool no_whatif;         /* do not try other settings, because trying them takes the most time */
+    uint32_t first, end;    /* devices [first, end); end UINT32_MAX: all devices, and the host */
+    const mv_lives *joined; /* lives of `trace` that are known (analyze/lives/lives_join.h); NULL:
+                             * none */
 } mv_triage_query;
 
 /* Runs all reports on up to `threads` threads (0: as many as useful). The result does not depend on

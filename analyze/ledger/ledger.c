@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 #include "parse/model/shared_memory.h"
 
 /* ---- sentences --------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t tim
     mv_events events = mv_trace_events(trace, device);
     uint32_t i = 0;
 
-    while (i < events.count && events.time_us[i] <= time_us)
+    while (i < events.count && mv_event_time(&events, i) <= time_us)
         i++;
     return i;
 }
@@ -184,7 +185,8 @@ mv_ledger_query mv_ledger_after_event(const mv_trace *trace, uint32_t device, ui
     uint32_t until = event == MV_BEFORE ? 0 : event + 1, calls = 0;
     const mv_api_calls *c = &trace->api_calls;
 
-    int64_t time_us = until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME;
+    int64_t time_us =
+        until && until <= events.count ? mv_event_time(&events, until - 1) : MV_NO_TIME;
 
     /* calls of this device record how many events come before them; other calls only have a time */
     while (calls < c->count &&

@@ -4,6 +4,7 @@
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
+#include "parse/model/event_times.h"
 
 /* A library that makes calls which allocate memory. */
 typedef struct {
@@ -189,8 +190,8 @@ static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_s
     if (!mv_level_steps_init(scratch, lives, &steps))
         return false;
     for (uint32_t i = 0; i < out->count; i++) {
-        for (;
-             event < lives->events.count && lives->events.time_us[event] <= out->points[i].time_us;
+        for (; event < lives->events.count &&
+               mv_event_time(&lives->events, event) <= out->points[i].time_us;
              event++)
             while (mv_level_steps_next(&steps, event, &step))
                 mv_levels_apply(&now, lives, &step);

@@ -408,12 +408,18 @@ mv_code mv_input_lives(const mv_cli *cli, mv_arena *arena, const mv_trace *trace
     return MV_OK;
 }
 
+void mv_input_close(mv_cli *cli)
+{
+    mv_pieces_close(cli->pieces);
+    cli->pieces = NULL;
+    cli->joined = NULL;
+}
+
 static bool read_whole(mv_cli *cli, const char *path, mv_trace *trace)
 {
     bool is_read;
 
-    mv_pieces_close(cli->pieces);
-    cli->pieces = NULL;
+    mv_input_close(cli);
     cli->reads_whole = true;
     is_read = mv_input_read_file(cli, path, trace);
     cli->reads_whole = false;
@@ -452,12 +458,21 @@ mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_
 {
     mv_code code = read_file(cli, arena, path, read, err);
 
-    *trace = *read;
     if (code == MV_OK)
         code = mv_sums_check(read, err);
+    if (code == MV_OK && cli->pieces && join_pieces(cli, read, err) == MV_CORRUPT) {
+        mv_input_close(cli);
+        *err = (mv_err){.offset = MV_NO_OFFSET};
+        cli->reads_whole = true;
+        code = mv_input_read_levels(cli, arena, path, read, trace, err);
+        cli->reads_whole = false;
+        return code;
+    }
+    code = err->code;
+    *trace = *read;
     if (code == MV_OK)
         code = mv_level_take_named(arena, trace, cli->options.level, err);
-    if (code == MV_OK)
+    if (code == MV_OK && !cli->joined)
         code = mv_sums_check(trace, err);
     if (code == MV_OK)
         put_predicted(cli, path, read);

@@ -29,6 +29,10 @@ mv_code mv_input_read_part(const mv_cli *cli, mv_arena *arena, const char *path,
 mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *read,
                              mv_trace *trace, mv_err *err);
 
+/* Closes a file that is read in pieces, with its tables and its lives. Does nothing for other
+ * files. */
+void mv_input_close(mv_cli *cli);
+
 /* Whether the path must be a regular file, because it came from a directory or from a client of
  * mcp. A path that the user gave may also be a pipe. */
 bool mv_input_is_file(const mv_cli *cli, const char *path);
