@@ -92,7 +92,7 @@ static mv_code find_all(floor_report *r, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
         mv_lives lives;
-        code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
+        code = mv_input_lives(r->cli, &r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
             code = mv_minimum_find(&r->cli->arena, r->trace, &lives, false, &r->found[i], err);
         if (code == MV_OK)
@@ -107,6 +107,7 @@ int mv_cmd_floor(mv_cli *cli)
     floor_report r = {.cli = cli, .out = &cli->out, .trace = &trace};
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    mv_input_follows_heap(cli);
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)

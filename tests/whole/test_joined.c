@@ -26,6 +26,7 @@ static const char *const reports[] = {
     "whatif --json --target 32MiB",
     "leaks --json",
     "peak --json",
+    "floor --json",
     "triage"};
 static const char *const pictures[] = {"trace_plot -o x.svg",
                                        "trace_plot --view pools -o x.svg",
@@ -116,6 +117,7 @@ static void check_all(const mv_trace *trace, const char *name)
     if (!write_file(trace, true))
         return;
     check_report(trace, "triage", name);
+    check_report(trace, "floor --json", name);
     check_picture(trace, "convert --most-events 100 -o x.html", name);
 }
 
