@@ -1,9 +1,6 @@
 /* Digests in a container: `info` prints its figures about the events without reading the events. */
-#include "analyze/lives/digests.h"
-#include "parse/writers.h"
-#include "tests/fixture/fixture_container.h"
+#include "tests/container/fixture_files.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/in_process.h"
 
 static const char *const snapshots[] = {
     "annotated.pickle",
@@ -24,46 +21,29 @@ static const char *const snapshots[] = {
 
 static mv_trace read_without_events(const char *name)
 {
-    mv_read_opts opts = {.digest_suffices = true};
-    mv_trace trace;
-
-    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
-    mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
-    return trace;
-}
-
-static mvt_container *container_of(const char *name)
-{
-    mv_span file = mvt_folder_read(name);
-    mvt_container *c = mvt_take_apart(mvt_memory(), file);
-
-    free((void *)file.data);
-    return c;
-}
-
-static void put(const char *name, mvt_container *c)
-{
-    mvt_folder_put(name, mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    return mvt_trace_of(name, &(mv_read_opts){.digest_suffices = true});
 }
 
 /* Returns the report without its parts about the file itself. */
-static char *report_of(const char *command, const char *name, const char *format)
+static char *report_of(const char *command, const char *name)
 {
     static const char *const of_file[] = {"file", "file_bytes", "data_bytes"};
-    cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json %s %s", command, format, name);
+    cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json %s", command, name);
 
     for (unsigned i = 0; i < sizeof of_file / sizeof *of_file; i++)
         cJSON_DeleteItemFromObject(report, of_file[i]);
-    return cJSON_Print(report);
+    char *text = cJSON_Print(report);
+    mvt_at_end(free, text);
+    return text;
 }
 
 LongTest(digest, info_is_unchanged_without_the_events)
 {
+    static const char *const commands[] = {"oom", "info -q"};
+
     for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         mvt_run r = mvt_here("$MEMVIZ convert -q $SNAPS/%s a.bin", snapshots[i]);
-        mvt_container *c = container_of("a.bin");
-        char *quick = report_of("info -q", "a.bin", ""), *whole;
-        char *failures = report_of("oom", "a.bin", "");
+        mvt_container *c = mvt_container_of("a.bin");
         mv_trace trace = read_without_events("a.bin");
 
         cr_assert_eq(r.status, 0, "%s", r.err);
@@ -72,16 +52,11 @@ LongTest(digest, info_is_unchanged_without_the_events)
             cr_expect_null(trace.devices[0].events.addr);
             mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_DIGEST));
         }
-        put("b.bin", c);
+        mvt_put_container("b.bin", c);
         cr_expect_null(read_without_events("b.bin").digests);
-        whole = report_of("oom", "b.bin", "");
-        mvt_same_text(whole, failures, "%s", snapshots[i]);
-        free(failures);
-        free(whole);
-        whole = report_of("info -q", "b.bin", "");
-        mvt_same_text(whole, quick, "%s", snapshots[i]);
-        free(quick);
-        free(whole);
+        for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)
+            mvt_same_text(report_of(commands[k], "b.bin"), report_of(commands[k], "a.bin"), "%s",
+                          snapshots[i]);
     }
 }
 
@@ -89,20 +64,11 @@ LongTest(digest, info_is_unchanged_without_the_events)
 static void make_odd(void)
 {
     mvt_trace *t = mvt_new();
-    mv_err err = {0};
-    mv_write_opts opts = {0};
-    mv_sink sink;
 
     mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20, .time_us = 50);
     mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "step:train.py:7", .time_us = 40);
     mvt_free(t, .addr = 0x10000, .bytes = 512, .time_us = 30);
-    const mv_trace *trace = mvt_done(t);
-    opts.digests = mv_digests_make(mvt_memory(), trace, NULL, &err);
-    cr_assert_not_null(opts.digests);
-    const char *path = mvt_format("%s/odd.bin", mvt_folder_path());
-    mvt_ok(mv_sink_open(&sink, path, &err));
-    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, &err));
-    mvt_ok(mv_sink_commit(&sink, &err));
+    mvt_put_with_digests("odd.bin", mvt_done(t), 0);
 }
 
 Test(digest, contradictory_digests_are_ignored)
@@ -113,7 +79,7 @@ Test(digest, contradictory_digests_are_ignored)
     mv_trace whole = read_without_events("odd.bin");
     cr_assert_not_null(whole.digests);
     cr_expect_gt(whole.notes[MV_NOTE_UNSORTED_TIME].count, 0);
-    mvt_container *c = container_of("odd.bin");
+    mvt_container *c = mvt_container_of("odd.bin");
     memcpy(&good, mvt_chunk_of(c, MV_WIRE_DIGEST)->stored, sizeof good);
     for (unsigned i = 0; i < 9; i++) {
         bad = good;
@@ -127,7 +93,7 @@ Test(digest, contradictory_digests_are_ignored)
         memset(bad.why, i == 7 ? 'a' : bad.why[0], i == 7 ? sizeof bad.why : 1);
         bad.count[15] += i == 8;
         memcpy(mvt_chunk_of(c, MV_WIRE_DIGEST)->stored, &bad, sizeof bad);
-        put("bad.bin", c);
+        mvt_put_container("bad.bin", c);
         whole = read_without_events("bad.bin");
         cr_expect_null(whole.digests, "case %u", i);
         cr_expect_eq(whole.notes[MV_NOTE_DAMAGED].count, 0);
@@ -145,11 +111,9 @@ Test(digest, events_are_read_if_a_request_may_have_failed)
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_read_opts opts = {.digest_suffices = true, .needs_failures = true};
-        mv_trace trace;
         cr_assert_eq(mvt_here("$MEMVIZ convert -q $SNAPS/%s c.bin", cases[i].name).status, 0);
-        const char *path = mvt_format("%s/c.bin", mvt_folder_path());
-        mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
-        cr_expect_eq(trace.digests == NULL, cases[i].is_read, "%s", cases[i].name);
+        cr_expect_eq(mvt_trace_of("c.bin", &opts).digests == NULL, cases[i].is_read, "%s",
+                     cases[i].name);
     }
 }
 
@@ -157,7 +121,7 @@ Test(digest, events_are_read_if_a_request_may_have_failed)
 Test(digest, a_damaged_file_is_read_whole)
 {
     make_odd();
-    mvt_container *c = container_of("odd.bin");
+    mvt_container *c = mvt_container_of("odd.bin");
     mv_span file = mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX);
     ((uint8_t *)file.data)[mvt_chunk_of(c, MV_WIRE_FRAMES)->at + sizeof(mv_wire_chunk)] ^= 1;
     mvt_folder_put("hurt.bin", file);
@@ -171,9 +135,9 @@ Test(digest, a_damaged_file_is_read_whole)
 Test(digest, a_file_without_a_chunk_is_read_whole)
 {
     mvt_here("$MEMVIZ convert -q $SNAPS/annotated.pickle a.bin");
-    mvt_container *c = container_of("a.bin");
+    mvt_container *c = mvt_container_of("a.bin");
     mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_ANNOTATIONS));
-    put("b.bin", c);
+    mvt_put_container("b.bin", c);
     mv_trace trace = read_without_events("b.bin");
 
     cr_expect_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);

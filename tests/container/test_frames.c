@@ -74,12 +74,10 @@ static void add_frames(frames *f, uint32_t count)
 /* Reads the file with the frames as the payload of the events. */
 static mv_code read_frames(frames *f, mv_trace *out)
 {
-    mv_err err = {0};
-
     f->chunk->stored = f->packed;
     f->chunk->head.stored_bytes = f->length;
     return mv_trace_read_bytes(mvt_memory(), mvt_assemble(mvt_memory(), f->file, MVT_WITH_INDEX),
-                               out, &err);
+                               out, mvt_err());
 }
 
 static void check_read(frames *f, const char *what)

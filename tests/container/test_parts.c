@@ -1,11 +1,8 @@
 /* Parts of a container: a window of events gives the same output as the whole file. The slow model
  * reads the whole file, without digests. */
-#include "analyze/lives/digests.h"
 #include "parse/model/versions.h"
-#include "parse/writers.h"
-#include "tests/fixture/fixture_container.h"
+#include "tests/container/fixture_files.h"
 #include "tests/fixture/fixture_program.h"
-#include "tests/fixture/in_process.h"
 
 enum { CHUNK = 65536, EVENTS = 5 * CHUNK + 1000, ADDRESSES = 700 };
 
@@ -115,22 +112,11 @@ static const mv_trace *make_heap(uint64_t pool)
 
 static void write_whole_and_parts(const mv_trace *trace)
 {
-    const mv_spans *spans = NULL;
-    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err())};
-    mv_sink sink;
-
-    cr_assert_not_null(opts.digests);
-    opts.spans = spans;
-    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
-    mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    mv_span file = mvt_folder_read("parts.bin");
-    mvt_container *c = mvt_take_apart(mvt_memory(), file);
-    free((void *)file.data);
+    mvt_put_with_digests("parts.bin", trace, 0);
+    mvt_container *c = mvt_container_of("parts.bin");
     cr_assert_eq(mvt_chunk_of(c, MV_WIRE_OPENING)->head.first_row, CHUNK);
     mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_DIGEST));
-    mvt_folder_put("whole.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    mvt_put_container("whole.bin", c);
 }
 
 /* The output may contain the file's name. */
@@ -176,12 +162,9 @@ static void check_window(const char *part, const char *window)
 
 static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
 {
-    mv_read_opts opts = {.part = &part};
+    mv_trace trace = mvt_trace_of(name, &(mv_read_opts){.part = &part});
     uint32_t rows = 0;
-    mv_trace trace;
 
-    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
-    mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
     for (uint32_t i = 0; i < trace.devices[device].events.count; i++)
         rows += trace.devices[device].events.addr[i] != 0;
     return rows;
@@ -251,21 +234,20 @@ LongTest(parts, a_window_takes_memory_only_for_its_rows)
 {
     mv_read_part part = {.device = MV_NO_ROW, .first = 200000, .end = 200010};
     mv_read_opts opts = {.part = &part};
-    mv_arena *arena = mvt_arena_of(8 * MIB);
-    char path[4096];
     mv_trace trace;
 
     write_whole_and_parts(make_trace());
-    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
-    mvt_ok(mv_trace_read(arena, path, &opts, &trace, mvt_err()));
-    snprintf(path, sizeof path, "%s/whole.bin", mvt_folder_path());
-    cr_expect_eq(mv_trace_read(mvt_arena_of(8 * MIB), path, &opts, &trace, mvt_err()), MV_NOMEM);
+    mvt_ok(
+        mv_trace_read(mvt_arena_of(8 * MIB), mvt_path_of("parts.bin"), &opts, &trace, mvt_err()));
+    cr_expect_eq(
+        mv_trace_read(mvt_arena_of(8 * MIB), mvt_path_of("whole.bin"), &opts, &trace, mvt_err()),
+        MV_NOMEM);
 }
 
 /* Writes a copy in which the first chunk of a kind is damaged. */
 static void spoil(uint16_t kind)
 {
-    mv_span file = mvt_folder_read("parts.bin");
+    mv_span file = mvt_bytes_of("parts.bin");
     mvt_container *c = mvt_take_apart(mvt_memory(), file);
     uint64_t at = mvt_chunk_of(c, kind)->at + sizeof(mv_wire_chunk) + 4;
 
@@ -273,7 +255,6 @@ static void spoil(uint16_t kind)
     mvt_folder_put("spoil.bin", file);
     if (kind == MV_WIRE_EVENTS)
         mvt_folder_put("whole.bin", file);
-    free((void *)file.data);
 }
 
 /* A trace of all kinds of events at few addresses. */
@@ -296,32 +277,16 @@ static const mv_trace *make_noise(uint64_t *seed)
     return mvt_done(t);
 }
 
-static void write_chunks_of(const mv_trace *trace, const char *path, uint32_t rows)
-{
-    const mv_spans *spans = NULL;
-    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err()),
-                          .chunk_rows = rows};
-    mv_sink sink;
-
-    opts.spans = spans;
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
-    mvt_ok(mv_sink_commit(&sink, mvt_err()));
-}
-
 Test(parts, versions_in_a_part_are_those_of_the_whole_trace)
 {
-    const char *path = mvt_format("%s/noise.bin", mvt_folder_path());
     uint64_t seed = 21;
 
     for (uint32_t round = 0; round < 60; round++) {
         const mv_trace *whole = make_noise(&seed);
-        write_chunks_of(whole, path, 1 + (uint32_t)(mvt_random_next(&seed) % 70));
+        mvt_put_with_digests("noise.bin", whole, 1 + (uint32_t)(mvt_random_next(&seed) % 70));
         mv_read_part part = {.device = MV_NO_ROW, .first = mvt_random_next(&seed) % 900};
         part.end = part.first + mvt_random_next(&seed) % 200;
-        mv_trace trace;
-        mvt_ok(
-            mv_trace_read(mvt_memory(), path, &(mv_read_opts){.part = &part}, &trace, mvt_err()));
+        mv_trace trace = mvt_trace_of("noise.bin", &(mv_read_opts){.part = &part});
         cr_assert_not_null(trace.versions);
         for (uint32_t d = 0; d < whole->device_count; d++) {
             const mv_events *all = &whole->devices[d].events;
@@ -344,27 +309,25 @@ LongTest(parts, openings_that_do_not_fit_change_no_answer)
     mv_wire_column column;
 
     write_whole_and_parts(make_trace());
-    mv_span file = mvt_folder_read("parts.bin");
-    mvt_container *c = mvt_take_apart(mvt_memory(), file);
+    mvt_container *c = mvt_container_of("parts.bin");
     mvt_chunk *first = mvt_chunk_of(c, MV_WIRE_OPENING), *second = first + 1;
     while (second->head.kind != MV_WIRE_OPENING)
         second++;
     cr_assert_eq(second->head.first_row, 2 * CHUNK);
     second->head.first_row = 0;
-    mvt_folder_put("moved.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    mvt_put_container("moved.bin", c);
     check_window("moved.bin", window);
     first->head.first_row = 2 * CHUNK;
     first->head.count--;
-    mvt_folder_put("moved.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    mvt_put_container("moved.bin", c);
     check_window("moved.bin", window);
     first->head.count++;
     first->head.codec = MV_WIRE_CODEC_NONE;
     first->head.raw_bytes = first->head.stored_bytes = sizeof column;
     column = (mv_wire_column){.column = 1, .columns = 1};
     memcpy(first->stored, &column, sizeof column);
-    mvt_folder_put("moved.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    mvt_put_container("moved.bin", c);
     check_window("moved.bin", window);
-    free((void *)file.data);
 }
 
 /* If the opening of a chunk in the window, or the chunk itself, is damaged, the whole file must be
@@ -433,11 +396,10 @@ LongTest(parts, a_copy_has_the_same_bytes)
         size_t length;
         write_whole_and_parts(make_heap(pool));
         mvt_run run = mvt_here("$MEMVIZ convert -q parts.bin copy.bin");
-        mv_span file = mvt_folder_read("parts.bin");
+        mv_span file = mvt_bytes_of("parts.bin");
         char *copy = mvt_take("copy.bin", &length);
         cr_assert_eq(run.status, 0, "%s", run.err);
         cr_expect(length == file.length && memcmp(copy, file.data, length) == 0);
-        free((void *)file.data);
     }
 }
 
@@ -452,13 +414,11 @@ LongTest(parts, private_pools_are_those_of_the_whole_file)
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
     write_whole_and_parts(make_heap(0));
-    mv_span file = mvt_folder_read("parts.bin");
-    mvt_container *c = mvt_take_apart(mvt_memory(), file);
+    mvt_container *c = mvt_container_of("parts.bin");
     for (uint32_t i = 0; i < c->count; i++)
         if (c->chunks[i].head.kind == MV_WIRE_LIVING)
             c->chunks[i].head.device = 0;
-    mvt_folder_put("odd.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
-    free((void *)file.data);
+    mvt_put_container("odd.bin", c);
     mvt_run run = mvt_here("$MEMVIZ lines --device 0 --from 66000 odd.bin");
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "contradict what the file says was alive"), "%s", run.err);

@@ -2,37 +2,19 @@
  * model. */
 #include "analyze/lives/digests.h"
 #include "parse/pieces.h"
-#include "parse/writers.h"
-#include "tests/fixture/fixture.h"
+#include "tests/container/fixture_files.h"
 #include "tests/fixture/fixture_program.h"
-#include "tests/fixture/in_process.h"
-
-static void write_file(const mv_trace *trace, const char *name, const mv_write_opts *opts)
-{
-    mv_sink sink;
-
-    const char *path = mvt_format("%s/%s", mvt_folder_path(), name);
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_snapshot_write(mvt_memory(), trace, opts, &sink, mvt_err()));
-    mvt_ok(mv_sink_commit(&sink, mvt_err()));
-}
 
 /* The names have equal lengths, because they are part of the JSON output. */
 static void write_both(const mv_trace *trace, uint32_t chunk_rows)
 {
-    const mv_spans *spans = NULL;
-    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err()),
-                          .chunk_rows = chunk_rows};
-
-    cr_assert_not_null(opts.digests);
-    opts.spans = spans;
-    write_file(trace, "pieces.bin", &opts);
-    write_file(trace, "entire.bin", NULL);
+    mvt_put_with_digests("pieces.bin", trace, chunk_rows);
+    mvt_put_trace("entire.bin", trace, NULL);
 }
 
 static mv_pieces *open_pieces(mv_trace *trace)
 {
-    return mv_pieces_open(mvt_memory(), mvt_format("%s/pieces.bin", mvt_folder_path()), trace);
+    return mv_pieces_open(mvt_memory(), mvt_path_of("pieces.bin"), trace);
 }
 
 static uint32_t pieces_of_file(uint32_t device)
@@ -47,17 +29,13 @@ static uint32_t pieces_of_file(uint32_t device)
 
 static char *report_on(const char *file, const char *command)
 {
-    char words[256], *report, *name;
-    mvt_ran ran;
+    mvt_run run = mvt_here("$MEMVIZ %s -q %s", command, file);
+    char *name = strstr(run.out, file);
 
-    snprintf(words, sizeof words, "%s -q %s", command, file);
-    ran = mvt_program(words, NULL);
-    cr_expect_eq(ran.status, 0, "%s: %s", words, (const char *)ran.err.data);
-    report = mv_arena_text(mvt_memory(), (const char *)ran.out.data, ran.out.length);
-    name = strstr(report, file);
+    cr_expect_eq(run.status, 0, "%s: %s", command, run.err);
     if (name)
         memcpy(name, "memviz.bin", strlen(file));
-    return report;
+    return run.out;
 }
 
 static void compare(const mv_trace *trace, const char *name)
@@ -201,19 +179,16 @@ static uint64_t later_events(mv_span file)
 Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
-    mv_span file;
-    mvt_ran ran;
 
     write_both(&trace, 32);
     cr_assert_gt(pieces_of_file(0), 1);
-    file = mvt_folder_read("pieces.bin");
+    mv_span file = mvt_bytes_of("pieces.bin");
     ((uint8_t *)file.data)[later_events(file) + sizeof(mv_wire_chunk)] ^= 1;
     mvt_folder_put("pieces.bin", file);
-    free((void *)file.data);
     for (unsigned i = 0; i < 2; i++) {
-        ran = mvt_program(i ? "leaks pieces.bin" : "lines pieces.bin", NULL);
-        cr_expect_eq(ran.status, 0);
-        cr_expect(strstr((const char *)ran.err.data, "damaged"), "%s", (const char *)ran.err.data);
+        mvt_run run = mvt_here("$MEMVIZ %s pieces.bin", i ? "leaks" : "lines");
+        cr_expect_eq(run.status, 0);
+        cr_expect(strstr(run.err, "damaged"), "%s", run.err);
     }
 }
 
@@ -224,21 +199,11 @@ static mv_trace read_unmapped(const mv_read_opts *opts)
     mv_trace trace;
     mv_span file;
 
-    const char *path = mvt_format("%s/pieces.bin", mvt_folder_path());
-    mvt_ok(mv_source_open_file(mvt_memory(), path, &source, mvt_err()));
+    mvt_ok(mv_source_open_file(mvt_memory(), mvt_path_of("pieces.bin"), &source, mvt_err()));
     cr_assert(mv_source_map_rest(&source, &file));
     cr_assert_not(mv_source_map_rest(&source, &file));
     mvt_ok(mv_snapshot_read(mvt_memory(), &source, opts, &trace, mvt_err()));
     mv_source_close(&source);
-    return trace;
-}
-
-static mv_trace read_mapped(const mv_read_opts *opts)
-{
-    mv_trace trace;
-
-    const char *path = mvt_format("%s/pieces.bin", mvt_folder_path());
-    mvt_ok(mv_trace_read(mvt_memory(), path, opts, &trace, mvt_err()));
     return trace;
 }
 
@@ -255,7 +220,7 @@ Test(pieces, a_part_is_read_from_a_file_that_cannot_be_mapped)
     write_both(&trace, 32);
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         const mv_events *a, *b;
-        whole = read_mapped(&all[i]);
+        whole = mvt_trace_of("pieces.bin", &all[i]);
         there = read_unmapped(&all[i]);
         a = &whole.devices[0].events;
         b = &there.devices[0].events;
@@ -310,19 +275,15 @@ Test(pieces, writing_in_pieces_gives_the_same_file)
     enum { ROWS = 64 };
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train"), tables = trace;
     mv_device device = {.events.count = trace.devices[0].events.count};
-    const mv_spans *spans = NULL;
-    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), &trace, &spans, mvt_err()),
-                          .chunk_rows = ROWS};
-    mv_span whole, pieces;
+    mv_write_opts opts = {.chunk_rows = ROWS};
     mv_snapshot_writer *writer;
     mv_sink sink;
 
     cr_assert_eq(trace.device_count, 1);
-    cr_assert(spans[0].is_known);
-    opts.spans = spans;
-    write_file(&trace, "whole.bin", &opts);
-    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    opts.digests = mv_digests_make(mvt_memory(), &trace, &opts.spans, mvt_err());
+    cr_assert(opts.spans[0].is_known);
+    mvt_put_trace("whole.bin", &trace, &opts);
+    mvt_ok(mv_sink_open(&sink, mvt_path_of("parts.bin"), mvt_err()));
     tables.devices = &device;
     writer = mv_snapshot_begin(mvt_memory(), &tables, &opts, &sink);
     for (uint32_t first = 0; first < device.events.count; first += 3 * ROWS) {
@@ -331,12 +292,9 @@ Test(pieces, writing_in_pieces_gives_the_same_file)
     }
     mvt_ok(mv_snapshot_end(writer, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    whole = mvt_folder_read("whole.bin");
-    pieces = mvt_folder_read("parts.bin");
+    mv_span whole = mvt_bytes_of("whole.bin"), pieces = mvt_bytes_of("parts.bin");
     cr_assert_eq(whole.length, pieces.length);
     cr_expect(memcmp(whole.data, pieces.data, whole.length) == 0);
-    free((void *)whole.data);
-    free((void *)pieces.data);
 }
 
 /* A file is not written if its events differ from the trace's. */
@@ -347,8 +305,7 @@ Test(pieces, a_missing_piece_is_an_error)
     mv_err err = {0};
     mv_sink sink;
 
-    const char *path = mvt_format("%s/parts.bin", mvt_folder_path());
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_sink_open(&sink, mvt_path_of("parts.bin"), mvt_err()));
     writer = mv_snapshot_begin(mvt_memory(), &trace, NULL, &sink);
     cr_expect_eq(mv_snapshot_end(writer, &err), MV_CORRUPT);
     cr_expect(strstr(err.detail, "0 events were written"), "%s", err.detail);

@@ -2,8 +2,7 @@
  * number. */
 #include <ctype.h>
 
-#include "parse/writers.h"
-#include "tests/fixture/fixture_container.h"
+#include "tests/container/fixture_files.h"
 
 static void read_back(mv_span bytes, mv_trace *out)
 {
@@ -93,18 +92,12 @@ Test(snapshot, smaller_containers_have_the_same_rows)
     uint64_t larger = UINT64_MAX;
 
     for (mv_write_size size = MV_WRITE_QUICK; size <= MV_WRITE_SMALLEST; size++) {
-        const char *path = mvt_temp_file((mv_span){0});
         mv_trace back;
-        mv_sink sink;
-        mv_span data;
-        mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-        mvt_ok(mv_snapshot_write(mvt_memory(), &trace, &(mv_write_opts){.size = size}, &sink,
-                                 mvt_err()));
-        mvt_ok(mv_sink_commit(&sink, mvt_err()));
-        data = mvt_file(mvt_memory(), path);
+        mvt_put_trace("a.bin", &trace, &(mv_write_opts){.size = size});
+        mv_span data = mvt_bytes_of("a.bin");
         cr_expect_lt(data.length, larger, "size %d", (int)size);
         larger = data.length;
-        mvt_ok(mv_trace_read_bytes(mvt_memory(), data, &back, mvt_err()));
+        read_back(data, &back);
         cr_expect_null(mvt_difference(&trace, &back));
     }
 }
@@ -128,7 +121,6 @@ static mv_code write_within(uint64_t limit, const mv_trace *trace, mv_span *out)
     mv_budget budget = {.limit = limit};
     mv_sink sink = {0};
     mv_arena arena;
-    mv_err err = {0};
     size_t length = 0;
     char *data = NULL;
     mv_code code;
@@ -136,7 +128,7 @@ static mv_code write_within(uint64_t limit, const mv_trace *trace, mv_span *out)
     mv_arena_init(&arena, &budget);
     sink.file = open_memstream(&data, &length);
     cr_assert_not_null(sink.file);
-    code = mv_snapshot_write(&arena, trace, &opts, &sink, &err);
+    code = mv_snapshot_write(&arena, trace, &opts, &sink, mvt_err());
     cr_assert_eq(fclose(sink.file), 0);
     mv_arena_release(&arena);
     *out = (mv_span){(const uint8_t *)mv_arena_text(mvt_memory(), data, length), length};
@@ -212,13 +204,13 @@ Test(snapshot, a_newer_version_is_refused)
     mv_span bytes = mvt_snapshot_bytes(t);
     uint8_t *copy = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)bytes.data, bytes.length);
     mv_trace again;
-    mv_err err;
 
     memcpy(copy + offsetof(mv_wire_header, version), &header.version, sizeof header.version);
     mvt_seal_header(copy);
-    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){copy, bytes.length}, &again, &err),
-                 MV_VERSION);
-    cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
+    cr_assert_eq(
+        mv_trace_read_bytes(mvt_memory(), (mv_span){copy, bytes.length}, &again, mvt_err()),
+        MV_VERSION);
+    cr_assert_eq(mvt_err()->offset, offsetof(mv_wire_header, version));
 }
 
 /* Parses a line such as "000018  c1 4d 56  what they are": stores its bytes, which end before two

@@ -20,7 +20,7 @@ static void end_outcome(void *what)
 }
 
 /* Reads a copy of exactly the right size with a small budget. The outcome lasts until the test ends,
- * or until drop_outcome. */
+ * or until mvt_end_now. */
 static outcome *try_reading(mv_span bytes)
 {
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
@@ -40,9 +40,13 @@ static outcome *try_reading(mv_span bytes)
     return o;
 }
 
-static void drop_outcome(const outcome *o)
+/* Reads a file that is damaged but not beyond use. */
+static outcome *read_damaged(mv_span bytes)
 {
-    mvt_end_now(o);
+    outcome *o = try_reading(bytes);
+
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    return o;
 }
 
 static uint64_t damage(const mv_trace *trace)
@@ -76,7 +80,7 @@ LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
         cr_assert(o->code != MV_OK || damage(&o->trace) > 0, "cut to %llu bytes",
                   (unsigned long long)length);
         read += o->code == MV_OK;
-        drop_outcome(o);
+        mvt_end_now(o);
     }
     cr_assert_gt(read, bytes.length / 2);
 }
@@ -97,7 +101,7 @@ LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_reported)
                           !mvt_difference(&trace, &o->trace),
                       "byte %llu", (unsigned long long)i);
             read += o->code == MV_OK;
-            drop_outcome(o);
+            mvt_end_now(o);
             copy[i] ^= changes[k];
         }
     }
@@ -121,7 +125,7 @@ LongTest(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sou
             outcome *o = try_reading(
                 mvt_assemble(mvt_memory(), c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX));
             refused += o->code != MV_OK;
-            drop_outcome(o);
+            mvt_end_now(o);
             chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
             mv_arena_rewind(mvt_memory(), here);
         }
@@ -140,7 +144,7 @@ Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
             mv_arena_mark here = mv_arena_here(mvt_memory());
             ((uint8_t *)&c->chunks[i].head)[at] ^= 0x81;
             outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
-            drop_outcome(o);
+            mvt_end_now(o);
             c->chunks[i].head = whole;
             mv_arena_rewind(mvt_memory(), here);
         }
@@ -190,14 +194,13 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
     mvt_chunk chunk = c->chunks[lost];
 
     mvt_remove_chunk(c, &c->chunks[lost]);
-    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, ending));
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged(mvt_assemble(mvt_memory(), c, ending));
     cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o->trace) > 0);
     for (const mv_model_table *table = mv_tables; table->kind; table++)
         cr_assert(may_change(chunk.head.kind, table) || same_rows(trace, &o->trace, table),
                   "without %s: %s", mv_wire_kind_name(chunk.head.kind),
                   mv_wire_kind_name(table->kind));
-    drop_outcome(o);
+    mvt_end_now(o);
     memmove(&c->chunks[lost + 1], &c->chunks[lost], (c->count++ - lost) * sizeof chunk);
     c->chunks[lost] = chunk;
 }
@@ -221,8 +224,7 @@ static outcome *read_without(mv_trace *trace, uint16_t kind, bool blind)
     mvt_remove_chunk(c, mvt_chunk_of(c, kind));
     if (blind)
         mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_TRACE));
-    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
     cr_assert_gt(damage(&o->trace), 0);
     return o;
 }
@@ -244,7 +246,7 @@ Test(snapshot_damage, lost_strings_are_absent)
         cr_assert_eq(o->trace.fx.count, 0);
         cr_assert_gt(trace.settings.count, 0);
         cr_assert_eq(o->trace.settings.count, 0);
-        drop_outcome(o);
+        mvt_end_now(o);
     }
 }
 
@@ -255,8 +257,7 @@ static void lose_setting(uint32_t row, bool is_its_text)
     mv_settings *s = &trace.settings;
 
     *(is_its_text ? &s->text[row] : &s->key[row]) = MV_NO_STRING;
-    outcome *o = try_reading(mvt_snapshot_of(mvt_memory(), &trace));
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged(mvt_snapshot_of(mvt_memory(), &trace));
     cr_assert_gt(damage(&o->trace), 0);
     cr_assert_eq(o->trace.settings.count, s->count - 1);
     for (uint32_t i = 0; i < s->count; i++)
@@ -291,7 +292,7 @@ Test(snapshot_damage, lost_stacks_are_unknown)
             cr_assert_eq(is->stack[i].row, known ? 0 : MV_NO_ROW, "event %u", i);
             cr_assert_eq(is->addr[i], was->addr[i]);
         }
-        drop_outcome(o);
+        mvt_end_now(o);
     }
 }
 
@@ -363,7 +364,7 @@ LongTest(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_
             cr_assert_eq(o->trace.devices[0].events.count, events);
             cr_assert(is_part(&o->trace.devices[0].events, was, 0));
         }
-        drop_outcome(o);
+        mvt_end_now(o);
     }
 }
 
@@ -375,8 +376,7 @@ LongTest(snapshot_damage, events_after_lost_ones_move_up)
     uint32_t lost = chunk->head.count;
 
     mvt_remove_chunk(c, chunk);
-    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
-    cr_assert_eq(o->code, MV_OK);
+    outcome *o = read_damaged(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
     cr_assert_eq(damage(&o->trace), 1);
     mv_events rest = o->trace.devices[0].events;
     cr_assert_eq(rest.count, trace.devices[0].events.count - lost);
@@ -395,15 +395,13 @@ Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
     memset(moved + sizeof(mv_wire_header), MV_WIRE_MAGIC[0], 3);
     memcpy(moved + sizeof(mv_wire_header) + 3, bytes.data + sizeof(mv_wire_header),
            bytes.length - sizeof(mv_wire_header));
-    outcome *o = try_reading((mv_span){moved, bytes.length + 3});
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged((mv_span){moved, bytes.length + 3});
     cr_assert_eq(damage(&o->trace), 1);
     cr_assert_null(difference_in_rows(&trace, &o->trace));
 
     memcpy(moved, bytes.data, trace_end); /* also, five bytes are missing */
     memcpy(moved + trace_end, bytes.data + trace_end + 5, bytes.length - trace_end - 5);
-    o = try_reading((mv_span){moved, bytes.length - 5});
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    o = read_damaged((mv_span){moved, bytes.length - 5});
     cr_assert_gt(damage(&o->trace), 0);
     cr_assert_eq(o->trace.devices[2].events.count, trace.devices[2].events.count);
     cr_assert_eq(o->trace.settings.count, trace.settings.count);
@@ -414,8 +412,7 @@ Test(snapshot_damage, a_file_without_index_has_all_rows)
     mv_trace trace;
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
 
-    outcome *o = try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX));
     cr_assert_eq(damage(&o->trace), 1);
     cr_assert_null(difference_in_rows(&trace, &o->trace));
 }
@@ -427,8 +424,7 @@ Test(snapshot_damage, bytes_after_the_end_are_counted)
     uint8_t *longer = mv_arena_push(mvt_memory(), bytes.length + 5, 1);
 
     memcpy(longer, bytes.data, bytes.length);
-    outcome *o = try_reading((mv_span){longer, bytes.length + 5});
-    cr_assert_eq(o->code, MV_OK);
+    outcome *o = read_damaged((mv_span){longer, bytes.length + 5});
     cr_assert_eq(o->trace.notes[MV_NOTE_TRAILING].count, 5);
     cr_assert_eq(damage(&o->trace), 0);
     cr_assert_null(difference_in_rows(&trace, &o->trace));
@@ -549,8 +545,7 @@ Test(snapshot_damage, false_headers_take_linear_time)
         mvt_seal_chunk(&head);
         memcpy(file + at, &head, sizeof head);
     }
-    outcome *o = try_reading((mv_span){file, length});
-    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    outcome *o = read_damaged((mv_span){file, length});
     cr_assert_null(difference_in_rows(&trace, &o->trace));
 }
 
