@@ -5,9 +5,6 @@
 
 enum { MOST_ROWS = 300 };
 
-static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
-                                            MV_INDEX_REQUESTED};
-
 static mv_instant some_instant(const mv_index *x, uint64_t *random)
 {
     uint32_t event = mvt_random(random, x->events + 1) - 1; /* also MV_BEFORE */
@@ -64,7 +61,7 @@ LongTest(column_stack, every_row_of_random_tables_is_where_it_should_be)
         uint64_t random = seed;
         mv_column_stack c;
         mv_index x;
-        mvt_ok(mv_index_make(arena, &lives, measures[seed % 3], &x, mvt_err()));
+        mvt_ok(mv_index_make(arena, &lives, (mv_index_measure)(seed % 3), &x, mvt_err()));
         mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
         cr_assert_eq(mv_column_stack_height(&c), 0);
         for (int i = 0; i < 60; i++) {
@@ -90,7 +87,7 @@ static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
     mv_column_stack c;
     mv_index x;
     mv_lives lives = mvt_lives(arena, trace, d);
-    mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
+    mvt_ok(mv_index_make(arena, &lives, (mv_index_measure)(d % 3), &x, mvt_err()));
     mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
     for (int i = 0; i < 5; i++) {
         mv_column_stack_move(&c, some_instant(&x, &random));

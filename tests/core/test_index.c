@@ -4,9 +4,6 @@
 #include "viz/core/index.h"
 #include "viz/core/segment_rows.h"
 
-static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
-                                            MV_INDEX_REQUESTED};
-
 static bool is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 {
     if (!x->lives->alloc_of) /* segments */
@@ -74,10 +71,10 @@ static void check_large(const mv_index *x, uint64_t *random)
 
 static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 {
-    for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+    for (int m = MV_INDEX_ALLOCATED; m <= MV_INDEX_REQUESTED; m++) {
         uint64_t random = seed;
         mv_index x;
-        mvt_ok(mv_index_make(arena, lives, measures[m], &x, mvt_err()));
+        mvt_ok(mv_index_make(arena, lives, (mv_index_measure)m, &x, mvt_err()));
         check_moment(arena, &x, MV_BEFORE);
         for (uint32_t e = 0; e < x.events; e++)
             check_moment(arena, &x, e);
@@ -150,9 +147,10 @@ static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
     mv_arena *arena = mvt_memory();
     mv_lives lives = mvt_lives(arena, trace, d);
-    for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+    for (int m = MV_INDEX_ALLOCATED; m <= MV_INDEX_REQUESTED; m++) {
         mv_index x;
-        cr_assert_eq(mv_index_make(arena, &lives, measures[m], &x, mvt_err()), MV_OK, "%s", name);
+        cr_assert_eq(mv_index_make(arena, &lives, (mv_index_measure)m, &x, mvt_err()), MV_OK, "%s",
+                     name);
         check_moment(arena, &x, MV_BEFORE);
         for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
             check_moment(arena, &x, e);

@@ -169,10 +169,8 @@ LongTest(pyramid, a_pyramid_takes_a_byte_and_a_half_for_each_event)
 
 Test(pyramid, a_pyramid_without_memory_fails)
 {
-    mv_lives lives;
+    mv_lives lives = mvt_random_lives(mvt_memory(), (mvt_lives_opts){3, 5000, true});
     mv_pyramid p;
-    mv_err err = {0};
 
-    lives = mvt_random_lives(mvt_memory(), (mvt_lives_opts){3, 5000, true});
-    cr_assert_eq(mv_pyramid_find(mvt_arena_of(0), &lives, &p, &err), MV_NOMEM);
+    cr_assert_eq(mv_pyramid_find(mvt_arena_of(0), &lives, &p, mvt_err()), MV_NOMEM);
 }

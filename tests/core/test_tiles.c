@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
 #include "viz/core/background.h"
@@ -22,11 +22,9 @@ typedef struct {
 
 static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_t seed, shown *s)
 {
-    static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
-                                                MV_INDEX_REQUESTED};
     uint64_t *rows = NULL;
 
-    mvt_ok(mv_index_make(arena, lives, measures[seed % 3], &s->index, mvt_err()));
+    mvt_ok(mv_index_make(arena, lives, (mv_index_measure)(seed % 3), &s->index, mvt_err()));
     mvt_ok(mv_pyramid_find(arena, lives, &s->pyramid, mvt_err()));
     mvt_ok(mv_totals_series(arena, lives, &s->series, mvt_err()));
     if (seed % 4 == 1)
@@ -151,8 +149,7 @@ LongTest(tiles, every_pixel_is_right_where_rows_end_unseen)
 
 static void check_snapshot(const mv_trace *trace, uint32_t d, const char *name)
 {
-    mv_lives lives;
-    lives = mvt_lives(mvt_memory(), trace, d);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, d);
     if (lives.events.count < 7000)
         check_views(&lives, strlen(name) + d, 1);
 }

@@ -83,11 +83,10 @@ Test(isolate, the_largest_of_a_window_are_chosen)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = mvt_new();
-        uint32_t events;
 
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 50});
         mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-        events = lives.events.count;
+        uint32_t events = lives.events.count;
         for (uint32_t top = 0; top < 60; top += 1 + seed % 7) {
             check_largest(mvt_arena(t), &lives, 0, events, top);
             check_largest(mvt_arena(t), &lives, events / 3, events / 2, top);
@@ -100,11 +99,8 @@ Test(isolate, sizes_that_no_memory_has_do_no_harm)
 {
     uint64_t block[] = {UINT64_MAX, 0, 1, UINT64_MAX, 255, 256, UINT64_C(1) << 63};
     uint32_t birth[] = {0, 0, 0, 0, 0, 0, 0}, freed[] = {9, 9, 9, 9, 9, 9, 9};
-    mv_lives lives = {0};
-    mv_alloc_lives allocs =
-        (mv_alloc_lives){.count = 7, .block = block, .birth = birth, .freed = freed};
+    mv_lives lives = {.allocs = {.count = 7, .block = block, .birth = birth, .freed = freed}};
 
-    lives.allocs = allocs;
     for (uint32_t top = 0; top < 9; top++)
         check_largest(mvt_memory(), &lives, 0, 10, top);
 }

@@ -253,35 +253,30 @@ static mv_fit_point predict(uint64_t seed, oddity odd, const mv_input *sizes, ui
     return out->points[0];
 }
 
-Test(fit, sums_of_products_are_predicted_to_the_byte)
+static void expect_exact(const mv_input *sizes, uint32_t count)
 {
-    static const mv_input sizes[] = {{6, 1}, {4, 1}, {15, 1}};
+    const run *truth = &runs[count - 1];
 
     for (uint64_t seed = 1; seed < 30; seed++) {
         mv_fit fit;
-        mv_fit_point p = predict(seed * 77, PLAIN, sizes, 3, &fit);
+        mv_fit_point p = predict(seed * 77, PLAIN, sizes, count, &fit);
         cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
-        cr_expect_eq(p.allocated.bytes, runs[2].allocated);
+        cr_expect_eq(p.allocated.bytes, truth->allocated);
         cr_expect_eq(p.allocated.least, p.allocated.most);
-        cr_expect_eq(p.reserved.bytes, runs[2].reserved, "seed %llu", (unsigned long long)seed);
+        cr_expect_eq(p.reserved.bytes, truth->reserved, "seed %llu", (unsigned long long)seed);
         cr_expect_null(fit.refused);
         cr_expect_eq(fit.exact, fit.allocs);
     }
 }
 
+Test(fit, sums_of_products_are_predicted_to_the_byte)
+{
+    expect_exact((mv_input[]){{6, 1}, {4, 1}, {15, 1}}, 3);
+}
+
 Test(fit, batch_and_length_are_predicted_from_three_recordings)
 {
-    static const mv_input sizes[] = {{2, 16}, {3, 16}, {2, 24}, {5, 40}};
-
-    for (uint64_t seed = 1; seed < 30; seed++) {
-        mv_fit fit;
-        mv_fit_point p = predict(seed * 77, PLAIN, sizes, 4, &fit);
-        cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
-        cr_expect_eq(p.allocated.bytes, runs[3].allocated);
-        cr_expect_eq(p.reserved.bytes, runs[3].reserved, "seed %llu", (unsigned long long)seed);
-        cr_expect_null(fit.refused);
-        cr_expect_eq(fit.exact, fit.allocs);
-    }
+    expect_exact((mv_input[]){{2, 16}, {3, 16}, {2, 24}, {5, 40}}, 4);
 }
 
 Test(fit, a_length_that_no_pair_shows_is_refused)
@@ -303,17 +298,17 @@ Test(fit, a_length_that_no_pair_shows_is_refused)
     }
 }
 
-/* From one recording in which one step has a different size from the others. The truth is a run in
+/* From one recording with steps of the sizes 6 and 4. The truth is a run in
  * which all steps have a third size. */
 static mv_fit_point predict_from_steps(uint64_t seed, oddity odd, const mv_input *steps,
-                                       const mv_input *sizes, mv_input at, mv_fit *out)
+                                       mv_input at, mv_fit *out)
 {
     mv_fit_run known[4], truth;
 
     record_steps(&runs[0], seed, steps, 4, odd, &known[0]);
     known[1] = known[0];
-    known[0].size = sizes[0];
-    known[1].size = sizes[1];
+    known[0].size = ONE(6);
+    known[1].size = ONE(4);
     record_steps(&runs[1], seed, (mv_input[]){at, at, at, at}, 4, odd, &truth);
     mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.at_count = 1, .at = &at}, out,
                        mvt_err()));
@@ -325,12 +320,10 @@ Test(fit, steps_of_two_sizes_are_enough)
     static const mv_input steps[][4] = {{{6, 1}, {4, 1}, {6, 1}, {4, 1}},
                                         {{6, 1}, {6, 1}, {6, 1}, {4, 1}},
                                         {{4, 1}, {4, 1}, {6, 1}, {6, 1}}};
-    static const mv_input sizes[] = {{6, 1}, {4, 1}};
 
     for (uint64_t seed = 1; seed < 30; seed++) {
         mv_fit fit;
-        mv_fit_point p =
-            predict_from_steps(seed * 77, PLAIN, steps[seed % 3], sizes, ONE(15), &fit);
+        mv_fit_point p = predict_from_steps(seed * 77, PLAIN, steps[seed % 3], ONE(15), &fit);
         cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
         cr_expect_eq(p.allocated.bytes, runs[1].allocated, "seed %llu", (unsigned long long)seed);
         cr_expect_eq(p.reserved.bytes, runs[1].reserved, "seed %llu: %llu for %llu, exact %u of %u",
@@ -342,9 +335,9 @@ Test(fit, steps_of_two_sizes_are_enough)
 
 Test(fit, steps_of_one_size_predict_no_others)
 {
-    static const mv_input steps[] = {{6, 1}, {6, 1}, {6, 1}, {6, 1}}, sizes[] = {{6, 1}, {4, 1}};
+    static const mv_input steps[] = {{6, 1}, {6, 1}, {6, 1}, {6, 1}};
     mv_fit fit;
-    mv_fit_point p = predict_from_steps(3, PLAIN, steps, sizes, ONE(15), &fit);
+    mv_fit_point p = predict_from_steps(3, PLAIN, steps, ONE(15), &fit);
 
     cr_expect_not(p.allocated.is_known || p.reserved.is_known);
     cr_assert(fit.refused);
@@ -353,12 +346,12 @@ Test(fit, steps_of_one_size_predict_no_others)
 
 Test(fit, steps_with_sizes_chosen_by_a_library_give_no_figure)
 {
-    static const mv_input steps[] = {{6, 1}, {4, 1}, {6, 1}, {4, 1}}, sizes[] = {{6, 1}, {4, 1}};
+    static const mv_input steps[] = {{6, 1}, {4, 1}, {6, 1}, {4, 1}};
     uint32_t refused = 0;
 
     for (uint64_t seed = 1; seed < 20; seed++) {
         mv_fit fit;
-        mv_fit_point p = predict_from_steps(seed * 55, WITH_CHOICES, steps, sizes, ONE(7), &fit);
+        mv_fit_point p = predict_from_steps(seed * 55, WITH_CHOICES, steps, ONE(7), &fit);
         cr_expect_lt(fit.exact, fit.allocs);
         cr_expect(p.allocated.least <= runs[1].allocated + MIB, "at least");
         refused += !p.allocated.is_known;
@@ -474,13 +467,9 @@ static void expect_sums_in_doubt(const mv_input *sizes, bool is_in_doubt)
 
 Test(fit, sums_above_all_recordings_may_need_buffers)
 {
-    static const mv_input doubted[] = {{4, 1}, {5, 1}, {7, 1}, {20, 1}};
-    static const mv_input too_small[] = {{2, 1}, {3, 1}, {4, 1}, {7, 1}};
-    static const mv_input seen[] = {{17, 1}, {18, 1}, {20, 1}, {40, 1}};
-
-    expect_sums_in_doubt(doubted, true);
-    expect_sums_in_doubt(too_small, false);
-    expect_sums_in_doubt(seen, false);
+    expect_sums_in_doubt((mv_input[]){{4, 1}, {5, 1}, {7, 1}, {20, 1}}, true);
+    expect_sums_in_doubt((mv_input[]){{2, 1}, {3, 1}, {4, 1}, {7, 1}}, false);     /* too small */
+    expect_sums_in_doubt((mv_input[]){{17, 1}, {18, 1}, {20, 1}, {40, 1}}, false); /* seen */
 }
 
 Test(fit, other_gradients_need_no_buffers)
@@ -496,11 +485,8 @@ Test(fit, other_gradients_need_no_buffers)
 
 Test(fit, sums_below_all_recordings_may_need_no_buffers)
 {
-    static const mv_input doubted[] = {{20, 1}, {24, 1}, {30, 1}, {4, 1}};
-    static const mv_input large_enough[] = {{20, 1}, {24, 1}, {30, 1}, {17, 1}};
-
-    expect_sums_in_doubt(doubted, true);
-    expect_sums_in_doubt(large_enough, false);
+    expect_sums_in_doubt((mv_input[]){{20, 1}, {24, 1}, {30, 1}, {4, 1}}, true);
+    expect_sums_in_doubt((mv_input[]){{20, 1}, {24, 1}, {30, 1}, {17, 1}}, false);
 }
 
 Test(fit, a_program_fits_if_the_buffers_of_sums_fit)

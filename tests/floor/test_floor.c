@@ -48,6 +48,15 @@ static uint64_t lowest_top(const mv_placed_block *b, uint32_t count, uint32_t *o
     return best;
 }
 
+static bool is_sound(const mv_placed_block *blocks, uint32_t count, const uint64_t *offset,
+                     uint64_t top)
+{
+    bool sound;
+
+    mvt_ok(mv_placement_check(mvt_memory(), blocks, count, offset, top, &sound, mvt_err()));
+    return sound;
+}
+
 LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
 {
     for (uint64_t seed = 1; seed < 100; seed++) {
@@ -95,7 +104,6 @@ Test(floor, many_blocks_are_placed_soundly)
     for (uint64_t seed = 1; seed < 4; seed++) {
         uint64_t state = seed * 0x9e3779b97f4a7c15;
         mv_placement found;
-        bool is_sound;
         random_blocks(&state, blocks, COUNT, 500);
         mvt_ok(mv_placement_find(mvt_memory(), blocks, COUNT, 3000000, &found, mvt_err()));
         for (uint32_t i = 0; i < COUNT; i++)
@@ -105,9 +113,7 @@ Test(floor, many_blocks_are_placed_soundly)
                               found.offset[i] >= found.offset[j] + blocks[j].size ||
                               found.offset[j] >= found.offset[i] + blocks[i].size,
                           "blocks %u and %u overlap", i, j);
-        mvt_ok(mv_placement_check(mvt_memory(), blocks, COUNT, found.offset, found.top, &is_sound,
-                                  mvt_err()));
-        cr_expect(is_sound);
+        cr_expect(is_sound(blocks, COUNT, found.offset, found.top));
         cr_expect_geq(found.top, found.load);
     }
 }
@@ -116,16 +122,11 @@ Test(floor, the_check_rejects_overlap_and_a_wrong_top)
 {
     mv_placed_block blocks[] = {{0, 4, 8}, {2, 6, 8}, {4, 8, 8}};
     uint64_t good[] = {0, 8, 0}, bad[] = {0, 7, 0}, late[] = {0, 8, 1};
-    bool is_sound;
 
-    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, good, 16, &is_sound, mvt_err()));
-    cr_expect(is_sound);
-    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, good, 15, &is_sound, mvt_err()));
-    cr_expect_not(is_sound);
-    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, bad, 16, &is_sound, mvt_err()));
-    cr_expect_not(is_sound);
-    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, late, 16, &is_sound, mvt_err()));
-    cr_expect_not(is_sound);
+    cr_expect(is_sound(blocks, 3, good, 16));
+    cr_expect_not(is_sound(blocks, 3, good, 15));
+    cr_expect_not(is_sound(blocks, 3, bad, 16));
+    cr_expect_not(is_sound(blocks, 3, late, 16));
 }
 
 /* ---- parts of reserved memory ---------------------------------------------------------- */
@@ -158,8 +159,7 @@ static mvt_trace *one_after_the_other(bool releases)
 {
     mvt_trace *t = mvt_new();
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_full_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_free(t, .addr = 0x10000000);
     if (releases)
         mvt_segment_free(t, .addr = 0x10000000, .bytes = 20 * MIB);
@@ -210,11 +210,9 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
 {
     for (uint64_t graph = 0; graph < 2; graph++) {
         mvt_trace *t = mvt_new();
-        mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
-        mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+        mvt_full_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
         mvt_free(t, .addr = 0x10000000);
-        mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
-        mvt_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
+        mvt_full_segment(t, .addr = 0x20000000, .bytes = 20 * MIB);
         mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .pool_a = graph);
         mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_INACTIVE);
         mvt_segment(t, .addr = 0x20000000, .bytes = 20 * MIB);
@@ -243,8 +241,7 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
     mv_minimum found;
     mv_minimum_costs costs;
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
+    mvt_full_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
     mvt_free(t, .addr = 0x10000000);
     for (uint64_t i = 2; i < 4; i++) { /* 28 of the 60 MiB exceed the floor */
         mvt_segment_alloc(t, .addr = i << 28, .bytes = 20 * MIB, .stream = i,
@@ -282,16 +279,13 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mv_minimum found;
-        bool is_sound;
         mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
         if (!found.is_known || found.block_count == 0)
             continue;
         check_parts(trace, &lives, &found);
         cr_expect_leq(found.lower, found.upper, "%s", name);
         cr_expect_leq((double)found.upper, 1.01 * (double)found.lower, "%s", name);
-        mvt_ok(mv_placement_check(mvt_memory(), found.blocks, found.block_count, found.offset,
-                                  found.upper, &is_sound, mvt_err()));
-        cr_expect(is_sound, "%s", name);
+        cr_expect(is_sound(found.blocks, found.block_count, found.offset, found.upper), "%s", name);
         complete += lives.history == MV_HISTORY_COMPLETE;
         ideal += lives.history == MV_HISTORY_COMPLETE && found.ideal;
     }
@@ -307,15 +301,11 @@ LongTest(floor, the_bounds_meet_on_recordings)
 Test(floor, the_command_prints_the_parts)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ floor --json $SNAPS/gpt_train.pickle");
-    const cJSON *device = mvt_member(report, "devices.0"), *cost;
-    double beyond = 0;
+    const cJSON *device = mvt_member(report, "devices.0");
+    double reserved = mvt_json_number(device, "reserved"), lower = mvt_json_number(device, "lower");
 
     cr_expect(cJSON_IsTrue(mvt_member(device, "checked")));
-    cr_expect_eq(cJSON_GetObjectItem(device, "reserved")->valuedouble,
-                 cJSON_GetObjectItem(device, "lower")->valuedouble +
-                     cJSON_GetObjectItem(device, "separation")->valuedouble +
-                     cJSON_GetObjectItem(device, "placement")->valuedouble);
-    cJSON_ArrayForEach(cost, cJSON_GetObjectItem(device, "costs"))
-        beyond += mvt_json_number(cost, "bytes");
-    cr_expect_eq(beyond, mvt_json_number(device, "reserved") - mvt_json_number(device, "lower"));
+    cr_expect_eq(reserved, lower + mvt_json_number(device, "separation") +
+                               mvt_json_number(device, "placement"));
+    cr_expect_eq(mvt_json_sum(mvt_member(device, "costs"), "bytes"), reserved - lower);
 }
