@@ -155,11 +155,6 @@ static void check_picture(const char *command, const char *window)
               command, window);
 }
 
-static void check_window(const char *part, const char *window)
-{
-    check_report(part, "trace", window);
-}
-
 static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
 {
     mv_trace trace = mvt_trace_of(name, &(mv_read_opts){.part = &part});
@@ -204,12 +199,12 @@ LongTest(parts, a_window_equals_that_of_the_whole_file)
 
     write_whole_and_parts(make_trace());
     for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++)
-        check_window("parts.bin", windows[i]);
+        check_report("parts.bin", "trace", windows[i]);
     for (unsigned i = 0; i < 8; i++) {
         uint32_t from = (uint32_t)(mvt_random_next(&seed) % EVENTS);
         snprintf(random, sizeof random, "--from %u --to %u", from,
                  from + (uint32_t)(mvt_random_next(&seed) % 300));
-        check_window("parts.bin", random);
+        check_report("parts.bin", "trace", random);
     }
 }
 
@@ -316,18 +311,18 @@ LongTest(parts, openings_that_do_not_fit_change_no_answer)
     cr_assert_eq(second->head.first_row, 2 * CHUNK);
     second->head.first_row = 0;
     mvt_put_container("moved.bin", c);
-    check_window("moved.bin", window);
+    check_report("moved.bin", "trace", window);
     first->head.first_row = 2 * CHUNK;
     first->head.count--;
     mvt_put_container("moved.bin", c);
-    check_window("moved.bin", window);
+    check_report("moved.bin", "trace", window);
     first->head.count++;
     first->head.codec = MV_WIRE_CODEC_NONE;
     first->head.raw_bytes = first->head.stored_bytes = sizeof column;
     column = (mv_wire_column){.column = 1, .columns = 1};
     memcpy(first->stored, &column, sizeof column);
     mvt_put_container("moved.bin", c);
-    check_window("moved.bin", window);
+    check_report("moved.bin", "trace", window);
 }
 
 /* If the opening of a chunk in the window, or the chunk itself, is damaged, the whole file must be
@@ -336,9 +331,9 @@ LongTest(parts, damage_changes_no_answer)
 {
     write_whole_and_parts(make_trace());
     spoil(MV_WIRE_OPENING);
-    check_window("spoil.bin", "--from 70000 --to 70100");
+    check_report("spoil.bin", "trace", "--from 70000 --to 70100");
     spoil(MV_WIRE_EVENTS);
-    check_window("spoil.bin", "--from 10 --to 100");
+    check_report("spoil.bin", "trace", "--from 10 --to 100");
 }
 
 /* Reports on a window need the blocks that were alive before it. The reports must equal those on

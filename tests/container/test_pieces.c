@@ -127,10 +127,9 @@ Test(pieces, a_short_file_has_pieces)
 {
     enum { BLOCKS = 1000, CHUNK = 65536, EVENTS = 5 * CHUNK / 2 };
     mv_trace trace;
-    mv_pieces *pieces;
 
     write_both(make_short(BLOCKS, EVENTS), 0);
-    pieces = open_pieces(&trace);
+    mv_pieces *pieces = open_pieces(&trace);
     cr_assert(pieces);
     cr_expect_eq(mv_pieces_count(pieces, 0), 2);
     cr_expect_eq(mv_pieces_most(pieces, 0), 2 * CHUNK);

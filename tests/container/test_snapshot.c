@@ -4,18 +4,20 @@
 
 #include "tests/container/fixture_files.h"
 
-static void read_back(mv_span bytes, mv_trace *out)
+static mv_trace read_back(mv_span bytes)
 {
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, out, mvt_err()));
-    cr_assert_null(mvt_unsound(out), "%s", mvt_unsound(out));
+    mv_trace again;
+
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, &again, mvt_err()));
+    cr_assert_null(mvt_unsound(&again), "%s", mvt_unsound(&again));
+    return again;
 }
 
 static void check_round_trip(const mv_trace *trace, const char *name)
 {
-    mv_trace again;
     mv_span bytes = mvt_snapshot_of(mvt_memory(), trace);
+    mv_trace again = read_back(bytes);
 
-    read_back(bytes, &again);
     cr_assert_null(mvt_difference(trace, &again), "%s: %s", name, mvt_difference(trace, &again));
     cr_assert_eq(again.origin.format, MV_FORMAT_BIN);
     cr_assert_eq(again.origin.data_bytes, bytes.length);
@@ -41,25 +43,25 @@ Test(snapshot, an_empty_trace_comes_back)
 
 Test(snapshot, the_same_trace_gives_the_same_bytes)
 {
-    mv_trace again;
-
     mv_trace trace = mvt_full_trace(mvt_memory());
     mv_span once = mvt_snapshot_of(mvt_memory(), &trace);
-    read_back(once, &again);
+    mv_trace again = read_back(once);
     mv_span twice = mvt_snapshot_of(mvt_memory(), &again);
+
     cr_assert_eq(once.length, twice.length);
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
 
 /* Values of every width and sign, partly in runs, so that every way of storing a chunk is
  * needed. */
-static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
+static mv_trace random_events(uint32_t count, uint64_t seed)
 {
     mv_range device = {0, count};
     mv_build_ranges ranges = {.devices = &device, .device_count = 1};
+    mv_trace made;
     mv_build b;
 
-    mv_build_init(&b, mvt_memory(), out);
+    mv_build_init(&b, mvt_memory(), &made);
     mv_build_stream(&b, 0);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t r = mvt_random_next(&seed);
@@ -72,17 +74,17 @@ static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
         row.call = r % 5 == 0 ? MV_NO_CALL : (uint32_t)(i > 100000 ? r >> 33 : i - r % 3 % (i + 1));
         row.stream = (mv_stream_id){0};
         row.action = (uint8_t)(r % MV_ACTION_COUNT);
-        out->calls = row.call != MV_NO_CALL && row.call >= out->calls ? row.call + 1 : out->calls;
+        made.calls = row.call != MV_NO_CALL && row.call >= made.calls ? row.call + 1 : made.calls;
         mv_build_event(&b, &row);
     }
     mvt_ok(mv_build_finish(&b, &ranges, mvt_err()));
+    return made;
 }
 
 LongTest(snapshot, hundreds_of_thousands_of_random_events_come_back)
 {
-    mv_trace trace;
+    mv_trace trace = random_events(400001, 88172645463325252u);
 
-    random_events(&trace, 400001, 88172645463325252u);
     check_round_trip(&trace, "random");
 }
 
@@ -92,12 +94,11 @@ Test(snapshot, smaller_containers_have_the_same_rows)
     uint64_t larger = UINT64_MAX;
 
     for (mv_write_size size = MV_WRITE_QUICK; size <= MV_WRITE_SMALLEST; size++) {
-        mv_trace back;
         mvt_put_trace("a.bin", &trace, &(mv_write_opts){.size = size});
         mv_span data = mvt_bytes_of("a.bin");
         cr_expect_lt(data.length, larger, "size %d", (int)size);
         larger = data.length;
-        read_back(data, &back);
+        mv_trace back = read_back(data);
         cr_expect_null(mvt_difference(&trace, &back));
     }
 }
@@ -107,8 +108,7 @@ LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
     const uint32_t counts[] = {65535, 65536, 65537, 131072};
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        mv_trace trace;
-        random_events(&trace, counts[i], counts[i]);
+        mv_trace trace = random_events(counts[i], counts[i]);
         check_round_trip(&trace, "border");
         mv_arena_release(mvt_memory());
     }
@@ -139,11 +139,10 @@ static mv_code write_within(uint64_t limit, const mv_trace *trace, mv_span *out)
 /* Chunks are compressed at the same time only if there is memory for all of them. */
 Test(snapshot, little_memory_gives_the_same_bytes_or_is_an_error)
 {
-    mv_trace trace;
+    mv_trace trace = random_events(40000, 5);
     mv_span all, some;
     uint32_t written = 0;
 
-    random_events(&trace, 40000, 5);
     cr_assert_eq(write_within(UINT64_MAX, &trace, &all), MV_OK);
     for (uint64_t limit = 500000; limit < 20000000; limit += 100000) {
         mv_code code = write_within(limit, &trace, &some);
@@ -158,7 +157,6 @@ Test(snapshot, little_memory_gives_the_same_bytes_or_is_an_error)
 
 Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
 {
-    mv_trace again;
     uint8_t payload[] = "not for us";
 
     mv_trace trace = mvt_full_trace(mvt_memory());
@@ -167,7 +165,7 @@ Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
         c->chunks[c->count++] = (mvt_chunk){
             .head = {.kind = MV_WIRE_LIVE_KINDS, .codec = 77, .stored_bytes = sizeof payload},
             .stored = payload};
-    read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);
+    mv_trace again = read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
     cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
                  trace.notes[MV_NOTE_UNKNOWN_KEY].count + 2);
     again.notes[MV_NOTE_UNKNOWN_KEY] = trace.notes[MV_NOTE_UNKNOWN_KEY];
@@ -182,12 +180,10 @@ static mv_wire_column *columns_of(mvt_chunk *chunk)
 
 Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
 {
-    mv_trace again;
-
     mv_trace trace = mvt_full_trace(mvt_memory());
     mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
-    read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);
+    mv_trace again = read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
     cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
                  trace.notes[MV_NOTE_UNKNOWN_KEY].count + 1);
     cr_assert_eq(again.notes[MV_NOTE_DAMAGED].count, 0);
