@@ -107,34 +107,28 @@ Test(culprit, label_is_cut_to_its_buffer)
     cr_expect_str_eq(text, "train.p");
 }
 
-static bool is_shown(const mv_trace *trace, mv_stack_id stack, uint32_t index)
+/* The first `hidden` frames of the stack are not shown, and the others are. */
+static void expect_hidden(const char *text, uint32_t hidden)
 {
+    const mv_trace *trace = one_stack(mvt_new(), text);
+    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
 
-    cr_assert_lt(index, count);
-    return mv_frame_is_shown(trace, NULL, mv_stack_shows(trace, NULL, stack), frames[index]);
+    cr_assert_lt(hidden, count);
+    for (uint32_t i = 0; i < count; i++)
+        cr_expect_eq(mv_frame_is_shown(trace, NULL, mv_stack_shows(trace, NULL, stack), frames[i]),
+                     i >= hidden, "%s: frame %u", text, i);
 }
 
 Test(culprit, user_view_hides_native_frames_that_python_called)
 {
-    const mv_trace *trace = one_stack(
-        mvt_new(), "torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4");
-    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
-
-    cr_expect_not(is_shown(trace, stack, 0));
-    cr_expect_not(is_shown(trace, stack, 1));
-    cr_expect(is_shown(trace, stack, 2));
-    cr_expect(is_shown(trace, stack, 3));
+    expect_hidden("torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4", 2);
 }
 
 Test(culprit, user_view_never_hides_a_whole_stack)
 {
-    const mv_trace *trace = one_stack(mvt_new(), "torch::unwind::unwind():??:0;at::empty:??:0");
-    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
-
-    cr_expect_not(is_shown(trace, stack, 0));
-    cr_expect(is_shown(trace, stack, 1));
+    expect_hidden("torch::unwind::unwind():??:0;at::empty:??:0", 1);
 }
 
 /* The column and the query for one allocation agree, and every real allocation under Python has a

@@ -5,137 +5,114 @@
 
 #define PACKAGE "/v/lib/python3.12/site-packages/"
 
-/* Returns the rows of a trace with one allocation each. */
 typedef struct {
-    mvt_trace *t;
-    uint32_t count;
-    mv_labelled rows[64];
-} table;
+    const char *stack, *label;
+    uint64_t bytes;
+    uint32_t key;
+} allocation;
 
-static void add(table *of, const char *stack, uint64_t bytes, uint32_t key)
+/* Makes `rows` those of a trace with these allocations. */
+static const char **labels_of(mv_labelled *rows, const allocation *made, uint32_t count,
+                              bool shows_inner)
 {
-    mvt_alloc(of->t, .addr = 0x1000 + 0x1000 * (uint64_t)of->count, .bytes = bytes, .stack = stack);
-    of->rows[of->count++] = (mv_labelled){.bytes = bytes, .key = key};
-}
+    mvt_trace *t = mvt_new();
 
-static const char **labels_of(table *of, bool shows_inner)
-{
-    const mv_trace *trace = mvt_done(of->t);
-    const uint8_t *kinds = mv_frame_kinds(mvt_arena(of->t), trace);
-
-    for (uint32_t i = 0; i < of->count; i++) {
-        of->rows[i].trace = trace;
-        of->rows[i].kinds = kinds;
-        of->rows[i].stack = mv_trace_events(trace, 0).stack[i];
-    }
-    const char **labels = mv_labels_find(mvt_arena(of->t), of->rows, of->count, shows_inner);
+    for (uint32_t i = 0; i < count; i++)
+        mvt_alloc(t, .addr = 0x1000 + 0x1000 * (uint64_t)i, .bytes = made[i].bytes,
+                  .stack = made[i].stack);
+    const mv_trace *trace = mvt_done(t);
+    mv_events events = mv_trace_events(trace, 0);
+    const uint8_t *kinds = mv_frame_kinds(mvt_arena(t), trace);
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = (mv_labelled){.trace = trace,
+                                .kinds = kinds,
+                                .stack = events.stack[i],
+                                .bytes = events.size[i],
+                                .key = made[i].key};
+    const char **labels = mv_labels_find(mvt_arena(t), rows, count, shows_inner);
     cr_assert(labels);
     return labels;
 }
 
-static void expect(table *of, bool shows_inner, const char *const *want)
+static void expect(const allocation *made)
 {
-    const char **labels = labels_of(of, shows_inner);
+    mv_labelled rows[8];
+    uint32_t count = 0;
 
-    for (uint32_t i = 0; i < of->count; i++)
-        cr_expect_str_eq(labels[i], want[i]);
+    while (made[count].label)
+        count++;
+    const char **labels = labels_of(rows, made, count, false);
+    for (uint32_t i = 0; i < count; i++)
+        cr_expect_str_eq(labels[i], made[i].label);
 }
+
+#define EXPECT(...) expect((const allocation[]){__VA_ARGS__, {0}})
 
 Test(labels, rows_that_differ_keep_their_short_labels)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "f:" PACKAGE "timm/a.py:1;run:train.py:5", 512, 0);
-    add(&t, "f:" PACKAGE "timm/a.py:1;run:train.py:6", 512, 0);
-    add(&t, NULL, 512, 0);
-    expect(&t, false, (const char *[]){"train.py:5 run", "train.py:6 run", "(no stack)"});
+    EXPECT({"f:" PACKAGE "timm/a.py:1;run:train.py:5", "train.py:5 run", 512, 0},
+           {"f:" PACKAGE "timm/a.py:1;run:train.py:6", "train.py:6 run", 512, 0},
+           {NULL, "(no stack)", 512, 0});
 }
 
 Test(labels, the_inner_line_of_a_package_distinguishes_rows)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "f:" PACKAGE "timm/a.py:1;g:" PACKAGE "timm/m.py:9;run:train.py:5", 512, 0);
-    add(&t, "f:" PACKAGE "timm/b.py:2;g:" PACKAGE "timm/m.py:9;run:train.py:5", 512, 0);
-    add(&t, "g:" PACKAGE "timm/m.py:9;run:train.py:5", 512, 0);
-    add(&t, "run:train.py:5", 512, 0);
-    expect(&t, false,
-           (const char *[]){"train.py:5 run > a.py:1 f", "train.py:5 run > b.py:2 f",
-                            "train.py:5 run > m.py:9 g", "train.py:5 run"});
+    EXPECT({"f:" PACKAGE "timm/a.py:1;g:" PACKAGE "timm/m.py:9;run:train.py:5",
+            "train.py:5 run > a.py:1 f", 512, 0},
+           {"f:" PACKAGE "timm/b.py:2;g:" PACKAGE "timm/m.py:9;run:train.py:5",
+            "train.py:5 run > b.py:2 f", 512, 0},
+           {"g:" PACKAGE "timm/m.py:9;run:train.py:5", "train.py:5 run > m.py:9 g", 512, 0},
+           {"run:train.py:5", "train.py:5 run", 512, 0});
 }
 
 Test(labels, the_caller_of_a_helper_distinguishes_rows)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "make:util.py:5;main:train.py:3", 512, 0);
-    add(&t, "make:util.py:5;main:train.py:9", 512, 0);
-    expect(
-        &t, false,
-        (const char *[]){"train.py:3 main > util.py:5 make", "train.py:9 main > util.py:5 make"});
+    EXPECT({"make:util.py:5;main:train.py:3", "train.py:3 main > util.py:5 make", 512, 0},
+           {"make:util.py:5;main:train.py:9", "train.py:9 main > util.py:5 make", 512, 0});
 }
 
 /* The stacks differ in two frames, so two frames are added. */
 Test(labels, labels_have_as_many_frames_as_needed)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "f:" PACKAGE "timm/a.py:1;make:util.py:5;main:train.py:3", 512, 0);
-    add(&t, "f:" PACKAGE "timm/a.py:2;make:util.py:5;main:train.py:3", 512, 0);
-    add(&t, "f:" PACKAGE "timm/a.py:1;make:util.py:5;main:train.py:9", 512, 0);
-    add(&t, "f:" PACKAGE "timm/a.py:2;make:util.py:5;main:train.py:9", 512, 0);
-    expect(&t, false,
-           (const char *[]){"train.py:3 main > util.py:5 make > a.py:1 f",
-                            "train.py:3 main > util.py:5 make > a.py:2 f",
-                            "train.py:9 main > util.py:5 make > a.py:1 f",
-                            "train.py:9 main > util.py:5 make > a.py:2 f"});
+    EXPECT({"f:" PACKAGE "timm/a.py:1;make:util.py:5;main:train.py:3",
+            "train.py:3 main > util.py:5 make > a.py:1 f", 512, 0},
+           {"f:" PACKAGE "timm/a.py:2;make:util.py:5;main:train.py:3",
+            "train.py:3 main > util.py:5 make > a.py:2 f", 512, 0},
+           {"f:" PACKAGE "timm/a.py:1;make:util.py:5;main:train.py:9",
+            "train.py:9 main > util.py:5 make > a.py:1 f", 512, 0},
+           {"f:" PACKAGE "timm/a.py:2;make:util.py:5;main:train.py:9",
+            "train.py:9 main > util.py:5 make > a.py:2 f", 512, 0});
 }
 
 Test(labels, files_of_one_name_have_folders)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "run:/w/x/net/model.py:7", 512, 0);
-    add(&t, "run:/w/y/net/model.py:7", 512, 0);
-    add(&t, "run:/w/y/tail/model.py:7", 512, 0);
-    expect(
-        &t, false,
-        (const char *[]){"x/net/model.py:7 run", "y/net/model.py:7 run", "y/tail/model.py:7 run"});
+    EXPECT({"run:/w/x/net/model.py:7", "x/net/model.py:7 run", 512, 0},
+           {"run:/w/y/net/model.py:7", "y/net/model.py:7 run", 512, 0},
+           {"run:/w/y/tail/model.py:7", "y/tail/model.py:7 run", 512, 0});
 }
 
 Test(labels, another_column_distinguishes_rows)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "run:train.py:5", 512, 1);
-    add(&t, "run:train.py:5", 1024, 2);
-    expect(&t, false, (const char *[]){"train.py:5 run", "train.py:5 run"});
+    EXPECT({"run:train.py:5", "train.py:5 run", 512, 1},
+           {"run:train.py:5", "train.py:5 run", 1024, 2});
 }
 
 Test(labels, the_last_resort_is_the_size_and_a_number)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "run:train.py:5", 512, 0);
-    add(&t, "run:train.py:5", 1024, 0);
-    add(&t, "run:train.py:5", 1024, 0);
-    add(&t, NULL, 512, 0);
-    add(&t, NULL, 512, 0);
-    expect(&t, false,
-           (const char *[]){"train.py:5 run (512 B)", "train.py:5 run (1.00 KiB)",
-                            "train.py:5 run (1.00 KiB) #2", "(no stack)", "(no stack) #2"});
+    EXPECT({"run:train.py:5", "train.py:5 run (512 B)", 512, 0},
+           {"run:train.py:5", "train.py:5 run (1.00 KiB)", 1024, 0},
+           {"run:train.py:5", "train.py:5 run (1.00 KiB) #2", 1024, 0},
+           {NULL, "(no stack)", 512, 0}, {NULL, "(no stack) #2", 512, 0});
 }
 
 Test(labels, native_stacks_are_distinguished_too)
 {
-    table t = {.t = mvt_new()};
-
-    add(&t, "at::native::mm(long):??:0;Net::forward(int):n.cpp:0;main:??:0", 512, 0);
-    add(&t, "at::native::relu(long):??:0;Net::forward(int):n.cpp:0;main:??:0", 512, 0);
-    add(&t, "at::native::mm(long):??:0;Net::forward(int):n.cpp:0;eval(int):??:0;main:??:0", 512, 0);
-    expect(&t, false,
-           (const char *[]){"main > Net::forward > at::native::mm",
-                            "main > Net::forward > at::native::relu", "eval > Net::forward"});
+    EXPECT({"at::native::mm(long):??:0;Net::forward(int):n.cpp:0;main:??:0",
+            "main > Net::forward > at::native::mm", 512, 0},
+           {"at::native::relu(long):??:0;Net::forward(int):n.cpp:0;main:??:0",
+            "main > Net::forward > at::native::relu", 512, 0},
+           {"at::native::mm(long):??:0;Net::forward(int):n.cpp:0;eval(int):??:0;main:??:0",
+            "eval > Net::forward", 512, 0});
 }
 
 /* Whatever the stacks are, different stacks have different labels, and each label contains the
@@ -149,19 +126,20 @@ LongTest(labels, random_tables_have_no_two_equal_rows)
     uint64_t seed = 7;
 
     for (int round = 0; round < 200; round++) {
-        table t = {.t = mvt_new()};
+        allocation made[40];
+        mv_labelled rows[40];
 
         for (int i = 0; i < 40; i++) {
-            const char *stack = mvt_format(
-                "%s%smake:util.py:%u%s%s", inner[mvt_random(&seed, 4)], inner[mvt_random(&seed, 4)],
-                1 + mvt_random(&seed, 2), outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)]);
-            add(&t, stack, 512 * (1 + mvt_random(&seed, 4)), 0);
+            made[i] = (allocation){
+                .stack = mvt_format("%s%smake:util.py:%u%s%s", inner[mvt_random(&seed, 4)],
+                                    inner[mvt_random(&seed, 4)], 1 + mvt_random(&seed, 2),
+                                    outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)])};
+            made[i].bytes = 512 * (1 + mvt_random(&seed, 4));
         }
-        const char **labels = labels_of(&t, round % 2);
-        for (uint32_t i = 0; i < t.count; i++) {
+        const char **labels = labels_of(rows, made, 40, round % 2);
+        for (uint32_t i = 0; i < 40; i++) {
             char culprit[128];
-            mv_culprit_label(t.rows[i].trace, t.rows[i].kinds, t.rows[i].stack, culprit,
-                             sizeof culprit);
+            mv_culprit_label(rows[i].trace, rows[i].kinds, rows[i].stack, culprit, sizeof culprit);
             cr_expect(strstr(labels[i], culprit), "%s: %s", labels[i], culprit);
             for (uint32_t k = 0; k < i; k++)
                 cr_expect_str_neq(labels[i], labels[k]);

@@ -93,10 +93,9 @@ Test(pattern, faults_are_reported)
         {"(a{50}){50}", "too complex"},
         {"((a*){999}){999}", "too complex"},
     };
-    const char *why;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        why = NULL;
+        const char *why = NULL;
         cr_expect_null(mv_pattern_read(mvt_memory(), mv_text_span(all[i].pattern), &why), "%s",
                        all[i].pattern);
         cr_expect(why && strstr(why, all[i].why), "%s: %s", all[i].pattern, why);
