@@ -12,10 +12,10 @@ typedef struct {
     mv_diff found;
 } compared;
 
-static void compare_at(compared *c, mv_arena *arena, const mv_trace *before, const mv_trace *after,
-                       const char *at)
+static void compare_at(compared *c, const mv_trace *before, const mv_trace *after, const char *at)
 {
     const mv_trace *trace[2] = {before, after};
+    mv_arena *arena = mvt_memory();
     char why[160];
 
     *c = (compared){0};
@@ -90,7 +90,7 @@ Test(diff, sites_grow_shrink_appear_and_disappear)
 
     alloc_all(a, before, (const uint64_t[]){1024, 4096, 512, 2048}, 4);
     alloc_all(b, after, (const uint64_t[]){8192, 1024, 1024, 2560}, 4);
-    compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), "peak");
+    compare_at(&c, mvt_done(a), mvt_done(b), "peak");
     expect_sums(&c, "made");
     cr_assert_eq(c.found.count, 5);
     cr_expect_eq(c.found.delta, 7168 - 3072 + 1024 + 512 - 512);
@@ -116,7 +116,7 @@ Test(diff, a_line_gathers_allocations_of_libraries)
 
     alloc_all(a, stacks, (const uint64_t[]){1024, 4096, 512}, 3);
     alloc_all(b, stacks, (const uint64_t[]){4096, 1024, 1024}, 3);
-    compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), "end");
+    compare_at(&c, mvt_done(a), mvt_done(b), "end");
     expect_sums(&c, "made");
     cr_expect_eq(c.found.count, 3);
     cr_assert_eq(c.found.lines, 1);
@@ -132,7 +132,7 @@ LongTest(diff, random_runs_add_up)
         compared c;
         mvt_training(a, seed, MVT_LEAK_NONE, &truth);
         mvt_training(b, seed + seed % 2, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
-        compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), seed % 3 ? "peak" : "end");
+        compare_at(&c, mvt_done(a), mvt_done(b), seed % 3 ? "peak" : "end");
         expect_sums(&c, "random");
     }
 }
@@ -149,27 +149,14 @@ static const char *const names[] = {
 
 #define NAMES (sizeof names / sizeof *names)
 
-typedef struct {
-    mv_arena *arena;
-    mv_trace trace[2];
-} loaded;
-
-static void load(loaded *l, const char *before, const char *after)
-{
-    l->arena = mvt_memory();
-    l->trace[0] = mvt_load(l->arena, before);
-    l->trace[1] = mvt_load(l->arena, after);
-}
-
 LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         const char *other = names[(i + 1) % NAMES];
-        loaded l;
+        mv_trace one = mvt_load(mvt_memory(), names[i]), two = mvt_load(mvt_memory(), other);
         compared c, back;
-        load(&l, names[i], other);
-        compare_at(&c, l.arena, &l.trace[0], &l.trace[1], "peak");
-        compare_at(&back, l.arena, &l.trace[1], &l.trace[0], "peak");
+        compare_at(&c, &one, &two, "peak");
+        compare_at(&back, &two, &one, "peak");
         expect_sums(&c, names[i]);
         cr_assert_eq(c.found.count, back.found.count, "%s, %s", names[i], other);
         cr_assert_eq(c.found.lines, back.found.lines, "%s, %s", names[i], other);
@@ -177,7 +164,7 @@ LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
         /* Rows of the same magnitude may be in a different order. */
         const mv_diff *a = &c.found;
         const mv_diff *b = &back.found;
-        bool *used = calloc(a->lines + 1, sizeof *used);
+        bool *used = mv_push_array(mvt_memory(), bool, a->lines + 1);
         for (uint32_t k = 0; k < a->lines; k++) {
             uint32_t j = 0;
             while (j < b->lines && (used[j] || b->line[j].delta != -a->line[k].delta ||
@@ -186,16 +173,16 @@ LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
             cr_assert_lt(j, b->lines, "no row for %lld", (long long)a->line[k].delta);
             used[j] = true;
         }
-        free(used);
         cr_expect_eq(c.found.same_bytes, back.found.same_bytes);
     }
 }
 
-static void expect_no_change(loaded *l, const char *name, const char *what)
+static void expect_no_change(const mv_trace *before, const mv_trace *after, const char *name,
+                             const char *what)
 {
     compared c;
 
-    compare_at(&c, l->arena, &l->trace[0], &l->trace[1], "peak");
+    compare_at(&c, before, after, "peak");
     cr_expect_eq(c.found.delta, 0, "%s: %s", name, what);
     cr_expect_eq(c.found.count, 0, "%s: %s: %u rows", name, what, c.found.count);
     cr_expect_eq(c.found.lines, 0, "%s: %s", name, what);
@@ -234,28 +221,27 @@ static void shift_times(mv_trace *trace, int64_t by)
 LongTest(diff, a_disguised_copy_of_a_run_has_no_change)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
-        loaded l;
-        load(&l, names[i], names[i]);
-        expect_no_change(&l, names[i], "itself");
-        shift_times(&l.trace[1], 3600 * 1000000ll);
-        expect_no_change(&l, names[i], "an hour later");
-        shift_lines(&l.trace[1], 0, 7);
-        expect_no_change(&l, names[i], "all lines moved");
-        shift_lines(&l.trace[1], 70, 30);
-        expect_no_change(&l, names[i], "some lines moved");
+        mv_trace before = mvt_load(mvt_memory(), names[i]);
+        mv_trace after = mvt_load(mvt_memory(), names[i]);
+        expect_no_change(&before, &after, names[i], "itself");
+        shift_times(&after, 3600 * 1000000ll);
+        expect_no_change(&before, &after, names[i], "an hour later");
+        shift_lines(&after, 0, 7);
+        expect_no_change(&before, &after, names[i], "all lines moved");
+        shift_lines(&after, 70, 30);
+        expect_no_change(&before, &after, names[i], "some lines moved");
         /* A folder whose name has the same length: /workspace/train.py becomes
          * /elsewhere/train.py. */
-        mv_trace *trace = &l.trace[1];
-        for (uint32_t j = 0; j < trace->strings.count; j++) {
-            char *text = trace->strings.bytes + trace->strings.at[j];
+        for (uint32_t j = 0; j < after.strings.count; j++) {
+            char *text = after.strings.bytes + after.strings.at[j];
             if (strncmp(text, "/workspace/", 11) == 0)
                 memcpy(text, "/elsewhere/", 11);
             else if (strncmp(text, "/venv/", 6) == 0)
                 memcpy(text, "/opt2/", 6);
         }
-        expect_no_change(&l, names[i], "elsewhere");
-        rename_file(&l.trace[1]);
-        expect_no_change(&l, names[i], "renamed");
+        expect_no_change(&before, &after, names[i], "elsewhere");
+        rename_file(&after);
+        expect_no_change(&before, &after, names[i], "renamed");
     }
 }
 
@@ -386,15 +372,13 @@ Test(diff, json_has_the_history_of_each_side)
 {
     cJSON *one = mvt_json(0, "$MEMVIZ diff --json $SNAPS/gpt_train.pickle $SNAPS/ring.pickle");
     cJSON *two = mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/ring.pickle");
-    const cJSON *devices = cJSON_GetObjectItem(two, "devices"), *lone;
 
     cr_expect_str_eq(mvt_json_text(one, "before.history"), "complete");
     cr_expect_str_eq(mvt_json_text(one, "after.history"), "truncated");
-    cr_assert_eq(cJSON_GetArraySize(devices), 2);
+    cr_assert_eq(cJSON_GetArraySize(mvt_member(two, "devices")), 2);
     cr_expect(cJSON_IsNull(mvt_member(two, "before.history")));
-    lone = cJSON_GetArrayItem(devices, 1);
-    cr_expect_str_eq(mvt_json_text(lone, "before.history"), "complete");
-    cr_expect(cJSON_IsNull(mvt_member(lone, "after.history")));
+    cr_expect_str_eq(mvt_json_text(two, "devices.1.before.history"), "complete");
+    cr_expect(cJSON_IsNull(mvt_member(two, "devices.1.after.history")));
 }
 
 static void expect_gate(int status, const char *message, const char *files)
@@ -410,20 +394,17 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
     /* A file written by a process that did nothing. */
     const char *idle = mvt_temp_file(mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false));
-    char files[128];
+    const char *files = mvt_format("gpt_train.pickle %s", idle);
 
-    snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
     expect_gate(4, "has no memory on device 0, and no history: whether", files);
     mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
     cr_expect(strstr(run.out, "at the peak, as far as the files show"), "%s", run.out);
     cr_expect(strstr(run.out, "has no memory on device 0, and no history"), "%s", run.out);
-    snprintf(files, sizeof files, "%s gpt_train.pickle --fail-on 'delta>1MiB'", idle);
-    expect_gate(4, "has no memory on device 0", files);
-    snprintf(files, sizeof files, "%s %s", idle, idle);
-    expect_gate(4, "has no memory on device 0", files);
+    expect_gate(4, "has no memory on device 0",
+                mvt_format("%s gpt_train.pickle --fail-on 'delta>1MiB'", idle));
+    expect_gate(4, "has no memory on device 0", mvt_format("%s %s", idle, idle));
     /* At the end the file lists everything. */
-    snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
-    expect_gate(0, "", files);
+    expect_gate(0, "", mvt_format("%s --at end", files));
 }
 
 /* All devices are recorded at once, so a device without events next to a complete history did

@@ -3,7 +3,6 @@
 #include "tests/fixture/fixture.h"
 
 typedef struct {
-    mv_arena *arena;
     mv_trace trace[2];
     mv_lives lives[2];
     mv_diff_code code;
@@ -16,17 +15,17 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
 {
     const mv_trace *trace[2] = {before, after};
 
-    mvt_ok(mv_diff_code_find(c->arena, before, after, &c->code, mvt_err()));
+    mvt_ok(mv_diff_code_find(mvt_memory(), before, after, &c->code, mvt_err()));
     for (int s = 0; s < 2; s++) {
         mv_window all = {0, mv_trace_events(trace[s], 0).count};
-        c->lives[s] = mvt_lives(c->arena, trace[s], 0);
+        c->lives[s] = mvt_lives(mvt_memory(), trace[s], 0);
         c->sides.lives[s] = &c->lives[s];
         c->sides.reserved[s] = (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = all};
-        mvt_ok(mv_moment_find(c->arena, &c->lives[s], c->sides.reserved[s], &c->sides.moment[s],
+        mvt_ok(mv_moment_find(mvt_memory(), &c->lives[s], c->sides.reserved[s], &c->sides.moment[s],
                               mvt_err()));
     }
-    mvt_ok(mv_diff_find(c->arena, &c->code, &c->sides, &c->found, mvt_err()));
-    mvt_ok(mv_flame_change_find(c->arena, &c->code, &c->found, false,
+    mvt_ok(mv_diff_find(mvt_memory(), &c->code, &c->sides, &c->found, mvt_err()));
+    mvt_ok(mv_flame_change_find(mvt_memory(), &c->code, &c->found, false,
                                 (mv_flame_tree_opts){.is_inverted = is_inverted}, &c->tree,
                                 mvt_err()));
 }
@@ -85,7 +84,7 @@ Test(flame_change, frames_grow_shrink_appear_and_disappear)
     static const char *const before[] = {"f:a.py:10;main:a.py:90", "g:a.py:30;main:a.py:90"};
     static const char *const after[] = {"f:a.py:10;main:a.py:90", "h:b.py:3;main:a.py:90"};
     mvt_trace *made[2] = {mvt_new(), mvt_new()};
-    change c = {.arena = mvt_memory()};
+    change c = {0};
 
     for (int s = 0; s < 2; s++) {
         mvt_segment_alloc(made[s], .addr = 0x10000000, .bytes = 64 * MIB);
@@ -113,10 +112,10 @@ LongTest(flame_change, real_pairs_add_up_in_both_directions)
 
     for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         for (int way = 0; way < 4; way++) {
-            change c = {.arena = mvt_memory()};
+            change c = {0};
             bool is_inverted = way & 2;
-            c.trace[0] = mvt_load(c.arena, pairs[i][way & 1]);
-            c.trace[1] = mvt_load(c.arena, pairs[i][1 - (way & 1)]);
+            c.trace[0] = mvt_load(mvt_memory(), pairs[i][way & 1]);
+            c.trace[1] = mvt_load(mvt_memory(), pairs[i][1 - (way & 1)]);
             compare(&c, &c.trace[0], &c.trace[1], is_inverted);
             check(&c, is_inverted, pairs[i][0]);
         }
@@ -124,9 +123,9 @@ LongTest(flame_change, real_pairs_add_up_in_both_directions)
 
 Test(flame_change, a_recording_does_not_differ_from_itself)
 {
-    change c = {.arena = mvt_memory()};
+    change c = {0};
 
-    c.trace[0] = mvt_load(c.arena, "gpt_train");
+    c.trace[0] = mvt_load(mvt_memory(), "gpt_train");
     compare(&c, &c.trace[0], &c.trace[0], false);
     cr_assert_eq(c.tree.nodes[0].bytes, 0);
     cr_assert_eq(c.tree.count, 1);
