@@ -1,7 +1,5 @@
 /* A few commands in which one call after another fails; scripts/attack/faults covers all commands.
  * Each run must end with the right result, or with one line, status 1 and an unchanged folder. */
-#include <sys/resource.h>
-
 #include "tests/fixture/fixture_program.h"
 
 /* Runs the command under faults and checks the server's last line (tests/programs/failing.h). Under
@@ -88,13 +86,10 @@ Test(faults, a_server_for_agents_reports_why_it_ends)
 {
     static const char ask[] =
         "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"method\\\":\\\"ping\\\"}";
-    mvt_run r = mvt_sh("echo \"%s\" | $MEMVIZ mcp >/dev/full", ask);
 
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
-    r = mvt_sh("$MEMVIZ mcp <.");
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
+    mvt_prints(mvt_format("echo \"%s\" | $MEMVIZ mcp 2>&1 >/dev/full", ask), 1,
+               "memviz: standard output: No space left on device\n");
+    mvt_prints("$MEMVIZ mcp 2>&1 <.", 1, "memviz: standard input: Is a directory\n");
 }
 
 /* Zeros in the middle of a file, because of which a report may cover less. */
@@ -146,37 +141,30 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
 /* Reading then ends early, which does not count as being out of memory. */
 LongTest(faults, a_viewer_closed_while_it_reads_is_not_out_of_memory)
 {
-    mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
-                       "$MEMVIZ view -q --headless --size 300x200 --script dump "
-                       "$SNAPS/gpt_train.pickle >o || echo failed; done");
-
-    cr_expect_str_empty(r.out);
-    cr_expect_str_empty(r.err);
+    mvt_prints("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
+               "$MEMVIZ view -q --headless --size 300x200 --script dump "
+               "$SNAPS/gpt_train.pickle 2>&1 >o || echo failed; done",
+               0, "");
 }
 
 /* Nobody has received the address yet. */
 Test(faults, a_server_without_an_output_ends)
 {
-    mvt_run r = mvt_sh("MEMVIZ_PAGE=" MV_TESTDATA
-                       "/../tests/serve/page.html $MEMVIZ serve -q " SMALL " >/dev/full");
-
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
+    mvt_prints("MEMVIZ_PAGE=" MV_TESTDATA "/../tests/serve/page.html $MEMVIZ serve -q " SMALL
+               " 2>&1 >/dev/full",
+               1, "memviz: standard output: No space left on device\n");
 }
 
 /* Only a run's number, its facts and its samples depend on the time of day. */
 Test(faults, a_jumping_clock_changes_nothing)
 {
-    mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
-                       "export LD_PRELOAD=" MV_JUMPING "; $MEMVIZ run -q -o o.bin -- " MV_MARKING
-                       " mark a mark b exit 3; echo $?; $MEMVIZ info --json -q o.bin >o.json; "
-                       "grep -o 'annotations\":2' o.json; grep -o 'duration[a-z_]*\": *-' o.json; "
-                       "$MEMVIZ view -q --headless --size 300x200 --shot o.png "
-                       "$SNAPS/two_devices.pickle");
-
-    cr_expect_eq(r.status, 0);
-    cr_expect_str_eq(r.out, "3\nannotations\":2\no.png\n");
-    cr_expect_str_empty(r.err);
+    mvt_prints("exec 2>&1; export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
+               "export LD_PRELOAD=" MV_JUMPING "; $MEMVIZ run -q -o o.bin -- " MV_MARKING
+               " mark a mark b exit 3; echo $?; $MEMVIZ info --json -q o.bin >o.json; "
+               "grep -o 'annotations\":2' o.json; grep -o 'duration[a-z_]*\": *-' o.json; "
+               "$MEMVIZ view -q --headless --size 300x200 --shot o.png "
+               "$SNAPS/two_devices.pickle",
+               0, "3\nannotations\":2\no.png\n");
 }
 
 /* The failure is reported in one line, and the old file stays. The line goes to a pipe, to which
@@ -250,14 +238,11 @@ Test(limits, running_out_of_descriptors_is_reported)
 
 Test(limits, a_read_only_folder_is_reported)
 {
-    mvt_run r = mvt_sh("mkdir d && chmod 555 d && if [ $(id -u) = 0 ]; then "
-                       "run='setpriv --reuid=65534 --clear-groups'; chmod 755 .; fi; "
-                       "$run $MEMVIZ convert -q $SNAPS/two_devices.pickle d/o.bin; s=$?; ls d; "
-                       "exit $s");
-
-    cr_expect_eq(r.status, 1, "%s", r.err);
-    cr_expect_str_eq(r.err, "memviz: cannot write d/o.bin: Permission denied\n");
-    cr_expect_str_empty(r.out);
+    mvt_prints("exec 2>&1; mkdir d && chmod 555 d && if [ $(id -u) = 0 ]; then "
+               "run='setpriv --reuid=65534 --clear-groups'; chmod 755 .; fi; "
+               "$run $MEMVIZ convert -q $SNAPS/two_devices.pickle d/o.bin; s=$?; ls d; "
+               "exit $s",
+               1, "memviz: cannot write d/o.bin: Permission denied\n");
 }
 
 /* It is not an error if the reader closes the pipe, and no message is needed. */
