@@ -238,23 +238,20 @@ Test(arena, releasing_a_large_block_leaves_others_alone)
 {
     mv_budget budget = {.limit = 256 * MEGABYTE};
     uint64_t bytes = 37 * MEGABYTE + 4097;
-    mv_arena before, released, after;
+    mv_arena arenas[3];
     char *at[3];
 
-    mv_arena_init(&before, &budget);
-    mv_arena_init(&released, &budget);
-    mv_arena_init(&after, &budget);
-    at[0] = mv_arena_push(&before, bytes, 1);
-    at[1] = mv_arena_push(&released, bytes, 1);
-    at[2] = mv_arena_push(&after, bytes, 1);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
+        mv_arena_init(&arenas[i], &budget);
+        at[i] = mv_arena_push(&arenas[i], bytes, 1);
         memset(at[i], 0xff, bytes);
-    mv_arena_release(&released);
+    }
+    mv_arena_release(&arenas[1]);
     for (uint64_t i = 0; i < bytes; i++)
         cr_assert((at[0][i] & at[2][i] & 0xff) == 0xff);
     cr_expect_lt(budget.used, 3 * bytes);
-    mv_arena_release(&before);
-    mv_arena_release(&after);
+    mv_arena_release(&arenas[0]);
+    mv_arena_release(&arenas[2]);
     cr_expect_eq(budget.used, 0);
 }
 

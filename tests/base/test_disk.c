@@ -24,12 +24,17 @@ static uint64_t number_of(uint64_t block, uint64_t i)
     return (block << 48 ^ i) * 0x9e3779b97f4a7c15u;
 }
 
-/* Sizes near the limit at which blocks get separate mappings, and odd sizes above the limit. */
-static void fill_in(heap *h, const char *folder, uint64_t memory, uint64_t disk)
+static void begin(heap *h, const char *folder, uint64_t memory, uint64_t disk)
 {
     mv_disk_open(&h->disk, folder, disk);
     h->budget = (mv_budget){.limit = memory, .disk = &h->disk};
     mv_arena_init(&h->arena, &h->budget);
+}
+
+/* Sizes near the limit at which blocks get separate mappings, and odd sizes above the limit. */
+static void fill_in(heap *h, const char *folder, uint64_t memory, uint64_t disk)
+{
+    begin(h, folder, memory, disk);
     for (uint64_t b = 0; b < BLOCKS; b++) {
         h->count[b] = MV_ARENA_LARGE / 8 - 2 + b * b * b * 517 + b;
         h->block[b] = mv_push_array(&h->arena, uint64_t, h->count[b]);
@@ -116,15 +121,12 @@ Test(disk, small_blocks_stay_in_memory_after_large_ones)
 
 Test(disk, small_pushes_go_to_disk_when_memory_is_spent)
 {
-    mv_disk disk;
-    mv_budget budget = {.limit = MEGABYTE, .disk = &disk};
-    mv_arena arena;
     uint64_t *first = NULL, **at = &first;
+    heap h;
 
-    mv_disk_open(&disk, ".", 0);
-    mv_arena_init(&arena, &budget);
+    begin(&h, ".", MEGABYTE, 0);
     for (int i = 0; i < 4000; i++) {
-        *at = mv_arena_push(&arena, 1000, 1);
+        *at = mv_arena_push(&h.arena, 1000, 1);
         cr_assert_not_null(*at);
         for (int k = 0; k < 125; k++)
             cr_assert_eq((*at)[k], 0);
@@ -135,84 +137,62 @@ Test(disk, small_pushes_go_to_disk_when_memory_is_spent)
     for (uint64_t *p = first; p; p = *(uint64_t **)p, i++)
         cr_assert_eq(((uint8_t *)p)[999], i & 0xff);
     cr_expect_eq(i, 4000);
-    cr_expect_leq(budget.peak, MEGABYTE);
-    cr_expect_gt(disk.used, 2 * MEGABYTE);
-    mv_arena_release(&arena);
-    cr_expect_eq(disk.used, 0);
-    mv_disk_close(&disk);
+    cr_expect_leq(h.budget.peak, MEGABYTE);
+    cr_expect_gt(h.disk.used, 2 * MEGABYTE);
+    end(&h);
 }
 
 Test(disk, lists_grow_from_memory_to_disk)
 {
-    mv_disk disk;
-    mv_budget budget = {.limit = 4 * MEGABYTE, .disk = &disk};
     uint64_t *rows = NULL, *others = NULL;
     uint32_t count = 0, capacity = 0, other_count = 0, other_capacity = 0;
-    mv_arena arena;
+    heap h;
 
-    mv_disk_open(&disk, ".", 0);
-    mv_arena_init(&arena, &budget);
+    begin(&h, ".", 4 * MEGABYTE, 0);
     for (uint32_t i = 0; i < 2000000; i++) {
-        cr_assert(mv_append(&arena, rows, count, capacity, number_of(1, i)));
-        cr_assert(mv_append(&arena, others, other_count, other_capacity, number_of(2, i)));
+        cr_assert(mv_append(&h.arena, rows, count, capacity, number_of(1, i)));
+        cr_assert(mv_append(&h.arena, others, other_count, other_capacity, number_of(2, i)));
     }
     for (uint32_t i = 0; i < 2000000; i++)
         cr_assert(rows[i] == number_of(1, i) && others[i] == number_of(2, i));
-    cr_expect_geq(disk.used, 32000000);
-    cr_expect_leq(budget.peak, 4 * MEGABYTE);
-    mv_arena_drop(&arena, rows);
-    cr_expect_lt(disk.used, 32000000);
-    mv_arena_release(&arena);
-    cr_expect_eq(disk.used, 0);
-    cr_expect_eq(budget.used, 0);
-    mv_disk_close(&disk);
+    cr_expect_geq(h.disk.used, 32000000);
+    cr_expect_leq(h.budget.peak, 4 * MEGABYTE);
+    mv_arena_drop(&h.arena, rows);
+    cr_expect_lt(h.disk.used, 32000000);
+    end(&h);
 }
 
 /* Space is reserved before it is used, so that a full disk is not a fault. */
 Test(disk, a_full_disk_is_a_refusal)
 {
-    mv_disk disk;
-    mv_budget budget = {.limit = 4 * MEGABYTE, .disk = &disk};
-    mv_arena arena;
-    char *small, *large;
+    heap h;
 
-    mv_disk_open(&disk, ".", 8 * MEGABYTE);
-    mv_arena_init(&arena, &budget);
-    large = mv_arena_push(&arena, 6 * MEGABYTE, 1);
-    cr_assert_not_null(large);
-    cr_expect_eq(budget.used, 0);
-    small = mv_arena_push(&arena, 3 * MEGABYTE, 1);
-    cr_expect(small, "all of the memory can be used when the disk is full");
-    cr_expect_not(budget.lacked);
-    cr_expect_null(mv_arena_push(&arena, 3 * MEGABYTE, 1));
-    cr_expect(budget.lacked);
-    mv_arena_release(&arena);
-    cr_expect_eq(disk.used, 0);
-    mv_disk_close(&disk);
+    begin(&h, ".", 4 * MEGABYTE, 8 * MEGABYTE);
+    cr_assert_not_null(mv_arena_push(&h.arena, 6 * MEGABYTE, 1));
+    cr_expect_eq(h.budget.used, 0);
+    cr_expect_not_null(mv_arena_push(&h.arena, 3 * MEGABYTE, 1),
+                       "all of the memory can be used when the disk is full");
+    cr_expect_not(h.budget.lacked);
+    cr_expect_null(mv_arena_push(&h.arena, 3 * MEGABYTE, 1));
+    cr_expect(h.budget.lacked);
+    end(&h);
 }
 
 /* Needs the right to mount file systems. */
 Test(disk, a_full_file_system_is_a_refusal)
 {
     const uint64_t blocks[] = {1, 3, 5, 7, 9, 11};
-    const char *folder = mvt_temp_folder();
-    char command[1024], full[512];
-    mv_disk disk;
-    mv_budget budget = {.limit = 2 * MEGABYTE, .disk = &disk};
-    mv_arena arena;
+    const char *folder = mvt_temp_folder(), *full = mvt_format("%s/full", folder);
     int pushed = 0;
+    heap h;
 
-    snprintf(command, sizeof command,
-             "cd %s && truncate -s 24M image && mkfs.ext4 -q image && mkdir full && "
-             "mount -o loop image full 2>/dev/null",
-             folder);
-    if (system(command) != 0)
+    if (system(mvt_format("cd %s && truncate -s 24M image && mkfs.ext4 -q image && mkdir full && "
+                          "mount -o loop image full 2>/dev/null",
+                          folder)) != 0)
         mvt_skip("no right to mount file systems");
-    snprintf(full, sizeof full, "%s/full", folder);
-    mv_disk_open(&disk, full, UINT64_MAX);
-    mv_arena_init(&arena, &budget);
+    begin(&h, full, 2 * MEGABYTE, UINT64_MAX);
     for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-        char *at = mv_arena_push(&arena, blocks[i] * MEGABYTE, 1);
+        char *at = mv_arena_push(&h.arena, blocks[i] * MEGABYTE, 1);
         if (!at)
             break;
         memset(at, 1, blocks[i] * MEGABYTE);
@@ -220,9 +200,8 @@ Test(disk, a_full_file_system_is_a_refusal)
     }
     cr_expect_geq(pushed, 3);
     cr_expect_leq(pushed, 4);
-    cr_expect(budget.lacked);
-    mv_arena_release(&arena);
-    mv_disk_close(&disk);
+    cr_expect(h.budget.lacked);
+    end(&h);
     cr_expect_eq(umount(full), 0, "%d", errno);
 }
 
@@ -281,9 +260,8 @@ Test(disk, the_folder_is_tmpdir_or_var_tmp)
 
 Test(disk, a_folder_that_is_not_writable_is_not_used)
 {
-    char closed[512], *found;
+    const char *closed = mvt_format("%s/closed", mvt_temp_folder()), *found;
 
-    snprintf(closed, sizeof closed, "%s/closed", mvt_temp_folder());
     cr_assert_eq(mkdir(closed, 0555), 0);
     if (geteuid() == 0 && seteuid(65534) != 0)
         mvt_skip("cannot become another user");
@@ -361,28 +339,25 @@ Test(disk, only_new_blocks_are_moved)
 
 Test(disk, moved_blocks_can_grow_and_be_dropped)
 {
-    mv_disk disk;
-    mv_budget budget = {.limit = 64 * MEGABYTE, .disk = &disk};
-    mv_arena arena;
+    heap h;
 
-    mv_disk_open(&disk, ".", 0);
-    mv_arena_init(&arena, &budget);
-    uint8_t *at = mv_arena_grow(&arena, NULL, MEGABYTE + 5);
-    uint8_t *other = mv_arena_grow(&arena, NULL, MEGABYTE);
+    begin(&h, ".", 64 * MEGABYTE, 0);
+    uint8_t *at = mv_arena_grow(&h.arena, NULL, MEGABYTE + 5);
+    uint8_t *other = mv_arena_grow(&h.arena, NULL, MEGABYTE);
     memset(at, 3, MEGABYTE + 5);
-    mv_arena_file(&arena);
-    at = mv_arena_grow(&arena, at, 9 * MEGABYTE);
+    mv_arena_file(&h.arena);
+    at = mv_arena_grow(&h.arena, at, 9 * MEGABYTE);
     cr_assert_not_null(at);
     for (uint32_t i = 0; i < 9 * MEGABYTE; i++)
         cr_assert_eq(at[i], i < MEGABYTE + 5 ? 3 : 0);
     memset(at, 4, 9 * MEGABYTE);
-    mv_arena_forget(&arena);
+    mv_arena_forget(&h.arena);
     cr_assert_eq(at[8 * MEGABYTE], 4);
-    mv_arena_drop(&arena, other);
-    mv_arena_drop(&arena, at);
-    cr_assert_eq(disk.used, 0);
-    cr_assert_eq(budget.used, 0);
-    mv_disk_close(&disk);
+    mv_arena_drop(&h.arena, other);
+    mv_arena_drop(&h.arena, at);
+    cr_assert_eq(h.disk.used, 0);
+    cr_assert_eq(h.budget.used, 0);
+    end(&h);
 }
 
 typedef struct {

@@ -22,9 +22,10 @@ static const char *escaped(const char *text, uint64_t length, mv_escape manner)
 
 Test(escape, each_place_has_its_own_escapes)
 {
-    static const struct {
-        const char *text, *word, *lines, *quoted, *json, *csv, *database;
-    } all[] = {
+    static const mv_escape manners[] = {MV_ESCAPE_WORD, MV_ESCAPE_LINES, MV_ESCAPE_QUOTED,
+                                        MV_ESCAPE_JSON, MV_ESCAPE_CSV,   MV_ESCAPE_DATABASE};
+    /* A text, and the text in each manner. */
+    static const char *const all[][7] = {
         {"", "", "", "", "", "", ""},
         {"plain", "plain", "plain", "plain", "plain", "plain", "plain"},
         {"a\"b\\c", "a\"b\\c", "a\"b\\c", "a\\\"b\\\\c", "a\\\"b\\\\c", "a\"\"b\\c", "a\"b\\c"},
@@ -43,15 +44,9 @@ Test(escape, each_place_has_its_own_escapes)
          "\xc3\xa9\xf0\x9f\x98\x80"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        uint64_t length = strlen(all[i].text);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_WORD), all[i].word);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_LINES), all[i].lines);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_QUOTED), all[i].quoted);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_JSON), all[i].json);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_CSV), all[i].csv);
-        cr_expect_str_eq(escaped(all[i].text, length, MV_ESCAPE_DATABASE), all[i].database);
-    }
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        for (unsigned k = 0; k < sizeof manners / sizeof *manners; k++)
+            cr_expect_str_eq(escaped(all[i][0], strlen(all[i][0]), manners[k]), all[i][k + 1]);
     cr_expect_str_eq(escaped("a\0b", 3, MV_ESCAPE_DATABASE), "a\\x00b");
     cr_expect_str_eq(escaped("a\0b", 3, MV_ESCAPE_JSON), "a\\u0000b");
 }

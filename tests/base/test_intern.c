@@ -26,11 +26,10 @@ Test(intern, an_empty_table_finds_nothing)
 Test(intern, every_row_is_found_again)
 {
     enum { ROWS = 20000 };
-    mv_intern t = {0};
+    mv_intern t = {.arena = mvt_memory()};
     unsigned extra = 0;
     bool found;
 
-    t.arena = mvt_memory();
     for (uint32_t i = 0; i < ROWS; i++)
         cr_assert(mv_intern_add(&t, mv_mix(i, 1), i));
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -45,10 +44,9 @@ Test(intern, every_row_is_found_again)
 
 Test(intern, all_rows_of_equal_hash_are_found)
 {
-    mv_intern t = {0};
+    mv_intern t = {.arena = mvt_memory()};
     bool found;
 
-    t.arena = mvt_memory();
     for (uint32_t i = 0; i < 3000; i++)
         cr_assert(mv_intern_add(&t, UINT64_MAX, i));
     cr_assert_eq(candidates(&t, UINT64_MAX, 2999, &found), 3000);
@@ -58,10 +56,9 @@ Test(intern, all_rows_of_equal_hash_are_found)
 /* They would take quadratic time. */
 Test(intern, a_blind_table_keeps_one_of_equal_rows)
 {
-    mv_intern t = {.is_blind = true};
+    mv_intern t = {.arena = mvt_memory(), .is_blind = true};
     bool found;
 
-    t.arena = mvt_memory();
     for (uint32_t i = 0; i < 3000; i++)
         cr_assert(mv_intern_add(&t, i % 2 ? UINT64_MAX : 1, i));
     cr_assert_eq(t.count, 2);
@@ -75,12 +72,10 @@ Test(intern, a_blind_table_keeps_one_of_equal_rows)
 
 Test(intern, without_memory_the_table_is_unchanged)
 {
-    mv_arena *arena = mvt_arena_of(16 << 10);
-    mv_intern t = {0};
+    mv_intern t = {.arena = mvt_arena_of(16 << 10)};
     uint32_t rows = 0;
     bool found;
 
-    t.arena = arena;
     while (mv_intern_add(&t, mv_mix(rows, 0), rows))
         cr_assert_lt(++rows, 10000);
     cr_assert_gt(rows, 100);

@@ -47,8 +47,7 @@ Test(map, a_map_equals_a_list)
 
 Test(map, every_key_and_value_is_allowed)
 {
-    mv_arena *arena = mvt_arena_of(1 << 20);
-    mv_map map = {.arena = arena};
+    mv_map map = {.arena = mvt_arena_of(1 << 20)};
 
     cr_assert_eq(mv_map_find(&map, 0), MV_NOT_IN_MAP);
     cr_assert_eq(mv_map_take(&map, 0), MV_NOT_IN_MAP);
@@ -76,8 +75,7 @@ Test(map, reserved_keys_cannot_fail)
 
 Test(map, without_memory_a_map_is_unchanged)
 {
-    mv_arena *arena = mvt_arena_of(1 << 20);
-    mv_map map = {.arena = arena};
+    mv_map map = {.arena = mvt_arena_of(1 << 20)};
     uint32_t keys = 0;
 
     while (mv_map_put(&map, keys * 512ull, keys))

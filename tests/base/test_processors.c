@@ -5,23 +5,27 @@
 
 #include "tests/fixture/fixture_test.h"
 
+static bool write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        return false;
+    bool is_written = fputs(text, file) >= 0;
+    return fclose(file) == 0 && is_written;
+}
+
 /* Writes a file below the test's root folder, and creates the folders of its path. */
 static void put(const char *root, const char *name, const char *text)
 {
-    char path[512], folder[512];
-    FILE *file;
+    char *path = mvt_format("%s/%s", root, name);
 
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + strlen(root); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = path + strlen(root); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        mkdir(folder, 0755);
+        mkdir(path, 0755);
         *slash = '/';
     }
-    file = fopen(path, "w");
-    cr_assert_not_null(file, "%s", path);
-    fputs(text, file);
-    fclose(file);
+    cr_assert(write_text(path, text), "%s", path);
 }
 
 Test(processors, a_group_without_limits)
@@ -76,19 +80,6 @@ Test(processors, groups_of_version_1)
     cr_expect_eq(mv_group_memory(root), 64 << 20);
 }
 
-static bool write_text(const char *folder, const char *name, const char *text)
-{
-    FILE *file;
-    bool is_written;
-
-    const char *path = mvt_format("%s/%s", folder, name);
-    file = fopen(path, "w");
-    if (!file)
-        return false;
-    is_written = fputs(text, file) >= 0;
-    return fclose(file) == 0 && is_written;
-}
-
 /* Needs the right to create groups. */
 Test(processors, the_limit_of_a_real_group_is_found)
 {
@@ -99,12 +90,13 @@ Test(processors, the_limit_of_a_real_group_is_found)
     const char *group = mvt_format("%s/memviz-test-%d", top, (int)getpid());
     if (mkdir(group, 0755) != 0)
         mvt_skip("no right to create control groups");
-    bool is_in =
-        write_text(group, is_first ? "memory.limit_in_bytes" : "memory.max", "1099511627776") &&
-        write_text(group, "cgroup.procs", "0");
+    const char *limit_file =
+        mvt_format("%s/%s", group, is_first ? "memory.limit_in_bytes" : "memory.max");
+    bool is_in = write_text(limit_file, "1099511627776") &&
+                 write_text(mvt_format("%s/cgroup.procs", group), "0");
     limit = mv_group_memory("");
     if (is_in)
-        write_text(top, "cgroup.procs", "0");
+        write_text(mvt_format("%s/cgroup.procs", top), "0");
     rmdir(group);
     if (!is_in)
         mvt_skip("no right to limit control groups");

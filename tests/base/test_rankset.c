@@ -21,10 +21,10 @@ static uint32_t prev_of(const bool *member, uint32_t rank)
 static void check(uint32_t count, uint32_t density)
 {
     mv_rankset set;
-    bool *member = calloc(count, sizeof *member);
+    bool *member = mv_push_array(mvt_memory(), bool, count);
     uint64_t random = count * 31 + density;
 
-    cr_assert(member && mv_rankset_init(mvt_memory(), count, &set));
+    cr_assert(mv_rankset_init(mvt_memory(), count, &set));
     for (uint32_t round = 0; round < 3000; round++) {
         uint32_t rank = mvt_random(&random, count);
         member[rank] = mvt_random(&random, 16) < density;
@@ -38,7 +38,6 @@ static void check(uint32_t count, uint32_t density)
         cr_assert_eq(mv_rankset_prev(&set, rank), prev_of(member, rank));
     }
     cr_expect_eq(mv_rankset_next(&set, count), MV_NO_RANK);
-    free(member);
 }
 
 Test(rankset, neighbours_equal_those_of_a_plain_array)

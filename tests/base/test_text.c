@@ -4,23 +4,18 @@
 
 Test(text, texts_have_any_length)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(1 << 20);
     char letters[2000];
 
-    mv_arena_init(&arena, &budget);
     memset(letters, 'x', sizeof letters);
     for (int length = 0; length<2000; length += length> 500 && length < 520 ? 1 : 37) {
-        const char *text = mv_arena_printf(&arena, "%.*s", length, letters);
+        const char *text = mv_arena_printf(arena, "%.*s", length, letters);
         cr_assert_eq(strlen(text), (size_t)length);
         cr_assert_eq(strspn(text, "x"), (size_t)length);
     }
-    cr_assert_str_eq(mv_arena_printf(&arena, "%u request%s", 1, mv_plural(1)), "1 request");
-    cr_assert_str_eq(mv_arena_printf(&arena, "%u request%s", 0, mv_plural(0)), "0 requests");
-    mv_arena_release(&arena);
-    budget.limit = 0;
-    mv_arena_init(&arena, &budget);
-    cr_assert_null(mv_arena_printf(&arena, "x"));
+    cr_assert_str_eq(mv_arena_printf(arena, "%u request%s", 1, mv_plural(1)), "1 request");
+    cr_assert_str_eq(mv_arena_printf(arena, "%u request%s", 0, mv_plural(0)), "0 requests");
+    cr_assert_null(mv_arena_printf(mvt_arena_of(0), "x"));
 }
 
 Test(text, endings_of_names_are_found)

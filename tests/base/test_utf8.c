@@ -6,26 +6,13 @@
  * encoding. */
 static uint32_t encode(uint32_t code, uint8_t out[4])
 {
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (uint8_t)(0xc0 | code >> 6);
-        out[1] = (uint8_t)(0x80 | (code & 63));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (uint8_t)(0xe0 | code >> 12);
-        out[1] = (uint8_t)(0x80 | (code >> 6 & 63));
-        out[2] = (uint8_t)(0x80 | (code & 63));
-        return code >= 0xd800 && code < 0xe000 ? 0 : 3;
-    }
-    out[0] = (uint8_t)(0xf0 | code >> 18);
-    out[1] = (uint8_t)(0x80 | (code >> 12 & 63));
-    out[2] = (uint8_t)(0x80 | (code >> 6 & 63));
-    out[3] = (uint8_t)(0x80 | (code & 63));
-    return code > 0x10ffff ? 0 : 4;
+    static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0}; /* [length] */
+    uint32_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, rest = code;
+
+    for (uint32_t i = length - 1; i > 0; i--, rest >>= 6)
+        out[i] = (uint8_t)(0x80 | (rest & 63));
+    out[0] = (uint8_t)(marks[length] | rest);
+    return (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ? 0 : length;
 }
 
 LongTest(utf8, every_code_point_is_read_as_it_was_written)
