@@ -1,5 +1,7 @@
 #include "tests/cli/fixture_runs.h"
 
+#include "base/utf8.h"
+
 static void expect_text(const char *words, const char *name, const char *text, const char *part)
 {
     if (!part)
@@ -31,5 +33,16 @@ void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t co
         expect_text(words, "standard error", r.err, e->err);
         if (e->err && (e->status == 1 || e->status == 2))
             cr_expect_eq(strcspn(r.err, "\n") + 1, r.err_length, "%s: one line: %s", words, r.err);
+    }
+}
+
+void mvt_expect_narrow(const char *text, uint32_t columns, const char *what)
+{
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        bool has_command = strstr(line, "memviz ") && strstr(line, "memviz ") < line + length;
+        cr_expect(has_command || mv_utf8_count(line, length) <= columns, "%s at %u: %.*s", what,
+                  columns, (int)length, line);
+        line += length + (line[length] == '\n');
     }
 }

@@ -20,3 +20,7 @@ typedef struct {
  * error must have exactly one line. */
 #define MVT_EXPECT_RUNS(command, all) mvt_expect_runs(command, all, sizeof(all) / sizeof *(all))
 void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t count);
+
+/* Expects no line to be wider, except for lines with commands, which are printed whole at every
+ * width: a truncated command would be useless. */
+void mvt_expect_narrow(const char *text, uint32_t columns, const char *what);

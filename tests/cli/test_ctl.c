@@ -42,16 +42,14 @@ LongTest(ctl, status_lists_the_bounds_and_the_kept_range)
            "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files written by "
            "--on: 1'; "
            "$MEMVIZ ctl $L status --json; touch enough; wait $L");
-    const cJSON *bound = cJSON_GetObjectItem(s, "bound");
-    const cJSON *process = mvt_member(s, "processes.0");
 
-    cr_expect_eq(mvt_json_number(bound, "max_size"), 16 << 20);
-    cr_expect_eq(mvt_json_number(bound, "max_age_us"), 1000000);
+    cr_expect_eq(mvt_json_number(s, "bound.max_size"), 16 << 20);
+    cr_expect_eq(mvt_json_number(s, "bound.max_age_us"), 1000000);
     cr_expect_eq(mvt_json_number(s, "kept_files"), 1);
     cr_expect_eq(mvt_json_number(s, "events"), 2);
     cr_expect_eq(mvt_json_number(s, "kept"), 2);
-    cr_expect_eq(mvt_json_number(process, "kept"), 2);
-    cr_expect_str_eq(mvt_json_text(process, "reached"), "age");
+    cr_expect_eq(mvt_json_number(s, "processes.0.kept"), 2);
+    cr_expect_str_eq(mvt_json_text(s, "processes.0.reached"), "age");
 }
 
 Test(ctl, pause_and_resume_alternate)
@@ -154,20 +152,19 @@ static const char phases[] = "cat >phases.c <<'EOF'\n"
 
 LongTest(ctl, pauses_omit_blocks_that_lived_within_them)
 {
-    mvt_run r =
-        mvt_sh("%s"
-               "count() { $MEMVIZ dump $1 | grep '^heap_calls'; "
-               "$MEMVIZ top -q --json $1 | grep -o '\"allocated\":[0-9]*'; }\n"
-               "$MEMVIZ run -q -o a.bin ./phases && count a.bin;"
-               "$MEMVIZ run -q -o b.bin --start-after three ./phases && count b.bin;"
-               "MEMVIZ_STOP_AFTER=two $MEMVIZ run -q -o c.bin ./phases && count c.bin;"
-               "$MEMVIZ run --start-after '' ./phases; $MEMVIZ run --stop-after 0 ./phases 2>&1 | "
-               "cut -c 1-50; ./phases; echo $?",
-               phases);
-
-    cr_assert_str_eq(r.out,
-                     "heap_calls 5\n\"allocated\":4096\nheap_calls 3\n\"allocated\":4096\n"
-                     "heap_calls 3\n\"allocated\":4096\n"
-                     "memviz: run: '0' is not a moment for --stop-after:\n0\n",
-                     "%s%s", r.out, r.err);
+    mvt_prints(
+        mvt_format(
+            "%s"
+            "count() { $MEMVIZ dump $1 | grep '^heap_calls'; "
+            "$MEMVIZ top -q --json $1 | grep -o '\"allocated\":[0-9]*'; }\n"
+            "$MEMVIZ run -q -o a.bin ./phases && count a.bin;"
+            "$MEMVIZ run -q -o b.bin --start-after three ./phases && count b.bin;"
+            "MEMVIZ_STOP_AFTER=two $MEMVIZ run -q -o c.bin ./phases && count c.bin;"
+            "$MEMVIZ run --start-after '' ./phases; $MEMVIZ run --stop-after 0 ./phases 2>&1 | "
+            "cut -c 1-50; ./phases; echo $?",
+            phases),
+        0,
+        "heap_calls 5\n\"allocated\":4096\nheap_calls 3\n\"allocated\":4096\n"
+        "heap_calls 3\n\"allocated\":4096\n"
+        "memviz: run: '0' is not a moment for --stop-after:\n0\n");
 }

@@ -4,11 +4,6 @@
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* Checks that no row of the tree is larger than its caller, and that each caller has at least the
  * bytes of the rows below it. */
 static void expect_tree(const cJSON *tree, double all)
@@ -44,23 +39,19 @@ LongTest(memory, the_tree_equals_allocated_bytes)
                 mvt_json_here(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
                               k ? "user" : "all", at[k], names[i]);
             const cJSON *device;
-            cJSON_ArrayForEach(device, get(json, "devices"))
-                expect_tree(get(device, "tree"), mvt_json_number(get(device, "at"), "allocated"));
+            cJSON_ArrayForEach(device, mvt_member(json, "devices"))
+                expect_tree(mvt_member(device, "tree"), mvt_json_number(device, "at.allocated"));
         }
 }
 
 Test(memory, csv_has_the_rows_of_json)
 {
-    const cJSON *tree = get(
-        cJSON_GetArrayItem(
-            get(mvt_json_here(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
-        "tree");
+    const cJSON *json = mvt_json_here(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), *row;
     mvt_run csv = mvt_here("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
-    const cJSON *row;
     char *cell[8], *rest = csv.out;
 
     cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
-    cJSON_ArrayForEach(row, tree) {
+    cJSON_ArrayForEach(row, mvt_member(json, "devices.0.tree")) {
         cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
         cr_expect_eq(strtod(cell[1], NULL), mvt_json_number(row, "bytes"));
         cr_expect_str_eq(cell[5], mvt_json_text(row, "frame"));
@@ -117,7 +108,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
     /* These must be the same bytes that `peak` charges to that line. */
-    cr_expect_eq(mvt_json_number(get(json, "devices"), "0.bytes"), 335675392);
+    cr_expect_eq(mvt_json_number(json, "devices.0.bytes"), 335675392);
 }
 
 Test(memory, colours_follow_the_general_rules)

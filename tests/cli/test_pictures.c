@@ -18,11 +18,10 @@ static const char *const commands[MV_PICTURE_COUNT] = {
 static void expect_figures(const char *command, const char *ending, const char *filter,
                            uint32_t figures)
 {
-    mvt_run r = mvt_sh("$MEMVIZ %s --json %s $SNAPS/two_devices.pickle -o x%s && test -s x%s",
-                       command, filter, ending, ending);
-    cJSON *report = cJSON_Parse(r.out);
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ %s --json %s $SNAPS/two_devices.pickle -o x%s && test -s x%s", command,
+                 filter, ending, ending);
 
-    cr_assert_eq(r.status, 0, "%s %s: %s", command, ending, r.err);
     for (uint32_t i = 0; i < MV_FIGURE_COUNT; i++) {
         cJSON *figure = cJSON_GetObjectItem(report, figure_names[i]);
         cr_expect_eq(figure != NULL, (figures & 1u << i) != 0, "%s %s %s: %s", command, ending,
@@ -30,7 +29,6 @@ static void expect_figures(const char *command, const char *ending, const char *
         cr_expect(!figure || figure->valuedouble > 0, "%s %s: %s", command, ending,
                   figure_names[i]);
     }
-    cJSON_Delete(report);
 }
 
 LongTest(pictures, pictures_are_written_in_every_format)

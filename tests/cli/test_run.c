@@ -323,11 +323,10 @@ Test(run, an_impossible_result_is_reported_before_the_program_runs)
  * common prefix. */
 static void expect_refused(const char *alloc_nodes, const char *why)
 {
-    mvt_run run = mvt_sh(":");
-
     setenv("PLANT", alloc_nodes, 1);
-    run = mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
-                 "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
+    mvt_run run =
+        mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
+               "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
     cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", alloc_nodes, run.out, run.err);
     cr_assert_not_null(strstr(run.err, why), "%s: %s", alloc_nodes, run.err);
 }

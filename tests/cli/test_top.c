@@ -5,37 +5,28 @@
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 
-static const cJSON *device_of(const cJSON *report, int i)
-{
-    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), i);
-
-    cr_assert_not_null(device);
-    return device;
-}
-
 Test(top, lines_add_up_to_allocated_bytes)
 {
     const cJSON *report =
         mvt_json_here(0, "$MEMVIZ top --json --once $SNAPS/leak_in_training.pickle");
-    const cJSON *device = device_of(report, 0), *line;
-    double sum = 0, grown = 0;
+    const cJSON *device = mvt_member(report, "devices.0"), *lines = mvt_member(device, "lines");
+    const cJSON *line;
+    double sum = mvt_json_sum(lines, "bytes");
 
-    cJSON_ArrayForEach(line, mvt_member(device, "lines")) {
+    cJSON_ArrayForEach(line, lines)
         mvt_json_has(line, "bytes blocks grown age_s frames");
-        sum += mvt_json_number(line, "bytes");
-        grown += mvt_json_number(line, "grown");
-    }
     cr_expect_eq(sum, mvt_json_number(device, "listed"));
     cr_expect_eq(sum, mvt_json_number(device, "allocated") - mvt_json_number(device, "residual"));
-    cr_expect_leq(grown, mvt_json_number(device, "grown"));
+    cr_expect_leq(mvt_json_sum(lines, "grown"), mvt_json_number(device, "grown"));
     cr_expect_str_eq(mvt_json_text(report, "leak.verdict"), "leak");
     cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
 Test(top, the_option_older_omits_young_blocks)
 {
-    const cJSON *device = device_of(
-        mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);
+    const cJSON *device = mvt_member(
+        mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"),
+        "devices.0");
     const cJSON *line;
 
     cr_expect_gt(mvt_json_number(device, "younger"), 0);
@@ -43,9 +34,9 @@ Test(top, the_option_older_omits_young_blocks)
                  mvt_json_number(device, "allocated"));
     cJSON_ArrayForEach(line, mvt_member(device, "lines"))
         cr_expect_geq(mvt_json_number(line, "age_s"), 0.2);
-    device = device_of(
-        mvt_json_here(0, "$MEMVIZ top --json --older 5m $SNAPS/leak_in_training.pickle"), 0);
-    cr_expect_eq(cJSON_GetArraySize(mvt_member(device, "lines")), 0);
+    const cJSON *none =
+        mvt_json_here(0, "$MEMVIZ top --json --older 5m $SNAPS/leak_in_training.pickle");
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(none, "devices.0.lines")), 0);
 }
 
 Test(top, several_files_are_side_by_side)
@@ -54,8 +45,8 @@ Test(top, several_files_are_side_by_side)
         0, "$MEMVIZ top --json $SNAPS/gpt_train.pickle $SNAPS/leak_in_training.pickle");
 
     cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 2);
-    cr_expect_not_null(strstr(mvt_json_text(device_of(report, 0), "file"), "gpt_train"));
-    cr_expect_not_null(strstr(mvt_json_text(device_of(report, 1), "file"), "leak_in_training"));
+    cr_expect_not_null(strstr(mvt_json_text(report, "devices.0.file"), "gpt_train"));
+    cr_expect_not_null(strstr(mvt_json_text(report, "devices.1.file"), "leak_in_training"));
     cr_expect_str_eq(mvt_json_text(report, "leak.verdict"), "leak");
 }
 
@@ -77,7 +68,7 @@ Test(top, text_and_json_agree)
 
 static void expect_pool(const cJSON *report)
 {
-    const cJSON *device = device_of(report, 0);
+    const cJSON *device = mvt_member(report, "devices.0");
 
     cr_expect_eq(mvt_json_number(device, "allocated"), 512);
     cr_expect_eq(mvt_json_number(device, "lines.0.bytes"), 512);
@@ -97,7 +88,7 @@ Test(top, a_finished_recording_is_not_running)
     const cJSON *report = mvt_json(0, "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool && "
                                       "$MEMVIZ top -q --json a.bin");
 
-    cr_expect(cJSON_IsFalse(mvt_member(device_of(report, 0), "running")));
+    cr_expect(cJSON_IsFalse(mvt_member(report, "devices.0.running")));
 }
 
 Test(top, a_process_without_a_recording_is_an_error)

@@ -2,7 +2,7 @@
  * says. */
 #include "analyze/advice/triage.h"
 
-#include "base/utf8.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
@@ -10,18 +10,6 @@
 static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_pinned_by_small",
                                     "streams",          "ring",           "no_history",
                                     "two_devices",      "graphs"};
-
-/* Commands are printed whole at every width, because a truncated command would be useless. */
-static void expect_narrow(const char *text, uint32_t columns, const char *what)
-{
-    for (const char *line = text; *line;) {
-        size_t length = strcspn(line, "\n");
-        if (!strstr(line, "memviz ") || strstr(line, "memviz ") > line + length)
-            cr_expect_leq((uint32_t)mv_utf8_count(line, length), columns, "%s at %u: %.*s", what,
-                          columns, (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-}
 
 LongTest(triage, triage_fits_one_screen)
 {
@@ -31,10 +19,11 @@ LongTest(triage, triage_fits_one_screen)
         cr_expect_str_eq(r.err, "");
         if (strcmp(names[i], "two_devices") != 0)
             cr_expect_leq(mvt_count_lines(r.out), 24, "%s: %s", names[i], r.out);
-        expect_narrow(r.out, 80, names[i]);
+        mvt_expect_narrow(r.out, 80, names[i]);
     }
-    expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ oom_fragmented.pickle").out, 60, "oom");
-    expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
+    mvt_expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ oom_fragmented.pickle").out, 60, "oom");
+    mvt_expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40,
+                      "leak");
 }
 
 /* Finds the line for a file with one device, without line breaks, and its row. */
@@ -72,8 +61,7 @@ Test(triage, no_share_exceeds_100_percent)
 
     for (int i = 0; i < 2; i++) {
         mvt_trace *t = mvt_new();
-        mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
-        mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+        mvt_full_segment(t, .addr = 0x40000000, .bytes = 64 * MIB);
         mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
         mvt_segment_free(t, .addr = 0x80000000, .bytes = 512 * MIB);
         mvt_oom(t, .addr = free_bytes[i], .bytes = 20 * MIB);
@@ -96,17 +84,15 @@ static const char *verdict_of(const cJSON *devices, int device)
     return "";
 }
 
-static void check_verdicts(const char *name, const cJSON *triage, const cJSON *finding)
+static void check_verdicts(const char *name, const cJSON *finding)
 {
     const char *report = mvt_json_text(finding, "report"),
                *text = mvt_json_text(finding, "verdict");
     const cJSON *own = mvt_json_here(0, "$MEMVIZ %s --json $SNAPS/%s.pickle", report, name);
     int device = (int)mvt_json_number(finding, "device");
 
-    (void)triage;
-    if (strcmp(report, "leaks") == 0)
-        cr_expect_str_eq(text, verdict_of(cJSON_GetObjectItem(own, "devices"), device), "%s", name);
-    if (strcmp(report, "fragmentation") == 0 && strcmp(text, "unknown") != 0)
+    if (strcmp(report, "leaks") == 0 ||
+        (strcmp(report, "fragmentation") == 0 && strcmp(text, "unknown") != 0))
         cr_expect_str_eq(text, verdict_of(cJSON_GetObjectItem(own, "devices"), device), "%s", name);
     if (strcmp(report, "oom") == 0 && cJSON_GetArraySize(mvt_member(own, "ooms")) > 0)
         cr_expect_str_eq(text, mvt_json_text(own, "ooms.0.verdict"), "%s", name);
@@ -120,7 +106,7 @@ LongTest(triage, verdicts_equal_those_of_the_reports)
         const cJSON *triage = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", names[i]), *row;
         cr_expect_gt(cJSON_GetArraySize(mvt_member(triage, "findings")), 3);
         cJSON_ArrayForEach(row, cJSON_GetObjectItem(triage, "findings"))
-            check_verdicts(names[i], triage, row);
+            check_verdicts(names[i], row);
     }
 }
 
@@ -145,9 +131,8 @@ Test(triage, the_floor_equals_that_of_its_report)
 Test(triage, a_file_without_events_has_no_floor)
 {
     const cJSON *t = mvt_json_here(0, "$MEMVIZ --json $SNAPS/no_history.pickle");
-    const cJSON *device = mvt_member(t, "devices.0");
 
-    cr_expect(cJSON_IsNull(mvt_member(device, "floor")));
+    cr_expect(cJSON_IsNull(mvt_member(t, "devices.0.floor")));
 }
 
 Test(triage, the_most_serious_finding_is_first)
@@ -159,8 +144,7 @@ Test(triage, the_most_serious_finding_is_first)
 
     for (unsigned i = 0; i < sizeof first / sizeof *first; i++) {
         const cJSON *t = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", first[i][0]);
-        const cJSON *row = mvt_member(t, "findings.0");
-        cr_expect_str_eq(mvt_json_text(row, "report"), first[i][1], "%s", first[i][0]);
+        cr_expect_str_eq(mvt_json_text(t, "findings.0.report"), first[i][1], "%s", first[i][0]);
     }
 }
 
@@ -176,29 +160,6 @@ LongTest(triage, the_commands_work)
                            mvt_json_text(row, "command"));
         cr_expect_eq(r.status, 0, "%s: %s", mvt_json_text(row, "command"), r.err);
     }
-}
-
-static void expect_status(int status, const char *arguments)
-{
-    mvt_run r = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
-
-    cr_expect_eq(r.status, status, "%s: %d: %s", arguments, r.status, r.err);
-    cr_expect((status >= 3) == (strstr(r.err, "--fail-on") != NULL), "%s: %s", arguments, r.err);
-}
-
-LongTest(triage, gates_equal_those_of_the_reports)
-{
-    expect_status(3, "--fail-on any,known leak_in_training.pickle");
-    expect_status(3, "--fail-on leak leak_in_training.pickle");
-    expect_status(0, "--fail-on oom,known leak_in_training.pickle");
-    expect_status(4, "--fail-on oom leak_in_training.pickle");
-    expect_status(3, "frag_pinned_by_small.pickle --fail-on fragmented");
-    expect_status(3, "--fail-on any oom_fragmented.pickle");
-    expect_status(0, "--fail-on any gpt_train.pickle");
-    expect_status(3, "--fail-on 'peak>1GiB' gpt_train.pickle");
-    expect_status(0, "--fail-on any,known no_history.pickle");
-    expect_status(4, "--fail-on any no_history.pickle");
-    expect_status(3, "graphs.pickle leak_in_training.pickle --fail-on leak");
 }
 
 Test(triage, several_files_and_folders_are_read)
@@ -217,35 +178,28 @@ Test(triage, several_files_and_folders_are_read)
     cr_expect_neq(r.status, 0);
     cr_expect(strstr(r.out, "graphs"), "%s", r.out);
     mvt_warns("mkdir empty; $MEMVIZ empty", 1, "empty: no snapshot in this folder");
-    r = mvt_here("$MEMVIZ $SNAPS/graphs.pickle nope.pickle");
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "nope.pickle: No such file"), "%s", r.err);
-    cr_expect(strstr(r.out, "graphs.pickle"), "%s", r.out);
-}
-
-static void expect_said(const char *arguments, int status, const char *text)
-{
-    mvt_run r = mvt_sh("cd $SNAPS; $MEMVIZ %s", arguments);
-
-    cr_expect_eq(r.status, status, "%s: %d", arguments, r.status);
-    cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
 LongTest(triage, typical_mistakes_get_a_helpful_message)
 {
-    expect_said("report graphs.pickle", 0, "\nPEAK ");
-    expect_said("triage graphs.pickle", 0, "\nPEAK ");
-    expect_said("./graphs.pickle", 0, "\nPEAK ");
-    expect_said("-q graphs.pickle", 0, "\nPEAK ");
-    expect_said("- <graphs.pickle", 0, "\nPEAK ");
-    expect_said("help graphs.pickle", 2, "is a file, not a command: try memviz graphs.pickle");
-    expect_said("show graphs.pickle", 2, "did you mean 'view'?");
-    expect_said("plot graphs.pickle", 2, "did you mean 'trace_plot'?");
-    expect_said("graph.pickle", 1, "graph.pickle: No such file or directory");
-    expect_said("graph.bin --fail-on any", 1, "graph.bin: No such file or directory");
-    expect_said("graph.bin graphs.pickle", 1, "graph.bin: No such file or directory");
-    expect_said("leak graphs.pickle", 2, "no command 'leak'; did you mean 'leaks'?");
-    expect_said("--json", 2, "expected a command or a file before '--json'");
+    static const mvt_expected_run all[] = {
+        {"report graphs.pickle", 0, "\nPEAK ", ""},
+        {"triage graphs.pickle", 0, "\nPEAK ", ""},
+        {"./graphs.pickle", 0, "\nPEAK ", ""},
+        {"-q graphs.pickle", 0, "\nPEAK ", ""},
+        {"- <graphs.pickle", 0, "\nPEAK ", ""},
+        {"help graphs.pickle", 2, "", "is a file, not a command: try memviz graphs.pickle"},
+        {"show graphs.pickle", 2, "", "did you mean 'view'?"},
+        {"plot graphs.pickle", 2, "", "did you mean 'trace_plot'?"},
+        {"graph.pickle", 1, "", "graph.pickle: No such file or directory"},
+        {"graph.bin --fail-on any", 1, "", "graph.bin: No such file or directory"},
+        {"graph.bin graphs.pickle", 1, "graphs.pickle", "graph.bin: No such file or directory"},
+        {"graphs.pickle nope.pickle", 1, "graphs.pickle", "nope.pickle: No such file"},
+        {"leak graphs.pickle", 2, "", "no command 'leak'; did you mean 'leaks'?"},
+        {"--json", 2, "", "expected a command or a file before '--json'"},
+    };
+
+    MVT_EXPECT_RUNS("cd $SNAPS; $MEMVIZ %s", all);
 }
 
 /* ---- captures ---------------------------------------------------------------------------- */
@@ -263,8 +217,7 @@ static const mv_trace *calls_that_leak(void)
         mvt_call(c, MV_API_FREE, .addr = 0x900000000, .api = "cudaFree",
                  .launches = 100 * step + 20);
     }
-    mv_trace *trace = (mv_trace *)mvt_calls_done(c);
-    return trace;
+    return mvt_calls_done(c);
 }
 
 static mv_triage look(const mv_trace *read)
@@ -382,8 +335,7 @@ static const mv_trace *snapshot_that_pins(pinning does)
         const char *load = "load:data.py:9;main:train.py:4";
         if (does.has_marks)
             mvt_mark(t, "step", 0);
-        mvt_segment_alloc(t, .device = MVT_HOST, .addr = buffer, .bytes = BYTES, .stack = load);
-        mvt_alloc(t, .device = MVT_HOST, .addr = buffer, .bytes = BYTES, .stack = load);
+        mvt_full_segment(t, .device = MVT_HOST, .addr = buffer, .bytes = BYTES, .stack = load);
         if (does.has_device) {
             mvt_alloc(t, .addr = work, .bytes = BYTES, .stack = "main:train.py:5");
             mvt_alloc(t, .addr = work + BYTES, .bytes = BYTES,
@@ -580,9 +532,9 @@ Test(triage, the_peak_report_holds_the_same_at_low_points_as_leaks)
     const cJSON *leaks = mvt_json_here(0, "$MEMVIZ leaks --json $SNAPS/gpt_train.pickle");
     const cJSON *low = mvt_json_here(0, "$MEMVIZ peak --json --at low $SNAPS/gpt_train.pickle");
     const cJSON *peak = mvt_json_here(0, "$MEMVIZ peak --json $SNAPS/gpt_train.pickle");
-    const cJSON *device = mvt_member(leaks, "devices.0");
 
-    cr_expect_eq(mvt_json_number(low, "held_bytes"), mvt_json_number(device, "held_bytes"));
+    cr_expect_eq(mvt_json_number(low, "held_bytes"),
+                 mvt_json_number(leaks, "devices.0.held_bytes"));
     cr_expect_gt(mvt_json_number(low, "held_bytes"), 0);
     cr_expect_not(cJSON_HasObjectItem(peak, "held_bytes"));
 }

@@ -15,10 +15,10 @@ Test(with, a_real_pair_is_joined_in_each_report)
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         const cJSON *with = mvt_member(
             mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]), "with");
-        cr_expect_eq(mvt_member(with, "events")->valuedouble, 214, "%s", commands[i]);
-        cr_expect_eq(mvt_member(with, "matched")->valuedouble, 214);
-        cr_expect_eq(mvt_member(with, "operators")->valuedouble, 214);
-        cr_expect_eq(mvt_member(with, "outside")->valuedouble, 0);
+        cr_expect_eq(mvt_json_number(with, "events"), 214, "%s", commands[i]);
+        cr_expect_eq(mvt_json_number(with, "matched"), 214);
+        cr_expect_eq(mvt_json_number(with, "operators"), 214);
+        cr_expect_eq(mvt_json_number(with, "outside"), 0);
         cr_expect_null(cJSON_GetObjectItemCaseSensitive(
             mvt_json_here(0, "$MEMVIZ %s --json " PAIR, commands[i]), "with"));
     }
@@ -52,26 +52,16 @@ Test(with, other_files_are_refused_by_name)
     MVT_EXPECT_RUNS("$MEMVIZ peak --with %s", all);
 }
 
-static double named_bytes(const cJSON *tensors)
-{
-    const cJSON *tensor;
-    double bytes = 0;
-
-    cJSON_ArrayForEach(tensor, tensors)
-        bytes += mvt_member(tensor, "bytes")->valuedouble;
-    return bytes;
-}
-
 Test(with, a_site_has_its_tensors)
 {
     const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json " NAMES), *site;
     double parameters = 0;
 
     cJSON_ArrayForEach(site, mvt_member(report, "sites")) {
-        const cJSON *tensors = mvt_member(site, "tensors");
-        cr_expect_leq(named_bytes(tensors), mvt_member(site, "bytes")->valuedouble);
-        if (strcmp(mvt_member(site, "category")->valuestring, "parameter") == 0)
-            parameters += named_bytes(tensors);
+        double named = mvt_json_sum(mvt_member(site, "tensors"), "bytes");
+        cr_expect_leq(named, mvt_json_number(site, "bytes"));
+        if (strcmp(mvt_json_text(site, "category"), "parameter") == 0)
+            parameters += named;
     }
     /* The number of floats: 8192*512 for the embedding and for the head, 6 blocks, and the last
      * norm. */
@@ -80,19 +70,18 @@ Test(with, a_site_has_its_tensors)
 
 Test(with, modules_add_up)
 {
-    const cJSON *report = mvt_json_here(0, "$MEMVIZ memory --json --by module " NAMES), *row;
-    const cJSON *device = mvt_member(report, "devices.0");
+    const cJSON *report = mvt_json_here(0, "$MEMVIZ memory --json --by module " NAMES);
+    const cJSON *device = mvt_member(report, "devices.0"), *row;
     double first = 0, blocks = 0;
 
-    cr_expect_str_eq(mvt_member(device, "by")->valuestring, "module");
-    cJSON_ArrayForEach(row, mvt_member(device, "tree")) {
-        if (mvt_member(row, "depth")->valuedouble == 1)
-            first += mvt_member(row, "bytes")->valuedouble;
-        if (mvt_member(row, "depth")->valuedouble == 1)
-            blocks += mvt_member(row, "blocks")->valuedouble;
-    }
-    cr_expect_eq(first, mvt_member(device, "bytes")->valuedouble);
-    cr_expect_eq(first, mvt_member(device, "at.allocated")->valuedouble);
+    cr_expect_str_eq(mvt_json_text(device, "by"), "module");
+    cJSON_ArrayForEach(row, mvt_member(device, "tree"))
+        if (mvt_json_number(row, "depth") == 1) {
+            first += mvt_json_number(row, "bytes");
+            blocks += mvt_json_number(row, "blocks");
+        }
+    cr_expect_eq(first, mvt_json_number(device, "bytes"));
+    cr_expect_eq(first, mvt_json_number(device, "at.allocated"));
     cr_expect_eq(blocks, 309);
 }
 
@@ -108,13 +97,11 @@ Test(with, a_file_without_names_explains_how_to_record_them)
 /* Names appear in every format. */
 Test(with, conversions_keep_the_names)
 {
-    mvt_run r =
-        mvt_sh("set -e; $MEMVIZ dump " NAMES " | sed -n '/^tensors/,/^annotations/p' >want; "
+    mvt_prints("set -e; $MEMVIZ dump " NAMES " | sed -n '/^tensors/,/^annotations/p' >want; "
                "grep -q 'AdamW exp_avg_sq' want; $MEMVIZ convert -q " NAMES " a.bin; "
                "$MEMVIZ convert -q a.bin a.msgpack; "
                "$MEMVIZ convert -q a.msgpack b.bin; "
                "for f in a.bin a.msgpack b.bin; do $MEMVIZ dump $f | "
-               "sed -n '/^tensors/,/^annotations/p' | cmp - want; done");
-
-    cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
+               "sed -n '/^tensors/,/^annotations/p' | cmp - want; done",
+               0, "");
 }
