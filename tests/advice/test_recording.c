@@ -48,9 +48,8 @@ Test(recording, reports_say_how)
 static mv_recording_contents describe(const mv_trace *trace)
 {
     mv_recording_contents out;
-    mv_err err;
 
-    cr_assert_eq(mv_recording_describe(mvt_memory(), trace, "run.bin", &out, &err), MV_OK);
+    mvt_ok(mv_recording_describe(mvt_memory(), trace, "run.bin", &out, mvt_err()));
     return out;
 }
 

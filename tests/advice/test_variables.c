@@ -32,14 +32,12 @@ Test(variables, variables_end_with_the_function_that_may_hold_them)
     };
     enum { COUNT = sizeof program / sizeof *program };
     mvt_trace *t = mvt_new();
-    mv_lives lives;
     uint32_t *gone;
-    mv_err err;
 
     for (uint32_t i = 0; i < COUNT; i++)
         mvt_alloc(t, .addr = 0x1000 * (i + 1), .bytes = 512, .stack = program[i].stack);
     const mv_trace *trace = mvt_done(t);
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     cr_assert_eq(lives.allocs.count, COUNT);
     cr_assert(
         mv_variables_end(mvt_arena(t), trace, &lives, mv_frame_kinds(mvt_arena(t), trace), &gone));
