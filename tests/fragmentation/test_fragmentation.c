@@ -1,11 +1,7 @@
 #include "analyze/fragmentation/fragmentation.h"
 
-#include <inttypes.h>
-
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
-
-static const mv_window whole_trace = {0, UINT32_MAX};
 
 typedef struct {
     mv_lives lives;
@@ -13,22 +9,20 @@ typedef struct {
     mv_fragmentation f;
 } result;
 
-static void find_in(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
-                    const mv_moment *at, result *r)
+static result find_in(const mv_trace *trace, uint32_t device, const mv_moment *at)
 {
-    r->lives = mvt_lives(arena, trace, device);
-    mvt_ok(mv_sites_find(arena, trace, &r->sites, mvt_err()));
-    mvt_ok(mv_fragmentation_find(arena, trace, &r->lives, &r->sites,
-                                 (mv_fragmentation_opts){.at = at, .window = window}, &r->f,
+    result r = {.lives = mvt_lives(mvt_memory(), trace, device)};
+
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &r.sites, mvt_err()));
+    mvt_ok(mv_fragmentation_find(mvt_memory(), trace, &r.lives, &r.sites,
+                                 (mv_fragmentation_opts){.at = at, .window = MV_ALL_EVENTS}, &r.f,
                                  mvt_err()));
+    return r;
 }
 
 static result found(mvt_trace *t)
 {
-    result r;
-
-    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, NULL, &r);
-    return r;
+    return find_in(mvt_done(t), 0, NULL);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -86,11 +80,10 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     /* the first segment is older than the events, and its size is unknown */
     t = mvt_new();
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
-    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
-    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+    mvt_full_segment(t, .addr = 0x40000000, .bytes = 20 * MIB);
     mv_trace trace = *mvt_done(t);
     trace.notes[MV_NOTE_NO_HEAP].count = 1;
-    find_in(mvt_arena(t), &trace, 0, whole_trace, NULL, &r);
+    r = find_in(&trace, 0, NULL);
     cr_expect_eq(r.lives.history, MV_HISTORY_LATE);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "the file has no final heap"), "%s", r.f.why);
@@ -152,20 +145,19 @@ Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 {
     mvt_trace *t = mvt_new();
     mv_moment end = {0};
-    result r;
 
     mvt_segment(t, .addr = 0x40000000, .bytes = 60 * MIB);
     mvt_block(t, .bytes = 10 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 50 * MIB, .state = MV_BLOCK_INACTIVE);
     mvt_alloc(t, .addr = 0x40000000 + 10 * MIB, .bytes = 30 * MIB);
     mvt_free(t, .addr = 0x40000000 + 10 * MIB);
-    r.lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-    mvt_ok(mv_moment_find(mvt_arena(t), &r.lives,
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    mvt_ok(mv_moment_find(mvt_arena(t), &lives,
                           (mv_moment_query){.kind = MV_MOMENT_AFTER,
-                                            .event = r.lives.events.count - 1,
-                                            .window = {0, r.lives.events.count}},
+                                            .event = lives.events.count - 1,
+                                            .window = {0, lives.events.count}},
                           &end, mvt_err()));
-    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, &end, &r);
+    result r = find_in(mvt_done(t), 0, &end);
     cr_assert_eq(r.lives.history, MV_HISTORY_LATE);
     cr_expect(!r.f.fragmented && r.f.is_known && r.f.over_plain);
     cr_expect_str_eq(r.f.figures, "60.0 MiB reserved, at least 40.0 MiB needed");
@@ -251,9 +243,8 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
 
 static void check_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
-    result r;
+    result r = find_in(trace, device, NULL);
     mv_totals totals;
-    find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
     mvt_ok(mv_totals_find(mvt_memory(), trace, &r.lives, &totals, mvt_err()));
     cr_expect_eq(r.f.demand.reserved, totals.peak.bytes.reserved, "%s", name);
     expect_sums(&r.f, name);
@@ -296,14 +287,13 @@ static const mv_segment_growth *row_at(const mv_segment_growths *g, uint32_t eve
 static uint32_t check_growth(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
-    result r;
     mv_heap heap;
     char what[64];
     uint32_t rows = 0;
 
     mvt_heap_run(t, opts);
     const mv_trace *trace = mvt_done(t);
-    find_in(mvt_arena(t), trace, 0, whole_trace, NULL, &r);
+    result r = found(t);
     snprintf(what, sizeof what, "seed %u", opts.seed);
     expect_sums(&r.f, what);
     mvt_ok(mv_heap_init(mvt_arena(t), trace, &r.lives, &heap, mvt_err()));
@@ -396,8 +386,7 @@ Test(fragmentation, enough_memory_in_pieces_is_not_a_hole)
 {
     mvt_trace *t = two_holes();
 
-    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 30 * MIB, .stack = "ask:a.py:3");
-    mvt_alloc(t, .addr = 0x70000000, .bytes = 30 * MIB, .stack = "ask:a.py:3");
+    mvt_full_segment(t, .addr = 0x70000000, .bytes = 30 * MIB, .stack = "ask:a.py:3");
     expect_reason(t, MV_REASON_NO_HOLE, 40 * MIB, 20 * MIB);
 }
 
@@ -414,11 +403,9 @@ Test(fragmentation, a_block_that_waits_for_a_stream_is_reported)
 {
     mvt_trace *t = mvt_new();
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
+    mvt_full_segment(t, .addr = 0x10000000, .bytes = 24 * MIB);
     mvt_free_requested(t, .addr = 0x10000000);
-    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
-    mvt_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
+    mvt_full_segment(t, .addr = 0x70000000, .bytes = 24 * MIB);
     mvt_free_completed(t, .addr = 0x10000000);
     expect_reason(t, MV_REASON_PENDING, 0, 0);
 }
@@ -428,11 +415,9 @@ Test(fragmentation, the_split_limit_is_reported)
     mvt_trace *t = mvt_new();
 
     mvt_setting_int(t, "max_split_size", 32 << 20);
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
+    mvt_full_segment(t, .addr = 0x10000000, .bytes = 64 * MIB);
     mvt_free(t, .addr = 0x10000000);
-    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 12 * MIB);
-    mvt_alloc(t, .addr = 0x70000000, .bytes = 12 * MIB);
+    mvt_full_segment(t, .addr = 0x70000000, .bytes = 12 * MIB);
     expect_reason(t, MV_REASON_SPLIT_LIMIT, 64 * MIB, 64 * MIB);
 }
 
@@ -449,8 +434,7 @@ Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
 {
     mvt_trace *t = two_holes();
 
-    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
-    mvt_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
+    mvt_full_segment(t, .addr = 0x70000000, .bytes = 50 * MIB);
     mvt_final_heap(t);
     result r = found(t);
     cr_expect_eq(r.f.growths.count, 0);
@@ -459,7 +443,6 @@ Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
 Test(fragmentation, a_hole_is_shared_by_its_neighbours)
 {
     mvt_trace *t = mvt_new();
-    result r;
     mv_moment at = {.event = 6};
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "a:a.py:1");
@@ -469,7 +452,7 @@ Test(fragmentation, a_hole_is_shared_by_its_neighbours)
     mvt_free(t, .addr = 0x10000000 + 8 * MIB);
     mvt_alloc(t, .addr = 0x10000000 + 16 * MIB, .bytes = 2 * MIB, .stack = "c:a.py:4");
     mvt_final_heap(t);
-    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, &at, &r);
+    result r = find_in(mvt_done(t), 0, &at);
     cr_assert_eq(r.f.pins.line_count, 3);
     cr_expect_eq(r.f.stranded, 6 * MIB);
     for (uint32_t i = 0; i < 3; i++)
@@ -480,14 +463,12 @@ Test(fragmentation, a_hole_is_shared_by_its_neighbours)
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
 
-typedef struct {
-    const char *name;
-    bool fragmented;
-} expected;
-
 LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
 {
-    static const expected cases[] = {
+    static const struct {
+        const char *name;
+        bool fragmented;
+    } cases[] = {
         {"frag_pinned_by_small", true},
         {"frag_pinned_by_small_expandable", false},
         {"frag_varying_batch", true},
@@ -517,9 +498,8 @@ LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        result r;
         mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
-        find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
+        result r = find_in(&trace, 0, NULL);
         cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
         cr_expect(r.f.fragmented || r.f.waits || r.f.advice_count == 0, "%s", cases[i].name);
         cr_expect_eq(r.f.waits, strcmp(cases[i].name, "streams") == 0, "%s", cases[i].name);
@@ -532,13 +512,11 @@ static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_
 {
     mvt_trace *t = mvt_new();
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 40 * MIB, .stack = "load:m.py:1");
-    mvt_alloc(t, .addr = 0x10000000, .bytes = 40 * MIB, .stack = "load:m.py:1");
+    mvt_full_segment(t, .addr = 0x10000000, .bytes = 40 * MIB, .stack = "load:m.py:1");
     for (uint32_t i = 0; i < layers; i++) {
         uint64_t addr = 0x100000000 + (i < waiting ? i : waiting) * (uint64_t)0x10000000;
         if (i <= waiting)
-            mvt_segment_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
-        mvt_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
+            mvt_full_segment(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
         mvt_free_requested(t, .addr = addr, .stack = freed_at);
         if (i >= waiting)
             mvt_free_completed(t, .addr = addr);
@@ -549,11 +527,11 @@ static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_
     return t;
 }
 
-static const char *culprit_of(mvt_trace *t, const result *r, mv_stack_id stack)
+static const char *culprit_of(const mv_trace *trace, const result *r, mv_stack_id stack)
 {
     static char label[128];
 
-    return mv_culprit_label(mvt_done(t), r->sites.kinds, stack, label, sizeof label);
+    return mv_culprit_label(trace, r->sites.kinds, stack, label, sizeof label);
 }
 
 Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
@@ -567,7 +545,7 @@ Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
                               "them: without the wait, 80.0 MiB would have been needed at once");
     cr_assert_eq(r.f.waiting.count, 1);
     cr_expect(r.f.waiting.lines[0].is_free);
-    cr_expect_str_eq(culprit_of(t, &r, r.f.waiting.lines[0].stack), "fsdp.py:90 reshard");
+    cr_expect_str_eq(culprit_of(mvt_done(t), &r, r.f.waiting.lines[0].stack), "fsdp.py:90 reshard");
     cr_assert_eq(r.f.advice_count, 1);
     cr_expect(strstr(r.f.advice[0].text, "fsdp.py:90 reshard freed 440 MiB"), "%s",
               r.f.advice[0].text);
@@ -583,7 +561,7 @@ Test(fragmentation, the_freeing_line_is_not_guessed)
     cr_expect(r.f.waits);
     cr_assert_eq(r.f.waiting.count, 1);
     cr_expect_not(r.f.waiting.lines[0].is_free);
-    cr_expect_str_eq(culprit_of(t, &r, r.f.waiting.lines[0].stack), "fsdp.py:7 gather");
+    cr_expect_str_eq(culprit_of(mvt_done(t), &r, r.f.waiting.lines[0].stack), "fsdp.py:7 gather");
     cr_expect(strstr(r.f.advice[0].text, "the line that freed them is not in the file"), "%s",
               r.f.advice[0].text);
 }
@@ -602,16 +580,14 @@ Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 
 Test(fragmentation, the_line_that_keeps_small_tensors_is_named)
 {
-    result r;
-    char label[128];
     mv_trace trace = mvt_load(mvt_memory(), "frag_pinned_by_small");
+    result r = find_in(&trace, 0, NULL);
+    const mv_pins *pins = &r.f.pins;
 
-    find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
-    mv_culprit_label(&trace, NULL, r.f.pins.lines[0].stack, label, sizeof label);
-    cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
-    mv_culprit_label(&trace, NULL, r.f.pins.pins[r.f.pins.segments[0].first_pin].stack, label,
-                     sizeof label);
-    cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
+    cr_expect_str_eq(culprit_of(&trace, &r, pins->lines[0].stack),
+                     "train.py:159 frag_pinned_by_small");
+    cr_expect_str_eq(culprit_of(&trace, &r, pins->pins[pins->segments[0].first_pin].stack),
+                     "train.py:159 frag_pinned_by_small");
     cr_assert_geq(r.f.advice_count, 3);
     cr_expect(strstr(r.f.advice[2].text, "train.py:159") != NULL, "%s", r.f.advice[2].text);
     cr_expect_gt(r.f.advice[2].saves, 0, "kept apart, its blocks cost nothing");
@@ -628,11 +604,9 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
 
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {
-    mv_arena *arena = mvt_memory();
-    result a, b;
-    mv_trace trace = mvt_load(arena, "frag_pinned_by_small");
+    mv_trace trace = mvt_load(mvt_memory(), "frag_pinned_by_small");
+    result a = find_in(&trace, 0, NULL);
 
-    find_in(arena, &trace, 0, whole_trace, NULL, &a);
     for (uint32_t i = 0; i < trace.devices[0].events.count; i++) {
         trace.devices[0].events.time_us[i] += 12345678;
         trace.devices[0].events.addr[i] += 64 * MIB;
@@ -641,7 +615,7 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
         trace.segments.address[i] += 64 * MIB;
     for (uint32_t i = 0; i < trace.blocks.count; i++)
         trace.blocks.address[i] += 64 * MIB;
-    find_in(arena, &trace, 0, whole_trace, NULL, &b);
+    result b = find_in(&trace, 0, NULL);
     cr_expect_eq(a.f.fragmented, b.f.fragmented);
     cr_expect_eq(a.f.beyond, b.f.beyond);
     cr_expect_eq(a.f.stranded, b.f.stranded);
@@ -654,14 +628,12 @@ static bool is_idle(uint64_t used, const char *at)
 {
     mvt_trace *t = mvt_new();
     mv_moment moment = {.event = 3};
-    result r;
 
-    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
-    mvt_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
+    mvt_full_segment(t, .addr = 0x40000000, .bytes = 100 * MIB);
     mvt_free(t, .addr = 0x40000000);
     mvt_alloc(t, .addr = 0x40000000, .bytes = used * MIB);
     mvt_final_heap(t);
-    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, at ? &moment : NULL, &r);
+    result r = find_in(mvt_done(t), 0, at ? &moment : NULL);
     cr_expect_eq(r.f.demand.end_reserved, 100 * MIB);
     cr_expect_eq(r.f.demand.end_active, used * MIB);
     return r.f.is_idle;
@@ -678,18 +650,6 @@ Test(fragmentation, memory_that_is_idle_at_the_end_is_reported)
     cr_expect(!is_idle(20, "end")); /* the report describes another moment, which was given */
     cr_expect(strstr(run.out, "at the end of the trace: 642 MiB reserved, 43.8 MiB in use"), "%s",
               run.out);
-}
-
-Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
-{
-    mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                                 "$SNAPS/frag_pinned_by_small.pickle");
-
-    cr_expect_eq(run.status, 3, "%s", run.err);
-    cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
-    run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                         "$SNAPS/frag_pinned_by_small_expandable.pickle");
-    cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
 Test(fragmentation, a_file_without_devices_is_ok)
