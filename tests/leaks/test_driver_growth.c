@@ -56,8 +56,7 @@ static mvt_calls *run(const program *p)
     make_objects(&s, p->at_setup);
     sample(&s, 0);
     for (int step = 0; step < STEPS; step++) {
-        const char *name = mvt_format("step %d", step);
-        mvt_calls_annotate(s.calls, MV_STAGE_MARK, name);
+        mvt_calls_annotate(s.calls, MV_STAGE_MARK, mvt_format("step %d", step));
         mvt_call(s.calls, MV_API_ALLOC, .addr = 2ull << 30, .size = MIB, .function = "work");
         make_objects(&s, p->per_step);
         mvt_call(s.calls, MV_API_FREE, .addr = 2ull << 30);

@@ -5,10 +5,9 @@
  * if `clears`. */
 static mv_leaks list_of_a_run_that_ends(bool clears)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = mvt_run_new();
     uint64_t i;
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB, .stack = "build:model.py:5");
     mvt_alloc(t, .addr = 0x18000000, .bytes = MIB, .stack = "build:model.py:5");
     for (i = 0; i < 20; i++) {
@@ -20,8 +19,7 @@ static mv_leaks list_of_a_run_that_ends(bool clears)
     while (clears && i-- > 0)
         mvt_free(t, .addr = 0x30000000 + (i << 20));
     mvt_free(t, .addr = 0x10000000);
-    mvt_final_heap(t);
-    return mvt_leaks(t);
+    return mvt_leaks_of_run(t);
 }
 
 Test(kept_lists, a_model_that_is_dropped_at_the_end_does_not_hide_a_rise)
@@ -38,9 +36,8 @@ Test(kept_lists, a_model_that_is_dropped_at_the_end_does_not_hide_a_rise)
 /* A recording with the stacks of live blocks only. A list is emptied in step `emptied` of 30. */
 static mv_leaks list_without_stacks_of_frees(uint64_t emptied)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = mvt_run_new();
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (uint64_t i = 0; i < 30; i++) {
         mvt_annotate(t, mvt_format("ProfilerStep#%u", (unsigned)i), true, 0);
         mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
@@ -50,8 +47,7 @@ static mv_leaks list_without_stacks_of_frees(uint64_t emptied)
         for (uint64_t k = 0; i + 1 == emptied && k < emptied; k++)
             mvt_free(t, .addr = 0x30000000 + (k << 20));
     }
-    mvt_final_heap(t);
-    return mvt_leaks(t);
+    return mvt_leaks_of_run(t);
 }
 
 Test(kept_lists, frees_without_stacks_may_be_of_any_line_that_keeps_their_size)

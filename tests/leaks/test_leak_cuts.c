@@ -3,8 +3,8 @@
 #include "tests/leaks/fixture_leak_cuts.h"
 
 #include "analyze/lives/lives_window.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
+#include "tests/leaks/fixture_leaks.h"
 
 #include <dirent.h>
 
@@ -102,10 +102,8 @@ Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
 static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
 {
     static const uint64_t place[] = {0x18000000, 0x1c000000};
-    mvt_trace *t = mvt_new();
-    mv_leaks found;
+    mvt_trace *t = mvt_run_new();
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (uint32_t i = 0; i < steps; i++) {
         mvt_alloc(t, .addr = place[i % 2], .bytes = 512 * (1 + kept * i),
                   .stack = "collect:train.py:9;main:train.py:1");
@@ -116,11 +114,7 @@ static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
         mvt_free(t, .addr = 0x20000000);
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     }
-    mvt_final_heap(t);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
-    return found.verdict;
+    return mvt_leaks_of_run(t).verdict;
 }
 
 /* Memory that grows with the amount of work in the steps is their input. Memory that stays constant

@@ -2,7 +2,7 @@
 #include "analyze/leaks/leak_words.h"
 #include "analyze/oom/oom.h"
 
-#include "tests/fixture/fixture.h"
+#include "tests/leaks/fixture_leaks.h"
 
 #define TORCH  "/v/lib/python3.12/site-packages/torch/"
 #define MODULE "_call_impl:" TORCH "nn/modules/module.py:1790;"
@@ -20,10 +20,9 @@ typedef struct {
 
 static mvt_trace *train(const habit *h)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = mvt_run_new();
     uint64_t next = 0x30000000;
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (int i = 0; i < STEPS; i++) {
         for (int k = 0; h->stacks[k]; k++) {
             mvt_alloc(t, .addr = next, .bytes = h->bytes, .stack = h->stacks[k]);
@@ -36,15 +35,6 @@ static mvt_trace *train(const habit *h)
     }
     mvt_final_heap(t);
     return t;
-}
-
-static mv_leaks leaks_of(mvt_trace *t, mv_lives *lives)
-{
-    mv_leaks found;
-
-    *lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-    mvt_ok(mv_leaks_find(mvt_arena(t), mvt_done(t), lives, &found, mvt_err()));
-    return found;
 }
 
 Test(leak_kind, a_kind_is_named_only_on_evidence)
@@ -75,11 +65,8 @@ Test(leak_kind, a_kind_is_named_only_on_evidence)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const habit *h = &cases[i].habit;
         mv_leak_kind kind = cases[i].kind;
-        mvt_trace *t = train(h);
-        mv_lives lives;
-        mv_leaks found = leaks_of(t, &lives);
+        mv_leaks found = mvt_leaks(train(&cases[i].habit));
         cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
         cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
                      mv_leak_kind_name(found.leaks[0].kind));
@@ -91,11 +78,9 @@ Test(leak_kind, a_kind_is_named_only_on_evidence)
  * moment, with this stack. */
 static mv_leak_kind kind_after(int bulks, const char *freed_at)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = mvt_run_new();
     uint64_t next = 0x30000000;
-    mv_lives lives;
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (int i = 0; i < 60; i++) {
         mvt_alloc(t, .addr = next, .bytes = 512, .stack = LOOP);
         next += 512;
@@ -105,8 +90,7 @@ static mv_leak_kind kind_after(int bulks, const char *freed_at)
         mvt_free(t, .addr = 0x20000000);
         mvt_annotate(t, "ProfilerStep#1", true, 0);
     }
-    mvt_final_heap(t);
-    mv_leaks found = leaks_of(t, &lives);
+    mv_leaks found = mvt_leaks_of_run(t);
     cr_assert_eq(found.count, 1);
     return found.leaks[0].kind;
 }
@@ -132,8 +116,7 @@ Test(leak_kind, a_graph_is_one_entry)
                             4,
                             true};
     mvt_trace *t = train(&h);
-    mv_lives lives;
-    mv_leaks found = leaks_of(t, &lives);
+    mv_leaks found = mvt_leaks(t);
     char label[64];
 
     cr_assert_eq(found.count, 2);
@@ -151,20 +134,17 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     static const habit h = {{LOOP}, 1 << 20, true};
     mvt_trace *t = train(&h);
     mv_leak_outlook outlook;
-    mv_lives lives;
-    mv_leaks found = leaks_of(t, &lives);
-    mv_err err;
+    mv_leaks found = mvt_leaks(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
 
     /* The peak of the last complete step: twelve kept blocks and the temporary one, 1 MiB each. */
-    cr_assert_eq(
-        mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, 33ull << 20, &outlook, &err),
-        MV_OK);
+    mvt_ok(
+        mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, 33 * MIB, &outlook, mvt_err()));
     cr_expect_str_eq(outlook.source, "option");
     cr_expect_eq(outlook.steps, 20);
     cr_expect_gt(outlook.time_us, 0);
-    cr_assert_eq(
-        mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, MV_NO_BYTES, &outlook, &err),
-        MV_OK);
+    mvt_ok(mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, MV_NO_BYTES, &outlook,
+                            mvt_err()));
     cr_expect_eq(outlook.steps, MV_NO_BYTES);
     cr_expect_str_eq(outlook.source, "");
 }
@@ -214,7 +194,7 @@ Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 60 << 20);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 40 << 20);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x20000000, .bytes = 40 << 20});
+    mvt_segment_free(t, .addr = 0x20000000, .bytes = 40 << 20);
     mvt_oom(t, .addr = 4ull << 30, .bytes = 60 << 20);
     mvt_final_heap(t);
     mv_lives lives = mvt_lives(mvt_memory(), mvt_done(t), 0);

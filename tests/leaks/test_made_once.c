@@ -7,25 +7,20 @@ enum { STEPS = 60 };
 /* In every seventh step, a block is made that stays. `lines` lines take turns. */
 static mv_leaks run(uint32_t lines)
 {
-    mvt_trace *t = mvt_new();
+    mvt_trace *t = mvt_run_new();
     uint64_t next = 0x40000000;
-    mv_leaks found;
-    char stack[64];
 
-    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = "main:/w/a.py:1");
     for (uint32_t step = 0; step < STEPS; step++) {
-        snprintf(stack, sizeof stack, "ProfilerStep#%u", step);
-        mvt_annotate(t, stack, true, 0);
+        mvt_annotate(t, mvt_format("ProfilerStep#%u", step), true, 0);
         mvt_alloc(t, .addr = 0x20000000, .bytes = MIB, .stack = "work:/w/a.py:9;main:/w/a.py:2");
         mvt_free(t, .addr = 0x20000000);
         if (step % 7 == 3) {
-            snprintf(stack, sizeof stack, "make:/w/b.py:%u;main:/w/a.py:3", step / 7 % lines);
-            mvt_alloc(t, .addr = next, .bytes = MIB + step / 7 * 512, .stack = stack);
+            mvt_alloc(t, .addr = next, .bytes = MIB + step / 7 * 512,
+                      .stack = mvt_format("make:/w/b.py:%u;main:/w/a.py:3", step / 7 % lines));
             next += 2 * MIB;
         }
     }
-    mvt_final_heap(t);
-    found = mvt_leaks(t);
+    mv_leaks found = mvt_leaks_of_run(t);
     cr_expect_eq(found.floor.last - found.floor.first, 8 * MIB + 28 * 512);
     return found;
 }

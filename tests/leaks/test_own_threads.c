@@ -1,9 +1,8 @@
 /* Memory that a library's threads allocate for a line of the program is charged to that line.
  * Memory allocated at other times, or for no line, stays separate. */
-#include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
+#include "tests/leaks/fixture_leaks.h"
 
 #define NCCL "/site-packages/nvidia/nccl/lib/libnccl.so.2"
 #define C10  "/site-packages/torch/lib/libc10_cuda.so"
@@ -18,21 +17,17 @@ typedef struct {
     const char *thread_s; /* the thread's library; NULL: the same */
 } program;
 
-static uint64_t addresses;
-
 static mv_leaks leaks_of(const program *p)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_leaks leaks;
+    const char *library = p->library ? p->library : NCCL;
+    uint64_t addr = 0;
 
-    addresses = 0;
     for (int step = 0; step < 12; step++) {
-        const char *name = mvt_format("step %d", step);
-        mvt_calls_annotate(c, MV_STAGE_MARK, name);
+        mvt_calls_annotate(c, MV_STAGE_MARK, mvt_format("step %d", step));
         for (const char *at = p->step; *at; at++) {
             char what = *at;
-            const char *library = p->library ? p->library : NCCL;
-            uint64_t addr = (1 + addresses++) << 24;
+            addr += 1 << 24;
             if (what == 'l')
                 mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 3 * MIB, .library = library,
                          .function = "all_reduce");
@@ -52,8 +47,7 @@ static mv_leaks leaks_of(const program *p)
     }
     mv_trace trace = *mvt_calls_done(c);
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_CUDA, mvt_err()));
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
+    mv_leaks leaks = mvt_leaks_of(mvt_memory(), &trace);
     cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK, "%s", leaks.why);
     cr_assert_eq(leaks.leaked_bytes + leaks.retained_bytes, leaks.live_bytes);
     return leaks;

@@ -2,9 +2,9 @@
  * show that Python's collector ran. Lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/in_process.h"
+#include "tests/leaks/fixture_leaks.h"
 
 #define TORCH  "/v/lib/python3.12/site-packages/torch/"
 #define LOOP   "train:/w/train.py:20"
@@ -72,6 +72,11 @@ static void work(run *r)
         mvt_free(r->t, .addr = 0x20000000 + k * MIB);
 }
 
+static run begin(const habit *h)
+{
+    return (run){.t = mvt_run_new(), .h = h, .next = 0x40000000};
+}
+
 static void make(run *r, uint32_t step)
 {
     const habit *h = r->h;
@@ -89,15 +94,12 @@ static void make(run *r, uint32_t step)
 
 static mvt_trace *write(const habit *h)
 {
-    run r = {.t = mvt_new(), .h = h, .next = 0x40000000};
-    char name[32];
+    run r = begin(h);
 
-    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
     mvt_alloc(r.t, .addr = (uint64_t)1 << 33, .bytes = (1 + h->rest) * MIB,
               .stack = "load:/w/train.py:5");
     for (uint32_t step = 0; step < STEPS; step++) {
-        snprintf(name, sizeof name, "ProfilerStep#%u", step);
-        mvt_annotate(r.t, name, true, 0);
+        mvt_annotate(r.t, mvt_format("ProfilerStep#%u", step), true, 0);
         make(&r, step);
         r.since++;
         work(&r);
@@ -106,18 +108,9 @@ static mvt_trace *write(const habit *h)
     return r.t;
 }
 
-static mv_leaks leaks_of(const mv_trace *trace)
-{
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mv_leaks found;
-
-    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
-    return found;
-}
-
 static void expect(const habit *h)
 {
-    mv_leaks found = leaks_of(mvt_done(write(h)));
+    mv_leaks found = mvt_leaks(write(h));
     const mv_pile *pile = found.piles;
 
     cr_expect_neq(found.verdict, MV_VERDICT_LEAK, "%s", h->name);
@@ -240,7 +233,7 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_leaks found = leaks_of(mvt_done(write(&cases[i].habit)));
+        mv_leaks found = mvt_leaks(write(&cases[i].habit));
 
         cr_expect_eq(found.verdict, cases[i].verdict, "%zu: %s", i, found.why);
     }
@@ -252,29 +245,24 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 {
     habit h = {.frees = {RELU}, .after = {12}, .in_use = 2};
-    mv_leaks found = leaks_of(mvt_done(write(&h)));
+    mv_leaks found = mvt_leaks(write(&h));
 
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN, "%s", found.why);
     cr_expect_str_eq(found.settle, "call gc.collect() before the recording ends");
     h.frees[0] = LOOP;
-    found = leaks_of(mvt_done(write(&h)));
+    found = mvt_leaks(write(&h));
     cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
 }
 
-/* Recorded with Python 3.12's collector, and a look-alike. */
 /* A list that is cut to its newer half from time to time and that keeps more each time. It is never
  * emptied, and it grows. */
 Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
 {
     static const habit none = {.name = "pruned"};
-    run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
-    char name[32];
-    mv_leaks leaks;
+    run r = begin(&none);
 
-    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
     for (uint32_t step = 0; step < 100; step++) {
-        snprintf(name, sizeof name, "ProfilerStep#%u", step);
-        mvt_annotate(r.t, name, true, 0);
+        mvt_annotate(r.t, mvt_format("ProfilerStep#%u", step), true, 0);
         for (uint32_t i = 0; i <= step / 20; i++)
             make(&r, step);
         work(&r);
@@ -285,8 +273,7 @@ Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
         memmove(r.live, r.live + r.count / 2, (r.count - r.count / 2) * sizeof *r.live);
         r.count -= r.count / 2;
     }
-    mvt_final_heap(r.t);
-    leaks = leaks_of(mvt_done(r.t));
+    mv_leaks leaks = mvt_leaks_of_run(r.t);
     cr_expect_eq(leaks.pile_count, 0);
     cr_expect_neq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
@@ -296,28 +283,24 @@ Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
 Test(piles, a_list_that_is_gone_at_the_end_is_clean)
 {
     static const habit none = {.name = "gone"};
-    run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
-    char name[32];
-    mv_leaks leaks;
+    run r = begin(&none);
 
-    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
     mvt_alloc(r.t, .addr = (uint64_t)1 << 33, .bytes = 64 * MIB, .stack = "load:/w/train.py:5");
     mvt_alloc(r.t, .addr = (uint64_t)3 << 32, .bytes = 64 * MIB, .stack = "save:/w/find.py:8");
     for (uint32_t step = 0; step < 40; step++) {
-        snprintf(name, sizeof name, "ProfilerStep#%u", step);
-        mvt_annotate(r.t, name, true, 0);
+        mvt_annotate(r.t, mvt_format("ProfilerStep#%u", step), true, 0);
         make(&r, step);
         work(&r);
     }
     for (uint32_t i = 0; i < r.count; i++)
         mvt_free(r.t, .addr = r.live[i]);
     mvt_free(r.t, .addr = (uint64_t)3 << 32);
-    mvt_final_heap(r.t);
-    leaks = leaks_of(mvt_done(r.t));
+    mv_leaks leaks = mvt_leaks_of_run(r.t);
     cr_expect_eq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
     cr_expect_not(leaks.floor.rises);
 }
 
+/* Recorded with Python 3.12's collector, and look-alikes. */
 Test(piles, real_collections_are_garbage_and_real_lists_are_not)
 {
     static const struct {
@@ -336,14 +319,13 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
         {"micro_batches", NULL, MV_PILE_NO_PLACE},
         {"validation_outputs", NULL, MV_PILE_NO_PLACE},
     };
-    char path[64], label[160];
+    char label[160];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t garbage = 0;
 
-        snprintf(path, sizeof path, "../leaks/%s", cases[i].name);
-        mv_trace trace = mvt_load(mvt_memory(), path);
-        mv_leaks found = leaks_of(&trace);
+        mv_trace trace = mvt_load(mvt_memory(), mvt_format("../leaks/%s", cases[i].name));
+        mv_leaks found = mvt_leaks_of(mvt_memory(), &trace);
         for (uint32_t k = 0; k < found.pile_count; k++)
             garbage += found.piles[k].cause == MV_PILE_OF_CYCLES;
         cr_assert_eq(garbage, cases[i].line != NULL, "%s: %u", cases[i].name, garbage);
