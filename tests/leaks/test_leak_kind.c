@@ -1,8 +1,8 @@
 /* The reason for a leak: each kind with just enough evidence, and with too little. */
 #include "analyze/leaks/leak_words.h"
-#include "analyze/oom/oom.h"
 
 #include "tests/leaks/fixture_leaks.h"
+#include "tests/oom/fixture_oom.h"
 
 #define TORCH  "/v/lib/python3.12/site-packages/torch/"
 #define MODULE "_call_impl:" TORCH "nn/modules/module.py:1790;"
@@ -149,16 +149,6 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     cr_expect_str_eq(outlook.source, "");
 }
 
-static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
-{
-    mv_sites sites;
-    mv_ooms found;
-
-    mvt_ok(mv_sites_find(mvt_memory(), trace, &sites, mvt_err()));
-    mvt_ok(mv_ooms_find(mvt_memory(), trace, lives, &sites, MV_ALL_EVENTS, &found, mvt_err()));
-    return found;
-}
-
 /* This equals the capacity in the out-of-memory report, which shows nothing about memory reserved
  * later. */
 static void capacity_is_the_limit(const mv_trace *trace, const char *name)
@@ -167,7 +157,7 @@ static void capacity_is_the_limit(const mv_trace *trace, const char *name)
         mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mv_leaks none = {0};
         mv_leak_outlook outlook;
-        mv_ooms found = ooms_of(trace, &lives);
+        mv_ooms found = mvt_ooms_within(mvt_memory(), trace, &lives);
         const mv_oom *last = NULL;
 
         for (uint32_t i = 0; i < found.count; i++)

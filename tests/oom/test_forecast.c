@@ -5,18 +5,14 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 
-/* A step of six allocations: an input, three activations (two of which grow with the square of the
- * input), a weight gradient, and the optimizer's temporary block. */
-typedef struct {
-    uint64_t input; /* MiB */
-    uint32_t stop;  /* number of allocations before the forecast */
-} step;
-
 static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
 {
     mvt_alloc(t, .addr = 0x100000000 + slot * 0x10000000ull, .bytes = mib * MIB, .stack = stack);
 }
 
+/* Steps of six allocations: an input of so many MiB, three activations (two of which grow with the
+ * square of the input), a weight gradient, and the optimizer's temporary block. The last step ends
+ * after `stop` of them. */
 static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop)
 {
     mvt_trace *t = mvt_new();
@@ -24,34 +20,42 @@ static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop
     mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
     alloc(t, 0, 7, "weight:a.py:9");
     for (uint32_t i = 0; i < count; i++) {
-        step s = {inputs[i], i + 1 < count ? 6 : stop};
+        uint64_t input = inputs[i];
+        uint32_t end = i + 1 < count ? 6 : stop;
         static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
                                              "square:a.py:4", "back:a.py:5",   "step:a.py:6"};
-        uint64_t sizes[] = {s.input, s.input * s.input, 2 * s.input, s.input * s.input, 7, 14};
-        for (uint32_t j = 0; j < 6 && j < s.stop; j++) {
+        uint64_t sizes[] = {input, input * input, 2 * input, input * input, 7, 14};
+        for (uint32_t j = 0; j < end; j++) {
             if (j == 5)
                 mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
             alloc(t, j + 1, sizes[j], stacks[j]);
         }
-        if (s.stop < 6)
+        if (end < 6)
             continue;
         mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-        for (uint32_t j = 0; j < 6; j++) {
-            uint32_t slot = j + 1;
+        for (uint32_t slot = 1; slot <= 6; slot++)
             mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
-        }
     }
     return t;
 }
 
-static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrence_query ask)
+/* Returns the forecast of a run whose next allocation, of `bytes` bytes, fails. In the trace, that
+ * allocation is an oom event. */
+static mv_forecast forecast(mvt_trace *t, uint64_t bytes, const char *stack)
 {
-    mv_block_rules rules = mv_block_rules_of(trace);
+    mv_arena *arena = mvt_arena(t);
+    mv_recurrence_query ask = {.bytes = bytes};
     mv_sites sites;
     mv_steps steps;
     mv_forecast out;
-    mv_lives lives = mvt_lives(arena, trace, 0);
 
+    mvt_oom(t, .addr = 0, .bytes = bytes, .stack = stack);
+    mvt_final_heap(t);
+    const mv_trace *trace = mvt_done(t);
+    mv_block_rules rules = mv_block_rules_of(trace);
+    mv_lives lives = mvt_lives(arena, trace, 0);
+    ask.event = lives.events.count - 1;
+    ask.stack = lives.events.stack[ask.event];
     mvt_ok(mv_sites_find(arena, trace, &sites, mvt_err()));
     mvt_ok(mv_steps_find(arena, trace, &lives, &steps, mvt_err()));
     mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask,
@@ -59,21 +63,12 @@ static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrenc
     return out;
 }
 
-/* Returns the forecast peak of a step of `inputs[count - 1]` when its allocation number `stop`, of
- * `mib` MiB, fails. In the trace, that allocation is an oom event. */
+/* Returns the forecast of a step of `inputs[count - 1]` when its allocation number `stop`, of `mib`
+ * MiB, fails. */
 static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, uint32_t stop,
                                       uint64_t mib, const char *stack)
 {
-    mvt_trace *t = make_run(inputs, count, stop);
-    mv_recurrence_query ask = {.bytes = mib * MIB};
-
-    mvt_oom(t, .addr = 0, .bytes = mib * MIB, .stack = stack);
-    mvt_final_heap(t);
-    const mv_trace *trace = mvt_done(t);
-    ask.event = mv_trace_events(trace, 0).count - 1;
-    ask.stack = mv_trace_events(trace, 0).stack[ask.event];
-    mv_forecast out = forecast(mvt_arena(t), trace, ask);
-    return out;
+    return forecast(make_run(inputs, count, stop), mib * MIB, stack);
 }
 
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
@@ -133,17 +128,14 @@ Test(forecast, a_point_before_any_step_shows_nothing)
 static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
-    mv_recurrence_query ask = {.bytes = 64 * MIB};
-    char site[32];
 
     mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
     mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     for (uint32_t s = 0; s < 2; s++) {
-        for (uint32_t i = s ? 0 : blocks - peers; i < blocks; i++) {
-            snprintf(site, sizeof site, "layer%u:a.py:1", i);
-            mvt_alloc(t, .addr = 0x100000000 + i * 0x4000000ull, .bytes = 8 * MIB, .stack = site);
-        }
+        for (uint32_t i = s ? 0 : blocks - peers; i < blocks; i++)
+            mvt_alloc(t, .addr = 0x100000000 + i * 0x4000000ull, .bytes = 8 * MIB,
+                      .stack = mvt_format("layer%u:a.py:1", i));
         mvt_alloc(t, .addr = 0x170000000, .bytes = s ? 64 * MIB : lone);
         if (s)
             break;
@@ -155,12 +147,7 @@ static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
         mvt_free(t, .addr = 0x170000000);
         mvt_free(t, .addr = 0x178000000);
     }
-    mvt_oom(t, .addr = 0, .bytes = ask.bytes);
-    mvt_final_heap(t);
-    const mv_trace *trace = mvt_done(t);
-    ask.event = mv_trace_events(trace, 0).count - 1;
-    ask.stack = mv_trace_events(trace, 0).stack[ask.event];
-    return forecast(mvt_arena(t), trace, ask);
+    return forecast(t, 64 * MIB, NULL);
 }
 
 Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)

@@ -1,45 +1,21 @@
-#include "analyze/oom/oom.h"
 #include "analyze/totals/moment.h"
 
 #include <inttypes.h>
 
 #include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture_heap.h"
-
-typedef struct {
-    mv_lives lives;
-    mv_sites sites;
-    mv_ooms found;
-} result;
-
-static void find_in(mv_arena *arena, const mv_trace *trace, result *r)
-{
-    r->lives = mvt_lives(arena, trace, 0);
-    mvt_ok(mv_sites_find(arena, trace, &r->sites, mvt_err()));
-    mvt_ok(mv_ooms_find(arena, trace, &r->lives, &r->sites, (mv_window){0, UINT32_MAX}, &r->found,
-                        mvt_err()));
-}
-
-static result found(mvt_trace *t)
-{
-    result r;
-
-    find_in(mvt_arena(t), mvt_done(t), &r);
-    return r;
-}
+#include "tests/oom/fixture_oom.h"
 
 /* ---- real snapshots ------------------------------------------------------------------------ */
 
-typedef struct {
-    const char *name;
-    mv_oom_verdict verdict;
-    uint64_t requested, largest_hole;
-    bool limited;
-} expected;
-
 Test(oom, verdicts_on_real_snapshots_are_right)
 {
-    static const expected cases[] = {
+    static const struct {
+        const char *name;
+        mv_oom_verdict verdict;
+        uint64_t requested, largest_hole;
+        bool limited;
+    } cases[] = {
         {"oom", MV_OOM_CAPACITY, 100 * MIB, 0, true},
         {"oom_observer", MV_OOM_CAPACITY, 100 * MIB, 0, true},
         {"oom_fragmented", MV_OOM_FRAGMENTATION, 400 * MIB, 29 * MIB, true},
@@ -47,11 +23,10 @@ Test(oom, verdicts_on_real_snapshots_are_right)
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        result r;
         mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
-        find_in(mvt_memory(), &trace, &r);
-        cr_assert_eq(r.found.count, 1, "%s", cases[i].name);
-        const mv_oom *o = &r.found.ooms[0];
+        mv_ooms found = mvt_ooms_of(mvt_memory(), &trace);
+        cr_assert_eq(found.count, 1, "%s", cases[i].name);
+        const mv_oom *o = &found.ooms[0];
         cr_expect_str_eq(mv_oom_verdict_name(o->verdict), mv_oom_verdict_name(cases[i].verdict),
                          "%s", cases[i].name);
         cr_expect_eq(o->requested, cases[i].requested, "%s", cases[i].name);
@@ -63,12 +38,10 @@ Test(oom, verdicts_on_real_snapshots_are_right)
 
 Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
 {
-    result r;
     char label[128];
     mv_trace trace = mvt_load(mvt_memory(), "oom_fragmented");
+    const mv_oom *o = mvt_ooms_of(mvt_memory(), &trace).ooms;
 
-    find_in(mvt_memory(), &trace, &r);
-    const mv_oom *o = &r.found.ooms[0];
     mv_culprit_label(&trace, NULL, o->pins.lines[0].stack, label, sizeof label);
     cr_expect_str_eq(label, "more.py:9 E");
     cr_expect_eq(o->pins.lines[0].blocks, 30);
@@ -88,13 +61,12 @@ Test(oom, retries_are_pytorchs_own_count)
                  {"gpt_train", 0, 0},     {"late_start", 0, 0}, {"expandable_empty", 0, 0}};
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        result r;
         mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
-        find_in(mvt_memory(), &trace, &r);
-        cr_expect_eq(r.found.count, 0, "%s", cases[i].name);
-        cr_expect_eq(r.found.retries, cases[i].retries, "%s: %u", cases[i].name, r.found.retries);
-        cr_expect_eq(r.found.collections, cases[i].collections, "%s: %u", cases[i].name,
-                     r.found.collections);
+        mv_ooms found = mvt_ooms_of(mvt_memory(), &trace);
+        cr_expect_eq(found.count, 0, "%s", cases[i].name);
+        cr_expect_eq(found.retries, cases[i].retries, "%s: %u", cases[i].name, found.retries);
+        cr_expect_eq(found.collections, cases[i].collections, "%s: %u", cases[i].name,
+                     found.collections);
     }
 }
 
@@ -114,16 +86,14 @@ static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
         mvt_free(t, .addr = at + i * GIB);
     }
     for (uint64_t i = 1; i <= freed; i++)
-        mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                  (mvt_event_args){.addr = at + i * GIB, .bytes = 20 * MIB});
+        mvt_segment_free(t, .addr = at + i * GIB, .bytes = 20 * MIB);
     mvt_segment_alloc(t, .addr = at + 100 * GIB, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = at + 100 * GIB, .bytes = 20 * MIB);
     if (later) {
         mvt_segment_alloc(t, .addr = at + 200 * GIB, .bytes = later);
         mvt_alloc(t, .addr = at + 200 * GIB, .bytes = later);
     }
-    mvt_final_heap(t);
-    return found(t).found.retries;
+    return mvt_ooms(t).retries;
 }
 
 Test(oom, retries_of_threads_without_stacks_are_counted)
@@ -150,11 +120,11 @@ static mvt_trace *one_segment(uint64_t used)
 
 static void expect(mvt_trace *t, mv_oom_verdict verdict)
 {
-    result r = found(t);
+    mv_ooms found = mvt_ooms(t);
 
-    cr_assert_eq(r.found.count, 1);
-    cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), mv_oom_verdict_name(verdict));
-    cr_expect(r.found.ooms[0].detailed);
+    cr_assert_eq(found.count, 1);
+    cr_expect_str_eq(mv_oom_verdict_name(found.ooms[0].verdict), mv_oom_verdict_name(verdict));
+    cr_expect(found.ooms[0].detailed);
 }
 
 Test(oom, nothing_free_is_capacity)
@@ -162,7 +132,6 @@ Test(oom, nothing_free_is_capacity)
     mvt_trace *t = one_segment(64 * MIB);
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
-    mvt_final_heap(t);
     expect(t, MV_OOM_CAPACITY);
 }
 
@@ -175,20 +144,19 @@ Test(oom, a_later_failure_is_named_by_its_number)
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
     mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
     mvt_oom(t, .addr = 4 * GIB, .bytes = 200 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_assert_eq(r.found.count, 2);
-    cr_expect(strstr(r.found.ooms[0].advice, "memviz peak --at oom shows who holds"), "%s",
-              r.found.ooms[0].advice);
-    cr_expect(strstr(r.found.ooms[1].advice, "memviz peak --at oom#2 shows who holds"), "%s",
-              r.found.ooms[1].advice);
+    mv_ooms found = mvt_ooms(t);
+    cr_assert_eq(found.count, 2);
+    cr_expect(strstr(found.ooms[0].advice, "memviz peak --at oom shows who holds"), "%s",
+              found.ooms[0].advice);
+    cr_expect(strstr(found.ooms[1].advice, "memviz peak --at oom#2 shows who holds"), "%s",
+              found.ooms[1].advice);
     for (uint32_t i = 0; i < 2; i++) {
         mv_moment_query ask;
         char at[MV_OOM_AT_TEXT], why[MV_WHY];
-        mv_oom_at_text(at, r.found.ooms[i].number);
+        mv_oom_at_text(at, found.ooms[i].number);
         cr_assert(mv_moment_read(mvt_done(t), 0, at, MV_ALL_EVENTS, &ask, why, sizeof why), "%s",
                   why);
-        cr_expect_eq(ask.event, mv_oom_moment(&r.found.ooms[i]));
+        cr_expect_eq(ask.event, mv_oom_moment(&found.ooms[i]));
     }
 }
 
@@ -199,7 +167,6 @@ Test(oom, sufficient_free_pieces_are_fragmentation)
     mvt_alloc(t, .addr = 0x40000000 + 30 * MIB, .bytes = 2 * MIB, .stack = "pin:a.py:4");
     mvt_free(t, .addr = 0x40000000);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB, .stack = "ask:a.py:3");
-    mvt_final_heap(t);
     expect(t, MV_OOM_FRAGMENTATION);
 }
 
@@ -211,8 +178,7 @@ Test(oom, little_free_is_capacity_even_if_little_is_missing)
     mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
     /* shows that the device has more memory than that */
     mvt_oom(t, .addr = 8 * GIB, .bytes = 16 * GIB);
-    mvt_final_heap(t);
-    cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
+    cr_expect_eq(mvt_ooms(t).ooms[0].verdict, MV_OOM_OUTSIDE);
 }
 
 Test(oom, memory_of_another_stream_is_reported)
@@ -220,7 +186,6 @@ Test(oom, memory_of_another_stream_is_reported)
     mvt_trace *t = one_segment(2 * MIB);
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB, .stream = 9);
-    mvt_final_heap(t);
     expect(t, MV_OOM_STREAM_OR_POOL);
 }
 
@@ -228,10 +193,9 @@ Test(oom, a_free_that_waits_is_reported)
 {
     mvt_trace *t = one_segment(64 * MIB);
 
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x40000000});
+    mvt_free_requested(t, .addr = 0x40000000);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x40000000});
-    mvt_final_heap(t);
+    mvt_free_completed(t, .addr = 0x40000000);
     expect(t, MV_OOM_PENDING_FREE);
 }
 
@@ -250,10 +214,9 @@ static mv_oom waiting_elsewhere(uint64_t used, uint64_t requested)
         mvt_alloc(t, .addr = at, .bytes = used * MIB, .stream = 9, .stack = "keep:a.py:2");
     mvt_alloc(t, .addr = at + used * MIB, .bytes = (200 - used) * MIB, .stream = 9,
               .stack = "side:a.py:3");
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = at + used * MIB, .stream = 9});
+    mvt_free_requested(t, .addr = at + used * MIB, .stream = 9);
     mvt_oom(t, .addr = 4 * GIB, .bytes = requested * MIB, .stack = "forward:a.py:4");
-    mvt_final_heap(t);
-    return found(t).found.ooms[0];
+    return mvt_ooms(t).ooms[0];
 }
 
 Test(oom, memory_that_waits_in_another_stream_is_reported)
@@ -275,16 +238,15 @@ static mvt_trace *late_hole(bool waits, bool alloc_between)
     mvt_trace *t = one_segment(2 * MIB);
 
     mvt_alloc(t, .addr = 0x40000000 + 2 * MIB, .bytes = 40 * MIB);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x40000000 + 2 * MIB});
+    mvt_free_requested(t, .addr = 0x40000000 + 2 * MIB);
     if (waits)
         mvt_alloc(t, .addr = 0x40000000 + 44 * MIB, .bytes = MIB);
     if (waits)
         mvt_free(t, .addr = 0x40000000 + 44 * MIB);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x40000000 + 2 * MIB});
+    mvt_free_completed(t, .addr = 0x40000000 + 2 * MIB);
     if (alloc_between)
         mvt_alloc(t, .addr = 0x40000000 + 63 * MIB, .bytes = MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_final_heap(t);
     return t;
 }
 
@@ -302,14 +264,13 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 
     mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
     mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x80000000});
+    mvt_free_requested(t, .addr = 0x80000000);
     mvt_alloc(t, .addr = 0x40000000 + 2 * MIB, .bytes = MIB);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x80000000});
+    mvt_free_completed(t, .addr = 0x80000000);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_expect_eq(r.found.ooms[0].hole, MV_HOLE_OTHER_POOL);
-    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was for the default pool"));
+    mv_oom o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.hole, MV_HOLE_OTHER_POOL);
+    cr_expect_not_null(strstr(o.why, "if the request was for the default pool"));
 }
 
 /* A run that would have run out of memory in any case does so whatever is requested. */
@@ -322,7 +283,6 @@ Test(oom, an_unexplained_hole_is_not_a_proof)
         mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = i == 7 ? 2 * MIB : 64 * MIB);
     }
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_final_heap(t);
     expect(t, MV_OOM_CAPACITY);
 }
 
@@ -337,9 +297,7 @@ static mv_oom split_limit(int64_t max_split, uint64_t used, uint64_t requested)
     if (used)
         mvt_alloc(t, .addr = 0x40000000, .bytes = used);
     mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
-    mvt_final_heap(t);
-    mv_oom o = found(t).found.ooms[0];
-    return o;
+    return mvt_ooms(t).ooms[0];
 }
 
 Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
@@ -366,7 +324,6 @@ Test(oom, a_full_device_is_capacity_only_if_pytorch_fills_it)
         mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = held);
         mvt_alloc(t, .addr = 0x4000000000, .bytes = held);
         mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-        mvt_final_heap(t);
         expect(t, is_filled ? MV_OOM_CAPACITY : MV_OOM_OUTSIDE);
     }
 }
@@ -375,7 +332,6 @@ Test(oom, a_full_device_is_capacity_only_if_pytorch_fills_it)
 Test(oom, memory_shared_with_the_host_has_no_owner)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
     mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
@@ -384,11 +340,11 @@ Test(oom, memory_shared_with_the_host_has_no_owner)
     mv_trace trace = *mvt_done(t);
     mv_note_describe(&trace.notes[MV_NOTE_FILE_NOTE], MV_SHARED_MEMORY_NOTE,
                      strlen(MV_SHARED_MEMORY_NOTE));
-    find_in(mvt_arena(t), &trace, &r);
-    cr_expect_eq(r.found.ooms[0].verdict, MV_OOM_CAPACITY);
-    cr_expect_eq(r.found.ooms[0].total, 0);
-    cr_expect_eq(r.found.ooms[0].outside, 0);
-    cr_expect_null(strstr(r.found.ooms[0].why, "others"), "%s", r.found.ooms[0].why);
+    mv_oom o = mvt_ooms_of(mvt_arena(t), &trace).ooms[0];
+    cr_expect_eq(o.verdict, MV_OOM_CAPACITY);
+    cr_expect_eq(o.total, 0);
+    cr_expect_eq(o.outside, 0);
+    cr_expect_null(strstr(o.why, "others"), "%s", o.why);
 }
 
 /* ---- would the run have continued? ----------------------------------------------------------- */
@@ -421,11 +377,9 @@ Test(oom, a_run_in_steady_state_is_fragmented_and_a_growing_run_is_not)
     mvt_trace *t = holes_of(8, 34, 2);
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
-    mvt_final_heap(t);
     expect(t, MV_OOM_FRAGMENTATION);
     t = holes_of(8, 34, 0);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
-    mvt_final_heap(t);
     expect(t, MV_OOM_CAPACITY);
 }
 
@@ -439,7 +393,6 @@ Test(oom, an_earlier_peak_does_not_make_holes_capacity)
     for (uint64_t at = 0x40000000; at < 0x40000000 + 20 * 0x10000000ull; at += 0x10000000)
         mvt_free(t, .addr = at + 2 * MIB);
     mvt_oom(t, .addr = 300 * MIB, .bytes = 320 * MIB);
-    mvt_final_heap(t);
     expect(t, MV_OOM_FRAGMENTATION);
 }
 
@@ -455,10 +408,9 @@ Test(oom, holes_of_the_other_kind_are_not_suspected)
         mvt_alloc(t, .addr = 0x40000000 + i * 0x200000ull, .bytes = MIB);
     }
     mvt_oom(t, .addr = 4 * GIB, .bytes = 2 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_expect_eq(r.found.ooms[0].bytes.free, 4 * MIB);
-    cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), "capacity");
+    mv_oom o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.bytes.free, 4 * MIB);
+    cr_expect_str_eq(mv_oom_verdict_name(o.verdict), "capacity");
 }
 
 Test(oom, a_limit_has_two_bounds)
@@ -469,15 +421,14 @@ Test(oom, a_limit_has_two_bounds)
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* evidence for more than the first */
     mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
+    mv_ooms found = mvt_ooms(t);
     for (uint32_t i = 0; i < 3; i++) {
-        f = &r.found.ooms[i].outlook;
+        f = &found.ooms[i].outlook;
         cr_expect_eq(f->limit_least, 64 * MIB);
         cr_expect_eq(f->limit_most, (i ? 84 : 124) * MIB - 1, "%u", i);
         cr_expect_eq(f->limit, (f->limit_least + f->limit_most) / 2);
     }
-    f = &r.found.ooms[2].outlook;
+    f = &found.ooms[2].outlook;
     cr_expect_eq(f->margin, (10 - 40) * (int64_t)MIB - 1);
     cr_expect_eq(f->margin_least, -40 * (int64_t)MIB);
     cr_expect_eq(f->margin_most, (20 - 40) * (int64_t)MIB - 1);
@@ -502,10 +453,9 @@ Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
         if (cases[i].then) /* evidence for a lower limit */
             mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].then);
         mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].requested);
-        mvt_final_heap(t);
-        result r = found(t);
-        cr_expect_not_null(strstr(r.found.ooms[r.found.count - 1].why, cases[i].says), "%s",
-                           r.found.ooms[r.found.count - 1].why);
+        mv_ooms found = mvt_ooms(t);
+        cr_expect_not_null(strstr(found.ooms[found.count - 1].why, cases[i].says), "%s",
+                           found.ooms[found.count - 1].why);
     }
 }
 
@@ -514,11 +464,10 @@ Test(oom, a_full_device_is_its_own_limit)
     mvt_trace *t = one_segment(64 * MIB);
 
     mvt_oom(t, .addr = 6 * MIB, .bytes = 60 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 70 * MIB);
-    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 70 * MIB);
-    cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
+    mv_oom o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.outlook.limit_least, 70 * MIB);
+    cr_expect_eq(o.outlook.limit_most, 70 * MIB);
+    cr_expect_eq(o.outlook.margin, -54 * (int64_t)MIB);
 }
 
 /* A limit that was lowered after more memory had been reserved. */
@@ -527,19 +476,16 @@ Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
     mvt_trace *t = one_segment(64 * MIB);
 
     mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
+    mvt_segment_free(t, .addr = 0x80000000, .bytes = 512 * MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 64 * MIB);
-    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
+    mv_oom o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.outlook.limit_least, 64 * MIB);
+    cr_expect_eq(o.outlook.limit_most, 84 * MIB - 1);
 }
 
 static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
                          const int32_t *results, uint32_t event)
 {
-    result r;
-
     mvt_final_heap(t);
     mv_trace trace = *mvt_done(t);
     mv_arena *arena = mvt_arena(t);
@@ -560,11 +506,10 @@ static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
         c->event[i] = event;
         c->action[i] = MV_API_ALLOC;
     }
-    find_in(mvt_arena(t), &trace, &r);
-    for (uint32_t i = 0; i < r.found.count; i++)
-        cr_expect(r.found.ooms[i].api_call == MV_NO_ROW || r.found.ooms[i].event == event);
-    count = r.found.count;
-    return count;
+    mv_ooms found = mvt_ooms_of(arena, &trace);
+    for (uint32_t i = 0; i < found.count; i++)
+        cr_expect(found.ooms[i].api_call == MV_NO_ROW || found.ooms[i].event == event);
+    return found.count;
 }
 
 Test(oom, a_refused_call_counts_once_and_not_when_a_try_succeeded)
@@ -657,9 +602,9 @@ Test(oom, figures_at_random_failures_equal_those_of_the_heap)
         mvt_trace *t = mvt_new();
         mvt_heap_truth truth = mvt_heap_run(
             t, (mvt_heap_opts){.seed = seed, .calls = 500, .expandable = seed % 3 == 0});
-        result r = found(t);
-        for (uint32_t i = 0; i < r.found.count; i++) {
-            const mv_oom *o = &r.found.ooms[i];
+        mv_ooms found = mvt_ooms_of(mvt_arena(t), mvt_done(t));
+        for (uint32_t i = 0; i < found.count; i++) {
+            const mv_oom *o = &found.ooms[i];
             const mv_levels *now = &truth.levels[o->event];
             cr_expect_eq(o->bytes.reserved, now->reserved);
             cr_expect_eq(o->bytes.allocated, now->allocated);
@@ -674,7 +619,7 @@ Test(oom, figures_at_random_failures_equal_those_of_the_heap)
 /* Stream 9 had four blocks of 64 MiB and still has `kept` of them. Stream 0 requests memory when
  * the device has `device_free` left. The memory was needed late: the need rose over the second half
  * of the events. */
-static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_free)
+static mv_oom asked_beside(uint32_t kept, uint64_t requested, uint64_t device_free)
 {
     mvt_trace *t = mvt_new();
 
@@ -690,28 +635,24 @@ static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_fr
     for (uint32_t i = kept; i < 4; i++)
         mvt_free(t, .addr = 0x80000000 + i * 64 * MIB, .stream = 9);
     mvt_oom(t, .addr = device_free, .bytes = requested);
-    mvt_final_heap(t);
-    return found(t);
+    return mvt_ooms(t).ooms[0];
 }
 
 Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
 {
-    result r = asked_beside(0, 200 * MIB, 4 * GIB);
+    mv_oom o = asked_beside(0, 200 * MIB, 4 * GIB);
 
-    const mv_oom *o = &r.found.ooms[0];
-    cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
-    cr_expect(o->outlook.joined_surely);
-    cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
-    cr_expect_not_null(strstr(o->why, "within 276 MiB, which was reserved anyway"), "%s", o->why);
-    r = asked_beside(0, 200 * MIB, 40 * MIB); /* these 40 MiB were never reserved */
-    o = &r.found.ooms[0];
-    cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
-    cr_expect_not_null(strstr(o->why, "is served within 316 MiB"), "%s", o->why);
-    cr_expect_null(strstr(o->why, "reserved anyway"), "%s", o->why);
-    r = asked_beside(3, 120 * MIB, 4 * GIB); /* one pool also has a block in the way */
-    o = &r.found.ooms[0];
-    cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
-    cr_expect_not(o->outlook.joined_surely);
+    cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL, "%s", o.why);
+    cr_expect(o.outlook.joined_surely);
+    cr_expect_gt(o.outlook.rise, o.outlook.limit - o.outlook.most);
+    cr_expect_not_null(strstr(o.why, "within 276 MiB, which was reserved anyway"), "%s", o.why);
+    o = asked_beside(0, 200 * MIB, 40 * MIB); /* these 40 MiB were never reserved */
+    cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL, "%s", o.why);
+    cr_expect_not_null(strstr(o.why, "is served within 316 MiB"), "%s", o.why);
+    cr_expect_null(strstr(o.why, "reserved anyway"), "%s", o.why);
+    o = asked_beside(3, 120 * MIB, 4 * GIB); /* one pool also has a block in the way */
+    cr_expect_eq(o.verdict, MV_OOM_CAPACITY, "%s", o.why);
+    cr_expect_not(o.outlook.joined_surely);
 }
 
 /* Each of many failures has a separate limit, with releases between them. Without a bound, the work
@@ -726,15 +667,15 @@ Test(oom, the_work_of_many_failures_is_linear)
         mvt_segment_alloc(t, .addr = at, .bytes = 20 * MIB);
         mvt_oom(t, .addr = 4 * GIB, .bytes = (uint64_t)(FAILURES + 64 - i) * MIB);
         if (i % 3 == 2)
-            mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = at, .bytes = 20 * MIB});
+            mvt_segment_free(t, .addr = at, .bytes = 20 * MIB);
     }
-    mvt_final_heap(t);
-    result r = found(t);
-    cr_assert_eq(r.found.count, FAILURES);
-    cr_expect_gt(r.found.untried, FAILURES / 2);
-    cr_expect_gt(strlen(r.found.unlooked), 0);
-    cr_expect_lt((FAILURES - r.found.untried) * (uint64_t)r.lives.events.count,
-                 MV_MOST_OOM_EVENTS(r.lives.events.count) + 9ull * r.lives.events.count);
+    mv_ooms found = mvt_ooms(t);
+    uint32_t events = mv_trace_events(mvt_done(t), 0).count;
+    cr_assert_eq(found.count, FAILURES);
+    cr_expect_gt(found.untried, FAILURES / 2);
+    cr_expect_gt(strlen(found.unlooked), 0);
+    cr_expect_lt((FAILURES - found.untried) * (uint64_t)events,
+                 MV_MOST_OOM_EVENTS(events) + 9ull * events);
 }
 
 Test(oom, a_limit_is_distinguished_from_a_full_device)
@@ -742,20 +683,16 @@ Test(oom, a_limit_is_distinguished_from_a_full_device)
     mvt_trace *t = one_segment(64 * MIB);
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
-    mvt_final_heap(t);
-    result r = found(t);
-    const mv_oom *o = &r.found.ooms[0];
-    cr_expect_eq(o->refused_by, MV_REFUSED_LIMIT);
-    cr_expect_eq(strncmp(o->why, "the device did not run out of memory", 36), 0, "%s", o->why);
-    cr_expect_null(strstr(o->advice, "batch"), "%s", o->advice);
+    mv_oom o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.refused_by, MV_REFUSED_LIMIT);
+    cr_expect_eq(strncmp(o.why, "the device did not run out of memory", 36), 0, "%s", o.why);
+    cr_expect_null(strstr(o.advice, "batch"), "%s", o.advice);
     t = mvt_new();
     mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
     mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
     mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-    mvt_final_heap(t);
-    r = found(t);
-    o = &r.found.ooms[0];
-    cr_expect_eq(o->refused_by, MV_REFUSED_DEVICE);
-    cr_expect_null(strstr(o->why, "did not run out"), "%s", o->why);
-    cr_expect_not_null(strstr(o->advice, "batch"), "%s", o->advice);
+    o = mvt_ooms(t).ooms[0];
+    cr_expect_eq(o.refused_by, MV_REFUSED_DEVICE);
+    cr_expect_null(strstr(o.why, "did not run out"), "%s", o.why);
+    cr_expect_not_null(strstr(o.advice, "batch"), "%s", o.advice);
 }

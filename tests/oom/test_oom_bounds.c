@@ -1,27 +1,17 @@
 /* Limits, sufficient changes and remedies on both sides of a boundary. */
-#include "analyze/oom/oom.h"
-#include "tests/fixture/fixture.h"
+#include "tests/oom/fixture_oom.h"
 
 #define BASE 0x40000000ull
 
-static mv_oom last_failure(mvt_trace *t)
+static mv_oom last_of(mv_ooms found)
 {
-    mv_lives lives;
-    mv_sites sites;
-    mv_ooms found;
-
-    lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-    mvt_ok(mv_sites_find(mvt_arena(t), mvt_done(t), &sites, mvt_err()));
-    mvt_ok(
-        mv_ooms_find(mvt_arena(t), mvt_done(t), &lives, &sites, MV_ALL_EVENTS, &found, mvt_err()));
     cr_assert_gt(found.count, 0);
     return found.ooms[found.count - 1];
 }
 
 static mv_oom failure(mvt_trace *t)
 {
-    mvt_final_heap(t);
-    return last_failure(t);
+    return last_of(mvt_ooms(t));
 }
 
 /* ---- smaller requests -------------------------------------------------------------------- */
@@ -64,7 +54,7 @@ static mv_oom expandable(uint64_t requested, uint64_t left)
     mvt_trace *t = mvt_new();
 
     mvt_setting_int(t, "expandable_segments", 1);
-    mvt_event(t, MV_ACTION_SEGMENT_MAP, (mvt_event_args){.addr = BASE, .bytes = 20 * MIB});
+    mvt_segment_map(t, .addr = BASE, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = BASE, .bytes = 20 * MIB, .stack = "keep:a.py:1");
     mvt_oom(t, .addr = left, .bytes = requested, .stack = "ask:a.py:2");
     return failure(t);
@@ -92,7 +82,7 @@ static mv_oom within_pages(uint64_t first)
     uint64_t mapped = (first + 20 * MIB - 1) / (20 * MIB) * (20 * MIB);
 
     mvt_setting_int(t, "expandable_segments", 1);
-    mvt_event(t, MV_ACTION_SEGMENT_MAP, (mvt_event_args){.addr = BASE, .bytes = mapped});
+    mvt_segment_map(t, .addr = BASE, .bytes = mapped);
     mvt_alloc(t, .addr = BASE, .bytes = first, .stack = "keep:a.py:1");
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB, .stack = "ask:a.py:2");
     return failure(t);
@@ -251,7 +241,7 @@ static mv_oom beside_default_pool(uint64_t pool_a, uint64_t pool_b, bool stages_
                 .stack = STAGE);
     mvt_block(t, 50 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = STAGE);
     mvt_block(t, 50 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = STAGE);
-    return last_failure(t);
+    return last_of(mvt_ooms_of(mvt_arena(t), mvt_done(t)));
 }
 
 Test(oom_bounds, a_request_is_of_the_pool_in_which_its_line_allocates)

@@ -2,36 +2,25 @@
  * whose recordings have `passes_expandable` were run again under the same limit with expandable
  * segments. */
 #include "analyze/lives/lives_window.h"
-#include "analyze/oom/oom.h"
 #include "base/size.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/oom/fixture_oom.h"
 
 typedef struct {
     mv_trace trace;
     mv_lives lives;
-    mv_sites sites;
     mv_ooms found;
 } loaded;
-
-static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
-{
-    mvt_ok(
-        mv_ooms_find(mvt_memory(), &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
-}
 
 static void evaluate(loaded *l)
 {
     l->lives = mvt_lives(mvt_memory(), &l->trace, 0);
-    mvt_ok(mv_sites_find(mvt_memory(), &l->trace, &l->sites, mvt_err()));
-    find_in(l, &l->lives, &l->found);
+    l->found = mvt_ooms_within(mvt_memory(), &l->trace, &l->lives);
 }
 
 static void load(loaded *l, const char *name)
 {
-    const char *path = mvt_format("../oom/%s", name);
-
-    l->trace = mvt_load(mvt_memory(), path);
+    l->trace = mvt_load(mvt_memory(), mvt_format("../oom/%s", name));
     evaluate(l);
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
@@ -179,12 +168,9 @@ static void check_cut(loaded *l, const char *name, const cJSON *truth)
     for (uint32_t i = 0; i < l->found.count; i++) {
         const mv_oom *o = &l->found.ooms[i], *same;
         mv_lives until;
-        mv_ooms found;
-        mv_err err;
-        cr_assert_eq(
-            mv_lives_within(mvt_memory(), &l->lives, (mv_window){0, o->event + 1}, &until, &err),
-            MV_OK);
-        find_in(l, &until, &found);
+        mvt_ok(mv_lives_within(mvt_memory(), &l->lives, (mv_window){0, o->event + 1}, &until,
+                               mvt_err()));
+        mv_ooms found = mvt_ooms_within(mvt_memory(), &l->trace, &until);
         cr_assert_eq(found.count, i + 1, "%s", name);
         same = &found.ooms[i];
         cr_expect_eq(same->verdict, o->verdict, "%s: %s", name, same->why);
