@@ -5,10 +5,9 @@
 
 static const char *const levels[] = {"pytorch", "cuda", "host", "all"};
 
-static cJSON *leaks_of(const char *name, const char *level)
+static cJSON *report_on(const char *name, const char *command)
 {
-    return mvt_json(0, "$MEMVIZ leaks --json --level %s " MV_TESTDATA "/captures/%s.bin", level,
-                    name);
+    return mvt_json(0, "$MEMVIZ %s --json " MV_TESTDATA "/captures/%s.bin", command, name);
 }
 
 LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
@@ -28,7 +27,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
     };
 
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        cJSON *report = leaks_of(kept[i].name, kept[i].level);
+        cJSON *report = report_on(kept[i].name, mvt_format("leaks --level %s", kept[i].level));
         const cJSON *first = mvt_member(report, "leaks.0");
         cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak", "%s", kept[i].name);
         cr_assert(strstr(mvt_json_text(first, "culprit"), kept[i].function), "%s: %s", kept[i].name,
@@ -40,7 +39,7 @@ LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
 /* No call owns the memory that the driver uses for graphs. */
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
-    cJSON *report = leaks_of("plain_graph", "cuda");
+    cJSON *report = report_on("plain_graph", "leaks --level cuda");
     const cJSON *grown = mvt_member(report, "driver.0");
 
     cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
@@ -55,14 +54,8 @@ Test(captures, captures_of_calls_alone_have_events_and_a_floor)
     static const char *const names[] = {"cupy", "plain_graph", "plain_pinned", "jax"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cJSON *info =
-            mvt_json(0, "$MEMVIZ info -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
-        cJSON *stats =
-            mvt_json(0, "$MEMVIZ stats -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
-        cJSON *trace =
-            mvt_json(0, "$MEMVIZ trace -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
-        cJSON *bound =
-            mvt_json(0, "$MEMVIZ floor -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        cJSON *info = report_on(names[i], "info -q"), *stats = report_on(names[i], "stats -q");
+        cJSON *trace = report_on(names[i], "trace -q"), *bound = report_on(names[i], "floor -q");
         const cJSON *device = mvt_member(info, "devices.0");
         const cJSON *total = mvt_member(stats, "devices.0");
         const cJSON *least = mvt_member(bound, "devices.0");
@@ -106,15 +99,12 @@ Test(captures, two_devices_of_one_process_are_distinguished)
         double peak, reserved, used;
     } of[] = {{2422854656, 2594177024, 3383558144}, {6717821952, 6889144320, 7678525440}};
 
+    cJSON *stats = report_on("two_devices", "stats"), *ledger = report_on("two_devices", "ledger");
     for (int device = 0; device < 2; device++) {
-        cJSON *stats = mvt_json(0, "$MEMVIZ stats --json " MV_TESTDATA "/captures/two_devices.bin");
-        cJSON *ledger =
-            mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/two_devices.bin");
-        cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), device);
-        cJSON *peak = cJSON_GetObjectItem(row, "peak");
-        cr_expect_eq(mvt_json_number(peak, "allocated"), of[device].peak);
-        cr_expect_eq(mvt_json_number(peak, "reserved"), of[device].reserved);
-        row = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), device);
+        const cJSON *row = mvt_member(stats, mvt_format("devices.%d", device));
+        cr_expect_eq(mvt_json_number(row, "peak.allocated"), of[device].peak);
+        cr_expect_eq(mvt_json_number(row, "peak.reserved"), of[device].reserved);
+        row = mvt_member(ledger, mvt_format("devices.%d", device));
         cr_expect_eq(mvt_json_number(row, "used") + mvt_json_number(row, "others"), of[device].used,
                      "%f %f", mvt_json_number(row, "used"), mvt_json_number(row, "others"));
         cr_expect_eq(mvt_json_number(row, "unexplained"), 0);
@@ -129,24 +119,21 @@ Test(captures, libraries_hold_the_bytes_of_their_own_counters)
         const char *name, *library;
         double most;
     } pools[] = {{"cupy", "CuPy", 8388608}, {"jax", "JAX", 112583507968}};
-    const cJSON *ledger;
 
     for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
         double most = 0;
-        cJSON *sample, *row;
-        ledger =
-            mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", pools[i].name);
-        ledger = mvt_member(ledger, "devices.0");
-        cJSON_ArrayForEach(sample, cJSON_GetObjectItem(ledger, "samples"))
+        cJSON *ledger = report_on(pools[i].name, "ledger"), *row;
+        const cJSON *samples = mvt_member(ledger, "devices.0.samples"), *sample;
+        cJSON_ArrayForEach(sample, samples)
             cJSON_ArrayForEach(row, cJSON_GetObjectItem(sample, "by"))
                 if (strcmp(mvt_json_text(row, "library"), pools[i].library) == 0 &&
                     mvt_json_number(row, "bytes") > most)
                     most = mvt_json_number(row, "bytes");
         cr_assert_eq(most, pools[i].most, "%s: %.0f", pools[i].name, most);
     }
-    ledger = mvt_json(0, "$MEMVIZ ledger --json --at end " MV_TESTDATA "/captures/loader.bin");
-    ledger = mvt_member(ledger, "devices.0");
-    cr_assert_eq(mvt_json_number(ledger, "pinned_host.bytes"), 1310720);
+    cr_assert_eq(
+        mvt_json_number(report_on("loader", "ledger --at end"), "devices.0.pinned_host.bytes"),
+        1310720);
 }
 
 /* A CuPy program that keeps 5 GiB in each round, and a plain one that requests more than is
@@ -160,9 +147,7 @@ Test(captures, refused_calls_are_explained_without_pytorch)
                    {"plain_oom", "r.cu:4 main", 64424509440, 42183294976}};
 
     for (size_t i = 0; i < 2; i++) {
-        cJSON *report =
-            mvt_json(0, "$MEMVIZ oom --json " MV_TESTDATA "/captures/%s.bin", refused[i].name);
-        const cJSON *oom = mvt_member(report, "ooms.0");
+        const cJSON *oom = mvt_member(report_on(refused[i].name, "oom"), "ooms.0");
         mvt_run triage =
             mvt_here_or_sh("COLUMNS=200 $MEMVIZ " MV_TESTDATA "/captures/%s.bin", refused[i].name);
         cr_assert_str_eq(mvt_json_text(oom, "verdict"), "capacity");
@@ -194,11 +179,7 @@ LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
     static const char *const names[] = {"jax", "plain_malloc", "cupy", "loader"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cJSON *report =
-            mvt_json(0,
-                     "$MEMVIZ peak --json --level cuda --device 0 --at reserved-peak " MV_TESTDATA
-                     "/captures/%s.bin",
-                     names[i]);
+        cJSON *report = report_on(names[i], "peak --level cuda --device 0 --at reserved-peak");
         const cJSON *at = mvt_member(report, "devices.0.at");
         cr_assert_gt(mvt_json_number(at, "reserved"), 0, "%s", names[i]);
         cr_expect_eq(mvt_json_number(at, "reserved"), mvt_json_number(at, "allocated"), "%s",
