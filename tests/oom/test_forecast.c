@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analyze/totals/moment.h"
+#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
 
 static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
@@ -183,31 +184,12 @@ static uint64_t peak_from(const uint64_t *level, uint32_t event, uint32_t end)
     return most;
 }
 
-static uint64_t *levels_of(mv_arena *arena, const mv_lives *lives)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-    uint64_t *level = mv_push_array(arena, uint64_t, lives->events.count + 1), now = 0;
-
-    for (uint32_t row = 0; row < a->preexisting; row++)
-        now += a->block[row];
-    for (uint32_t e = 0; e < lives->events.count; e++) {
-        uint32_t row = lives->alloc_of[e];
-        uint8_t action = lives->events.action[e];
-        if (action == MV_ACTION_ALLOC && row != MV_NO_ROW)
-            now += a->block[row];
-        else if (row != MV_NO_ROW && a->freed[row] == e &&
-                 (action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED))
-            now -= a->block[row];
-        level[e] = now;
-    }
-    return level;
-}
-
 static uint32_t check_run(const expected *want, double *over, double *under)
 {
     mv_arena *arena = mvt_memory();
     mv_sites sites;
     mv_steps steps;
+    mv_series series;
     uint32_t checked = 0, tried = 0, missing = 0;
     mv_trace trace = mvt_load(arena, want->name);
     mv_block_rules rules = mv_block_rules_of(&trace);
@@ -215,18 +197,18 @@ static uint32_t check_run(const expected *want, double *over, double *under)
 
     mvt_ok(mv_sites_find(arena, &trace, &sites, mvt_err()));
     mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
-    uint64_t *level = levels_of(arena, &lives);
+    mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
     for (uint32_t s = 2; s + 2 < steps.count; s++)
         for (uint32_t e = steps.at[s] + (steps.at[s + 1] - steps.at[s]) / 4; e < steps.at[s + 1];
              e += 31) {
             mv_recurrence_query ask = {e, lives.events.stack[e], lives.events.size[e]};
-            uint64_t least = peak_from(level, e, steps.at[s + 1]);
-            uint64_t most = peak_from(level, e, steps.at[s + 2]);
+            uint64_t least = peak_from(series.allocated, e, steps.at[s + 1]);
+            uint64_t most = peak_from(series.allocated, e, steps.at[s + 2]);
             mv_forecast f;
             if (lives.events.action[e] != MV_ACTION_ALLOC)
                 continue;
-            mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask, level[e - 1], &f,
-                                    mvt_err()));
+            mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask,
+                                    series.allocated[e - 1], &f, mvt_err()));
             tried++;
             missing += f.peak == 0;
             if (f.peak == 0)

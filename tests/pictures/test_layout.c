@@ -18,72 +18,6 @@ static uint32_t below(heap *h, uint32_t limit)
     return mvt_random(&h->random, limit);
 }
 
-static uint64_t some_size(heap *h)
-{
-    switch (below(h, 4)) {
-    case 0:
-        return 512u * (1 + below(h, 4));
-    case 1:
-        return 512u * (1 + below(h, 400));
-    default:
-        return 65536u * (1 + below(h, 40));
-    }
-}
-
-static void add_alloc(heap *h, uint32_t birth)
-{
-    mv_alloc_lives *a = &h->lives.allocs;
-    uint32_t i = a->count++;
-
-    a->block[i] = some_size(h);
-    h->site_of[i] = below(h, SITES);
-    a->birth[i] = birth;
-    a->freed[i] = MV_NEVER;
-    if (birth != MV_BEFORE)
-        h->lives.alloc_of[birth] = i;
-}
-
-/* Returns a live allocation, or MV_NO_ROW. */
-static uint32_t some_living(heap *h)
-{
-    const mv_alloc_lives *a = &h->lives.allocs;
-
-    for (int tries = 0; a->count && tries < 20; tries++) {
-        uint32_t i = below(h, a->count);
-        if (a->freed[i] == MV_NEVER)
-            return i;
-    }
-    return MV_NO_ROW;
-}
-
-static void make_heap(heap *h, uint64_t seed)
-{
-    mv_alloc_lives *a = &h->lives.allocs;
-
-    *h = (heap){.arena = mvt_memory(), .random = seed};
-    uint32_t events = below(h, MOST_EVENTS);
-    uint32_t allocs_percent = 30 + below(h, 70);
-    a->block = mv_push_array(h->arena, uint64_t, 2 * MOST_EVENTS);
-    a->birth = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
-    a->freed = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
-    h->lives.alloc_of = mv_push_array(h->arena, uint32_t, MOST_EVENTS);
-    h->lives.events.action = mv_push_array(h->arena, uint8_t, MOST_EVENTS);
-    h->allocated = mv_push_array(h->arena, uint64_t, MOST_EVENTS);
-    for (uint32_t i = below(h, 30); i > 0; i--)
-        add_alloc(h, MV_BEFORE);
-    a->preexisting = a->count;
-    h->lives.events.count = events;
-    for (uint32_t e = 0; e < events; e++) {
-        uint32_t dying = below(h, 100) < allocs_percent ? MV_NO_ROW : some_living(h);
-        h->lives.alloc_of[e] = dying;
-        h->lives.events.action[e] = dying == MV_NO_ROW ? MV_ACTION_ALLOC : MV_ACTION_FREE_REQUESTED;
-        if (dying == MV_NO_ROW)
-            add_alloc(h, e);
-        else
-            a->freed[dying] = e;
-    }
-}
-
 static bool is_alive(const heap *h, uint32_t alloc, uint32_t event)
 {
     const mv_alloc_lives *a = &h->lives.allocs;
@@ -100,6 +34,25 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     for (uint32_t i = first; i < end; i++)
         sum += is_alive(h, i, event) ? h->lives.allocs.block[i] : 0;
     return sum;
+}
+
+static void make_heap(heap *h, uint64_t seed)
+{
+    *h = (heap){.arena = mvt_memory(), .random = seed};
+    h->lives = mvt_random_lives(
+        h->arena, (mvt_lives_opts){.seed = seed, .most_events = MOST_EVENTS, .is_plain = true});
+    h->allocated = mv_push_array(h->arena, uint64_t, MOST_EVENTS);
+    cr_assert_lt(h->lives.allocs.count, 2 * MOST_EVENTS);
+    for (uint32_t i = 0; i < h->lives.allocs.count; i++)
+        h->site_of[i] = below(h, SITES);
+    for (uint32_t e = 0; e < h->lives.events.count; e++)
+        h->allocated[e] = sum_alive(h, 0, h->lives.allocs.count, e);
+}
+
+/* Returns whether an allocation of an element counts in a window that begins at `from`. */
+static bool is_in(const heap *h, uint32_t alloc, uint32_t from)
+{
+    return h->lives.allocs.block[alloc] > 0 && h->lives.allocs.freed[alloc] >= from;
 }
 
 static void check_layout(heap *h, uint32_t from, uint32_t to)
@@ -125,13 +78,12 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
         cr_assert_gt(e->count, 0);
         for (; next < e->first; next++)
             for (uint32_t c = 0; c < l.column_count; c++)
-                cr_assert_not(is_alive(h, next, l.instant[c]));
+                cr_assert_eq(sum_alive(h, next, next + 1, l.instant[c]), 0);
         next = e->first + e->count;
         cr_assert(next <= a->preexisting || e->first >= a->preexisting);
         for (uint32_t n = e->first; n < next; n++) {
-            bool is_over = a->freed[n] < opts.from;
-            members += !is_over;
-            cr_assert(is_over || e->members == 1 || a->block[n] < opts.least,
+            members += is_in(h, n, from);
+            cr_assert(!is_in(h, n, from) || e->members == 1 || a->block[n] < opts.least,
                       "only small ones share an element");
         }
         cr_assert_eq(e->members, members);
@@ -149,14 +101,10 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
         const mv_element *e = &l.elements[k];
         uint32_t at = e->samples;
         uint64_t highest = 0;
-        /* An element that claims a single site must contain no other site's allocations, except
-         * those freed before the window. */
+        /* An element that claims a single site must contain no other site's allocations. */
         bool others = false;
-        for (uint32_t j = e->first; j < e->first + e->count; j++) {
-            if (h->lives.allocs.freed[j] < opts.from)
-                continue;
-            others = others || e->site != h->site_of[j];
-        }
+        for (uint32_t j = e->first; j < e->first + e->count; j++)
+            others = others || (is_in(h, j, from) && e->site != h->site_of[j]);
         cr_assert(!e->is_one_site || !others);
         cr_assert(!e->is_one_site || !e->is_mixed);
         for (uint32_t c = 0; c < l.column_count; c++) {
@@ -183,8 +131,6 @@ LongTest(layout, the_layout_equals_a_literal_one_on_random_heaps)
         uint32_t events;
         make_heap(&h, seed);
         events = h.lives.events.count;
-        for (uint32_t e = 0; e < events; e++)
-            h.allocated[e] = sum_alive(&h, 0, h.lives.allocs.count, e);
         check_layout(&h, 0, events);
         uint32_t from = events ? below(&h, events) : 0;
         check_layout(&h, from, from + below(&h, events - from + 1));

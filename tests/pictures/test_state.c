@@ -53,20 +53,28 @@ static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_
     cr_assert_eq(g->free, g->bytes - allocated - pending);
 }
 
+static mv_state state_of(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         uint32_t event, mv_state_opts opts, mv_heap_map *map)
+{
+    mv_heap heap;
+    mv_state state;
+
+    mvt_ok(mv_heap_init(arena, trace, lives, &heap, mvt_err()));
+    mv_heap_advance(&heap, event);
+    mvt_ok(mv_heap_map_make(arena, &heap, map, mvt_err()));
+    mvt_ok(mv_state_lay(arena, lives, map, event, &opts, &state, mvt_err()));
+    return state;
+}
+
 static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         uint32_t event, mv_state_opts opts)
 {
     mv_levels levels = mv_moment_levels(lives, event);
     uint64_t bytes = 0, allocated = 0, pending = 0;
     uint32_t box = 0, segments = 0;
-    mv_heap heap;
     mv_heap_map map;
-    mv_state state;
+    mv_state state = state_of(arena, trace, lives, event, opts, &map);
 
-    mvt_ok(mv_heap_init(arena, trace, lives, &heap, mvt_err()));
-    mv_heap_advance(&heap, event);
-    mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
-    mvt_ok(mv_state_lay(arena, lives, &map, event, &opts, &state, mvt_err()));
     for (uint32_t g = 0; g < state.group_count; g++) {
         const mv_state_group *group = &state.groups[g];
         check_group(lives, &map, &state, g, event, &box);
@@ -92,6 +100,11 @@ static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *
 
 Test(state, boxes_equal_a_literal_layout)
 {
+    static const mv_state_opts opts[] = {{30, 9, 640, 0, false, false},
+                                         {3, 1, 1, 5, false, false},
+                                         {200, 2, 100000, 90, false, false},
+                                         {30, 9, 640, 8, true, false}};
+
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_trace *t = mvt_new();
         mvt_heap_truth truth =
@@ -99,16 +112,9 @@ Test(state, boxes_equal_a_literal_layout)
         const mv_trace *trace = mvt_done(t);
         mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-        for (uint32_t e = 0; e <= truth.events; e += 23) {
-            check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, 0, false, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){3, 1, 1, 5, false, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){200, 2, 100000, 90, false, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1,
-                        (mv_state_opts){30, 9, 640, 8, true, false});
-        }
+        for (uint32_t e = 0; e <= truth.events; e += 23)
+            for (size_t i = 0; i < sizeof opts / sizeof *opts; i++)
+                check_state(mvt_arena(t), trace, &lives, e - 1, opts[i]);
     }
 }
 
@@ -119,14 +125,9 @@ Test(state, a_pool_is_one_group)
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mv_state_opts opts = {.most_rows = 30, .most_groups = 9, .columns = 640};
-    mv_heap heap;
     mv_heap_map map;
-    mv_state state;
+    mv_state state = state_of(mvt_memory(), &trace, &lives, 206, opts, &map);
 
-    mvt_ok(mv_heap_init(mvt_memory(), &trace, &lives, &heap, mvt_err()));
-    mv_heap_advance(&heap, 206);
-    mvt_ok(mv_heap_map_make(mvt_memory(), &heap, &map, mvt_err()));
-    mvt_ok(mv_state_lay(mvt_memory(), &lives, &map, 206, &opts, &state, mvt_err()));
     cr_assert_eq(state.group_count, 2);
     cr_expect_eq(state.groups[0].segment_count, 9);
     cr_expect_eq(state.groups[1].segment_count, 35);
@@ -151,22 +152,13 @@ EachSnapshot(state, pictures_of_every_snapshot_are_legible, check_snapshot);
 static mv_state state_of_equal(uint32_t rows)
 {
     mvt_trace *t = mvt_new();
-    mv_heap heap;
+    mv_state_opts opts = {.most_rows = 90, .most_groups = 9, .columns = 640, .rows = rows};
     mv_heap_map map;
-    mv_state state;
 
     for (uint64_t i = 1; i <= 8; i++)
         mvt_segment_alloc(t, .addr = i << 30, .bytes = 20 << 20);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
-    mvt_ok(mv_heap_init(mvt_arena(t), trace, &lives, &heap, mvt_err()));
-    mv_heap_advance(&heap, 7);
-    mvt_ok(mv_heap_map_make(mvt_arena(t), &heap, &map, mvt_err()));
-    mvt_ok(mv_state_lay(
-        mvt_arena(t), &lives, &map, 7,
-        &(mv_state_opts){.most_rows = 90, .most_groups = 9, .columns = 640, .rows = rows}, &state,
-        mvt_err()));
-    return state;
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    return state_of(mvt_arena(t), mvt_done(t), &lives, 7, opts, &map);
 }
 
 /* A tall picture has more rows, but no segment is cut for it. */
