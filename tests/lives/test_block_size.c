@@ -116,8 +116,7 @@ static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const
     for (uint32_t i = 0; i < both; i++)
         mvt_block(t, .bytes = 1024, .requested = 700, .state = MV_BLOCK_ALLOCATED, .stack = stack);
     mvt_block(t, .bytes = (20 << 20) - npu * 1536 - (cuda + both) * 1024);
-    mv_rounding r = mv_rounding_of(mvt_done(t));
-    return r;
+    return mv_rounding_of(mvt_done(t));
 }
 
 Test(block_size, blocks_name_the_allocator_that_rounded)

@@ -8,10 +8,7 @@ enum { E = 0x10000000 }; /* where expandable segments begin */
 
 static mv_lives lives_of(mvt_trace *t)
 {
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
-
-    return lives;
+    return mvt_lives(mvt_arena(t), mvt_done(t), 0);
 }
 
 /* A trace that begins with a segment of 2 MiB at 0x200000. */
@@ -421,12 +418,10 @@ Test(lives, block_cannot_be_older_than_its_segment)
 
 /* ---- kinds of history ---------------------------------------------------------------------- */
 
-typedef struct {
+static const struct {
     const char *name;
     mv_history_kind kind;
-} known_history;
-
-static const known_history known[] = {
+} known[] = {
     {"ring", MV_HISTORY_TRUNCATED},
     {"state_only", MV_HISTORY_TRUNCATED},
     {"late_start", MV_HISTORY_LATE},
@@ -555,12 +550,31 @@ static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stac
     return lives_of(t);
 }
 
-Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
+/* 21 events is an unlikely limit: either the buffer was full, or recording was restarted. */
+Test(lives, a_heap_from_before_the_events_shows_the_history)
 {
-    mvt_trace *t = mvt_new();
-    mv_lives l = in_use_before(t, 7, NULL);
+    static const struct {
+        uint32_t pairs;
+        const char *old_stack;
+        mv_history_kind history;
+        const char *why;
+        bool may_be_restarted;
+        uint32_t ring;
+    } cases[] = {{7, NULL, MV_HISTORY_LATE, "", false, 0},
+                 {7, "g:a.py:2", MV_HISTORY_TRUNCATED, "the buffer was full", true, 0},
+                 {1000, "g:a.py:2", MV_HISTORY_TRUNCATED, "the buffer was full", false, 3000},
+                 {1000, NULL, MV_HISTORY_TRUNCATED, "", false, 3000}};
 
-    cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_lives l = in_use_before(mvt_new(), cases[i].pairs, cases[i].old_stack);
+
+        cr_expect_eq(l.events.count, 3 * cases[i].pairs);
+        cr_expect_eq(l.history, cases[i].history, "%s", l.history_why);
+        cr_expect(strstr(l.history_why, cases[i].why), "%s", l.history_why);
+        cr_expect_eq(strstr(l.history_why, "or recording was restarted") != NULL,
+                     cases[i].may_be_restarted, "%s", l.history_why);
+        cr_expect_eq(l.ring, cases[i].ring);
+    }
 }
 
 /* skip_actions can omit the segment events, so the segments' stacks do not prove that there were
@@ -579,36 +593,6 @@ Test(lives, segments_without_events_are_the_reason_given)
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED);
     cr_expect(strstr(l.history_why, "no segment events"), "%s", l.history_why);
     cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
-}
-
-/* 21 events is an unlikely limit: either the buffer was full, or recording was restarted. */
-Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
-{
-    mvt_trace *t = mvt_new();
-    mv_lives l = in_use_before(t, 7, "g:a.py:2");
-
-    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    cr_expect(strstr(l.history_why, "or recording was restarted"), "%s", l.history_why);
-    cr_expect_eq(l.ring, 0);
-}
-
-Test(lives, a_recorded_old_heap_and_a_likely_limit_show_a_full_buffer)
-{
-    mvt_trace *t = mvt_new();
-    mv_lives l = in_use_before(t, 1000, "g:a.py:2");
-
-    cr_expect(strstr(l.history_why, "the buffer was full"), "%s", l.history_why);
-    cr_expect_not(strstr(l.history_why, "begun again"), "%s", l.history_why);
-    cr_expect_eq(l.ring, 3000);
-}
-
-Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
-{
-    mvt_trace *t = mvt_new();
-    mv_lives l = in_use_before(t, 1000, NULL);
-
-    cr_expect_eq(l.events.count, 3000);
-    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
 }
 
 Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)

@@ -136,6 +136,13 @@ static void same_prepared_steps(const mv_lives *a, const mv_lives *b, const char
     cr_expect_eq(x.prepared_count, y.prepared_count, "%s", name);
 }
 
+static void expect_whole(const mv_lives *l)
+{
+    cr_expect_eq(l->has_no_heap + l->is_missing_allocs + l->is_missing_memory_events +
+                     l->is_missing_segment_events + l->has_later_events,
+                 0);
+}
+
 static uint32_t joined, refused; /* devices */
 
 static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t device,
@@ -168,12 +175,8 @@ static void check_device(mv_pieces *pieces, const mv_trace *tables, uint32_t dev
     cr_expect_eq(a.history, b.history, "%s", name);
     cr_expect_str_eq(a.history_why, b.history_why, "%s", name);
     cr_expect_eq(a.ring, b.ring, "%s", name);
-    cr_expect_eq(a.has_no_heap + a.is_missing_allocs + a.is_missing_memory_events +
-                     a.is_missing_segment_events + a.has_later_events,
-                 0);
-    cr_expect_eq(b.has_no_heap + b.is_missing_allocs + b.is_missing_memory_events +
-                     b.is_missing_segment_events + b.has_later_events,
-                 0);
+    expect_whole(&a);
+    expect_whole(&b);
 }
 
 static void check(const mv_trace *trace, const char *name)
@@ -210,9 +213,8 @@ Test(lives_join, equals_the_lives_of_the_whole)
 static uint64_t joined_bytes(mv_lives_kept kept)
 {
     enum { PAIRS = 50000, CHUNK = 20000 };
-    mv_budget budget = {.limit = UINT64_MAX};
+    mv_arena *arena = mvt_arena_of(UINT64_MAX);
     mvt_trace *t = mvt_new();
-    mv_arena arena;
     mv_trace tables;
     mv_pieces *pieces;
     mv_lives lives;
@@ -228,13 +230,12 @@ static uint64_t joined_bytes(mv_lives_kept kept)
     mvt_drop(t);
     pieces = mv_pieces_open(mvt_memory(), path_of_file(), &tables);
     cr_assert_gt(mv_pieces_count(pieces, 0), 1);
-    mv_arena_init(&arena, &budget);
-    mvt_ok(join_file(&arena, pieces, &tables, 0, kept, &lives));
+    mvt_ok(join_file(arena, pieces, &tables, 0, kept, &lives));
     for (uint32_t i = 0; i < lives.events.count && lives.events.tag; i++)
         cr_assert_eq(lives.events.tag[i].row, 0);
-    used = budget.used;
+    used = arena->budget->used;
     mv_pieces_close(pieces);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
     return used;
 }
 

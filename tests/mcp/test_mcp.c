@@ -53,10 +53,7 @@ static const char *answer_to(const char *line)
 
 static int code_of(const char *answer)
 {
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(mvt_json_of(answer), "error");
-
-    cr_assert_not_null(error, "%s", answer);
-    return (int)mvt_json_number(error, "code");
+    return (int)mvt_json_number(mvt_json_of(answer), "error.code");
 }
 
 Test(mcp, malformed_requests_get_json_rpc_errors)
@@ -118,8 +115,7 @@ static const char *version_for(const char *asked)
     const char *line = mvt_format(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{%s}}", asked);
 
-    return mvt_json_text(cJSON_GetObjectItemCaseSensitive(mvt_json_of(answer_to(line)), "result"),
-                         "protocolVersion");
+    return mvt_json_text(mvt_json_of(answer_to(line)), "result.protocolVersion");
 }
 
 Test(mcp, the_clients_version_is_used_if_it_is_supported)
@@ -314,9 +310,8 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     const cJSON *tool;
 
     cJSON_ArrayForEach(tool, tools) {
-        const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema");
-        const cJSON *all = cJSON_GetObjectItemCaseSensitive(schema, "properties");
-        const cJSON *one = cJSON_GetObjectItemCaseSensitive(all, argument);
+        const cJSON *one =
+            cJSON_GetObjectItemCaseSensitive(mvt_member(tool, "inputSchema.properties"), argument);
         if (strcmp(mvt_json_text(tool, "name"), name) == 0)
             return one ? mvt_json_text(one, "description") : NULL;
     }
@@ -327,7 +322,7 @@ static const cJSON *list_of_tools(void)
 {
     char *lines = mvt_mcp_play(LIST_TOOLS);
 
-    return mvt_member(mvt_member(mvt_mcp_next(&lines), "result"), "tools");
+    return mvt_member(mvt_mcp_next(&lines), "result.tools");
 }
 
 /* A tool's description of an argument must match what its command does. */
@@ -404,8 +399,7 @@ Test(mcp, pictures_are_png)
 {
     char *lines = mvt_mcp_play(
         mvt_mcp_call("picture", "{\"file\":\"snapshots/mlp_train.pickle\",\"size\":\"300x200\"}"));
-    const cJSON *result = cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result");
-    const cJSON *image = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(result, "content"), 0);
+    const cJSON *image = mvt_member(mvt_mcp_next(&lines), "result.content.0");
 
     cr_expect_str_eq(mvt_json_text(image, "type"), "image");
     cr_expect_str_eq(mvt_json_text(image, "mimeType"), "image/png");

@@ -14,6 +14,15 @@ static mv_string_id text(mv_build *b, const char *string)
     return mv_build_string(b, string, strlen(string));
 }
 
+/* Ends a trace with this many events, of one device. */
+static void finish(mv_build *b, uint32_t events)
+{
+    mv_range device = {0, events};
+
+    mvt_ok(
+        mv_build_finish(b, &(mv_build_ranges){.devices = &device, .device_count = 1}, mvt_err()));
+}
+
 static mv_stack_id stack_of(mv_build *b, const mv_frame_row *frame)
 {
     mv_frame_id id = mv_build_frame(b, frame);
@@ -27,11 +36,10 @@ static void check_plain(const mv_trace *trace, const char *name)
 {
     mv_span bytes = mvt_plain_of(mvt_memory(), trace), second;
     /* PyTorch's dict has no place for the additional facts of captures. */
-    mv_trace rest = *trace;
-    rest.api_calls.count = rest.heap_calls.count = rest.samples.count = rest.facts.count = 0;
-    mv_trace expected = rest;
-    mv_trace again;
+    mv_trace expected = *trace, again;
 
+    expected.api_calls.count = expected.heap_calls.count = 0;
+    expected.samples.count = expected.facts.count = 0;
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     const char *differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
@@ -150,16 +158,14 @@ Test(msgpack, bytes_after_the_end_are_noted)
 /* A string longer than the window, after other strings that move the window's start. */
 Test(msgpack, strings_may_span_windows)
 {
-    enum { LONG = 700000 };
-    mv_trace trace, again;
+    enum { LONG = 700000, EVENTS = 40 };
+    mv_trace trace;
     mv_build b;
-    mv_err err;
-    mv_range device = {0, 40};
     char *name = mv_arena_push(mvt_memory(), LONG, 1);
 
     mv_build_init(&b, mvt_memory(), &trace);
     memset(name, 'x', LONG);
-    for (uint32_t i = 0; i < device.count; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         mv_event_row row = MV_EVENT_ROW;
         mv_frame_row frame = MV_FRAME_ROW;
         frame.file = mv_build_string(&b, name, i % 2 ? LONG - i : 17 * i + 1);
@@ -169,11 +175,8 @@ Test(msgpack, strings_may_span_windows)
         row.stack = stack_of(&b, &frame);
         mv_build_event(&b, &row);
     }
-    cr_assert_eq(
-        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
-        MV_OK);
+    finish(&b, EVENTS);
     check_plain(&trace, "long strings");
-    read_back(mvt_plain_of(mvt_memory(), &trace), MV_FORMAT_MSGPACK, &again);
 }
 
 /* A stack is parsed once and then recognised by its bytes. Each occurrence is a separate call, and
@@ -212,10 +215,9 @@ Test(msgpack, a_repeated_stack_is_another_call)
 /* A text that contains the bytes of a known stack, including its key. */
 Test(msgpack, a_text_may_look_like_a_stack)
 {
+    enum { EVENTS = 9 };
     mv_trace trace;
     mv_build b;
-    mv_err err;
-    mv_range device = {0, 9};
     mv_event_row row = MV_EVENT_ROW;
     mv_tag_row tag = MV_TAG_ROW;
     mv_frame_row frame = MV_FRAME_ROW;
@@ -227,7 +229,7 @@ Test(msgpack, a_text_may_look_like_a_stack)
     row.action = MV_ACTION_ALLOC;
     row.stack = stack_of(&b, &frame);
     row.stream = mv_build_stream(&b, 0);
-    for (uint32_t i = 0; i < device.count; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         tag.user_metadata = text(&b, i % 3 == 0   ? "frames"
                                      : i % 3 == 1 ? "\xa6"
                                                     "frames\x91\x83\xa4name\xa1"
@@ -240,20 +242,17 @@ Test(msgpack, a_text_may_look_like_a_stack)
         row.size = i;
         mv_build_event(&b, &row);
     }
-    cr_assert_eq(
-        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
-        MV_OK);
+    finish(&b, EVENTS);
     check_plain(&trace, "texts like stacks");
 }
 
 /* 10 000 frames of 1 MB in 100 events, which would be 1 TB from a file of 1 MB. */
 Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
 {
-    enum { LONG = 1 << 20, DEPTH = 10000 };
+    enum { LONG = 1 << 20, DEPTH = 10000, EVENTS = 100 };
     mv_frame_row frame = MV_FRAME_ROW;
     mv_event_row row = MV_EVENT_ROW;
     mv_frame_id *frames = mv_push_array(mvt_memory(), mv_frame_id, DEPTH);
-    mv_range device = {0, 100};
     mv_write_opts opts = {0};
     mv_sink sink = {0};
     mv_trace trace;
@@ -268,11 +267,9 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     row.stack = mv_build_stack(&b, frames, DEPTH);
     row.action = MV_ACTION_ALLOC;
     row.stream = mv_build_stream(&b, 0);
-    for (uint32_t i = 0; i < device.count; i++)
+    for (uint32_t i = 0; i < EVENTS; i++)
         mv_build_event(&b, &row);
-    cr_assert_eq(
-        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
-        MV_OK);
+    finish(&b, EVENTS);
     cr_assert_eq(mv_plain_write(mvt_memory(), &trace, &opts, &sink, &err), MV_LIMIT);
     cr_assert_eq(sink.bytes, 0);
 }
