@@ -46,9 +46,7 @@ def sessions(bench, kind, name, snapshot):
                          line, "--shot", os.path.join(folder, "session.png"), snapshot], checks.terminal, kind)
     if b"\0" in name:
         return
-    home = os.path.join(folder, "kept")
-    shutil.rmtree(home, ignore_errors=True)
-    os.mkdir(home)
+    home = bench.empty_folder("kept")
     file = os.path.join(os.fsencode(home), outputs.file_name(name) + b".pickle")
     shutil.copy(snapshot, file)
     script = written(folder, "keep.vzs", b"size 900 600\nwait idle\nkey Ctrl+F\ntext " + line + b"\nkey Enter\nkey Ctrl+S\nkey Enter\nwait idle\ndump\n")
@@ -103,9 +101,7 @@ def refused(bench, kind, name, marking):
 def asked(bench, kind, name, snapshot):
     """`mcp` with such names of files, tools, arguments and methods."""
     text = name.decode("utf-8", "replace").replace("\0", "")
-    folder = os.path.join(bench.folder, "asked")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("asked")
     there = outputs.file_name(text.encode())
     shutil.copy(snapshot, os.path.join(os.fsencode(folder), there))
     there = there.decode("utf-8", "ignore")

@@ -76,6 +76,12 @@ class Bench:
         self.program, self.folder, self.tally = program, folder, tally
         self.env = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100", "MEMVIZ_PAGE": page}
 
+    def empty_folder(self, name):
+        path = os.path.join(self.folder, name)
+        shutil.rmtree(path, ignore_errors=True)
+        os.mkdir(path)
+        return path
+
     def run(self, words, **more):
         """(status, standard output, standard error)"""
         done = subprocess.run([self.program, *words], cwd=more.pop("cwd", self.folder), env={**self.env, **more.pop("env", {})},
@@ -202,9 +208,7 @@ def file_name(name):
 
 def named(bench, kind, name, snapshot):
     """Run in a folder that contains only a file of that name."""
-    folder = os.path.join(bench.folder, "named")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("named")
     bench = Bench(bench.program, folder, bench.env["MEMVIZ_PAGE"], bench.tally)
     file = b"./" + file_name(name)
     shutil.copy(snapshot, os.path.join(os.fsencode(folder), file))
@@ -364,9 +368,7 @@ def ask(port, request):
 
 def served(bench, snapshot):
     """A folder of files with all names, listed and sent; and clients that get no answer."""
-    folder = os.path.join(bench.folder, "shelf")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("shelf")
     for name in hostile.NAMES.values():
         shutil.copy(snapshot, os.path.join(os.fsencode(folder), file_name(name) + b".pickle"))
     server = subprocess.Popen([bench.program, "serve", "--json", folder], env=bench.env, stdout=subprocess.PIPE,

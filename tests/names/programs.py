@@ -51,9 +51,7 @@ def node(bench, made):
     """Node and Python read the same values."""
     if not has(bench, "node"):
         return
-    folder = os.path.join(bench.folder, "json")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("json")
     for one in made:
         for words in ["info"], ["trace", "--limit", "50"], ["leaks"], ["peak"], ["lines"], ["fragmentation"], ["ledger"], ["triage"]:
             out = bench.run([*words, "--json", one.path])[1]
@@ -116,9 +114,7 @@ def office(bench, made):
     """LibreOffice has the same cells as Python, and no formula among them."""
     if not has(bench, "soffice"):
         return
-    folder = os.path.join(bench.folder, "office")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("office")
     for i, one in enumerate(made):
         for table in "frames", "annotations", "events", "facts":
             bench.run(["export", "-q", "--table", table, one.path, "-o", os.path.join(folder, f"{i}.{table}.csv")])
@@ -259,9 +255,7 @@ def package(bench, snapshot):
     env = {**bench.env, "PYTHONPATH": os.path.join(HOME, "python"), "MEMVIZ_PROGRAM": bench.program, "PYTHONUTF8": "1"}
     env.pop("DISPLAY", None)
     for kind, name in hostile.NAMES.items():
-        folder = os.path.join(bench.folder, "package")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
+        folder = bench.empty_folder("package")
         path = os.path.join(os.fsencode(folder), name.replace(b"/", b"|").replace(b"\0", b"")[:150])
         shutil.copy(snapshot, path)
         done = subprocess.run([sys.executable, "-B", "-c", PYTHON, path], env=env, stdout=subprocess.PIPE,
@@ -388,9 +382,7 @@ def inline(bench, browser, kind, made):
 
 def served(bench, browser, kind, made):
     """The output of `memviz serve`: file names in its list are text, and no page can frame it."""
-    folder = os.path.join(bench.folder, "listed")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+    folder = bench.empty_folder("listed")
     for name in hostile.NAMES.values():
         shutil.copy(made[0].path, os.path.join(os.fsencode(folder), name.replace(b"/", b"|").replace(b"\0", b"")[:150] + b".bin"))
     server = subprocess.Popen([bench.program, "serve", "--json", folder], env=bench.env, stdout=subprocess.PIPE)
