@@ -1,6 +1,7 @@
 /* The sums of the viewer's flame graph, compared with a literal pass over all allocations. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_training.h"
+#include "tests/pictures/fixture_tree.h"
 #include "view/panes/flames.h"
 
 typedef struct {
@@ -38,26 +39,6 @@ static bool is_meant(const mv_lives *lives, mv_flames_query ask, uint32_t row)
     }
 }
 
-static void check_tree(const mv_flame_tree *tree)
-{
-    for (uint32_t i = 0; i < tree->count; i++) {
-        uint64_t bytes = 0, blocks = 0, last = UINT64_MAX;
-        for (uint32_t c = tree->nodes[i].child; c; c = tree->nodes[c].next) {
-            cr_assert_eq(tree->nodes[c].parent, i);
-            cr_assert_leq(tree->nodes[c].bytes, last, "the heaviest is first");
-            last = tree->nodes[c].bytes;
-            bytes += tree->nodes[c].bytes;
-            blocks += tree->nodes[c].blocks;
-        }
-        cr_assert_leq(bytes, tree->nodes[i].bytes);
-        cr_assert_leq(blocks, tree->nodes[i].blocks);
-        if (i == 0) {
-            cr_assert_eq(bytes, tree->nodes[0].bytes);
-            cr_assert_eq(blocks, tree->nodes[0].blocks);
-        }
-    }
-}
-
 static void check(mv_flames_query ask)
 {
     uint64_t bytes = 0, blocks = 0;
@@ -80,7 +61,7 @@ static void check(mv_flames_query ask)
     cr_assert_eq(found.blocks, blocks);
     cr_assert_eq(found.tree.nodes[0].bytes, ask.by_blocks ? blocks : bytes);
     cr_assert_eq(found.tree.nodes[0].blocks, ask.by_blocks ? bytes : blocks);
-    check_tree(&found.tree);
+    mvt_check_tree(&found.tree);
     for (uint32_t i = 0; i < found.tree.count; i++)
         cr_assert_eq(mv_flames_node(&found, found.path[i]), i, "a path leads to its node");
 }
@@ -139,16 +120,15 @@ Test(flames, inverted_graphs_begin_with_the_innermost_frame)
 {
     mvt_trace *t = three_stacks();
     mv_flames found;
-    mv_err err;
 
     open_bench(mvt_done(t));
-    mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
-                   (mv_flames_query){.event = 3, .is_inverted = true}, &found, &err);
+    mvt_ok(mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
+                          (mv_flames_query){.event = 3, .is_inverted = true}, &found, mvt_err()));
     cr_expect_str_eq(found.tree.nodes[found.tree.nodes[0].child].label, "a.py:3 leaf");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 4608);
-    mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
-                   (mv_flames_query){.event = 3, .by_blocks = true, .is_inverted = true}, &found,
-                   &err);
+    mvt_ok(mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
+                          (mv_flames_query){.event = 3, .by_blocks = true, .is_inverted = true},
+                          &found, mvt_err()));
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 2, "blocks");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].blocks, 4608, "bytes");
 }
@@ -158,10 +138,9 @@ Test(flames, largest_below_a_node_passes_through_it)
     mvt_trace *t = three_stacks();
     mv_flames_query ask = {.event = 3};
     mv_flames found;
-    mv_err err;
 
     open_bench(mvt_done(t));
-    mv_flames_find(b.arena, b.trace, &b.sites, &b.index, ask, &found, &err);
+    mvt_ok(mv_flames_find(b.arena, b.trace, &b.sites, &b.index, ask, &found, mvt_err()));
     cr_expect_eq(mv_flames_largest(b.arena, b.trace, &b.sites, &b.index, ask, &found, 0), 1);
     for (uint32_t i = 1; i < found.tree.count; i++) {
         uint32_t row = mv_flames_largest(b.arena, b.trace, &b.sites, &b.index, ask, &found, i);
@@ -178,12 +157,11 @@ Test(flames, largest_below_a_node_passes_through_it)
 Test(flames, at_the_end_of_a_snapshot_it_equals_the_counters_of_pytorch)
 {
     mv_flames found;
-    mv_err err;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
 
     open_bench(&trace);
     check_all();
-    mv_flames_find(b.arena, &trace, &b.sites, &b.index,
-                   (mv_flames_query){.event = b.lives.events.count - 1}, &found, &err);
+    mvt_ok(mv_flames_find(b.arena, &trace, &b.sites, &b.index,
+                          (mv_flames_query){.event = b.lives.events.count - 1}, &found, mvt_err()));
     cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");
 }

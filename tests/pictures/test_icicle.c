@@ -3,6 +3,7 @@
 
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
+#include "tests/pictures/fixture_tree.h"
 #include "view/paper/paper.h"
 #include "viz/pictures/icicle.h"
 
@@ -83,34 +84,11 @@ static void path_of_row(const mv_trace *trace, const mv_flame_row *row, char *ou
     snprintf(out + at, size - (size_t)at, ";");
 }
 
-static void path_of_node(const mv_flame_tree *tree, uint32_t node, char *out, size_t size)
+static const char *path_of_node(const mv_flame_tree *tree, uint32_t node)
 {
-    if (node == 0) {
-        snprintf(out, size, ";");
-        return;
-    }
-    path_of_node(tree, tree->nodes[node].parent, out, size);
-    snprintf(out + strlen(out), size - strlen(out), "%s;", tree->nodes[node].label);
-}
+    const mv_flame_node *n = &tree->nodes[node];
 
-/* The children must be the nodes with that parent, each once, heaviest first. */
-static void check_children(const mv_flame_tree *tree)
-{
-    uint32_t linked = 0;
-
-    for (uint32_t i = 0; i < tree->count; i++) {
-        uint64_t last = UINT64_MAX, sum = 0;
-        for (uint32_t c = tree->nodes[i].child; c; c = tree->nodes[c].next) {
-            cr_assert_eq(tree->nodes[c].parent, i);
-            cr_assert_eq(tree->nodes[c].depth, tree->nodes[i].depth + 1);
-            cr_assert_leq(tree->nodes[c].bytes, last);
-            last = tree->nodes[c].bytes;
-            sum += last;
-            linked++;
-        }
-        cr_assert_leq(sum, tree->nodes[i].bytes);
-    }
-    cr_assert_eq(linked + 1, tree->count);
+    return node ? mvt_format("%s%s;", path_of_node(tree, n->parent), n->label) : ";";
 }
 
 /* Returns where a node must be: its parent's position plus the heavier siblings on its left. */
@@ -176,10 +154,10 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
 
         draw(trace, 0, false,
              (mv_paper_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
-        char node[4096], row[4096];
+        char row[4096];
         for (uint32_t i = 0; i < p.tree.count; i++) {
             uint64_t bytes = 0, blocks = 0;
-            path_of_node(&p.tree, i, node, sizeof node);
+            const char *node = path_of_node(&p.tree, i);
             for (uint32_t r = 0; r < p.flame.count; r++) {
                 path_of_row(trace, &p.flame.rows[r], row, sizeof row);
                 if (strncmp(row, node, strlen(node)) == 0) {
@@ -193,14 +171,14 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
                 cr_assert(p.tree.nodes[j].parent != p.tree.nodes[i].parent ||
                           strcmp(p.tree.nodes[j].label, p.tree.nodes[i].label) != 0);
         }
-        check_children(&p.tree);
+        mvt_check_tree(&p.tree);
         check_boxes(0, 100000, 100);
         check_boxes(1 << 20, 100000, 100);
         check_boxes(1, 7, 100);
         check_boxes(1, 100000, 2);
         mvt_scene_check(&p.paper.scene, "random");
         draw(trace, 0, true, (mv_paper_opts){.event = events - 1});
-        check_children(&p.tree);
+        mvt_check_tree(&p.tree);
         cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
     }
 }
