@@ -31,14 +31,12 @@ static bool fills_for_a_while(const char *name)
 static void evaluate(const char *folder, const char *name)
 {
     mv_arena *arena = mvt_arena_of((uint64_t)2 << 30);
+    mv_trace trace = mvt_load(arena, mvt_format("../%s/%s", folder, name));
 
-    const char *path = mvt_format("../%s/%s", folder, name);
-    mv_trace trace = mvt_load(arena, path);
     for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
         mvt_leak_cuts c;
-        mv_err err;
 
-        cr_assert_eq(mvt_leak_cuts_find(arena->budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
+        mvt_ok(mvt_leak_cuts_find(arena->budget, &trace, d, CUTS, NULL, &c, mvt_err()));
         cr_expect_eq(c.rising, 0, "%s: %u cuts are clean though the floor rises", name, c.rising);
         if (c.verdict == MV_VERDICT_LEAK) {
             /* If all sizes differ, only a seventh step can distinguish a leak from a cache that has
@@ -147,10 +145,9 @@ LongTest(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_f
 
 static void evaluate_folder(const char *folder)
 {
+    DIR *entries = opendir(mvt_format("%s/%s", MV_TESTDATA, folder));
     unsigned count = 0;
 
-    const char *path = mvt_format("%s/%s", MV_TESTDATA, folder);
-    DIR *entries = opendir(path);
     cr_assert_not_null(entries);
     for (struct dirent *entry; (entry = readdir(entries));) {
         const char *ending = strstr(entry->d_name, ".pickle");

@@ -230,8 +230,10 @@ Test(ledger, a_reset_keeps_memory_from_pools)
     expect_held(c, 200, 1);
 }
 
-static void pin_on_three_devices(mvt_calls *c)
+static mvt_calls *pinned_on_three_devices(void)
 {
+    mvt_calls *c = mvt_calls_new();
+
     mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5, .device = 1);
     mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6, .device = 1);
     mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 100);
@@ -239,24 +241,22 @@ static void pin_on_three_devices(mvt_calls *c)
     mvt_call(c, MV_API_REGISTER, .addr = 0x3000, .size = 3, .device = 1);
     mvt_call(c, MV_API_CREATE, .handle = 7, .size = 4000, .device = -1);
     mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x4000, .size = 50000, .device = 2);
+    return c;
 }
 
 /* The host's memory is in every device's holdings, and ends with the context in which it was
  * allocated. */
 Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 {
-    mvt_calls *c = mvt_calls_new();
+    mvt_calls *c = pinned_on_three_devices();
 
-    pin_on_three_devices(c);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 1);
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54100);
 
-    c = mvt_calls_new();
-    pin_on_three_devices(c);
+    c = pinned_on_three_devices();
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context remains");
-    c = mvt_calls_new();
-    pin_on_three_devices(c);
+    c = pinned_on_three_devices();
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
     cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54100);

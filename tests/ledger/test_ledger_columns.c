@@ -111,10 +111,9 @@ Test(ledger_columns, columns_of_captures_have_the_ledger_of_their_highest_moment
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mv_trace trace = mvt_load(mvt_memory(), names[i]);
-        int64_t edges[21], first, last;
+        int64_t edges[21], first = trace.api_calls.time_us[0];
+        int64_t last = trace.api_calls.time_us[trace.api_calls.count - 1];
 
-        first = trace.api_calls.time_us[0];
-        last = trace.api_calls.time_us[trace.api_calls.count - 1];
         for (int k = 0; k < 21; k++)
             edges[k] = first + (last - first) * k / 20;
         expect_columns(&trace, 0, edges, 20);

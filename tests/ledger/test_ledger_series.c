@@ -61,10 +61,9 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
                                   .size = 1 + mvt_random(&random, MIB),
                                   .result = mvt_random(&random, 20) == 0 ? 2 : 0};
             mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
-            const char *path = mvt_format("/lib/lib%u.so", (unsigned)(key % libraries));
             if (action == MV_API_ALLOC_HOST)
                 args.addr += (uint64_t)1 << 40;
-            args.library = path;
+            args.library = mvt_format("/lib/lib%u.so", (unsigned)(key % libraries));
             mvt_call_row(c, action, args);
             if (i % 11 == 0)
                 mvt_sample(c, .used = mvt_random(&random, 90 * MIB) + MIB,

@@ -746,8 +746,7 @@ Test(lives, small_memory_limit_is_an_error)
     const mv_trace *trace = mvt_done(t);
     mv_arena *arena = mvt_arena_of(64 << 10);
     mv_lives l;
-    mv_err err;
 
     cr_expect_gt(truth.events, 100);
-    cr_expect_eq(mv_lives_find(arena, trace, 0, &l, &err), MV_NOMEM);
+    cr_expect_eq(mv_lives_find(arena, trace, 0, &l, mvt_err()), MV_NOMEM);
 }

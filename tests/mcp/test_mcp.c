@@ -210,7 +210,7 @@ Test(mcp, wrong_arguments_are_reported_and_nothing_is_run)
 
 Test(mcp, long_answers_are_cut_at_lines_and_their_parts_are_the_whole)
 {
-    char *text = mv_arena_push(mvt_memory(), 1 << 16, 1), arguments[80];
+    char *text = mv_arena_push(mvt_memory(), 1 << 16, 1);
     char *joined = mv_arena_push(mvt_memory(), 1 << 17, 1);
     stand_in s = {.text = text};
     unsigned next = 0, rounds = 0;
@@ -220,8 +220,8 @@ Test(mcp, long_answers_are_cut_at_lines_and_their_parts_are_the_whole)
         mv_text_append(text, 1 << 16, "line %u %.*s\n", i, (int)(i % 30),
                        "..............................");
     do {
-        snprintf(arguments, sizeof arguments, "{\"file\":\"a\",\"max_bytes\":3000,\"offset\":%u}",
-                 next);
+        const char *arguments =
+            mvt_format("{\"file\":\"a\",\"max_bytes\":3000,\"offset\":%u}", next);
         const char *part = call(&s, "leaks", arguments, &is_error), *note = strrchr(part, '[');
         cr_assert_not_null(note);
         cr_assert_leq(note - part, 3001);
@@ -450,14 +450,12 @@ Test(mcp, file_errors_are_results_and_the_server_continues)
 
 Test(mcp, a_request_of_5_mib_is_refused_and_the_next_one_answered)
 {
-    mvt_run r = mvt_sh("(head -c 5242880 /dev/zero | tr '\\0' x; echo; echo "
-                       "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}') | $MEMVIZ mcp");
-
-    cr_expect_eq(r.status, 0);
-    cr_expect_str_eq(r.out,
-                     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\""
-                     "a request may not exceed 4 MiB\"}}\n"
-                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    mvt_prints("(head -c 5242880 /dev/zero | tr '\\0' x; echo; echo "
+               "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}') | $MEMVIZ mcp",
+               0,
+               "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\""
+               "a request may not exceed 4 MiB\"}}\n"
+               "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }
 
 /* A file that changes between two questions is read again; an unchanged file is not. */

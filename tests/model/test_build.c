@@ -104,12 +104,10 @@ Test(build, strings_may_hold_nuls_and_are_terminated)
 Test(build, many_rows_keep_their_content)
 {
     enum { ROWS = 30000 };
-    char name[32];
 
     for (int i = 0; i < ROWS; i++) {
         mv_frame_row frame = MV_FRAME_ROW;
-        snprintf(name, sizeof name, "function_%d", i);
-        frame.function = text(name);
+        frame.function = text(mvt_format("function_%d", i));
         frame.line = i;
         mv_frame_id id = mv_build_frame(&build, &frame);
         cr_assert_eq(mv_build_stack(&build, &id, 1).row, (uint32_t)i + 1);
@@ -118,9 +116,9 @@ Test(build, many_rows_keep_their_content)
     for (int i = 0; i < ROWS; i += 997) {
         uint32_t depth;
         const mv_frame_id *frames = mv_stack_frames(&trace, (mv_stack_id){(uint32_t)i + 1}, &depth);
-        snprintf(name, sizeof name, "function_%d", i);
         cr_assert_eq(depth, 1);
-        cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[0].row]), name);
+        cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[0].row]),
+                         mvt_format("function_%d", i));
     }
 }
 

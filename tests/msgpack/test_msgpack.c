@@ -257,7 +257,6 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     mv_sink sink = {0};
     mv_trace trace;
     mv_build b;
-    mv_err err;
 
     mv_build_init(&b, mvt_memory(), &trace);
     frame.file = mv_build_string(&b, mv_arena_push(mvt_memory(), LONG, 1), LONG);
@@ -270,7 +269,7 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     for (uint32_t i = 0; i < EVENTS; i++)
         mv_build_event(&b, &row);
     finish(&b, EVENTS);
-    cr_assert_eq(mv_plain_write(mvt_memory(), &trace, &opts, &sink, &err), MV_LIMIT);
+    cr_assert_eq(mv_plain_write(mvt_memory(), &trace, &opts, &sink, mvt_err()), MV_LIMIT);
     cr_assert_eq(sink.bytes, 0);
 }
 
@@ -291,29 +290,28 @@ Test(msgpack, probe_takes_maps_and_lists_of_maps)
 
 Test(msgpack, probe_refuses_everything_else)
 {
-    static const mv_span others[] = {
-        {(const uint8_t *)"", 0},
-        {(const uint8_t *)"\x80", 1},
-        {(const uint8_t *)"\x80\x02}(X\x08\x00\x00\x00segments", 16},
-        {(const uint8_t *)"\x80\x03}q\x00", 5},
-        {(const uint8_t *)"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94", 13},
-        {(const uint8_t *)"\x80\x05\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94", 13},
-        {(const uint8_t *)"{\"segments\": []}", 16},
-        {(const uint8_t *)"[]", 2},
-        {(const uint8_t *)"\x1f\x8b\x08\x00\x00\x00\x00\x00", 8},
-        {(const uint8_t *)"\x28\xb5\x2f\xfd\x00\x00", 6},
-        {(const uint8_t *)"\xC1MVB\r\n\x1a\n", 8},
-        {(const uint8_t *)"PK\x03\x04", 4},
-        {(const uint8_t *)"\x89PNG\r\n\x1a\n", 8},
-        {(const uint8_t *)"\x7f"
-                          "ELF",
-         4},
-        {(const uint8_t *)"\x81\x01\x02", 3},
-        {(const uint8_t *)"\x81\xa0\x02", 3},
-        {(const uint8_t *)"\x81\xa2\x00\x01\x02", 5},
-        {(const uint8_t *)"\x92\x01\x02", 3},
-        {(const uint8_t *)"\xde\x00", 2},
-        {(const uint8_t *)"\xdf\x00\x00\x00\x00\xa1g", 7},
+    const mv_span others[] = {
+        BYTES(""),
+        BYTES("\x80"),
+        BYTES("\x80\x02}(X\x08\x00\x00\x00segments"),
+        BYTES("\x80\x03}q\x00"),
+        BYTES("\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94"),
+        BYTES("\x80\x05\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94"),
+        BYTES("{\"segments\": []}"),
+        BYTES("[]"),
+        BYTES("\x1f\x8b\x08\x00\x00\x00\x00\x00"),
+        BYTES("\x28\xb5\x2f\xfd\x00\x00"),
+        BYTES("\xC1MVB\r\n\x1a\n"),
+        BYTES("PK\x03\x04"),
+        BYTES("\x89PNG\r\n\x1a\n"),
+        BYTES("\x7f"
+              "ELF"),
+        BYTES("\x81\x01\x02"),
+        BYTES("\x81\xa0\x02"),
+        BYTES("\x81\xa2\x00\x01\x02"),
+        BYTES("\x92\x01\x02"),
+        BYTES("\xde\x00"),
+        BYTES("\xdf\x00\x00\x00\x00\xa1g"),
     };
 
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)

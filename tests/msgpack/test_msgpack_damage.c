@@ -8,12 +8,13 @@
 
 /* ---- bad input --------------------------------------------------------------------------- */
 
-static mv_code code_of(mv_span bytes, mv_err *err)
+/* Reads the bytes in little memory; mvt_err() has the error. */
+static mv_code code_of(mv_span bytes)
 {
     mv_arena *own = mvt_arena_of(64u << 20);
     mv_trace trace;
 
-    mv_code code = mv_trace_read_bytes(own, bytes, &trace, err);
+    mv_code code = mv_trace_read_bytes(own, bytes, &trace, mvt_err());
     mv_arena_release(own);
     cr_assert_eq(own->budget->used, 0);
     return code;
@@ -21,16 +22,14 @@ static mv_code code_of(mv_span bytes, mv_err *err)
 
 static void check_cuts(mv_span bytes, uint64_t stride)
 {
-    mv_err err;
-
     for (uint64_t length = 0; length < bytes.length; length += stride) {
         uint8_t *exact = malloc(length + 1); /* so that a sanitizer notices a read past the end */
         memcpy(exact, bytes.data, length);
-        mv_code code = code_of((mv_span){exact, length}, &err);
+        mv_code code = code_of((mv_span){exact, length});
         free(exact);
         cr_assert(code == MV_TRUNCATED || (code == MV_FORMAT && length < 8), "%llu bytes: %s",
                   (unsigned long long)length, mv_code_name(code));
-        cr_assert_leq(err.offset, length);
+        cr_assert_leq(mvt_err()->offset, length);
     }
 }
 
@@ -52,12 +51,11 @@ static void check_damage(mv_span bytes)
 {
     uint8_t *copy = mv_arena_push(mvt_memory(), bytes.length, 1);
     unsigned refused = 0;
-    mv_err err;
 
     memcpy(copy, bytes.data, bytes.length);
     for (uint64_t i = 0; i < bytes.length; i += 3) {
         copy[i] ^= i % 2 ? 0xff : (uint8_t)(1u << i / 2 % 8);
-        refused += code_of((mv_span){copy, bytes.length}, &err) != MV_OK;
+        refused += code_of((mv_span){copy, bytes.length}) != MV_OK;
         copy[i] = bytes.data[i];
     }
     cr_assert_gt(refused, bytes.length / 24);
@@ -74,13 +72,12 @@ LongTest(msgpack_damage, a_flipped_byte_does_no_harm)
 
 static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
 {
-    mv_err err;
-    mv_code code = code_of(bytes, &err);
+    mv_code code = code_of(bytes);
 
     cr_assert_eq(code, expected, "%s at byte %llu: %s", mv_code_name(code),
-                 (unsigned long long)err.offset, err.detail);
-    cr_assert_eq(err.offset, offset, "%s: byte %llu", mv_code_name(code),
-                 (unsigned long long)err.offset);
+                 (unsigned long long)mvt_err()->offset, mvt_err()->detail);
+    cr_assert_eq(mvt_err()->offset, offset, "%s: byte %llu", mv_code_name(code),
+                 (unsigned long long)mvt_err()->offset);
 }
 
 Test(msgpack_damage, wrong_types_are_refused_at_their_place)
@@ -143,16 +140,13 @@ Test(msgpack_damage, wrong_fields_are_refused)
           "device_traces\x91\x91\x82\xa6" \
           "action\xa5"                    \
           "alloc" field)
-    mv_err err;
 
-    cr_assert_eq(code_of(EVENT("\xa4size\xa1x"), &err), MV_TYPE, "the size is a text");
+    cr_assert_eq(code_of(EVENT("\xa4size\xa1x")), MV_TYPE, "the size is a text");
     cr_assert_eq(code_of(EVENT("\xa4"
-                               "addr\xff"),
-                         &err),
+                               "addr\xff")),
                  MV_RANGE, "the address is negative");
     cr_assert_eq(code_of(EVENT("\xa6"
-                               "frames\x07"),
-                         &err),
+                               "frames\x07")),
                  MV_TYPE, "the frames are an integer");
 }
 
@@ -177,18 +171,17 @@ Test(msgpack_damage, huge_counts_take_no_memory)
 Test(msgpack_damage, nesting_has_a_limit)
 {
     uint8_t *deep = mv_arena_push(mvt_memory(), 10016, 1);
-    mv_err err;
 
     memcpy(deep, "\x81\xa8segments", 10);
     memset(deep + 10, 0x91, 10000);
-    cr_assert_eq(code_of((mv_span){deep, 10010}, &err), MV_DEPTH);
-    cr_assert_lt(err.offset, 100);
+    cr_assert_eq(code_of((mv_span){deep, 10010}), MV_DEPTH);
+    cr_assert_lt(mvt_err()->offset, 100);
     memcpy(deep,
            "\x82\xa6"
            "format\xa1",
            9);
     memset(deep + 9, 0x81, 10000);
-    cr_assert_neq(code_of((mv_span){deep, 10009}, &err), MV_OK);
+    cr_assert_neq(code_of((mv_span){deep, 10009}), MV_OK);
 }
 
 /* ---- a compact file with one thing changed ----------------------------------------------- */
@@ -217,7 +210,7 @@ static msgpack_object *at_path(msgpack_object *at, const char *path)
     return at;
 }
 
-static mv_code code_with(mv_span bytes, const char *path, msgpack_object value, mv_err *err)
+static mv_code code_with(mv_span bytes, const char *path, msgpack_object value)
 {
     msgpack_unpacked file;
     msgpack_sbuffer packed;
@@ -230,7 +223,7 @@ static mv_code code_with(mv_span bytes, const char *path, msgpack_object value, 
     msgpack_sbuffer_init(&packed);
     msgpack_packer_init(&packer, &packed, msgpack_sbuffer_write);
     msgpack_pack_object(&packer, file.data);
-    mv_code code = code_of((mv_span){(const uint8_t *)packed.data, packed.size}, err);
+    mv_code code = code_of((mv_span){(const uint8_t *)packed.data, packed.size});
     msgpack_sbuffer_destroy(&packed);
     msgpack_unpacked_destroy(&file);
     return code;
@@ -323,16 +316,14 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
     mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_err err;
-        mv_code code = code_with(bytes, cases[i].path, integer(cases[i].value), &err);
+        mv_code code = code_with(bytes, cases[i].path, integer(cases[i].value));
         cr_assert_eq(code, cases[i].code, "%s = %lld: %s %s", cases[i].path,
-                     (long long)cases[i].value, mv_code_name(code), err.detail);
+                     (long long)cases[i].value, mv_code_name(code), mvt_err()->detail);
     }
 }
 
 Test(msgpack_damage, tables_of_the_compact_form_are_checked)
 {
-    mv_err err;
     msgpack_object none = {.type = MSGPACK_OBJECT_NIL};
     msgpack_object empty = {.type = MSGPACK_OBJECT_ARRAY};
     msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
@@ -340,21 +331,21 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     msgpack_object two = {.type = MSGPACK_OBJECT_ARRAY, .via.array = {2, numbers}};
     mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
-    cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
-    cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);
-    cr_assert_eq(code_with(bytes, "stacks/0", two, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "pools/0", two, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "frames/0", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "format", string("other")), MV_FORMAT);
+    cr_assert_eq(code_with(bytes, "stacks/0", integer(0)), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "stacks/0", two), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "pools/0", two), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "frames/0", empty), MV_CORRUPT);
     /* Rows may equal other rows, because a damaged container may have lost the parts in which they
      * differed. */
-    cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_OK);
-    cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_OK);
-    cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_OK);
-    cr_assert_eq(code_with(bytes, "device_traces/0/size", empty, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", none, &err), MV_OK);
-    cr_assert_eq(code_with(bytes, "device_traces/0/stack/1", none, &err), MV_TYPE);
-    cr_assert_eq(code_with(bytes, "device_traces/0", map, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", string("7"), &err), MV_TYPE);
-    cr_assert_eq(code_with(bytes, "names", none, &err), MV_TYPE);
-    cr_assert_eq(code_with(bytes, "notes", map, &err), MV_OK);
+    cr_assert_eq(code_with(bytes, "strings/1", string("size")), MV_OK);
+    cr_assert_eq(code_with(bytes, "stacks/1", empty), MV_OK);
+    cr_assert_eq(code_with(bytes, "tags/1", map), MV_OK);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size", empty), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", none), MV_OK);
+    cr_assert_eq(code_with(bytes, "device_traces/0/stack/1", none), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "device_traces/0", map), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", string("7")), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "names", none), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "notes", map), MV_OK);
 }

@@ -75,8 +75,7 @@ static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, ui
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
 Test(forecast, sizes_grow_in_proportion_to_earlier_steps)
 {
-    static const uint64_t inputs[] = {4, 6, 5, 10};
-    mv_forecast f = forecast_of_inputs(inputs, 4, 2, 20, "grow:a.py:3");
+    mv_forecast f = forecast_of_inputs((uint64_t[]){4, 6, 5, 10}, 4, 2, 20, "grow:a.py:3");
 
     cr_expect_eq(f.peak, 258 * MIB, "%llu", (unsigned long long)(f.peak / MIB));
     cr_expect(!f.is_least);
@@ -86,8 +85,7 @@ Test(forecast, sizes_grow_in_proportion_to_earlier_steps)
 /* The square has not been seen yet. */
 Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
 {
-    static const uint64_t inputs[] = {4, 6, 5, 10};
-    mv_forecast f = forecast_of_inputs(inputs, 4, 0, 10, "read:a.py:1");
+    mv_forecast f = forecast_of_inputs((uint64_t[]){4, 6, 5, 10}, 4, 0, 10, "read:a.py:1");
 
     cr_expect_eq(f.peak, 17 * MIB, "%llu", (unsigned long long)(f.peak / MIB));
     cr_expect(f.is_least);
@@ -98,8 +96,7 @@ Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
  * held, keep their size. */
 Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
-    static const uint64_t inputs[] = {5, 5, 5, 10};
-    mv_forecast f = forecast_of_inputs(inputs, 4, 1, 100, "square:a.py:2");
+    mv_forecast f = forecast_of_inputs((uint64_t[]){5, 5, 5, 10}, 4, 1, 100, "square:a.py:2");
 
     cr_expect_eq(f.peak, (7 + 10 + 100 + 20 + 50 + 7 + 28) * MIB, "%llu",
                  (unsigned long long)(f.peak / MIB));

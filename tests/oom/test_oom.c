@@ -542,7 +542,7 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
     mv_domain_span own = {domain, domain + 1};
     mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
     /* Tries every window of neighbouring pieces. */
-    uint64_t best = UINT64_MAX;
+    uint64_t fewest = UINT64_MAX;
     for (uint32_t s = 0; s < map->count; s++) {
         if (heap->domains.of_segment[map->segment[s]] != domain)
             continue;
@@ -551,12 +551,11 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
             for (uint32_t k = i; k < map->first_piece[s + 1]; k++) {
                 span += map->piece_size[k];
                 used += map->piece_row[k] == MV_NO_ROW ? 0 : map->piece_size[k];
-                if (span >= bytes && used < best)
-                    best = used;
+                if (span >= bytes && used < fewest)
+                    fewest = used;
             }
         }
     }
-    uint64_t fewest = best;
     mv_oom_change change;
 
     mvt_ok(mv_oom_change_find(arena, heap, map, need, &change, mvt_err()));
@@ -577,7 +576,6 @@ Test(oom, the_hole_to_open_has_the_fewest_bytes_in_use)
         mvt_trace *t = mvt_new();
         mv_heap heap;
         mv_heap_map map;
-        char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 300, .expandable = seed % 2});
         mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         mvt_ok(mv_heap_init(mvt_arena(t), mvt_done(t), &lives, &heap, mvt_err()));
@@ -585,7 +583,7 @@ Test(oom, the_hole_to_open_has_the_fewest_bytes_in_use)
             if (heap.event % 40)
                 continue;
             mvt_ok(mv_heap_map_make(mvt_arena(t), &heap, &map, mvt_err()));
-            snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
+            const char *what = mvt_format("seed %u event %u", seed, heap.event);
             for (uint32_t d = 0; d < heap.domains.count; d++)
                 for (uint64_t bytes = 512; bytes <= 256 * MIB; bytes *= 6)
                     checked += check_change(mvt_arena(t), &heap, &map, d, bytes, what);

@@ -52,9 +52,9 @@ static void check_verdict(loaded *l, const char *name, const cJSON *truth)
                          mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
         /* A printed percentage must be the allocated part of the reserved memory. */
         const mv_oom *o = &l->found.ooms[i];
-        char share[MV_SIZE_TEXT], said[96];
+        char share[MV_SIZE_TEXT];
         mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
-        snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
+        const char *said = mvt_format("%s of the reserved memory is allocated", share);
         cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
                   o->why);
         shares += strstr(o->why, said) != NULL;

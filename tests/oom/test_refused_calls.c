@@ -6,7 +6,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
 
-#define GIB  ((uint64_t)1 << 30)
 #define CUPY "/site-packages/cupy_backends/cuda/api/runtime.cpython-312-x86_64-linux-gnu.so"
 
 static void get(mvt_calls *c, uint64_t at, uint64_t gib, int result)

@@ -24,12 +24,9 @@ Test(error_report, json_has_the_figures_in_bytes)
     cr_assert_eq(cJSON_GetArraySize(texts), 1);
     cr_expect_null(cJSON_GetObjectItem(r, "ooms"));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        char name[40];
         double bytes = mvt_json_number(text, sizes[i]);
-        snprintf(name, sizeof name, "%s_least", sizes[i]);
-        cr_expect_leq(mvt_json_number(text, name), bytes);
-        snprintf(name, sizeof name, "%s_most", sizes[i]);
-        cr_expect_geq(mvt_json_number(text, name), bytes);
+        cr_expect_leq(mvt_json_number(text, mvt_format("%s_least", sizes[i])), bytes);
+        cr_expect_geq(mvt_json_number(text, mvt_format("%s_most", sizes[i])), bytes);
     }
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "limit")));
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "private_pools")));

@@ -230,19 +230,13 @@ static uint64_t chance(uint64_t below)
 /* Formats a size as c10's format_size does. */
 static const char *format_size(uint64_t bytes)
 {
-    static char texts[16][32];
-    static uint32_t next;
-    char *text = texts[next++ % 16];
-
     if (bytes <= 1024)
-        snprintf(text, 32, "%llu bytes", (unsigned long long)bytes);
-    else if (bytes <= MIB)
-        snprintf(text, 32, "%.2f KiB", (double)bytes / 1024.0);
-    else if (bytes <= GIB)
-        snprintf(text, 32, "%.2f MiB", (double)bytes / 1048576.0);
-    else
-        snprintf(text, 32, "%.2f GiB", (double)bytes / 1073741824.0);
-    return text;
+        return mvt_format("%llu bytes", (unsigned long long)bytes);
+    if (bytes <= MIB)
+        return mvt_format("%.2f KiB", (double)bytes / 1024.0);
+    if (bytes <= GIB)
+        return mvt_format("%.2f MiB", (double)bytes / 1048576.0);
+    return mvt_format("%.2f GiB", (double)bytes / 1073741824.0);
 }
 
 typedef struct {
@@ -274,31 +268,26 @@ static truth random_truth(void)
 
 static const char *sentence_of(const truth *t, bool is_new)
 {
-    static char text[2000];
     uint64_t reserved = t->allocated + t->unallocated;
     uint64_t capacity = t->free + reserved + t->own + t->others;
-    char limit[64] = "", other[80] = "";
+    const char *limit = t->limit ? mvt_format("%s allowed; ", format_size(t->limit)) : "";
+    const char *other =
+        t->others ? mvt_format("Process 7 has %s memory in use. ", format_size(t->others)) : "";
 
-    if (t->limit)
-        snprintf(limit, sizeof limit, "%s allowed; ", format_size(t->limit));
-    if (t->others)
-        snprintf(other, sizeof other, "Process 7 has %s memory in use. ", format_size(t->others));
     if (is_new)
-        snprintf(text, sizeof text,
-                 "CUDA out of memory. Tried to allocate %s. GPU 0 has a total capacity of %s of "
-                 "which %s is free. %sIncluding non-PyTorch memory, this process has %s memory in "
-                 "use. %sOf the allocated memory %s is allocated by PyTorch, and %s is reserved by "
-                 "PyTorch but unallocated.",
-                 format_size(t->segment), format_size(capacity), format_size(t->free), other,
-                 format_size(reserved + t->own), limit, format_size(t->allocated),
-                 format_size(t->unallocated));
-    else
-        snprintf(text, sizeof text,
-                 "CUDA out of memory. Tried to allocate %s (GPU 0; %s total capacity; %s already "
-                 "allocated; %s free; %s%s reserved in total by PyTorch)",
-                 format_size(t->segment), format_size(capacity), format_size(t->allocated),
-                 format_size(t->free), limit, format_size(reserved));
-    return text;
+        return mvt_format(
+            "CUDA out of memory. Tried to allocate %s. GPU 0 has a total capacity of %s of "
+            "which %s is free. %sIncluding non-PyTorch memory, this process has %s memory in "
+            "use. %sOf the allocated memory %s is allocated by PyTorch, and %s is reserved by "
+            "PyTorch but unallocated.",
+            format_size(t->segment), format_size(capacity), format_size(t->free), other,
+            format_size(reserved + t->own), limit, format_size(t->allocated),
+            format_size(t->unallocated));
+    return mvt_format(
+        "CUDA out of memory. Tried to allocate %s (GPU 0; %s total capacity; %s already "
+        "allocated; %s free; %s%s reserved in total by PyTorch)",
+        format_size(t->segment), format_size(capacity), format_size(t->allocated),
+        format_size(t->free), limit, format_size(reserved));
 }
 
 static void expect_within(mv_printed_size size, uint64_t bytes, const char *what, const char *text)
@@ -368,12 +357,10 @@ Test(oom_text, a_proof_holds_for_every_size_with_the_same_text)
     static const char form[] = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; %s total "
                                "capacity; 1.00 GiB already allocated; 0 bytes free; 1.00 GiB "
                                "reserved in total by PyTorch)";
-    char text[300];
 
-    snprintf(text, sizeof text, form, "1.99 GiB");
-    cr_expect_eq(only(text).verdict, MV_TEXT_UNKNOWN, "it may be 1.995 GiB");
-    snprintf(text, sizeof text, form, "1.98 GiB");
-    cr_expect_eq(only(text).verdict, MV_TEXT_CAPACITY);
+    cr_expect_eq(only(mvt_format(form, "1.99 GiB")).verdict, MV_TEXT_UNKNOWN,
+                 "it may be 1.995 GiB");
+    cr_expect_eq(only(mvt_format(form, "1.98 GiB")).verdict, MV_TEXT_CAPACITY);
     cr_expect_eq(only("CUDA out of memory. Tried to allocate 2.00 MiB (GPU 0; 1.00 GiB total "
                       "capacity; 0 bytes already allocated; 2.00 MiB free; 0 bytes reserved in "
                       "total by PyTorch)")
@@ -551,10 +538,10 @@ static void check_summary(const char *text)
 
 Test(oom_text, summaries_are_added_up)
 {
-    char text[4000], old[4000];
+    const char *text = mvt_format(summary, "5000 MiB", "M", "M", "M", "M");
+    char old[4000];
     size_t used = 0;
 
-    snprintf(text, sizeof text, summary, "5000 MiB", "M", "M", "M", "M");
     check_summary(text);
     for (const char *at = text; *at; at++) /* up to PyTorch 1.12: MB */
         if (*at != 'i' || at[1] != 'B')
@@ -562,10 +549,8 @@ Test(oom_text, summaries_are_added_up)
     old[used] = 0;
     check_summary(old);
     check_summary(torn(text, 78, "(RayTrainWorker pid=#1#) "));
-    snprintf(text, sizeof text, summary, "5000 MiB", "M", "M", "M", "M");
-    used = strlen(text);
-    snprintf(text + used, sizeof text - used, summary, "4096 KiB", "K", "K", "K", "K");
-    cr_expect_eq(texts_of(text).count, 2);
+    const char *other = mvt_format(summary, "4096 KiB", "K", "K", "K", "K");
+    cr_expect_eq(texts_of(mvt_format("%s%s", text, other)).count, 2);
 }
 
 /* A text that is cut anywhere must not report more than the whole text. */

@@ -9,13 +9,11 @@ static const char look[] =
 
 Test(page, is_written_beside_the_file_when_nothing_else_is_named)
 {
-    mvt_run r =
-        mvt_sh("cp $SNAPS/oom.pickle .; for c in trace_plot segment_plot; do "
-               "$MEMVIZ $c oom.pickle && ls && head -c 15 oom.pickle.html; rm *.html; done");
-
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect_str_eq(r.out, "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>"
-                            "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>");
+    mvt_prints("cp $SNAPS/oom.pickle .; for c in trace_plot segment_plot; do "
+               "$MEMVIZ $c oom.pickle && ls && head -c 15 oom.pickle.html; rm *.html; done",
+               0,
+               "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>"
+               "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>");
 }
 
 /* The members of a session (view/state/session.h), without anything that a viewer does anyway. */
@@ -110,12 +108,9 @@ Test(page, of_fewer_events_is_noted_and_opens_on_the_same_moment)
 
 Test(page, a_filter_longer_than_the_search_is_refused)
 {
-    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/oom.pickle -o x.html --filter "
-                       "$(printf '%%02048d' 0); test $? = 1 && test ! -e x.html");
-
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect_not_null(
-        strstr(r.err, "--filter is too long for the page's search (at most 2047 bytes)"));
+    mvt_warns("$MEMVIZ trace_plot $SNAPS/oom.pickle -o x.html --filter $(printf '%02048d' 0); "
+              "test $? = 1 && test ! -e x.html",
+              0, "--filter is too long for the page's search (at most 2047 bytes)");
 }
 
 Test(page, reports_its_contents)

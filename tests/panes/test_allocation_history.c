@@ -67,7 +67,6 @@ Test(allocation_history, a_long_history_keeps_the_latest)
 {
     mvt_trace *t = mvt_new();
     mv_allocation_history found;
-    mv_err err;
 
     mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
     for (uint32_t i = 0; i < MV_MOST_OCCUPANTS + 100; i++) {
@@ -75,8 +74,8 @@ Test(allocation_history, a_long_history_keeps_the_latest)
         mvt_free(t, .addr = 1 << 21);
     }
     mv_view *view = mvt_view_of(t);
-    mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, mv_view_device(view),
-                               7, &found, &err);
+    mvt_ok(mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace,
+                                      mv_view_device(view), 7, &found, mvt_err()));
     cr_expect_eq(found.covered, MV_MOST_OCCUPANTS + 100);
     cr_expect_eq(found.count, MV_MOST_OCCUPANTS);
     cr_expect_eq(found.history[0], 100);

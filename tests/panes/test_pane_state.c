@@ -26,9 +26,9 @@ static const mv_state_place *place_of(const mv_view *view)
 
 static void says_size(const mv_view *view, const char *name, uint64_t bytes, const char *of)
 {
-    char size[MV_SIZE_TEXT], text[128];
+    char size[MV_SIZE_TEXT];
+    const char *text = mvt_format("%s %s", mv_size_text(size, bytes), of);
 
-    snprintf(text, sizeof text, "%s %s", mv_size_text(size, bytes), of);
     cr_expect(mvt_scene_says(&view->ui.scene, text), "%s does not say \"%s\"", name, text);
 }
 

@@ -76,7 +76,6 @@ static void check_view(mv_view *view, const char *name)
             mv_view_move_cursor(view, events / 2);
         if (mv_view_device(view)->lives.allocs.count)
             mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
-        char what[100];
         for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
             mv_view_write(view)->tab = MV_TAB_FLAME;
             mv_view_do(view, MV_DO_flame_source, source);
@@ -84,13 +83,11 @@ static void check_view(mv_view *view, const char *name)
                 mv_view_do(view, MV_DO_flame_weight, 0);
             if (source == 2)
                 mv_view_do(view, MV_DO_flame_invert, 0);
-            snprintf(what, sizeof what, "flame %u", (unsigned)source);
-            check_frame(view, name, what);
+            check_frame(view, name, mvt_format("flame %u", (unsigned)source));
         }
         for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
             mv_view_do(view, MV_DO_table_kind, kind);
-            snprintf(what, sizeof what, "table %u", (unsigned)kind);
-            check_frame(view, name, what);
+            check_frame(view, name, mvt_format("table %u", (unsigned)kind));
         }
         mv_view_write(view)->tab = MV_TAB_REPORTS;
         check_frame(view, name, "reports");

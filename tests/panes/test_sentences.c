@@ -110,14 +110,12 @@ LongTest(sentences, the_title_of_a_page_equals_the_output_of_the_command)
         cJSON *report = mvt_json_here(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle", names[i]);
         cJSON *leak = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "leaks"), 0);
         bool is_unknown = strcmp(mvt_json_text(report, "verdict"), "unknown") == 0;
-        char said[256] = "no leak";
+        const char *said = is_unknown ? "leaks unknown" : "no leak";
         mvt_run drawn = mvt_here("$MEMVIZ trace_plot -o x.html $SNAPS/%s.pickle", names[i]);
         const char *page = mvt_take("x.html", NULL);
         if (leak) { /* "leak 24.0 MiB at train.py:62", without the function */
             const char *culprit = mvt_json_text(leak, "culprit");
-            snprintf(said, sizeof said, " at %.*s", (int)strcspn(culprit, " "), culprit);
-        } else if (is_unknown) {
-            snprintf(said, sizeof said, "leaks unknown");
+            said = mvt_format(" at %.*s", (int)strcspn(culprit, " "), culprit);
         }
         cr_assert(drawn.status == 0 && page, "%s", drawn.err);
         cr_expect_not_null(strstr(page, said), "%s: the page does not say: %s", names[i], said);

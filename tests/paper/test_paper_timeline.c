@@ -338,17 +338,18 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     mvt_scene_check_inside(scene, name);
     mvt_scene_check_texts(scene, name);
     /* The title must have the peaks from `memviz stats`. */
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
     const char *peak = mv_recording_is_state_only(&p.lives) ? "" : "peak ";
     mv_bounds bounds = mv_bounds_of(&p.lives);
     const char *least = p.lives.doubts.inexact_blocks ? "at least " : "";
     mv_totals totals;
     mvt_ok(mv_totals_find(mvt_memory(), trace, &p.lives, &totals, mvt_err()));
-    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
-             bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
-             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
-             bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
-             mv_size_text(reserved, totals.peak.bytes.reserved));
+    const char *text =
+        mvt_format("%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
+                   bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
+                   mv_size_text(allocated, totals.peak.bytes.allocated), peak,
+                   bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
+                   mv_size_text(reserved, totals.peak.bytes.reserved));
     cr_expect(mvt_scene_says(&p.timeline.scene, text), "%s does not say \"%s\"", name, text);
     mvt_scene_check_contrasts(scene, name);
     if (!is_dark)
@@ -567,18 +568,17 @@ LongTest(paper_timeline, a_picture_of_anything_stays_small)
     mvt_trace *t = mvt_new();
     static uint64_t living[LIVING];
     uint64_t state = 99, addr = (uint64_t)1 << 40;
-    char stack[200];
 
     for (uint32_t e = 0; e < EVENTS; e++) {
         uint64_t *slot = &living[mvt_random(&state, LIVING)];
         if (*slot)
             mvt_free(t, .addr = *slot);
         *slot = addr;
-        snprintf(stack, sizeof stack,
-                 "\"a_function&&&&with<<<<quite>>>>a_long_name_%u:some/folder/file_%u.py:%u;"
-                 "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\":m.py:1",
-                 (unsigned)(mvt_random(&state, 40)), (unsigned)(mvt_random(&state, 20)),
-                 (unsigned)(mvt_random(&state, 50)));
+        const char *stack =
+            mvt_format("\"a_function&&&&with<<<<quite>>>>a_long_name_%u:some/folder/file_%u.py:%u;"
+                       "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\":m.py:1",
+                       (unsigned)(mvt_random(&state, 40)), (unsigned)(mvt_random(&state, 20)),
+                       (unsigned)(mvt_random(&state, 50)));
         mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << mvt_random(&state, 16),
                   .stack = stack);
         addr += 64 << 20;

@@ -10,14 +10,13 @@
 #define MODEL "forward:/w/model.py:5;" CALL MAIN
 
 typedef struct {
-    mvt_trace *t;
     mv_lives lives;
     mv_categories found;
 } run;
 
 static run categories_of(mvt_trace *t, const char *rules_text)
 {
-    run r = {.t = t};
+    run r;
     const mv_trace *trace = mvt_done(t);
     mv_rules rules = {0};
     char why[200];

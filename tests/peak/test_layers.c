@@ -16,13 +16,11 @@ typedef struct {
     mv_layers layers;
 } survey;
 
-/* Returns a file in testdata/. */
 static const mv_trace *load(const char *name)
 {
     mv_trace *trace = mv_push_struct(mvt_memory(), mv_trace);
 
-    const char *path = mvt_format("%s/%s", MV_TESTDATA, name);
-    mvt_ok(mv_trace_read(mvt_memory(), path, NULL, trace, mvt_err()));
+    *trace = mvt_load(mvt_memory(), name);
     return trace;
 }
 
@@ -58,25 +56,23 @@ LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
     static const struct {
         const char *file, *loops;
     } all[] = {
-        {"snapshots/gpt_train.pickle", "train.py:69 forward 8"},
-        {"snapshots/gpt_train_expandable.pickle", "train.py:69 forward 8"},
-        {"snapshots/leak_in_training.pickle", "train.py:69 forward 4"},
-        {"snapshots/no_leak_warmup.pickle", "train.py:69 forward 4"},
-        {"snapshots/eval_without_no_grad.pickle", "train.py:69 forward 4"},
-        {"snapshots/annotated.pickle", "train.py:69 forward 2"},
-        {"snapshots/late_start.pickle", "train.py:69 forward 4"},
-        {"snapshots/whatif_0.pickle.zst", "train.py:69 forward 6"},
-        {"snapshots/resnet_all.pickle",
-         "resnet.py:273 _forward_impl 2; resnet.py:274 _forward_impl 2; "
-         "resnet.py:275 _forward_impl 2; resnet.py:276 _forward_impl 2"},
-        {"midway/resnet-loss.pickle.zst",
-         "resnet.py:273 _forward_impl 3; resnet.py:274 _forward_impl 4; "
-         "resnet.py:275 _forward_impl 6; resnet.py:276 _forward_impl 3"},
-        {"midway/gpt-forward.pickle.zst", "make_snapshots.py:68 forward 12"},
-        {"midway/llama-infer.pickle.zst", "modeling_llama.py:403 forward 16"},
-        {"oom/gpt-oomforward.pickle.zst", "make_snapshots.py:68 forward 8"},
+        {"gpt_train", "train.py:69 forward 8"},
+        {"gpt_train_expandable", "train.py:69 forward 8"},
+        {"leak_in_training", "train.py:69 forward 4"},
+        {"no_leak_warmup", "train.py:69 forward 4"},
+        {"eval_without_no_grad", "train.py:69 forward 4"},
+        {"annotated", "train.py:69 forward 2"},
+        {"late_start", "train.py:69 forward 4"},
+        {"whatif_0", "train.py:69 forward 6"},
+        {"resnet_all", "resnet.py:273 _forward_impl 2; resnet.py:274 _forward_impl 2; "
+                       "resnet.py:275 _forward_impl 2; resnet.py:276 _forward_impl 2"},
+        {"../midway/resnet-loss", "resnet.py:273 _forward_impl 3; resnet.py:274 _forward_impl 4; "
+                                  "resnet.py:275 _forward_impl 6; resnet.py:276 _forward_impl 3"},
+        {"../midway/gpt-forward", "make_snapshots.py:68 forward 12"},
+        {"../midway/llama-infer", "modeling_llama.py:403 forward 16"},
+        {"../oom/gpt-oomforward", "make_snapshots.py:68 forward 8"},
         /* One cell for each of 60 time steps. These are calls as well. */
-        {"midway/rnn-forward.pickle.zst", "midway.py:29 forward 60"},
+        {"../midway/rnn-forward", "midway.py:29 forward 60"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
@@ -86,20 +82,20 @@ LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
 Test(layers, nothing_is_claimed_of_runs_without_layers)
 {
     static const char *const files[] = {
-        "snapshots/mlp_train.pickle",
-        "snapshots/compiled.pickle",
-        "snapshots/frag_pinned_by_small.pickle",
-        "snapshots/leak_global_list.pickle",
-        "snapshots/leak_cycle.pickle",
-        "snapshots/streams.pickle",
-        "snapshots/two_devices.pickle",
-        "snapshots/oom.pickle",
-        "snapshots/leak_hidden_state.pickle",
-        "snapshots/no_history.pickle",
-        "snapshots/graphs.pickle",
-        "leaks/functional_layers.pickle.zst",
-        "leaks/build_only.pickle.zst",
-        "leaks/set_up_only.pickle.zst",
+        "mlp_train",
+        "compiled",
+        "frag_pinned_by_small",
+        "leak_global_list",
+        "leak_cycle",
+        "streams",
+        "two_devices",
+        "oom",
+        "leak_hidden_state",
+        "no_history",
+        "graphs",
+        "../leaks/functional_layers",
+        "../leaks/build_only",
+        "../leaks/set_up_only",
     };
 
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
@@ -114,14 +110,11 @@ static const mv_trace *trace_of(const char *layers, const char *caller)
     uint64_t at = 0x1000;
 
     for (const char *c = layers; *c; c++) {
-        char stack[1000];
         if (*c == '|')
             continue;
-        if (*c == '.')
-            snprintf(stack, sizeof stack, "forward:/w/t.py:70;" CALL "step:/w/t.py:74");
-        else
-            snprintf(stack, sizeof stack, "f:/w/m.py:%d;" CALL "%s", *c, caller);
-        mvt_alloc(t, .addr = at, .bytes = 512, .stack = stack);
+        mvt_alloc(t, .addr = at, .bytes = 512,
+                  .stack = *c == '.' ? "forward:/w/t.py:70;" CALL "step:/w/t.py:74"
+                                     : mvt_format("f:/w/m.py:%d;" CALL "%s", *c, caller));
         at += 512;
     }
     return mvt_done(t);
@@ -202,9 +195,8 @@ Test(layers, every_allocation_is_in_the_call_that_made_it)
 /* A site's bytes by layer must be part of its bytes, and blocks must be counted only once. */
 Test(layers, parts_of_sites_add_up)
 {
-    static const char *const files[] = {
-        "snapshots/gpt_train.pickle", "snapshots/leak_in_training.pickle",
-        "snapshots/resnet_all.pickle", "snapshots/annotated.pickle", "snapshots/mlp_train.pickle"};
+    static const char *const files[] = {"gpt_train", "leak_in_training", "resnet_all", "annotated",
+                                        "mlp_train"};
 
     for (unsigned f = 0; f < 5; f++) {
         const mv_trace *trace = load(files[f]);
@@ -236,7 +228,7 @@ Test(layers, parts_of_sites_add_up)
 
 Test(layers, the_leak_is_in_the_layer_with_the_hook)
 {
-    const mv_trace *trace = load("snapshots/leak_in_training.pickle");
+    const mv_trace *trace = load("leak_in_training");
     survey s = survey_of(trace);
     uint64_t held[4] = {0}; /* at the end of the run */
 
@@ -250,7 +242,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
 
 Test(layers, too_little_memory_is_an_error)
 {
-    const mv_trace *trace = load("snapshots/annotated.pickle");
+    const mv_trace *trace = load("annotated");
     survey s = survey_of(trace);
     mv_layers layers = {0};
 

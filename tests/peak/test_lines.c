@@ -7,7 +7,6 @@
 #include "tests/fixture/fixture_training.h"
 
 typedef struct {
-    mvt_trace *t;
     const mv_trace *trace;
     mv_lives lives;
     mv_window window;
@@ -16,7 +15,7 @@ typedef struct {
 
 static run run_of(mvt_trace *t, uint32_t first, uint32_t end)
 {
-    run r = {.t = t, .trace = mvt_done(t)};
+    run r = {.trace = mvt_done(t)};
 
     r.lives = mvt_lives(mvt_arena(t), r.trace, 0);
     r.window = (mv_window){first, end < r.lives.events.count ? end : r.lives.events.count};

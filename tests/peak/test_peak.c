@@ -155,7 +155,6 @@ static mvt_trace *random_lines(uint64_t random)
 {
     mvt_trace *t = mvt_new();
     uint64_t held[24] = {0};
-    char stack[32];
 
     for (uint32_t i = 0; i < 120; i++) {
         uint32_t slot = mvt_random(&random, 24);
@@ -165,7 +164,7 @@ static mvt_trace *random_lines(uint64_t random)
             continue;
         }
         held[slot] = 0x100000 * (slot + 1);
-        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + mvt_random(&random, LINES));
+        const char *stack = mvt_format("f:a.py:%u", 1 + mvt_random(&random, LINES));
         mvt_alloc(t, .addr = held[slot], .bytes = 512 * (1 + mvt_random(&random, 100)),
                   .stack = stack);
     }

@@ -248,12 +248,11 @@ LongTest(state, a_picture_of_anything_stays_small)
 
     for (uint64_t s = 0; s < 1500; s++) {
         uint64_t base = (s + 1) << 32, at = base;
-        char stack[120];
         mvt_segment_alloc(t, .addr = base, .bytes = (uint64_t)1 << (21 + s % 8), .stream = s % 40);
         for (uint32_t i = 0; i < 20; i++) {
             uint64_t bytes = 512 << mvt_random(&state, 8);
-            snprintf(stack, sizeof stack, "\"\"<<<<&&&&\"\"%u:a.py:%u", mvt_random(&state, 16), i);
-            mvt_alloc(t, .addr = at, .bytes = bytes, .stream = s % 40, .stack = stack);
+            mvt_alloc(t, .addr = at, .bytes = bytes, .stream = s % 40,
+                      .stack = mvt_format("\"\"<<<<&&&&\"\"%u:a.py:%u", mvt_random(&state, 16), i));
             at += bytes + 512 * (i % 2);
         }
     }
