@@ -531,33 +531,27 @@ static void expect_sums(const mv_ledger *ledger)
                  ledger->used);
 }
 
-static void expect_training(bool process)
-{
-    mvt_calls *c = training(process);
-    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
-    char name[MV_LIBRARY_NAME];
-
-    expect_sums(&ledger);
-    cr_assert_eq(ledger.is_process, process);
-    cr_assert_eq(ledger.used, 697 * MIB);
-    cr_assert_eq(ledger.context_estimate, (int64_t)(530 * MIB));
-    cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
-    cr_assert_eq(ledger.others, 1000 * MIB);
-    cr_assert_eq(ledger.count, 2);
-    cr_assert_eq(ledger.by[0].bytes, 100 * MIB);
-    cr_assert_eq(ledger.by[0].count, 2);
-    cr_assert(ledger.by[0].is_framework);
-    cr_assert_str_eq(mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name), "NCCL");
-}
-
+/* Without figures of processes, the use of the device less earlier use counts. */
 Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)
 {
-    expect_training(true);
-}
+    char name[MV_LIBRARY_NAME];
 
-Test(ledger, without_processes_the_use_of_the_device_less_earlier_use)
-{
-    expect_training(false);
+    for (int process = 0; process < 2; process++) {
+        mv_ledger ledger =
+            ledger_of(training(process), (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
+
+        expect_sums(&ledger);
+        cr_assert_eq(ledger.is_process, process);
+        cr_assert_eq(ledger.used, 697 * MIB);
+        cr_assert_eq(ledger.context_estimate, (int64_t)(530 * MIB));
+        cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
+        cr_assert_eq(ledger.others, 1000 * MIB);
+        cr_assert_eq(ledger.count, 2);
+        cr_assert_eq(ledger.by[0].bytes, 100 * MIB);
+        cr_assert_eq(ledger.by[0].count, 2);
+        cr_assert(ledger.by[0].is_framework);
+    }
+    cr_assert_str_eq(mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name), "NCCL");
 }
 
 /* The sample 100 ms before shows the growth. The sample before that one stays unchanged. */

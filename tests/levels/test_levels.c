@@ -62,18 +62,15 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
             args.result = mvt_random(&random, 20) == 0 ? 2 : 0;
             mvt_call_row(c, action, args);
         }
-        held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
-        mv_trace trace = taken(c, MV_LEVEL_CUDA);
-        mv_totals totals = mvt_level_totals(&trace, 0);
-        cr_assert_eq(totals.current.bytes.allocated, end);
-        cr_assert_eq(totals.current.bytes.reserved, end);
-        cr_assert_eq(totals.peak.bytes.allocated, most);
-        cr_assert_eq(totals.peak.bytes.reserved, most);
-        held(mvt_calls_done(c), MV_LOT_HOST, &end, &most);
-        trace = taken(c, MV_LEVEL_HOST);
-        totals = mvt_level_totals(&trace, 0);
-        cr_assert_eq(totals.current.bytes.allocated, end);
-        cr_assert_eq(totals.peak.bytes.allocated, most);
+        for (int host = 0; host < 2; host++) {
+            held(mvt_calls_done(c), host ? MV_LOT_HOST : MV_LOT_DEVICE, &end, &most);
+            mv_trace trace = taken(c, host ? MV_LEVEL_HOST : MV_LEVEL_CUDA);
+            mv_totals totals = mvt_level_totals(&trace, 0);
+            cr_assert_eq(totals.current.bytes.allocated, end);
+            cr_assert_eq(totals.current.bytes.reserved, end);
+            cr_assert_eq(totals.peak.bytes.allocated, most);
+            cr_assert_eq(totals.peak.bytes.reserved, most);
+        }
     }
 }
 
