@@ -151,7 +151,7 @@ Test(driver_growth, the_command_reports_it_on_levels_of_calls)
     const char *path = mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
     cJSON *report = mvt_json(0, "$MEMVIZ leaks --json %s 2>/dev/null", path);
     cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
-    cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
+    const cJSON *grown = mvt_member(report, "driver.0");
     mvt_json_has(grown, "device verdict what objects unexplained samples frames culprit advice");
     cr_assert_eq(mvt_json_number(grown, "objects"), STEPS);
     mvt_run text = mvt_here_or_sh("$MEMVIZ leaks --level all --fail-on leak %s", path);

@@ -714,8 +714,7 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
 
         const char *name = mvt_format("../leaks/%s", run->string);
         load(&l, name);
-        cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
-                     "%s", name);
+        cr_expect_eq((double)l.found.live_bytes, mvt_json_number(run, "allocated"), "%s", name);
         /* The leaking lines must be reported, and no others. */
         const cJSON *lines = cJSON_GetObjectItem(run, "lines");
         mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;

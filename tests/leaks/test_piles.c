@@ -347,7 +347,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     mvt_ran r = mvt_program(words, NULL);
     cr_assert_eq(r.status, 0, "%s", (const char *)r.err.data);
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(mvt_json_of((const char *)r.out.data), list)) {
-        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(row, member)), value) == 0)
+        if (strcmp(mvt_json_text(row, member), value) == 0)
             return row;
     }
     return NULL;
@@ -362,10 +362,9 @@ Test(piles, triage_reports_garbage)
     const cJSON *row = row_of("--json f", &garbage, "findings", "verdict", "garbage");
 
     cr_assert_not_null(row);
-    cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(row, "report")), "leaks");
-    cr_expect_eq(cJSON_GetObjectItem(row, "bytes")->valuedouble, 38.0 * MIB);
-    cr_expect_not_null(
-        strstr(cJSON_GetStringValue(cJSON_GetObjectItem(row, "text")), "every 40 steps"));
+    cr_expect_str_eq(mvt_json_text(row, "report"), "leaks");
+    cr_expect_eq(mvt_json_number(row, "bytes"), 38.0 * MIB);
+    cr_expect_not_null(strstr(mvt_json_text(row, "text"), "every 40 steps"));
     cr_expect_not_null(row_of("--json f", &garbage, "findings", "verdict", "clean"));
     cr_expect_not_null(row_of("--json f", &unknown, "findings", "verdict", "piles_up"));
     cr_expect_null(row_of("--json f", &list, "findings", "verdict", "piles_up"));
@@ -373,5 +372,5 @@ Test(piles, triage_reports_garbage)
     row = row_of("leaks --json f", &list, "piles", "cause", "unknown");
     cr_assert_not_null(row);
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "freed_at")), 1);
-    cr_expect_eq(cJSON_GetObjectItem(cJSON_GetObjectItem(row, "steps"), "most")->valuedouble, 40);
+    cr_expect_eq(mvt_json_number(row, "steps.most"), 40);
 }

@@ -743,7 +743,7 @@ Test(ledger, a_snapshot_of_pytorch_has_no_calls)
     cr_assert(cJSON_IsNull(mvt_member(device, "used")));
     cr_assert_eq(cJSON_GetArraySize(mvt_member(device, "by")), 0);
     cr_assert_gt(mvt_json_number(device, "framework_reserved"), 0);
-    cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
+    cr_assert(strstr(mvt_json_text(device, "why"), "memviz run"));
 }
 
 Test(ledger, text_of_a_snapshot_explains_how_to_record)

@@ -363,7 +363,7 @@ LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
 Test(oom, json_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");
-    const cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+    const cJSON *oom = mvt_member(report, "ooms.0");
 
     mvt_json_has(
         oom, "event requested device_free reserved allocated free_in_cache largest_hole "

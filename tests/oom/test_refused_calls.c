@@ -171,13 +171,12 @@ Test(refused_calls, the_command_keeps_its_fields)
         mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(refused(40, 40, true))));
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json %s", path);
     cr_assert_str_eq(mvt_json_text(report, "level"), "cuda");
-    cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+    const cJSON *oom = mvt_member(report, "ooms.0");
     mvt_json_has(oom, "event requested device_free reserved allocated free_in_cache largest_hole "
                       "verdict pinned_by advice margin forecast frames api held_by");
     cr_assert_str_eq(mvt_json_text(oom, "api"), "cudaMalloc");
     cr_assert_eq(mvt_json_number(oom, "event"), 3);
-    cJSON *holder = cJSON_GetArrayItem(cJSON_GetObjectItem(oom, "held_by"), 0);
-    cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
+    cr_assert_eq(mvt_json_number(oom, "held_by.0.bytes"), (double)(30 * GIB));
     mvt_run run = mvt_here_or_sh("$MEMVIZ oom --fail-on oom %s", path);
     cr_expect_eq(run.status, 3);
     cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),

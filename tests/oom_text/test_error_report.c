@@ -33,10 +33,10 @@ Test(error_report, json_has_the_figures_in_bytes)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "rank")));
     cr_expect_eq(mvt_json_number(text, "requested"), 1610612736.0);
     cr_expect_eq(mvt_json_number(text, "device"), 2);
-    cr_expect_str_eq(cJSON_GetObjectItem(text, "kind")->valuestring, "message");
-    cr_expect_str_eq(cJSON_GetObjectItem(text, "verdict")->valuestring, "outside_pytorch");
-    cr_expect_str_eq(cJSON_GetObjectItem(text, "refused_by")->valuestring, "device");
-    cr_expect(strstr(cJSON_GetObjectItem(text, "advice")->valuestring, "nvidia-smi"));
+    cr_expect_str_eq(mvt_json_text(text, "kind"), "message");
+    cr_expect_str_eq(mvt_json_text(text, "verdict"), "outside_pytorch");
+    cr_expect_str_eq(mvt_json_text(text, "refused_by"), "device");
+    cr_expect(strstr(mvt_json_text(text, "advice"), "nvidia-smi"));
 }
 
 Test(error_report, text_has_the_same_figures)

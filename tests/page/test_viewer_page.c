@@ -99,13 +99,13 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
     cJSON *json =
         mvt_json(0, "$MEMVIZ convert -q --json --most-events 2000 $SNAPS/gpt_train.pickle "
                     "x.html");
-    double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
+    double events = mvt_json_number(json, "events");
     mvt_run r = mvt_here_or_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
 
     cr_expect(events > 0 && events <= 2000, "%.0f", events);
-    cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);
-    const char *said = mvt_format("x.html: %.0f of 6562 events", events);
-    cr_expect_not_null(strstr(r.out, said), "%s", r.out);
+    cr_expect_eq(events + mvt_json_number(json, "left_out"), 6562);
+    cr_expect_not_null(strstr(r.out, mvt_format("x.html: %.0f of 6562 events", events)), "%s",
+                       r.out);
 }
 
 /* Of the 25 MB, memviz.html itself takes all except 15,000 letters here. */
