@@ -17,16 +17,14 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
 {
     run r = {.t = mvt_new()};
     mvt_heap_truth truth = mvt_heap_run(r.t, opts);
-    const mv_trace *trace = mvt_done(r.t);
-    mv_err err = {0};
 
-    r.lives = mvt_lives(mvt_arena(r.t), trace, 0);
+    r.lives = mvt_lives(mvt_arena(r.t), mvt_done(r.t), 0);
     r.part_of = mv_push_array(mvt_arena(r.t), uint32_t, r.lives.allocs.count);
     for (uint32_t i = 0; i < r.lives.allocs.count; i++)
         r.part_of[i] = i * 2654435761u >> 8 & 1 ? i % PARTS : (i / 3) % PARTS;
     r.window = (mv_window){first, end < truth.events ? end : truth.events};
-    cr_assert_eq(
-        mv_curve_find(mvt_arena(r.t), &r.lives, r.window, r.part_of, PARTS, &r.curve, &err), MV_OK);
+    mvt_ok(
+        mv_curve_find(mvt_arena(r.t), &r.lives, r.window, r.part_of, PARTS, &r.curve, mvt_err()));
     return r;
 }
 
@@ -198,8 +196,7 @@ Test(curve, segments_have_their_own_steps)
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     for (uint64_t i = 1; i <= 50; i++)
         mvt_segment_alloc(t, .addr = i << 24, .bytes = 2 << 20);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
     mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
                          &curve, mvt_err()));
     cr_expect_eq(mv_curve_peak(&curve, NULL).bytes, 512);
@@ -208,10 +205,9 @@ Test(curve, segments_have_their_own_steps)
 Test(curve, an_empty_trace_has_a_flat_curve)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace = mvt_done(t);
     mv_curve curve;
     mv_curve_top top;
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
 
     mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, 0}, NULL, 0, &curve, mvt_err()));
     cr_expect(mv_curve_peaks_without(mvt_arena(t), &curve, NULL, &top));
