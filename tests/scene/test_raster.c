@@ -1,8 +1,7 @@
 /* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with golden
  * files, byte for byte. */
-#include <png.h>
-
 #include "tests/fixture/fixture_scene.h"
+#include "tests/scene/fixture_png.h"
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
@@ -338,45 +337,20 @@ Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-static void save(const char *path)
-{
-    mv_sink sink;
-
-    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_png_write(d.arena->budget, &d.image, &sink, mvt_err()));
-    mvt_ok(mv_sink_commit(&sink, mvt_err()));
-}
-
-/* Reads the file back with libpng's simplified API. */
-static uint8_t *load(const char *path, uint32_t *width, uint32_t *height)
-{
-    png_image png = {.version = PNG_IMAGE_VERSION};
-
-    if (!png_image_begin_read_from_file(&png, path))
-        return NULL;
-    png.format = PNG_FORMAT_RGBA;
-    uint8_t *pixels = mv_push_array(mvt_memory(), uint8_t, PNG_IMAGE_SIZE(png));
-    cr_assert(pixels && png_image_finish_read(&png, NULL, pixels, 0, NULL), "%s", png.message);
-    *width = png.width;
-    *height = png.height;
-    return pixels;
-}
-
 /* The picture must equal the file in testdata/golden. With MV_BLESS=1 in the environment, that file
  * is rewritten. */
 static void check_golden(const char *name)
 {
-    uint32_t width = 0, height = 0, wrong = 0;
+    const char *path = mvt_format(MV_TESTDATA "/golden/%s.png", name);
+    uint32_t wrong = 0;
 
     draw();
-    const char *path = mvt_format(MV_TESTDATA "/golden/%s.png", name);
     if (getenv("MV_BLESS"))
-        save(path);
-    uint8_t *want = load(path, &width, &height);
-    cr_assert(want != NULL, "%s", path);
-    cr_assert(width == d.image.width && height == d.image.height);
-    for (uint32_t i = 0; i < width * height; i++)
-        wrong += memcmp(want + 4 * (uint64_t)i, d.image.pixels + 4 * (uint64_t)i, 4) != 0;
+        mvt_png_write(&d.image, path);
+    mv_image want = mvt_png_read(path);
+    cr_assert(want.width == d.image.width && want.height == d.image.height, "%s", path);
+    for (uint32_t i = 0; i < want.width * want.height; i++)
+        wrong += memcmp(want.pixels + 4 * (uint64_t)i, d.image.pixels + 4 * (uint64_t)i, 4) != 0;
     cr_expect_eq(wrong, 0, "%u pixels differ from %s", wrong, path);
 }
 
@@ -459,18 +433,17 @@ Test(raster, a_timeline_equals_the_golden_picture)
 Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});
-    uint32_t width, height;
 
     begin(3, 1);
     d.scene.background = 0;
     mvt_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
     mvt_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
     draw();
-    save(path);
-    uint8_t *back = load(path, &width, &height);
-    cr_assert(back && width == 3 && height == 1);
-    cr_expect_eq(memcmp(back, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0, "%u %u %u %u",
-                 back[4], back[5], back[6], back[7]);
+    mvt_png_write(&d.image, path);
+    mv_image back = mvt_png_read(path);
+    cr_assert(back.width == 3 && back.height == 1);
+    cr_expect_eq(memcmp(back.pixels, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0,
+                 "%u %u %u %u", back.pixels[4], back.pixels[5], back.pixels[6], back.pixels[7]);
 }
 
 Test(raster, a_png_without_memory_is_an_error)

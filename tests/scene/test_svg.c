@@ -1,9 +1,12 @@
 /* Scenes as SVG must be well-formed for any text, and the coordinates must be unchanged when read
  * back. */
 #include <math.h>
-#include <png.h>
 
+#include "base/texts.h"
+#include "base/utf8.h"
 #include "tests/fixture/fixture_scene.h"
+#include "tests/fuzz/markup_check.h"
+#include "tests/scene/fixture_png.h"
 #include "viz/scene/distinct_texts.h"
 
 typedef struct {
@@ -34,91 +37,14 @@ static void write_svg(void)
     d.length = file.length;
 }
 
-/* Returns the length of the UTF-8 character at `c` and decodes it into *code. Returns 0 if it is
- * invalid. */
-static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
-
-    if (length == 0 || stop - c < length)
-        return 0;
-    *code = length == 1 ? *c : *c & (0x7fu >> length);
-    for (int i = 1; i < length; i++) {
-        if (c[i] >> 6 != 2)
-            return 0;
-        *code = *code << 6 | (c[i] & 0x3fu);
-    }
-    return *code >= least[length] ? length : 0;
-}
-
-/* XML 1.0, production 2. */
-static bool is_character(uint32_t code)
-{
-    return code == 9 || code == 10 || code == 13 || (code >= 0x20 && code <= 0xd7ff) ||
-           (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
-}
-
-/* Returns the end of a tag that starts at `c`. Attributes are NAME="VALUE", without '<'. */
-static const char *end_of_tag(const char *c)
-{
-    bool is_quoted = false;
-
-    for (c++; *c && (is_quoted || *c != '>'); c++) {
-        if (*c == '"')
-            is_quoted = !is_quoted;
-        cr_assert_neq(*c, '<', "%.40s", c);
-    }
-    cr_assert_eq(*c, '>');
-    return c;
-}
-
-/* Checks that tags are closed in reverse order, and that every '&' is escaped. */
-static void check_tags(const char *svg)
-{
-    char open[16][32];
-    int depth = 0, roots = 0;
-
-    for (const char *c = svg; *c; c++) {
-        if (*c == '&') {
-            cr_assert(strncmp(c, "&amp;", 5) == 0 || strncmp(c, "&lt;", 4) == 0 ||
-                          strncmp(c, "&gt;", 4) == 0 || strncmp(c, "&quot;", 6) == 0,
-                      "%.20s", c);
-        }
-        if (*c == '<' && c[1] == '/') {
-            size_t length = strcspn(c + 2, ">");
-            cr_assert(depth > 0 && strlen(open[depth - 1]) == length &&
-                          strncmp(open[depth - 1], c + 2, length) == 0,
-                      "%.30s", c);
-            depth--;
-            c = end_of_tag(c);
-        } else if (*c == '<') {
-            const char *stop = end_of_tag(c);
-            roots += depth == 0;
-            cr_assert_lt(depth, 16);
-            snprintf(open[depth], sizeof open[depth], "%.*s", (int)strcspn(c + 1, " />"), c + 1);
-            depth += stop[-1] != '/';
-            c = stop;
-        } else {
-            cr_assert(depth > 0 || *c == '\n', "text outside the root");
-        }
-    }
-    cr_assert_eq(depth, 0);
-    cr_assert_eq(roots, 1);
-}
-
 static void check_xml(void)
 {
+    uint64_t at;
+
     write_svg();
-    const uint8_t *c = (const uint8_t *)d.svg, *stop = c + d.length;
-    while (c < stop) {
-        uint32_t code = 0;
-        int length = decode(c, stop, &code);
-        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)d.svg);
-        c += length;
-    }
+    const char *why = mvt_svg_wrong(mv_text_span(d.svg), &at);
+    cr_assert_null(why, "%s: %.40s", why, d.svg + at);
     cr_assert_eq(strlen(d.svg), d.length);
-    check_tags(d.svg);
 }
 
 Test(svg, every_kind_of_shape_is_well_formed)
@@ -262,9 +188,8 @@ Test(svg, images_are_embedded_whole)
 {
     enum { WIDTH = 61, HEIGHT = 40 };
     static uint32_t pixels[WIDTH * HEIGHT];
-    static uint8_t file[1 << 16], back[WIDTH * HEIGHT * 4];
+    static uint8_t file[1 << 16];
     mv_pixels image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
-    png_image png = {.version = PNG_IMAGE_VERSION};
 
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = i % 7 ? i * 0x9e3779b1u | 0xff : 0;
@@ -275,14 +200,14 @@ Test(svg, images_are_embedded_whole)
                             "viewBox=\"1.5 0 50 40\" preserveAspectRatio=\"none\">"));
     const char *data = strstr(d.svg, "base64,");
     cr_assert(data && strlen(data) < sizeof file);
-    cr_assert(png_image_begin_read_from_memory(&png, file, decode_base64(data + 7, file)));
+    mv_image png = mvt_png_read(mvt_temp_file((mv_span){file, decode_base64(data + 7, file)}));
     cr_assert(png.width == WIDTH && png.height == HEIGHT);
-    png.format = PNG_FORMAT_RGBA;
-    cr_assert(png_image_finish_read(&png, NULL, back, 0, NULL));
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
-        cr_assert_eq((uint32_t)back[4 * i] << 24 | (uint32_t)back[4 * i + 1] << 16 |
-                         (uint32_t)back[4 * i + 2] << 8 | back[4 * i + 3],
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        const uint8_t *back = png.pixels + 4 * i;
+        cr_assert_eq((uint32_t)back[0] << 24 | (uint32_t)back[1] << 16 | (uint32_t)back[2] << 8 |
+                         back[3],
                      pixels[i], "pixel %u", i);
+    }
 }
 
 Test(svg, strips_are_closed_outlines)
@@ -338,12 +263,9 @@ Test(scene, texts_are_cut_to_fit_between_characters)
     cr_expect_str_eq(mv_text_fit(&d.scene, text, 12, 1000), text);
     for (float width = 0; width < 400; width += 3) {
         const char *cut = mv_text_fit(&d.scene, text, 12, width);
-        uint32_t code;
+        mv_span all = mv_text_span(cut);
         cr_expect_leq(mv_text_width(cut, 12), width);
-        for (const char *c = cut; *c;) {
-            int length = decode((const uint8_t *)c, (const uint8_t *)cut + strlen(cut), &code);
-            cr_assert_gt(length, 0, "%s", cut);
-            c += length;
-        }
+        for (uint64_t at = 0; at < all.length;)
+            cr_assert_neq(mv_utf8_next(all, &at), MV_UTF8_BAD, "%s", cut);
     }
 }

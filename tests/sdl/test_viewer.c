@@ -1,32 +1,17 @@
-/* memviz view as a program: without a window, without SDL, with wrong options. tests/window.sh
- * tests the window itself. */
-#include <png.h>
-
+/* memviz view as a program: without a window, without SDL, with wrong options.
+ * tests/programs/drive_window.py tests the window itself. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
-
-static const char *one_line(const mvt_run *r)
-{
-    const char *end = strchr(r->err, '\n');
-
-    cr_expect(end && end[1] == 0, "one line: %s", r->err);
-    return r->err;
-}
+#include "tests/scene/fixture_png.h"
 
 /* ---- without SDL ------------------------------------------------------------------------- */
 
-static void check_says_how(const char *command, const char *how)
-{
-    mvt_run r = mvt_sh("%s", command);
-
-    cr_expect_eq(r.status, 1, "%s: %d", command, r.status);
-    cr_expect_str_empty(r.out);
-    cr_expect(strstr(one_line(&r), how), "%s: %s", command, r.err);
-}
-
 LongTest(viewer, built_without_sdl_names_the_package)
 {
-    check_says_how(MV_PROGRAM_WITHOUT_SDL " view $SNAPS/gpt_train.pickle",
-                   "built without SDL2: install libsdl2-dev");
+    static const mvt_expected_run all[] = {
+        {" view $SNAPS/gpt_train.pickle", 1, NULL, "built without SDL2: install libsdl2-dev"}};
+
+    MVT_EXPECT_RUNS(MV_PROGRAM_WITHOUT_SDL "%s", all);
     mvt_run r = mvt_sh(MV_PROGRAM_WITHOUT_SDL
                        " info $SNAPS/gpt_train.pickle && " MV_PROGRAM_WITHOUT_SDL
                        " view --help && " MV_PROGRAM_WITHOUT_SDL
@@ -34,28 +19,22 @@ LongTest(viewer, built_without_sdl_names_the_package)
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
-/* A file that is not a library replaces a missing one. */
-Test(viewer, without_the_library_names_the_package)
-{
-    check_says_how("mkdir none && : >none/libSDL2-2.0.so.0 && "
-                   "LD_LIBRARY_PATH=$PWD/none $MEMVIZ view $SNAPS/gpt_train.pickle",
-                   "apt-get install libsdl2-2.0-0");
-}
+#define NO_DISPLAY "env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER XDG_RUNTIME_DIR=$PWD "
 
-Test(viewer, without_a_display_is_reported)
+Test(viewer, what_a_window_lacks_is_named)
 {
-    check_says_how("env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER "
-                   "XDG_RUNTIME_DIR=$PWD $MEMVIZ view $SNAPS/gpt_train.pickle",
-                   "no display for a window (--headless needs none)");
-}
+    static const mvt_expected_run all[] = {
+        /* A file that is not a library replaces a missing one. */
+        {"mkdir none && : >none/libSDL2-2.0.so.0 && LD_LIBRARY_PATH=$PWD/none $MEMVIZ view "
+         "$SNAPS/gpt_train.pickle",
+         1, NULL, "apt-get install libsdl2-2.0-0"},
+        {NO_DISPLAY "$MEMVIZ view $SNAPS/gpt_train.pickle", 1, NULL,
+         "no display for a window (--headless needs none)"},
+        /* A missing file is named before a missing display. */
+        {NO_DISPLAY "$MEMVIZ view $SNAPS/gpt_train.pickle nosuch.bin", 1, NULL,
+         "memviz: nosuch.bin: No such file or directory\n"}};
 
-Test(viewer, a_missing_file_is_named_before_a_missing_display)
-{
-    mvt_run r = mvt_sh("env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER XDG_RUNTIME_DIR=$PWD "
-                       "$MEMVIZ view $SNAPS/gpt_train.pickle nosuch.bin");
-
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(one_line(&r), "memviz: nosuch.bin: No such file or directory\n");
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* ---- without a window -------------------------------------------------------------------- */
@@ -96,20 +75,15 @@ LongTest(viewer, a_shot_has_its_size_and_shows_something)
 {
     mvt_run r = mvt_sh("$MEMVIZ view --headless --shot shot.png --size 900x700 --theme dark "
                        "$SNAPS/leak_in_training.pickle && cat shot.png >&2");
-    png_image png = {.version = PNG_IMAGE_VERSION};
-    uint32_t *pixels, others = 0;
+    uint32_t others = 0;
 
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect_str_eq(r.out, "shot.png\n");
-    cr_assert(png_image_begin_read_from_memory(&png, r.err, r.err_length));
+    mv_image png = mvt_png_read(mvt_temp_file((mv_span){(const uint8_t *)r.err, r.err_length}));
     cr_assert(png.width == 900 && png.height == 700);
-    png.format = PNG_FORMAT_RGBA;
-    pixels = malloc(PNG_IMAGE_SIZE(png));
-    cr_assert(png_image_finish_read(&png, NULL, pixels, 0, NULL));
     for (uint32_t i = 0; i < png.width * png.height; i++)
-        others += pixels[i] != pixels[0];
+        others += memcmp(png.pixels + 4 * (uint64_t)i, png.pixels, 4) != 0;
     cr_expect_gt(others, 1000);
-    free(pixels);
 }
 
 LongTest(viewer, scripts_run_and_name_the_failing_line)
@@ -127,14 +101,6 @@ LongTest(viewer, scripts_run_and_name_the_failing_line)
 
 /* ---- wrong usage, wrong files ------------------------------------------------------------ */
 
-static void check_refusal(const char *command, int status, const char *why)
-{
-    mvt_run r = mvt_sh("%s", command);
-
-    cr_expect_eq(r.status, status, "%s: %d, %s", command, r.status, r.err);
-    cr_expect(strstr(one_line(&r), why), "%s: %s", command, r.err);
-}
-
 /* The script that the manual shows. */
 LongTest(viewer, manual_has_a_script_that_runs)
 {
@@ -148,28 +114,26 @@ LongTest(viewer, manual_has_a_script_that_runs)
 
 LongTest(viewer, wrong_options_are_refused)
 {
-    check_refusal("$MEMVIZ view --headless --shot x.png missing.pickle", 1, "missing.pickle: ");
-    check_refusal("$MEMVIZ view --headless --shot x.png $SNAPS/gpt_train.pickle missing.pickle", 1,
-                  "missing.pickle: ");
-    check_refusal("echo 1 >n && $MEMVIZ view --headless --bench panzoom --frames 2 "
-                  "$SNAPS/gpt_train.pickle n",
-                  1, "n: byte 0: not a format that memviz reads");
-    check_refusal("head -c 3000 $SNAPS/gpt_train.pickle >cut && "
-                  "$MEMVIZ view --headless --shot x.png cut",
-                  1, "memviz: cut: byte ");
-    check_refusal("$MEMVIZ view --headless", 2, "expected FILE");
-    check_refusal("$MEMVIZ view --headless $SNAPS/graphs.pickle", 2, "needs --shot X.png");
-    check_refusal("$MEMVIZ view --headless --shot x.jpg $SNAPS/graphs.pickle", 2,
-                  "must end in .png");
-    check_refusal("$MEMVIZ view --bench panzoom x", 2, "need --headless");
-    check_refusal("$MEMVIZ view --headless --bench walk x", 2, "one of: panzoom");
-    check_refusal("$MEMVIZ view --headless --bench panzoom --frames 0 x", 2, "--frames 0");
-    check_refusal("$MEMVIZ view --headless --script missing.vzs x", 1, "missing.vzs: ");
-    check_refusal("$MEMVIZ view --headless --device 7 --shot x.png $SNAPS/gpt_train.pickle", 1,
-                  "gpt_train.pickle: no device 7; the file contains device 0 alone");
-    check_refusal("$MEMVIZ view --scale 9 x", 2, "--scale 9: expected FACTOR");
-    check_refusal("$MEMVIZ view --mem lots x", 2, "--mem lots: expected SIZE");
-    check_refusal("$MEMVIZ view - x", 2, "standard input must be the only file");
-    check_refusal("$MEMVIZ view --headless --shot /nowhere/x.png $SNAPS/gpt_train.pickle", 1,
-                  "/nowhere/x.png");
+    static const mvt_expected_run all[] = {
+        {"--headless --shot x.png missing.pickle", 1, NULL, "missing.pickle: "},
+        {"--headless --shot x.png $SNAPS/gpt_train.pickle missing.pickle", 1, NULL,
+         "missing.pickle: "},
+        {"--headless --bench panzoom --frames 2 $SNAPS/gpt_train.pickle one", 1, NULL,
+         "one: byte 0: not a format that memviz reads"},
+        {"--headless --shot x.png cut", 1, NULL, "memviz: cut: byte "},
+        {"--headless", 2, NULL, "expected FILE"},
+        {"--headless $SNAPS/graphs.pickle", 2, NULL, "needs --shot X.png"},
+        {"--headless --shot x.jpg $SNAPS/graphs.pickle", 2, NULL, "must end in .png"},
+        {"--bench panzoom x", 2, NULL, "need --headless"},
+        {"--headless --bench walk x", 2, NULL, "one of: panzoom"},
+        {"--headless --bench panzoom --frames 0 x", 2, NULL, "--frames 0"},
+        {"--headless --script missing.vzs x", 1, NULL, "missing.vzs: "},
+        {"--headless --device 7 --shot x.png $SNAPS/gpt_train.pickle", 1, NULL,
+         "gpt_train.pickle: no device 7; the file contains device 0 alone"},
+        {"--scale 9 x", 2, NULL, "--scale 9: expected FACTOR"},
+        {"--mem lots x", 2, NULL, "--mem lots: expected SIZE"},
+        {"- x", 2, NULL, "standard input must be the only file"},
+        {"--headless --shot /nowhere/x.png $SNAPS/gpt_train.pickle", 1, NULL, "/nowhere/x.png"}};
+
+    MVT_EXPECT_RUNS("echo 1 >one; head -c 3000 $SNAPS/gpt_train.pickle >cut; $MEMVIZ view %s", all);
 }

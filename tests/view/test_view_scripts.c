@@ -2,46 +2,15 @@
  * testdata/golden/view/ (MV_BLESS=1 writes it). At most one pixel in a thousand may differ by more
  * than 8 in a channel. MV_SHOTS=FOLDER keeps the pictures. */
 #include <dirent.h>
-#include <png.h>
 
 #include "tests/fixture/fixture_view.h"
+#include "tests/scene/fixture_png.h"
 #include "view/script.h"
-#include "viz/scene/png.h"
 
-enum { TOLERANCE = 8, PATH = 600 };
-
-typedef struct {
-    uint32_t width, height;
-    uint8_t *pixels; /* RGBA */
-} picture;
-
-static picture read_png(const char *path)
-{
-    png_image image = {.version = PNG_IMAGE_VERSION};
-    picture p = {0};
-
-    if (!png_image_begin_read_from_file(&image, path))
-        return p;
-    image.format = PNG_FORMAT_RGBA;
-    p = (picture){image.width, image.height, malloc(PNG_IMAGE_SIZE(image))};
-    if (!png_image_finish_read(&image, NULL, p.pixels, 0, NULL)) {
-        free(p.pixels);
-        p = (picture){0};
-    }
-    return p;
-}
-
-static void write_png(const mv_image *image, const char *path)
-{
-    mv_sink sink;
-
-    cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_OK, "%s: %s", path, mvt_err()->detail);
-    mvt_ok(mv_png_write(mvt_memory()->budget, image, &sink, mvt_err()));
-    mvt_ok(mv_sink_commit(&sink, mvt_err()));
-}
+enum { TOLERANCE = 8 };
 
 /* Counts the pixels that differ by more than the tolerance. */
-static uint32_t count_different(const picture *a, const mv_image *b)
+static uint32_t count_different(const mv_image *a, const mv_image *b)
 {
     uint32_t different = 0;
 
@@ -59,17 +28,15 @@ static bool compare(const mv_image *image, const char *name, char *why, size_t s
     const char *path = mvt_format("%s/golden/view/%s", MV_TESTDATA, name);
 
     if (getenv("MV_BLESS")) {
-        write_png(image, path);
+        mvt_png_write(image, path);
         return true;
     }
-    picture golden = read_png(path);
+    mv_image golden = mvt_png_read(path);
     if (golden.width != image->width || golden.height != image->height) {
         snprintf(why, size, "%s: not there, or of another size", name);
-        free(golden.pixels);
         return false;
     }
     uint32_t different = count_different(&golden, image);
-    free(golden.pixels);
     snprintf(why, size, "%s: %u pixels differ", name, different);
     return different <= golden.width * golden.height / 1000;
 }
@@ -77,16 +44,13 @@ static bool compare(const mv_image *image, const char *name, char *why, size_t s
 static bool shoot(void *user, const char *name, const mv_scene *scene, char *why, size_t size)
 {
     const char *folder = getenv("MV_SHOTS");
-    char path[PATH];
     mv_raster_opts opts = {.font = MV_FONT_BITMAP};
     mv_image image;
 
     (void)user;
     mvt_ok(mv_raster_draw(mvt_memory(), scene, &opts, &image, mvt_err()));
-    if (folder) {
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        write_png(&image, path);
-    }
+    if (folder)
+        mvt_png_write(&image, mvt_format("%s/%s", folder, name));
     return compare(&image, name, why, size);
 }
 
